@@ -1,0 +1,64 @@
+#include "colonnade/error.h"
+
+#include <fmt/format.h>
+
+namespace colonnade {
+namespace {
+
+// "problem; try: advice [uri=..., column=3, offset=17]"
+std::string message(const std::string& problem, const std::string& advice, const ErrorContext& context) {
+  std::string place;
+  auto add = [&place](std::string_view key, const std::string& value) {
+    place += fmt::format("{}{}={}", place.empty() ? "" : ", ", key, value);
+  };
+  if (!context.uri.empty()) add("uri", context.uri);
+  if (!context.data_set.empty()) add("data set", context.data_set);
+  if (!context.field.empty()) add("field", context.field);
+  if (context.column) add("column", std::to_string(*context.column));
+  if (context.cluster) add("cluster", std::to_string(*context.cluster));
+  if (context.page) add("page", std::to_string(*context.page));
+  if (context.offset) add("offset", std::to_string(*context.offset));
+  std::string text = problem;
+  if (!advice.empty()) text += "; try: " + advice;
+  if (!place.empty()) text += " [" + place + "]";
+  return text;
+}
+
+}  // namespace
+
+const char* name_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::io: return "io";
+    case ErrorKind::format: return "format";
+    case ErrorKind::checksum: return "checksum";
+    case ErrorKind::unsupported: return "unsupported";
+    case ErrorKind::type: return "type";
+    case ErrorKind::schema: return "schema";
+    case ErrorKind::not_found: return "not_found";
+    case ErrorKind::conversion: return "conversion";
+    case ErrorKind::usage: return "usage";
+    case ErrorKind::resource: return "resource";
+  }
+  return "unknown";
+}
+
+Error::Error(ErrorKind kind, std::string problem, std::string advice, ErrorContext context)
+    : std::runtime_error(message(problem, advice, context)),
+      kind_(kind),
+      problem_(std::move(problem)),
+      advice_(std::move(advice)),
+      context_(std::move(context)) {}
+
+Error Error::with(const ErrorContext& outer) const {
+  ErrorContext merged = context_;
+  if (merged.uri.empty()) merged.uri = outer.uri;
+  if (merged.data_set.empty()) merged.data_set = outer.data_set;
+  if (merged.field.empty()) merged.field = outer.field;
+  if (!merged.column) merged.column = outer.column;
+  if (!merged.cluster) merged.cluster = outer.cluster;
+  if (!merged.page) merged.page = outer.page;
+  if (!merged.offset) merged.offset = outer.offset;
+  return Error(kind_, problem_, advice_, std::move(merged));
+}
+
+}  // namespace colonnade

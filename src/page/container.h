@@ -1,0 +1,80 @@
+// Containers: how data sets are embedded in a file (or, later, an object store). A container finds anchors and moves
+// opaque blobs; it knows neither fields nor columns. Implementations: ROOT file, bare file.
+//
+// One thread at a time may use a WriteContainer; a ReadContainer is read-only after opening and may be shared.
+#ifndef COLONNADE_PAGE_CONTAINER_H
+#define COLONNADE_PAGE_CONTAINER_H
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "colonnade/descriptor.h"
+#include "io/random_access_file.h"
+
+namespace colonnade::page {
+
+class ReadContainer {
+ public:
+  virtual ~ReadContainer() = default;
+  virtual const std::string& uri() const noexcept = 0;
+  // Paths of all data sets, "Events" or "dir/sub/Events", in directory order.
+  virtual std::vector<std::string> data_sets() const = 0;
+  // Names and class names of the other objects, for messages and `colonnade ls`.
+  struct ObjectEntry {
+    std::string path;
+    std::string class_name;
+    std::uint64_t size = 0;
+  };
+  virtual std::vector<ObjectEntry> objects() const = 0;
+  // Throws ErrorKind::not_found naming the data sets that are there (and what class `path` has if it is another object).
+  virtual Anchor anchor(std::string_view path) const = 0;
+  // Reads the blob at a file locator, joining a payload that was split because it exceeds max_key_size (0: never split).
+  virtual void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const = 0;
+  // Reads many pages or page parts (never split: writers keep a page inside one key; where one is split it is joined).
+  virtual const io::RandomAccessFile& file() const noexcept = 0;
+};
+
+// Opens a ROOT file or a bare file, told apart by their first bytes. `uri` as for io::open_for_reading.
+std::unique_ptr<ReadContainer> open_container(const std::string& uri);
+std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file);
+
+class WriteContainer {
+ public:
+  virtual ~WriteContainer() = default;
+  virtual const std::string& uri() const noexcept = 0;
+  // Appends one payload (header, footer, page list), split into several keys if larger than max_key_size().
+  virtual Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) = 0;
+  // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the file offset
+  // of each part. A single part larger than max_key_size() is split like a blob.
+  virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
+  virtual std::uint64_t max_key_size() const noexcept = 0;
+  // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free list,
+  // streamer info. After it returns the file is complete and readable; may be called again later.
+  virtual void commit(const Anchor& anchor) = 0;
+  virtual void close() = 0;  // reports every error
+};
+
+enum class ContainerKind { root_file, bare_file };
+
+struct ContainerOptions {
+  ContainerKind kind = ContainerKind::root_file;
+  std::uint64_t max_key_size = std::uint64_t{1} << 30;
+  std::uint32_t root_compression = 505;  // setting recorded in the TFile header
+};
+
+// Creates (truncating) `uri` for the data set at `path` ("Events", "dir/Events").
+std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
+                                                 const ContainerOptions& options);
+// Adds the data set at `path` to an existing ROOT file, leaving every other object as it is. Throws ErrorKind::usage if
+// `path` exists already.
+std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
+                                                 const ContainerOptions& options);
+
+}  // namespace colonnade::page
+
+#endif
