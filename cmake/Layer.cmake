@@ -1,5 +1,9 @@
+# `ninja colonnade_threads_tests` builds what `ctest -L threads` runs.
+add_custom_target(colonnade_threads_tests)
+
 # colonnade_layer(NAME DEPENDS <layers> LIBRARIES <targets>): one object library from the *.cpp of the current
 # folder, and one test program from its *_test.cpp. DEPENDS names the layers it may include, and no others.
+# Tests that start threads live in *_threads_test.cpp: a program of their own, so that ThreadSanitizer runs only them.
 function(colonnade_layer name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -26,14 +30,27 @@ function(colonnade_layer name)
   target_compile_options(colonnade_${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
   target_link_libraries(colonnade_${name} PUBLIC fmt::fmt Threads::Threads ${arg_LIBRARIES})
 
+  set(threads_tests ${tests})
+  list(FILTER threads_tests INCLUDE REGEX "_threads_test\\.cpp$")
+  list(FILTER tests EXCLUDE REGEX "_threads_test\\.cpp$")
   if(COLONNADE_TESTS AND tests)
-    add_executable(colonnade_${name}_test ${tests})
-    target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
-    foreach(layer ${closure})
-      target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})
-    endforeach()
-    target_link_libraries(colonnade_${name}_test PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
-    add_test(NAME ${name} COMMAND colonnade_${name}_test)
-    set_tests_properties(${name} PROPERTIES LABELS unit)
+    colonnade_test(${name} LABELS unit LAYERS ${closure} SOURCES ${tests})
   endif()
+  if(COLONNADE_TESTS AND threads_tests)
+    colonnade_test(${name}_threads LABELS unit threads LAYERS ${closure} SOURCES ${threads_tests})
+    add_dependencies(colonnade_threads_tests colonnade_${name}_threads_test)
+  endif()
+endfunction()
+
+# colonnade_test(NAME LABELS <labels> LAYERS <layers> SOURCES <files>): the GoogleTest program colonnade_NAME_test.
+function(colonnade_test name)
+  cmake_parse_arguments(arg "" "" "LABELS;LAYERS;SOURCES" ${ARGN})
+  add_executable(colonnade_${name}_test ${arg_SOURCES})
+  target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+  foreach(layer ${arg_LAYERS})
+    target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})
+  endforeach()
+  target_link_libraries(colonnade_${name}_test PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND colonnade_${name}_test)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
 endfunction()

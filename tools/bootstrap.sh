@@ -1,0 +1,96 @@
+#!/bin/sh
+# Installs what is missing to build (`bootstrap.sh run`) or to test (`bootstrap.sh test`): system packages through
+# apt, Python packages into .venv. Does nothing, and asks for no privileges, where everything is there already.
+set -eu
+cd "$(dirname "$0")/.."
+
+level=${1:-run}
+build_packages="build-essential cmake ninja-build pkg-config ccache python3 python3-dev python3-venv
+  libzstd-dev liblz4-dev libdeflate-dev liblzma-dev libxxhash-dev libfmt-dev libhwy-dev liburing-dev libboost-dev"
+test_packages="libgtest-dev libgmock-dev libbenchmark-dev
+  clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19"
+
+case $level in
+  run) packages=$build_packages ;;
+  test) packages="$build_packages $test_packages" ;;
+  *)
+    echo "usage: tools/bootstrap.sh [run|test]" >&2
+    exit 2
+    ;;
+esac
+
+say() { echo "bootstrap: $*"; }
+fail() {
+  echo "bootstrap: $*" >&2
+  exit 1
+}
+
+is_installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+install_system_packages() {
+  if ! command -v dpkg-query >/dev/null 2>&1; then
+    say "this is not a Debian system; the equivalents of these packages are needed:" $packages
+    return
+  fi
+  missing=
+  for package in $packages; do
+    is_installed "$package" || missing="$missing $package"
+  done
+  [ -n "$missing" ] || return 0
+
+  if [ "$(id -u)" = 0 ]; then
+    as_root="env"
+  elif command -v sudo >/dev/null 2>&1; then
+    as_root="sudo env"
+  else
+    fail "cannot install$missing (neither root nor sudo); ask an administrator for: apt-get install$missing"
+  fi
+  say "installing system packages:$missing"
+  $as_root DEBIAN_FRONTEND=noninteractive apt-get update -q
+  $as_root DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+}
+
+# The first Python of at least 3.11 that can make virtual environments and compile against its own headers.
+find_python() {
+  for candidate in ${PYTHON:-python3 /usr/bin/python3}; do
+    if "$candidate" - >/dev/null 2>&1 <<'CHECK'; then
+import ensurepip, os, sys, sysconfig, venv
+assert sys.version_info >= (3, 11)
+assert os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))
+CHECK
+      echo "$candidate"
+      return
+    fi
+  done
+  fail "no Python >= 3.11 with venv, pip and headers (tried ${PYTHON:-python3 /usr/bin/python3}); set PYTHON=..."
+}
+
+make_environment() {
+  if [ -x .venv/bin/python ] && .venv/bin/python -m pip --version >/dev/null 2>&1; then return 0; fi
+  python=$(find_python)
+  say "making .venv with $python"
+  "$python" -m venv --clear .venv
+}
+
+# install_requirements NAME [pip options]: tools/requirements-NAME.txt, unless its last installed state is the same.
+install_requirements() {
+  name=$1
+  shift
+  file=tools/requirements-$name.txt
+  stamp=.venv/.installed-$name
+  state=$(cat tools/requirements-run.txt "$file")
+  if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$state" ]; then return 0; fi
+  say "installing Python packages of $file"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" -r "$file"
+  printf '%s\n' "$state" >"$stamp"
+}
+
+install_system_packages
+make_environment
+install_requirements run
+if [ "$level" = test ]; then
+  install_requirements test
+  install_requirements root --pre
+fi
