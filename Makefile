@@ -1,0 +1,138 @@
+# The project's commands. `make demo` and `make test` install what they need on a fresh Debian 12; the other targets are
+# the stages of `make test`, each usable alone once `make setup` has run.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+EVENTS ?= 1000000
+FUZZ_SECONDS ?= 20
+
+PYTHON_ENV := .venv/bin/python
+STAGES := lint build unit package python-package typing pytest examples sanitize fuzz tsan tidy
+
+# One compiler cache for all builds: paths of build folders do not matter to what is compiled.
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+export CCACHE_NOHASHDIR := 1
+export CCACHE_BASEDIR := $(CURDIR)
+endif
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export CTEST_PARALLEL_LEVEL := $(JOBS)
+# Tests find the C++ programs of the build here.
+export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
+
+PYTHON_SOURCES := python tests tools examples benchmarks
+CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
+
+.PHONY: help setup setup-run test demo bench clean format minimal $(STAGES)
+
+help:  ## Lists the targets
+	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
+	@echo "make test                   everything that continuous integration runs"
+	@echo "make bench                  read and write against ROOT, with ratios"
+	@echo "stages of make test:        $(STAGES)"
+	@echo "others:                     setup format minimal clean"
+
+setup:
+	@tools/bootstrap.sh test
+
+setup-run:
+	@tools/bootstrap.sh run
+
+# A second make, so that it sees what the first has installed.
+test: setup
+	@MAKE='$(MAKE)' tools/run_stages.sh $(STAGES)
+
+demo: setup-run
+	@$(MAKE) --no-print-directory python-package
+	@mkdir -p demo
+	.venv/bin/colonnade demo --events $(EVENTS) --output demo
+
+# ---- C++
+
+build:
+	cmake --preset default --log-level=WARNING
+	cmake --build --preset default --target all all_verify_interface_header_sets
+
+unit: build
+	ctest --preset default --quiet -O build/unit.log || { tail -n 200 build/unit.log; exit 1; }
+	@grep -E 'tests passed|tests failed' build/unit.log
+
+minimal:
+	cmake --preset minimal --log-level=WARNING
+	cmake --build --preset minimal
+
+sanitize:
+	cmake --preset asan-ubsan --log-level=WARNING
+	cmake --build --preset asan-ubsan
+	ctest --preset asan-ubsan -L unit
+
+tsan:
+	cmake --preset tsan --log-level=WARNING
+	cmake --build --preset tsan
+	ctest --preset tsan
+
+fuzz:
+	cmake --preset asan-ubsan --log-level=WARNING
+	cmake --build --preset asan-ubsan
+	$(PYTHON_ENV) tools/run_fuzz.py build/asan-ubsan $(FUZZ_SECONDS)
+
+package: build minimal
+	tools/check_install.sh build/default
+
+# ---- Python
+
+# Builds the package in build/python and installs it into .venv, unless none of its sources is newer than the last time.
+PACKAGE_STAMP := build/python/.installed
+PACKAGE_INPUTS = $(shell find include src python cmake CMakeLists.txt pyproject.toml -type f -not -name '*_test.cpp' \
+                   -not -path '*/__pycache__/*') .venv/pyvenv.cfg
+
+python-package: $(PACKAGE_STAMP)
+
+$(PACKAGE_STAMP): $(PACKAGE_INPUTS)
+	@mkdir -p build/python
+	$(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall --disable-pip-version-check -v \
+	  -C build-dir=build/python >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }
+	@touch $@
+
+typing: python-package
+	.venv/bin/mypy -p colonnade
+
+pytest: build python-package
+	$(PYTHON_ENV) -m pytest -q
+
+examples: build python-package
+	ctest --preset default -L example
+	$(PYTHON_ENV) tools/run_examples.py
+
+# ---- Style
+
+lint:
+	clang-format-19 --dry-run -Werror $(CPP_SOURCES)
+	.venv/bin/ruff check $(wildcard $(PYTHON_SOURCES))
+	.venv/bin/ruff format --check $(wildcard $(PYTHON_SOURCES))
+	.venv/bin/mypy tools/*.py
+	$(PYTHON_ENV) tools/check_includes.py
+	$(PYTHON_ENV) tools/check_readme.py
+
+tidy:
+	cmake --preset tidy --log-level=WARNING
+	$(PYTHON_ENV) tools/run_tidy.py build/tidy $(TIDY)
+
+format:
+	clang-format-19 -i $(CPP_SOURCES)
+	.venv/bin/ruff check --fix-only $(wildcard $(PYTHON_SOURCES))
+	.venv/bin/ruff format $(wildcard $(PYTHON_SOURCES))
+	$(PYTHON_ENV) tools/check_readme.py --update
+
+# ---- Measurements
+
+bench: setup
+	cmake --preset bench --log-level=WARNING
+	cmake --build --preset bench
+	$(MAKE) --no-print-directory python-package
+	$(PYTHON_ENV) benchmarks/run.py --build build/bench
+
+clean:
+	rm -rf build
