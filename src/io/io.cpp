@@ -1,0 +1,83 @@
+// Opening by URI: the table of transports, and the fallbacks that a back end may leave out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "io/local/local_file.h"
+#include "io/memory/memory_file.h"
+#include "io/random_access_file.h"
+#include "io/transport.h"
+
+namespace colonnade::io {
+namespace {
+
+constexpr std::array table{
+    Transport{"file", open_local_for_reading, open_local_for_writing},
+    Transport{"memory", open_memory_for_reading, open_memory_for_writing},
+};
+
+// The text before the first colon if it can be a scheme (RFC 3986), in lower case.
+std::string scheme_of(std::string_view uri) {
+  const std::size_t colon = uri.find(':');
+  if (colon == std::string_view::npos || colon == 0 || !std::isalpha(static_cast<unsigned char>(uri[0])))
+    return {};
+  std::string scheme;
+  for (char letter : uri.substr(0, colon)) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (!std::isalnum(code) && letter != '+' && letter != '-' && letter != '.') return {};
+    scheme.push_back(static_cast<char>(std::tolower(code)));
+  }
+  return scheme;
+}
+
+std::string known_schemes() {
+  std::string names;
+  for (const Transport& transport : table)
+    names += fmt::format("{}{}:", names.empty() ? "" : ", ", transport.scheme);
+  return names;
+}
+
+}  // namespace
+
+std::span<const Transport> transports() noexcept {
+  return table;
+}
+
+const Transport& transport_for(std::string_view uri) {
+  const std::string scheme = scheme_of(uri);
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Transport& row) { return row.scheme == scheme; });
+  if (found != table.end()) return *found;
+  if (!scheme.empty() && uri.substr(scheme.size()).starts_with("://"))
+    throw Error(ErrorKind::unsupported, fmt::format("no transport serves the scheme \"{}\"", scheme),
+                fmt::format("a local path or one of the schemes {}", known_schemes()),
+                {.uri = std::string(uri)});
+  return table.front();
+}
+
+std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri) {
+  return transport_for(uri).open_for_reading(uri);
+}
+
+std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode) {
+  const Transport& transport = transport_for(uri);
+  if (transport.open_for_writing == nullptr)
+    throw Error(ErrorKind::unsupported, fmt::format("the transport \"{}\" can only read", transport.scheme),
+                "write to a local file and copy it", {.uri = uri});
+  return transport.open_for_writing(uri, mode);
+}
+
+void RandomAccessFile::read_vector(std::span<const ReadRequest> requests) const {
+  for (const ReadRequest& request : requests) read(request.offset, request.into);
+}
+
+void WritableFile::write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) {
+  for (ByteSpan part : parts) {
+    write(offset, part);
+    offset += part.size();
+  }
+}
+
+}  // namespace colonnade::io

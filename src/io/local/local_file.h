@@ -1,0 +1,20 @@
+// Files of the operating system: "path", "file:path", "file:///path" (percent-encoded).
+#ifndef COLONNADE_IO_LOCAL_LOCAL_FILE_H
+#define COLONNADE_IO_LOCAL_LOCAL_FILE_H
+
+#include <memory>
+#include <string>
+
+#include "io/random_access_file.h"
+
+namespace colonnade::io {
+
+std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri);
+std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode);
+
+// The path that a local URI means. Throws ErrorKind::usage for another host or a broken percent sequence.
+std::string local_path(const std::string& uri);
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,92 @@
+// A write that is cut by `space` leaves its first bytes in the file, as a full device or a crash would.
+#include "io/memory/fault_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace colonnade::io {
+namespace {
+
+bool touches(std::uint64_t offset, std::uint64_t count, std::uint64_t byte) noexcept {
+  return byte >= offset && byte - offset < count;
+}
+
+[[noreturn]] void fail(const std::string& uri, const char* what, std::uint64_t offset) {
+  throw Error(ErrorKind::io, fmt::format("cannot {} (injected fault)", what), "",
+              {.uri = uri, .offset = offset});
+}
+
+class FaultyFile final : public RandomAccessFile {
+ public:
+  FaultyFile(std::unique_ptr<RandomAccessFile> file, const Faults& faults)
+      : file_(std::move(file)), faults_(faults) {}
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  std::uint64_t size() const override { return std::min(file_->size(), faults_.size); }
+  IoTraits traits() const noexcept override { return file_->traits(); }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    if (touches(offset, into.size(), faults_.read_error_at)) fail(uri(), "read", offset);
+    if (offset > size() || into.size() > size() - offset)
+      throw Error(ErrorKind::format,
+                  fmt::format("{} bytes are asked for where the file of {} bytes ends", into.size(), size()),
+                  "check that the file was transferred completely", {.uri = uri(), .offset = offset});
+    file_->read(offset, into);
+  }
+
+ private:
+  std::unique_ptr<RandomAccessFile> file_;
+  Faults faults_;
+};
+
+class FaultyWritableFile final : public WritableFile {
+ public:
+  FaultyWritableFile(std::unique_ptr<WritableFile> file, const Faults& faults)
+      : file_(std::move(file)), faults_(faults) {}
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  std::uint64_t size() const override { return file_->size(); }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    if (touches(offset, into.size(), faults_.read_error_at)) fail(uri(), "read", offset);
+    file_->read(offset, into);
+  }
+  void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
+  void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {
+    if (faults_.writes == 0) fail(uri(), "write", offset);
+    if (faults_.writes != Faults::never) --faults_.writes;
+    for (ByteSpan part : parts) {
+      if (touches(offset, part.size(), faults_.write_error_at)) fail(uri(), "write", offset);
+      const std::uint64_t fits = std::min<std::uint64_t>(part.size(), faults_.space);
+      file_->write(offset, part.first(static_cast<std::size_t>(fits)));
+      if (faults_.space != Faults::never) faults_.space -= fits;
+      if (fits < part.size()) fail(uri(), "write: no space is left", offset + fits);
+      offset += part.size();
+    }
+  }
+  void truncate(std::uint64_t size) override {
+    if (faults_.writes == 0 || faults_.space == 0) fail(uri(), "truncate", size);
+    file_->truncate(size);
+  }
+  void sync() override {
+    if (faults_.sync_fails) fail(uri(), "flush to the device", 0);
+    file_->sync();
+  }
+  void close() override {
+    file_->close();
+    if (faults_.close_fails) fail(uri(), "close", 0);
+  }
+
+ private:
+  std::unique_ptr<WritableFile> file_;
+  Faults faults_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomAccessFile> with_faults(std::unique_ptr<RandomAccessFile> file, const Faults& faults) {
+  return std::make_unique<FaultyFile>(std::move(file), faults);
+}
+
+std::unique_ptr<WritableFile> with_faults(std::unique_ptr<WritableFile> file, const Faults& faults) {
+  return std::make_unique<FaultyWritableFile>(std::move(file), faults);
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,27 @@
+// Wrappers that make another file fail on purpose, for the tests of everything that reads or writes.
+#ifndef COLONNADE_IO_MEMORY_FAULT_FILE_H
+#define COLONNADE_IO_MEMORY_FAULT_FILE_H
+
+#include <memory>
+
+#include "io/random_access_file.h"
+
+namespace colonnade::io {
+
+struct Faults {
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+  std::uint64_t read_error_at = never;   // a read that touches this byte fails with an input/output error
+  std::uint64_t write_error_at = never;  // the same for writing
+  std::uint64_t size = never;            // readers see the file cut to this many bytes
+  std::uint64_t writes = never;          // calls to write() and write_vector() that pass; all later ones fail
+  std::uint64_t space = never;  // bytes that may be written in all; the write that crosses is cut there
+  bool sync_fails = false;
+  bool close_fails = false;
+};
+
+std::unique_ptr<RandomAccessFile> with_faults(std::unique_ptr<RandomAccessFile> file, const Faults& faults);
+std::unique_ptr<WritableFile> with_faults(std::unique_ptr<WritableFile> file, const Faults& faults);
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,176 @@
+// Buffers are kept in a map by name. Each has a lock of its own, shared by readers, so that several threads
+// may write at different offsets; the flag `has_writer` plays the part of the advisory lock of local files.
+#include "io/memory/memory_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+namespace colonnade::io {
+namespace {
+
+struct Buffer {
+  std::shared_mutex mutex;
+  Bytes bytes;
+  bool has_writer = false;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Buffer>, std::less<>> buffers;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+std::string name_in(const std::string& uri) {
+  constexpr std::string_view prefix = "memory:";
+  return uri.starts_with(prefix) ? uri.substr(prefix.size()) : uri;
+}
+
+std::shared_ptr<Buffer> find_buffer(const std::string& uri, bool make) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const std::string name = name_in(uri);
+  if (const auto found = all.buffers.find(name); found != all.buffers.end()) return found->second;
+  if (!make)
+    throw Error(ErrorKind::not_found,
+                fmt::format("there is no buffer \"{}\" in the memory of this process", name),
+                "write it first", {.uri = uri});
+  return all.buffers.emplace(name, std::make_shared<Buffer>()).first->second;
+}
+
+void copy_out(const Buffer& buffer, const std::string& uri, std::uint64_t offset, MutableByteSpan into) {
+  const std::size_t size = buffer.bytes.size();
+  if (offset > size || into.size() > size - offset)
+    throw Error(ErrorKind::format,
+                fmt::format("{} bytes are asked for where the file of {} bytes ends", into.size(), size),
+                "check that the file was transferred completely", {.uri = uri, .offset = offset});
+  std::copy_n(buffer.bytes.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+}
+
+class MemoryFile final : public RandomAccessFile {
+ public:
+  MemoryFile(std::string uri, std::shared_ptr<Buffer> buffer)
+      : uri_(std::move(uri)), buffer_(std::move(buffer)) {
+    const std::shared_lock lock(buffer_->mutex);
+    size_ = buffer_->bytes.size();
+  }
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return size_; }
+  IoTraits traits() const noexcept override { return {.worthwhile_gap = 0}; }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    const std::shared_lock lock(buffer_->mutex);
+    const std::uint64_t end = offset + into.size();
+    if (end >= offset && end <= size_ && end > buffer_->bytes.size())
+      throw Error(ErrorKind::io,
+                  fmt::format("the file ends at byte {} although it had {} bytes when it was opened",
+                              buffer_->bytes.size(), size_),
+                  "another program truncated it: open it again when it is complete",
+                  {.uri = uri_, .offset = offset});
+    copy_out(*buffer_, uri_, offset, into);
+  }
+
+ private:
+  std::string uri_;
+  std::shared_ptr<Buffer> buffer_;
+  std::uint64_t size_ = 0;
+};
+
+class MemoryWritableFile final : public WritableFile {
+ public:
+  MemoryWritableFile(std::string uri, std::shared_ptr<Buffer> buffer, OpenMode mode)
+      : uri_(std::move(uri)), buffer_(std::move(buffer)) {
+    const std::unique_lock lock(buffer_->mutex);
+    if (buffer_->has_writer)
+      throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
+                  "close the other writer or write to another file", {.uri = uri_});
+    buffer_->has_writer = true;
+    if (mode == OpenMode::create) buffer_->bytes.clear();
+  }
+  ~MemoryWritableFile() override { release(); }
+  MemoryWritableFile(const MemoryWritableFile&) = delete;
+  MemoryWritableFile& operator=(const MemoryWritableFile&) = delete;
+
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override {
+    Buffer& open = buffer();
+    const std::shared_lock lock(open.mutex);
+    return open.bytes.size();
+  }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    Buffer& open = buffer();
+    const std::shared_lock lock(open.mutex);
+    copy_out(open, uri_, offset, into);
+  }
+  void write(std::uint64_t offset, ByteSpan bytes) override {
+    Buffer& open = buffer();
+    const std::unique_lock lock(open.mutex);
+    if (offset > open.bytes.max_size() - bytes.size())
+      throw Error(ErrorKind::resource,
+                  fmt::format("a buffer cannot hold {} bytes at {}", bytes.size(), offset), "write to a file",
+                  {.uri = uri_, .offset = offset});
+    if (offset + bytes.size() > open.bytes.size()) open.bytes.resize(offset + bytes.size());
+    std::copy(bytes.begin(), bytes.end(), open.bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  void truncate(std::uint64_t size) override {
+    Buffer& open = buffer();
+    const std::unique_lock lock(open.mutex);
+    open.bytes.resize(size);
+  }
+  void sync() override { static_cast<void>(buffer()); }
+  void close() override { release(); }
+
+ private:
+  Buffer& buffer() const {
+    if (!buffer_)
+      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+    return *buffer_;
+  }
+  void release() noexcept {
+    if (!buffer_) return;
+    {
+      const std::unique_lock lock(buffer_->mutex);
+      buffer_->has_writer = false;
+    }
+    buffer_.reset();
+  }
+
+  std::string uri_;
+  std::shared_ptr<Buffer> buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri) {
+  return std::make_unique<MemoryFile>(uri, find_buffer(uri, false));
+}
+
+std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode) {
+  return std::make_unique<MemoryWritableFile>(uri, find_buffer(uri, mode == OpenMode::create), mode);
+}
+
+Bytes memory_file_content(const std::string& uri) {
+  const std::shared_ptr<Buffer> buffer = find_buffer(uri, false);
+  const std::shared_lock lock(buffer->mutex);
+  return buffer->bytes;
+}
+
+void store_memory_file(const std::string& uri, ByteSpan content) {
+  const std::shared_ptr<Buffer> buffer = find_buffer(uri, true);
+  const std::unique_lock lock(buffer->mutex);
+  buffer->bytes.assign(content.begin(), content.end());
+}
+
+void remove_memory_file(const std::string& uri) noexcept {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (const auto found = all.buffers.find(name_in(uri)); found != all.buffers.end()) all.buffers.erase(found);
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,32 @@
+// The registry of transports: which scheme of a URI is served by which back end. Adding a back end means one
+// folder, one function that returns its Transport, and one row of the table in io.cpp.
+#ifndef COLONNADE_IO_TRANSPORT_H
+#define COLONNADE_IO_TRANSPORT_H
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "io/random_access_file.h"
+
+namespace colonnade::io {
+
+struct Transport {
+  std::string_view scheme;  // lower case, without the colon
+  // Both get the whole URI, so that messages name what the caller wrote. A transport that cannot write has no
+  // writer.
+  std::unique_ptr<RandomAccessFile> (*open_for_reading)(const std::string& uri) = nullptr;
+  std::unique_ptr<WritableFile> (*open_for_writing)(const std::string& uri, OpenMode mode) = nullptr;
+};
+
+std::span<const Transport> transports() noexcept;
+
+// The transport that serves `uri`; a text that is no URI is a local path. A colon alone makes no URI
+// ("run:1.root" is a path) unless a transport is called so. Throws ErrorKind::unsupported for "other://...",
+// naming the schemes there are.
+const Transport& transport_for(std::string_view uri);
+
+}  // namespace colonnade::io
+
+#endif

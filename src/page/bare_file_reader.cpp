@@ -1,0 +1,58 @@
+// Everything but the blobs lies in the first few hundred bytes.
+#include "page/bare_file_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "format/tfile_anchor.h"
+#include "format/tfile_records.h"
+#include "page/root_file_chunks.h"
+
+namespace colonnade::page {
+
+bool is_bare_file(ByteSpan first_bytes) noexcept {
+  return first_bytes.size() >= bare_file_magic.size() &&
+         std::memcmp(first_bytes.data(), bare_file_magic.data(), bare_file_magic.size()) == 0;
+}
+
+BareFileReader::BareFileReader(std::unique_ptr<io::RandomAccessFile> file) : file_(std::move(file)) {
+  with_context({.uri = uri()}, [&] {
+    constexpr const char* what = "bare file header";
+    constexpr std::uint64_t longest_head = bare_file_name_at + 255;
+    Bytes head(static_cast<std::size_t>(std::min<std::uint64_t>(file_->size(), longest_head)));
+    file_->read(0, head);
+    if (!is_bare_file(head))
+      throw Error(ErrorKind::format, "bare file header: the file does not begin with \"rntuple\"");
+    ByteReader in(head);
+    in.take(bare_file_magic.size() + sizeof(std::uint32_t), what);
+    const auto version = in.be<std::uint32_t>(what);
+    if (version != bare_file_version)
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("bare file header: container version {} where this version reads {}", version,
+                              bare_file_version),
+                  "a newer version of Colonnade", {.offset = in.offset() - sizeof(std::uint32_t)});
+    in.require(bare_file_name_at - in.position(), what);
+    in.seek(bare_file_name_at, what);
+    name_ = format::read_tstring(in, "bare file header: name");
+    anchor_at_ = in.offset();
+  });
+}
+
+Anchor BareFileReader::anchor(std::string_view path) const {
+  return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
+    if (path != name_)
+      throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", path),
+                  fmt::format("\"{}\"", name_));
+    Bytes object(format::anchor_size);
+    file_->read(anchor_at_, object);
+    return format::read_anchor(object, anchor_at_, file_->size(), format::ChecksumOrder::little_endian);
+  });
+}
+
+void BareFileReader::read_blob(const Locator& locator, std::uint64_t max_key_size,
+                               MutableByteSpan into) const {
+  read_chunked_blob(*file_, locator, max_key_size, into);
+}
+
+}  // namespace colonnade::page
