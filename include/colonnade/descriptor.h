@@ -33,6 +33,7 @@ struct FieldDescriptor {
   std::uint64_t array_size = 0;                  // > 0: a repetitive field (fixed-size array, bitset)
   std::optional<std::uint32_t> source_field;     // set: a projected field
   std::optional<std::uint32_t> type_checksum;    // ROOT's class checksum
+  bool soa_collection = false;                   // a hint for ROOT: the collection is a structure of arrays in memory
   std::vector<std::uint32_t> children;           // sub-field ids, in order
   // Physical column ids, grouped by representation, each group in column order. Projected fields: the aliased columns.
   std::vector<std::vector<std::uint32_t>> representations;

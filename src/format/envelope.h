@@ -1,5 +1,6 @@
-// Envelopes: header, footer and page list as bytes <-> Descriptor. Pure functions, no I/O, all bounds checked; sizes and
-// counts found in the bytes never lead to an allocation larger than a small multiple of the bytes themselves.
+// Envelopes: header, footer and page list as bytes <-> Descriptor. Pure functions, no I/O, all bounds
+// checked; sizes and counts found in the bytes never lead to an allocation larger than a small multiple of
+// the bytes themselves.
 #ifndef COLONNADE_FORMAT_ENVELOPE_H
 #define COLONNADE_FORMAT_ENVELOPE_H
 
@@ -10,18 +11,19 @@
 
 namespace colonnade::format {
 
-// Reading, in this order. Each takes the uncompressed envelope and throws ErrorKind::format / checksum / unsupported with
-// the offset inside the envelope and the name of the structure.
+// Reading, in this order. Each takes the uncompressed envelope and throws ErrorKind::format / checksum /
+// unsupported with the offset inside the envelope and the name of the structure.
 Descriptor read_header(ByteSpan envelope);
 void read_footer(ByteSpan envelope, Descriptor& descriptor);  // extension, cluster groups, attribute sets
 // Adds the clusters of cluster group `group`. Call for each group in order, then finish() once.
 void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor);
-// Links fields, columns and representations, resolves projections, marks fields that cannot be read, checks that clusters cover the
-// entries, that page element counts agree with entries for top-level columns, that representations agree.
+// Links fields, columns and representations, resolves projections, marks fields that cannot be read, checks
+// that clusters cover the entries, that page element counts agree with entries for top-level columns, that
+// representations agree.
 void finish(Descriptor& descriptor);
 
-// Writing. Fields, columns, aliases and type infos with an index below header_* go to the header, the others to the
-// footer's schema extension.
+// Writing. Fields, columns, aliases and type infos with an index below header_* go to the header, the others
+// to the footer's schema extension.
 struct EnvelopeBytes {
   Bytes bytes;
   std::uint64_t checksum = 0;

@@ -1,0 +1,33 @@
+// The two halves of finish(): what fields and columns mean together, and whether the clusters fit them.
+#ifndef COLONNADE_FORMAT_ENVELOPE_CHECK_H
+#define COLONNADE_FORMAT_ENVELOPE_CHECK_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/descriptor.h"
+
+namespace colonnade::format {
+
+// Deeper schemas are refused, so that whoever walks the tree may recurse.
+inline constexpr std::size_t max_field_depth = 1024;
+
+// Field ids, parents before children.
+using FieldOrder = std::vector<std::uint32_t>;
+
+// Fills children and representations, checks ids, trees, encodings and projections, marks what cannot be
+// read.
+FieldOrder link_schema(Descriptor& descriptor);
+
+// Checks that clusters follow each other without gaps, that each agrees with its group, and that the columns'
+// elements follow each other and agree with the entries where that can be told without reading data.
+void check_clusters(const Descriptor& descriptor, const FieldOrder& order);
+
+// A name for messages: quoted, and cut where a hostile file would make messages of megabytes.
+std::string quoted(std::string_view name);
+
+}  // namespace colonnade::format
+
+#endif

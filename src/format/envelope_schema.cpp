@@ -1,0 +1,301 @@
+// finish(), first half: the tree of fields, the columns of each field, projections, and what cannot be read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "format/envelope.h"
+#include "format/envelope_check.h"
+#include "format/envelope_layout.h"
+
+namespace colonnade::format {
+namespace {
+
+std::string label(const FieldDescriptor& field) {
+  return fmt::format("field {} {}", field.id, quoted(field.name));
+}
+
+[[noreturn]] void fail_field(const FieldDescriptor& field, const std::string& why) {
+  throw Error(ErrorKind::format, fmt::format("{}: {}", label(field), why));
+}
+
+[[noreturn]] void fail_column(std::size_t column, const std::string& why) {
+  throw Error(ErrorKind::format, fmt::format("column {}: {}", column, why), "", {.column = column});
+}
+
+void check_ids(const Descriptor& descriptor) {
+  const auto& fields = descriptor.fields;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].id != i) fail_field(fields[i], fmt::format("stands at position {}", i));
+    if (fields[i].parent >= fields.size())
+      fail_field(fields[i],
+                 fmt::format("parent {} does not exist ({} fields)", fields[i].parent, fields.size()));
+  }
+}
+
+// The depth of every field; throws on a cycle. Walks each parent link once.
+std::vector<std::uint32_t> measure_depth(const Descriptor& descriptor) {
+  constexpr std::uint32_t under_way = invalid_id;
+  const auto& fields = descriptor.fields;
+  std::vector<std::uint32_t> depth(fields.size(), 0);
+  std::vector<std::uint32_t> path;
+  for (std::uint32_t start = 0; start < fields.size(); ++start) {
+    path.clear();
+    std::uint32_t above = 0;
+    for (std::uint32_t at = start;;) {
+      if (depth[at] == under_way) fail_field(fields[at], "is its own ancestor");
+      if (depth[at] != 0) {
+        above = depth[at];
+        break;
+      }
+      depth[at] = under_way;
+      path.push_back(at);
+      if (fields[at].parent == at) break;
+      at = fields[at].parent;
+    }
+    for (; !path.empty(); path.pop_back()) depth[path.back()] = ++above;
+    if (depth[start] > max_field_depth)
+      fail_field(fields[start], fmt::format("nested {} deep, more than {}", depth[start], max_field_depth));
+  }
+  return depth;
+}
+
+FieldOrder link_fields(Descriptor& descriptor) {
+  check_ids(descriptor);
+  const std::vector<std::uint32_t> depth = measure_depth(descriptor);
+  FieldOrder order(descriptor.fields.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return depth[a] != depth[b] ? depth[a] < depth[b] : a < b;
+  });
+  for (FieldDescriptor& field : descriptor.fields) {
+    field.children.clear();
+    field.representations.clear();
+    field.unreadable.clear();
+  }
+  for (const FieldDescriptor& field : descriptor.fields)
+    if (field.parent != field.id) descriptor.fields[field.parent].children.push_back(field.id);
+  return order;
+}
+
+void check_encoding(const ColumnDescriptor& column) {
+  const bool is_quantised = column.raw_type == static_cast<std::uint16_t>(ColumnType::real32_quant);
+  if (is_quantised && !column.has_range) fail_column(column.id, "Real32Quant without a range of values");
+  if (column.has_range && !(column.encoding.min <= column.encoding.max))
+    fail_column(column.id,
+                fmt::format("range of values from {} to {}", column.encoding.min, column.encoding.max));
+  if (!is_known(column.encoding.type)) return;
+  if (!is_valid(column.encoding))
+    fail_column(column.id, fmt::format("{} cannot have {} bits on storage", name_of(column.encoding.type),
+                                       column.encoding.bits));
+}
+
+void link_columns(Descriptor& descriptor) {
+  auto& fields = descriptor.fields;
+  for (std::size_t i = 0; i < descriptor.columns.size(); ++i) {
+    const ColumnDescriptor& column = descriptor.columns[i];
+    if (column.id != i) fail_column(i, fmt::format("has the id {}", column.id));
+    if (column.field >= fields.size())
+      fail_column(i, fmt::format("field {} does not exist ({} fields)", column.field, fields.size()));
+    FieldDescriptor& field = fields[column.field];
+    if (field.source_field) fail_column(i, fmt::format("belongs to the projected {}", label(field)));
+    check_encoding(column);
+    auto& groups = field.representations;
+    if (column.representation == groups.size())
+      groups.emplace_back();
+    else if (groups.empty() || column.representation != groups.size() - 1)
+      fail_column(i, fmt::format("representation {} follows {} representations of {}", column.representation,
+                                 groups.size(), label(field)));
+    groups.back().push_back(column.id);
+  }
+  for (const FieldDescriptor& field : fields)
+    for (const auto& group : field.representations)
+      if (group.size() != field.representations.front().size())
+        fail_field(field, fmt::format("representations with {} and {} columns",
+                                      field.representations.front().size(), group.size()));
+}
+
+void check_sources(const Descriptor& descriptor) {
+  const auto& fields = descriptor.fields;
+  for (const FieldDescriptor& field : fields) {
+    if (!field.source_field) continue;
+    if (*field.source_field >= fields.size())
+      fail_field(field, fmt::format("projects field {}, which does not exist ({} fields)",
+                                    *field.source_field, fields.size()));
+    if (fields[*field.source_field].source_field)
+      fail_field(field,
+                 fmt::format("projects {}, which is projected itself", label(fields[*field.source_field])));
+  }
+}
+
+// The alias columns of each field, checked one by one.
+std::vector<std::vector<std::uint32_t>> collect_aliases(const Descriptor& descriptor) {
+  std::vector<std::vector<std::uint32_t>> aliases(descriptor.fields.size());
+  for (std::size_t i = 0; i < descriptor.aliases.size(); ++i) {
+    const AliasColumnDescriptor& alias = descriptor.aliases[i];
+    const auto fail = [i](const std::string& why) {
+      throw Error(ErrorKind::format, fmt::format("alias column {}: {}", i, why));
+    };
+    if (alias.physical_column >= descriptor.columns.size())
+      fail(fmt::format("physical column {} does not exist ({} columns)", alias.physical_column,
+                       descriptor.columns.size()));
+    if (alias.field >= descriptor.fields.size())
+      fail(fmt::format("field {} does not exist ({} fields)", alias.field, descriptor.fields.size()));
+    if (!descriptor.fields[alias.field].source_field)
+      fail(fmt::format("{} is not projected", label(descriptor.fields[alias.field])));
+    aliases[alias.field].push_back(alias.physical_column);
+  }
+  return aliases;
+}
+
+// The columns of a projected field: what the aliases name in their first representation, and the
+// corresponding columns of all the others, since a writer may have added representations to the source
+// without new aliases.
+void resolve_projection(const Descriptor& descriptor, const std::vector<std::uint32_t>& aliases,
+                        FieldDescriptor& field) {
+  const ColumnDescriptor& first = descriptor.columns[aliases.front()];
+  const FieldDescriptor& owner = descriptor.fields[first.field];
+  std::vector<std::size_t> positions;
+  for (const std::uint32_t id : aliases) {
+    const ColumnDescriptor& column = descriptor.columns[id];
+    if (column.field != first.field)
+      fail_field(field, fmt::format("alias columns of both {} and {}", label(owner),
+                                    label(descriptor.fields[column.field])));
+    if (column.representation != first.representation) continue;
+    const auto& group = owner.representations[first.representation];
+    positions.push_back(
+        static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), id) - group.begin()));
+  }
+  field.representations.resize(owner.representations.size());
+  for (std::size_t i = 0; i < owner.representations.size(); ++i)
+    for (const std::size_t position : positions)
+      field.representations[i].push_back(owner.representations[i][position]);
+}
+
+void link_projections(Descriptor& descriptor) {
+  check_sources(descriptor);
+  const auto aliases = collect_aliases(descriptor);
+  // Many representations times many aliases could take far more memory than the file has bytes.
+  std::size_t budget = 256 + 4 * (descriptor.columns.size() + descriptor.aliases.size());
+  for (FieldDescriptor& field : descriptor.fields) {
+    const auto& own = aliases[field.id];
+    if (own.empty()) continue;
+    const auto& owner = descriptor.fields[descriptor.columns[own.front()].field];
+    const std::size_t cost = owner.representations.size() * own.size();
+    if (cost > budget)
+      throw Error(
+          ErrorKind::unsupported,
+          fmt::format("{}: projects {} representations with {} alias columns, more than this version handles",
+                      label(field), owner.representations.size(), own.size()));
+    budget -= cost;
+    resolve_projection(descriptor, own, field);
+  }
+}
+
+// Marks fields that cannot be read. Each mark keeps the first cause, so that messages stay short in deep
+// trees.
+class Marker {
+ public:
+  Marker(Descriptor& descriptor, const FieldOrder& order)
+      : descriptor_(descriptor), order_(order), cause_(descriptor.fields.size(), invalid_id) {}
+
+  void run() {
+    for (FieldDescriptor& field : descriptor_.fields) mark_own(field);
+    spread();
+    for (FieldDescriptor& field : descriptor_.fields) {
+      if (!field.source_field) continue;
+      const FieldDescriptor& source = descriptor_.fields[*field.source_field];
+      if (!source.unreadable.empty()) mark_by(field, source, "its source");
+    }
+    spread();
+  }
+
+ private:
+  void mark(FieldDescriptor& field, std::string why) {
+    if (!field.unreadable.empty()) return;
+    field.unreadable = std::move(why);
+    cause_[field.id] = field.id;
+  }
+
+  void mark_by(FieldDescriptor& field, const FieldDescriptor& other, const char* relation) {
+    if (!field.unreadable.empty()) return;
+    const std::uint32_t cause = cause_[other.id];
+    field.unreadable = fmt::format("{} {} cannot be read: {}", relation, quoted(other.name),
+                                   descriptor_.fields[cause].unreadable);
+    cause_[field.id] = cause;
+  }
+
+  void mark_own(FieldDescriptor& field) {
+    if (field.raw_role >= known_roles)
+      return mark(field, fmt::format("structural role {:#04x} is unknown to this version", field.raw_role));
+    if (field.role == FieldRole::streamer)
+      return mark(field, "streamer field (role 0x04): its objects are serialised by ROOT's own streamer");
+    for (const auto& group : field.representations)
+      for (const std::uint32_t id : group)
+        if (const ColumnDescriptor& column = descriptor_.columns[id]; !is_known(column.encoding.type))
+          return mark(field, fmt::format("column type {:#04x} is unknown to this version", column.raw_type));
+    if (field.role == FieldRole::collection) mark_collection(field);
+    if (field.role == FieldRole::variant) mark_variant(field);
+  }
+
+  void mark_collection(FieldDescriptor& field) {
+    if (field.children.size() != 1)
+      return mark(field, fmt::format("a collection with {} sub-fields, not 1", field.children.size()));
+    if (!has_one_column(field, is_index)) mark(field, "a collection without its one index column");
+  }
+
+  void mark_variant(FieldDescriptor& field) {
+    if (!has_one_column(field, [](ColumnType type) { return type == ColumnType::switch_; }))
+      mark(field, "a variant without its one switch column");
+  }
+
+  template <class Accepts>
+  bool has_one_column(const FieldDescriptor& field, Accepts&& accepts) const {
+    return !field.representations.empty() &&
+           std::all_of(field.representations.begin(), field.representations.end(), [&](const auto& group) {
+             return group.size() == 1 && accepts(descriptor_.columns[group.front()].encoding.type);
+           });
+  }
+
+  // A record can be read without one of its members; nothing else can be read without a sub-field, and no
+  // sub-field without what is above it.
+  void spread() {
+    auto& fields = descriptor_.fields;
+    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
+      FieldDescriptor& parent = fields[fields[*id].parent];
+      if (!fields[*id].unreadable.empty() && parent.id != *id && parent.role != FieldRole::record)
+        mark_by(parent, fields[*id], "its sub-field");
+    }
+    for (const std::uint32_t id : order_) {
+      const FieldDescriptor& parent = fields[fields[id].parent];
+      if (parent.id != id && !parent.unreadable.empty()) mark_by(fields[id], parent, "its parent");
+    }
+  }
+
+  Descriptor& descriptor_;
+  const FieldOrder& order_;
+  std::vector<std::uint32_t> cause_;
+};
+
+}  // namespace
+
+std::string quoted(std::string_view name) {
+  constexpr std::size_t longest = 64;
+  return name.size() <= longest ? fmt::format("\"{}\"", name)
+                                : fmt::format("\"{}...\"", name.substr(0, longest));
+}
+
+FieldOrder link_schema(Descriptor& descriptor) {
+  FieldOrder order = link_fields(descriptor);
+  link_columns(descriptor);
+  link_projections(descriptor);
+  Marker(descriptor, order).run();
+  return order;
+}
+
+void finish(Descriptor& descriptor) {
+  const FieldOrder order = link_schema(descriptor);
+  check_clusters(descriptor, order);
+}
+
+}  // namespace colonnade::format
