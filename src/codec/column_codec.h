@@ -15,20 +15,22 @@ namespace colonnade::codec {
 // Bytes of n packed elements: ceil(n * bits / 8). Throws ErrorKind::format if that overflows.
 std::size_t packed_size(const ColumnEncoding& encoding, std::size_t elements);
 
-// Can elements of this type in memory be stored in / be read from such a column? Reading allows every integer, bool
-// and character type from every integer-like column, float32/float64 from every real column; writing only what the
-// specification's table marks W (plus index/switch_ to theirs).
+// Can elements of this type in memory be stored in / be read from such a column? Reading allows every
+// integer, bool and character type from every integer-like column, float32/float64 from every real column;
+// writing only what the specification's table marks W (plus index/switch_ to theirs).
 bool can_encode(ElementType from, ColumnType to) noexcept;
 bool can_decode(ColumnType from, ElementType to) noexcept;
 
-// Encodes `elements` values at `values` into `packed` (exactly packed_size bytes). Throws ErrorKind::conversion for a
-// value the column cannot hold (index32 overflow, quantised value out of range or not finite).
+// Encodes `elements` values at `values` into `packed` (exactly packed_size bytes). Throws
+// ErrorKind::conversion for a value the column cannot hold (index32 overflow, quantised value out of range or
+// not finite).
 void encode(const ColumnEncoding& encoding, ElementType from, const void* values, std::size_t elements,
             MutableByteSpan packed);
 
 // Decodes `elements` values into `values` (elements * size_of(to) bytes, aligned for the type). Throws
 // ErrorKind::format if `packed` has the wrong size, ErrorKind::conversion if a value does not fit `to`.
-void decode(const ColumnEncoding& encoding, ByteSpan packed, std::size_t elements, ElementType to, void* values);
+void decode(const ColumnEncoding& encoding, ByteSpan packed, std::size_t elements, ElementType to,
+            void* values);
 
 // True if the packed bytes *are* the elements in memory, so that an uncompressed page needs no decoding.
 bool is_memory_image(const ColumnEncoding& encoding, ElementType in_memory) noexcept;

@@ -1,5 +1,6 @@
-// Compression blocks: a page or an envelope as it lies on storage, in chunks of at most 16 MiB - 1 each with a nine
-// byte header; see the specification, "Compression Block". A block as large as its content is stored as it is.
+// Compression blocks: a page or an envelope as it lies on storage, in chunks of at most 16 MiB - 1 each with
+// a nine byte header; see the specification, "Compression Block". A block as large as its content is stored
+// as it is.
 #ifndef COLONNADE_CODEC_COMPRESSION_H
 #define COLONNADE_CODEC_COMPRESSION_H
 
@@ -27,12 +28,13 @@ struct CompressionSettings {
   friend bool operator==(const CompressionSettings&, const CompressionSettings&) = default;
 };
 
-// Writes the block for `content` to the end of `out`; returns its size, which equals content.size() if stored as is.
-// Keeps per-thread compressor contexts, so it is cheap to call for many small pages.
+// Writes the block for `content` to the end of `out`; returns its size, which equals content.size() if stored
+// as is. Keeps per-thread compressor contexts, so it is cheap to call for many small pages.
 std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out);
 
-// Fills `content` from `block`; the sizes must be the true ones. Throws ErrorKind::format for a bad chunk header or
-// chunk sizes that do not add up, ErrorKind::checksum if a codec's own sum fails. Never writes outside `content`.
+// Fills `content` from `block`; the sizes must be the true ones. Throws ErrorKind::format for a bad chunk
+// header or chunk sizes that do not add up, ErrorKind::checksum if a codec's own sum fails. Never writes
+// outside `content`.
 void decompress(ByteSpan block, MutableByteSpan content);
 
 // XXH3-64 with seed 0, the checksum of pages and envelopes.

@@ -1,0 +1,211 @@
+// Compression settings and the framing of compression blocks. A block is a sequence of chunks:
+//
+//   | tag (3) | compressed size (3) | uncompressed size (3) | compressed bytes | next chunk ...
+//
+// Sizes are little-endian and do not count the header. Readers tell a block that is stored as it is from a
+// compressed one by its size alone, and some of them insist that every single chunk, header included, is
+// smaller than its content; so a block with a chunk that does not shrink is stored as it is. Content is cut
+// into chunks of about equal size.
+#include "codec/compression.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "codec/compressor.h"
+
+namespace colonnade::codec {
+namespace {
+
+constexpr std::size_t header_size = 9;
+constexpr std::size_t max_chunk = (std::size_t{1} << 24) - 1;
+
+constexpr std::array<const Compressor*, 5> compressors = {&zstd_compressor, &lz4_compressor, &zlib_compressor,
+                                                          &old_deflate_compressor, &lzma_compressor};
+
+struct AlgorithmRow {
+  Algorithm algorithm;
+  std::string_view name;
+  int default_level;  // ROOT's
+  const Compressor* compressor;
+};
+
+constexpr std::array<AlgorithmRow, 5> algorithms = {{
+    {Algorithm::none, "none", 0, nullptr},
+    {Algorithm::zlib, "zlib", 1, &zlib_compressor},
+    {Algorithm::lzma, "lzma", 7, &lzma_compressor},
+    {Algorithm::lz4, "lz4", 4, &lz4_compressor},
+    {Algorithm::zstd, "zstd", 5, &zstd_compressor},
+}};
+
+constexpr const char* choices =
+    "one of none, zlib, lzma, lz4, zstd, with a level from 1 to 9 as in \"zstd:5\", or ROOT's number as in "
+    "\"505\"";
+
+const AlgorithmRow* find(Algorithm algorithm) noexcept {
+  const auto* row = std::find_if(algorithms.begin(), algorithms.end(),
+                                 [&](const AlgorithmRow& r) { return r.algorithm == algorithm; });
+  return row == algorithms.end() ? nullptr : row;
+}
+
+const AlgorithmRow* find(std::string_view name) noexcept {
+  const auto* row = std::find_if(algorithms.begin(), algorithms.end(),
+                                 [&](const AlgorithmRow& r) { return r.name == name; });
+  return row == algorithms.end() ? nullptr : row;
+}
+
+// The whole text as a small number, or -1.
+int parse_number(std::string_view text) noexcept {
+  int number = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failed == std::errc() && end == text.data() + text.size() && number >= 0 ? number : -1;
+}
+
+void store_size(std::byte* to, std::size_t size) noexcept {
+  for (std::size_t i = 0; i < 3; ++i) to[i] = static_cast<std::byte>(size >> (8 * i));
+}
+
+std::size_t load_size(const std::byte* from) noexcept {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < 3; ++i) size |= static_cast<std::size_t>(from[i]) << (8 * i);
+  return size;
+}
+
+// Writes one chunk into `out`; 0 if it does not fit.
+std::size_t write_chunk(const Compressor& compressor, int level, ByteSpan content, MutableByteSpan out) {
+  if (out.size() <= header_size) return 0;
+  const std::size_t size = compressor.compress(level, content, out.subspan(header_size));
+  if (size == 0) return 0;
+  std::memcpy(out.data(), compressor.tag.data(), compressor.tag.size());
+  store_size(out.data() + 3, size);
+  store_size(out.data() + 6, content.size());
+  return header_size + size;
+}
+
+// Writes all chunks into `out`, which is as large as `content`; 0 if one of them does not get smaller.
+std::size_t write_chunks(const Compressor& compressor, int level, ByteSpan content, MutableByteSpan out) {
+  const std::size_t chunks = (content.size() + max_chunk - 1) / max_chunk;
+  const std::size_t chunk_size = chunks == 0 ? 0 : (content.size() + chunks - 1) / chunks;
+  std::size_t written = 0;
+  while (!content.empty()) {
+    const ByteSpan part = content.first(std::min(chunk_size, content.size()));
+    const std::size_t size = write_chunk(compressor, level, part, out.subspan(written, part.size() - 1));
+    if (size == 0) return 0;
+    written += size;
+    content = content.subspan(part.size());
+  }
+  return written;
+}
+
+const Compressor& compressor_of(const std::byte* tag) {
+  for (const Compressor* compressor : compressors)
+    if (std::memcmp(tag, compressor->tag.data(), compressor->tag.size()) == 0) return *compressor;
+  throw Error(ErrorKind::format,
+              fmt::format("a compressed chunk begins with {:02x} {:02x} {:02x}, which is no known "
+                          "compression algorithm",
+                          static_cast<unsigned>(tag[0]), static_cast<unsigned>(tag[1]),
+                          static_cast<unsigned>(tag[2])));
+}
+
+// Decompresses the first chunk of `block` to the start of `content`; drops both from the spans.
+void read_chunk(ByteSpan& block, MutableByteSpan& content) {
+  if (block.size() < header_size)
+    throw Error(ErrorKind::format,
+                fmt::format("a compressed chunk needs a header of {} bytes where {} are left; {} "
+                            "bytes of content are missing",
+                            header_size, block.size(), content.size()));
+  const Compressor& compressor = compressor_of(block.data());
+  const std::size_t size = load_size(block.data() + 3);
+  const std::size_t content_size = load_size(block.data() + 6);
+  if (size > block.size() - header_size)
+    throw Error(ErrorKind::format,
+                fmt::format("a {} chunk of {} bytes reaches past the {} bytes left in its block",
+                            compressor.name, size, block.size() - header_size));
+  if (content_size == 0 || content_size > content.size())
+    throw Error(ErrorKind::format, fmt::format("a {} chunk says it holds {} bytes where {} are missing",
+                                               compressor.name, content_size, content.size()));
+  compressor.decompress(block.subspan(header_size, size), content.first(content_size));
+  block = block.subspan(header_size + size);
+  content = content.subspan(content_size);
+}
+
+}  // namespace
+
+std::uint32_t CompressionSettings::to_root() const noexcept {
+  if (algorithm == Algorithm::none) return 0;
+  return static_cast<std::uint32_t>(algorithm) * 100 + static_cast<std::uint32_t>(level);
+}
+
+CompressionSettings CompressionSettings::from_root(std::uint32_t setting) {
+  const std::uint32_t number = setting / 100;
+  const auto level = static_cast<int>(setting % 100);
+  if (level == 0 && number <= 5) return {Algorithm::none, 0};
+  const AlgorithmRow* row = number <= 5 ? find(static_cast<Algorithm>(number)) : nullptr;
+  if (row == nullptr || row->compressor == nullptr || level > 9)
+    throw Error(ErrorKind::usage, fmt::format("{} is no compression setting", setting), choices);
+  return {row->algorithm, level};
+}
+
+CompressionSettings CompressionSettings::parse(std::string_view text) {
+  if (const int number = parse_number(text); number >= 0)
+    return from_root(static_cast<std::uint32_t>(number));
+  const std::size_t colon = text.find(':');
+  const AlgorithmRow* row = find(text.substr(0, colon));
+  if (row == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no compression setting", text), choices);
+  if (colon == std::string_view::npos) return {row->algorithm, row->default_level};
+  const int level = parse_number(text.substr(colon + 1));
+  const bool allowed = row->algorithm == Algorithm::none ? level == 0 : level >= 1 && level <= 9;
+  if (!allowed)
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" has no level that {} knows", text, row->name), choices);
+  return {row->algorithm, level};
+}
+
+std::string CompressionSettings::to_string() const {
+  const AlgorithmRow* row = find(algorithm);
+  if (row == nullptr) return fmt::format("{}:{}", static_cast<unsigned>(algorithm), level);
+  return row->compressor == nullptr ? std::string(row->name) : fmt::format("{}:{}", row->name, level);
+}
+
+std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out) {
+  const AlgorithmRow* row = find(settings.algorithm);
+  if (row == nullptr || (row->compressor != nullptr && (settings.level < 1 || settings.level > 9)))
+    throw Error(ErrorKind::usage, fmt::format("{} is no compression setting", settings.to_string()), choices);
+  const std::size_t start = out.size();
+  const std::size_t needed = start + content.size();
+  if (needed > out.capacity()) out.reserve(std::max(needed, 2 * out.capacity()));
+  out.resize(needed);
+  const MutableByteSpan target = out.span().subspan(start);
+  std::size_t size = 0;
+  if (row->compressor != nullptr) size = write_chunks(*row->compressor, settings.level, content, target);
+  if (size == 0) {
+    size = content.size();
+    if (size > 0) std::memcpy(target.data(), content.data(), size);
+  }
+  out.resize(start + size);
+  return size;
+}
+
+void decompress(ByteSpan block, MutableByteSpan content) {
+  if (block.size() == content.size()) {
+    if (!content.empty()) std::memcpy(content.data(), block.data(), content.size());
+    return;
+  }
+  if (block.size() > content.size())
+    throw Error(ErrorKind::format, fmt::format("a compressed block has {} bytes for {} bytes of content",
+                                               block.size(), content.size()));
+  while (!content.empty()) read_chunk(block, content);
+  if (!block.empty())
+    throw Error(ErrorKind::format,
+                fmt::format("{} bytes follow the last chunk of a compressed block", block.size()));
+}
+
+std::uint64_t xxh3(ByteSpan bytes) noexcept {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+}  // namespace colonnade::codec

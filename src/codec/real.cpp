@@ -1,0 +1,123 @@
+// Real column types that are narrower than float32.
+//
+// Real16       IEEE half precision, rounded to nearest even; too large a value becomes infinity.
+// SplitReal16  the same in two byte planes.
+// Real32Trunc  the upper `bits` bits of a float32, one after the other in a bit stream, least significant bit
+// first. Real32Quant  integers of `bits` bits in the same bit stream: 0 stands for min, 2^bits - 1 for max.
+//
+// The quantisation is done in double precision with one rounding per operation, in this order, because every
+// reader must find the same value; fused multiply-add would change the last bit (the build disables
+// contraction).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "codec/family.h"
+#include "codec/kernels/bit_stream.h"
+#include "codec/kernels/kernels.h"
+
+namespace colonnade::codec {
+namespace {
+
+// Calls work(offset, part) for parts of a range that fit a small buffer.
+constexpr std::size_t part_elements = 1024;
+
+template <class Work>
+void in_parts(std::size_t count, Work&& work) {
+  for (std::size_t done = 0; done < count; done += part_elements)
+    work(done, std::min(part_elements, count - done));
+}
+
+void unpack_half(const UnpackRange& range, void* stored) {
+  kernels().half_to_float(range.packed.data() + range.first * 2, range.count, static_cast<float*>(stored));
+}
+
+void pack_half(const PackRange& range, const void* stored) {
+  kernels().float_to_half(static_cast<const float*>(stored), range.count,
+                          range.packed.data() + range.first * 2);
+}
+
+void unpack_split_half(const UnpackRange& range, void* stored) {
+  alignas(64) std::array<std::uint16_t, part_elements> halves;
+  auto* out = static_cast<float*>(stored);
+  in_parts(range.count, [&](std::size_t done, std::size_t part) {
+    kernels().unsplit16(range.packed.data() + range.first + done, range.elements, part, halves.data());
+    kernels().half_to_float(reinterpret_cast<const std::byte*>(halves.data()), part, out + done);
+  });
+}
+
+void pack_split_half(const PackRange& range, const void* stored) {
+  alignas(64) std::array<std::uint16_t, part_elements> halves;
+  const auto* in = static_cast<const float*>(stored);
+  in_parts(range.count, [&](std::size_t done, std::size_t part) {
+    kernels().float_to_half(in + done, part, reinterpret_cast<std::byte*>(halves.data()));
+    kernels().split16(halves.data(), part, range.packed.data() + range.first + done, range.elements);
+  });
+}
+
+void unpack_truncated(const UnpackRange& range, void* stored) {
+  auto* out = static_cast<float*>(stored);
+  const unsigned lost = 32u - range.encoding.bits;
+  BitReader bits(range.packed, range.first, range.encoding.bits);
+  for (std::size_t i = 0; i < range.count; ++i) out[i] = std::bit_cast<float>(bits.next() << lost);
+}
+
+void pack_truncated(const PackRange& range, const void* stored) {
+  const auto* in = static_cast<const float*>(stored);
+  const unsigned lost = 32u - range.encoding.bits;
+  BitWriter bits(range.packed, range.first, range.encoding.bits);
+  for (std::size_t i = 0; i < range.count; ++i) bits.put(std::bit_cast<std::uint32_t>(in[i]) >> lost);
+  bits.finish();
+}
+
+double largest_integer(const ColumnEncoding& encoding) {
+  return static_cast<double>((std::uint64_t{1} << encoding.bits) - 1);
+}
+
+void unpack_quantised(const UnpackRange& range, void* stored) {
+  auto* out = static_cast<double*>(stored);
+  const double min = range.encoding.min;
+  const double max = range.encoding.max;
+  const double scale = (max - min) / largest_integer(range.encoding);
+  BitReader bits(range.packed, range.first, range.encoding.bits);
+  for (std::size_t i = 0; i < range.count; ++i) {
+    const double value = static_cast<double>(bits.next()) * scale + min;
+    out[i] = std::min(value, max);
+  }
+}
+
+void pack_quantised(const PackRange& range, const void* stored) {
+  const auto* in = static_cast<const double*>(stored);
+  const double min = range.encoding.min;
+  const double max = range.encoding.max;
+  const double scale = largest_integer(range.encoding) / (max - min);
+  BitWriter bits(range.packed, range.first, range.encoding.bits);
+  for (std::size_t i = 0; i < range.count; ++i) {
+    if (!(min <= in[i] && in[i] <= max))
+      throw Error(ErrorKind::conversion,
+                  fmt::format("element {} of the page is {}, outside of the column's range {} to {}",
+                              range.first + i, in[i], min, max),
+                  "widen the range of the column or clamp the values");
+    bits.put(static_cast<std::uint32_t>(0.5 + (in[i] - min) * scale));
+  }
+  bits.finish();
+}
+
+}  // namespace
+
+Family real_family(ColumnType type) {
+  switch (type) {
+    case ColumnType::real16:
+      return {ElementType::float32, unpack_half, pack_half};
+    case ColumnType::split_real16:
+      return {ElementType::float32, unpack_split_half, pack_split_half};
+    case ColumnType::real32_trunc:
+      return {ElementType::float32, unpack_truncated, pack_truncated};
+    default:
+      return {ElementType::float64, unpack_quantised, pack_quantised};
+  }
+}
+
+}  // namespace colonnade::codec
