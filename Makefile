@@ -51,30 +51,33 @@ demo: setup-run
 
 # ---- C++
 
+# configure(PRESET): quiet unless it fails.
+configure = @mkdir -p build; cmake --preset $(1) >build/$(1)-configure.log 2>&1 || { cat build/$(1)-configure.log; exit 1; }
+
 build:
-	cmake --preset default --log-level=WARNING
+	$(call configure,default)
 	cmake --build --preset default --target all all_verify_interface_header_sets
 
 unit: build
-	ctest --preset default --quiet -O build/unit.log || { tail -n 200 build/unit.log; exit 1; }
+	ctest --preset default -LE example --no-tests=error --quiet -O build/unit.log || { tail -n 200 build/unit.log; exit 1; }
 	@grep -E 'tests passed|tests failed' build/unit.log
 
 minimal:
-	cmake --preset minimal --log-level=WARNING
+	$(call configure,minimal)
 	cmake --build --preset minimal
 
 sanitize:
-	cmake --preset asan-ubsan --log-level=WARNING
+	$(call configure,asan-ubsan)
 	cmake --build --preset asan-ubsan
-	ctest --preset asan-ubsan -L unit
+	ctest --preset asan-ubsan -L unit --no-tests=error
 
 tsan:
-	cmake --preset tsan --log-level=WARNING
+	$(call configure,tsan)
 	cmake --build --preset tsan
 	ctest --preset tsan
 
 fuzz:
-	cmake --preset asan-ubsan --log-level=WARNING
+	$(call configure,asan-ubsan)
 	cmake --build --preset asan-ubsan
 	$(PYTHON_ENV) tools/run_fuzz.py build/asan-ubsan $(FUZZ_SECONDS)
 
@@ -103,7 +106,7 @@ pytest: build python-package
 	$(PYTHON_ENV) -m pytest -q
 
 examples: build python-package
-	ctest --preset default -L example
+	ctest --preset default -L example --no-tests=error
 	$(PYTHON_ENV) tools/run_examples.py
 
 # ---- Style
@@ -117,7 +120,7 @@ lint:
 	$(PYTHON_ENV) tools/check_readme.py
 
 tidy:
-	cmake --preset tidy --log-level=WARNING
+	$(call configure,tidy)
 	$(PYTHON_ENV) tools/run_tidy.py build/tidy $(TIDY)
 
 format:
@@ -129,7 +132,7 @@ format:
 # ---- Measurements
 
 bench: setup
-	cmake --preset bench --log-level=WARNING
+	$(call configure,bench)
 	cmake --build --preset bench
 	$(MAKE) --no-print-directory python-package
 	$(PYTHON_ENV) benchmarks/run.py --build build/bench

@@ -39,6 +39,17 @@ PUBLIC_HEADERS: dict[str, str] = {
     "column_type.h": "base",
     "options.h": "base",
     "descriptor.h": "format",
+    "reflect.h": "field",
+    "detail/bindings.h": "field",
+    "describe.h": "field",
+    "types.h": "field",
+    "field.h": "field",
+    "model.h": "dataset",
+    "entry.h": "dataset",
+    "view.h": "dataset",
+    "reader.h": "dataset",
+    "writer.h": "dataset",
+    "colonnade.h": "dataset",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
