@@ -1,0 +1,29 @@
+// Small helpers that the field classes share.
+#ifndef COLONNADE_FIELD_FIELD_TOOLS_H
+#define COLONNADE_FIELD_FIELD_TOOLS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "colonnade/error.h"
+#include "colonnade/field.h"
+
+namespace colonnade::field {
+
+// The stored field that holds the values of an enum or atomic, whose own field has no columns; other fields are
+// returned as they are.
+std::uint32_t unwrap(const Descriptor& descriptor, std::uint32_t id);
+
+// "std::vector" of "std::vector<float>".
+std::string_view family_of(std::string_view type_name);
+
+// Appends `text` as a JSON string; bytes that are no control characters pass unchanged.
+void print_quoted(std::string_view text, std::string& out);
+
+// How many values of a connected field a cluster holds: the bound for what a collection may claim.
+std::uint64_t available(const Field& field, std::size_t cluster);
+
+}  // namespace colonnade::field
+
+#endif

@@ -1,0 +1,90 @@
+// ColumnReader: the elements of one column of a field, across clusters, pages and representations.
+//
+// It keeps one decoded page at a time and hands out pointers into it; they live until the next call on the
+// same reader. Elements are addressed as <cluster, index within the cluster's column>. While pages are taken
+// in order it reads several of them with one request (ReadOptions::read_ahead). One thread at a time.
+#ifndef COLONNADE_PAGE_COLUMN_READER_H
+#define COLONNADE_PAGE_COLUMN_READER_H
+
+#include <cstdint>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "colonnade/column_type.h"
+#include "page/page_source.h"
+
+namespace colonnade::page {
+
+class ColumnReader {
+ public:
+  // `representations`: the physical column ids that hold these elements, one per representation.
+  ColumnReader(PageSource& source, std::vector<std::uint32_t> representations, ElementType element);
+
+  ElementType element() const noexcept { return element_; }
+
+  // Number of elements in a cluster.
+  std::uint64_t elements(std::size_t cluster);
+  // Global index of the first element in a cluster.
+  std::uint64_t first_global(std::size_t cluster);
+
+  // A stretch of decoded elements that contains `index`: data[0] is element `first` of the cluster.
+  struct Stretch {
+    const void* data = nullptr;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  Stretch map(std::size_t cluster, std::uint64_t index) {
+    if (cluster != cluster_ || index - stretch_.first >= stretch_.count) load(cluster, index);
+    return stretch_;
+  }
+
+  template <class T>
+  const T& at(std::size_t cluster, std::uint64_t index) {
+    const Stretch stretch = map(cluster, index);
+    return static_cast<const T*>(stretch.data)[index - stretch.first];
+  }
+
+  // Copies `count` elements from `first` on into `out`; whole pages are decoded straight into it.
+  void read(std::size_t cluster, std::uint64_t first, std::uint64_t count, void* out);
+
+  // The end offset of collection `index` and the start of it, for index columns.
+  struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  Range collection(std::size_t cluster, std::uint64_t index);
+
+ private:
+  void enter(std::size_t cluster);
+  void load(std::size_t cluster, std::uint64_t index);
+  std::size_t page_of(std::uint64_t index) const;
+  void check_index(std::uint64_t index, std::uint64_t count) const;
+  // The sealed bytes of a page of the current cluster, checksum verified, valid until the next call.
+  ByteSpan sealed(std::size_t page);
+  void decode_page(std::size_t page, void* out);
+  void decode(std::size_t page, void* out);  // decode_page, with the place added to its errors
+  void check_page(std::size_t page) const;
+
+  PageSource* source_;
+  std::vector<std::uint32_t> representations_;
+  ElementType element_;
+
+  std::size_t cluster_ = static_cast<std::size_t>(-1);
+  Stretch stretch_;
+  AlignedBuffer page_;     // the decoded page that stretch_ points into
+  AlignedBuffer scratch_;  // decompressed, still encoded
+  // The current cluster's pages.
+  const ColumnRange* range_ = nullptr;
+  ColumnEncoding encoding_;
+  std::uint32_t column_ = invalid_id;
+  PageSource::Extent extent_;
+  std::vector<std::uint64_t> page_first_;  // first element of each page, one more for the end
+  std::vector<std::byte> read_ahead_;
+  std::uint64_t read_ahead_offset_ = 0;
+  std::size_t read_ahead_cluster_ = static_cast<std::size_t>(-1);
+  std::size_t next_page_ = 0;  // the page that continues the sequence
+};
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,156 @@
+// Opening a data set and reading its metadata; see page_source.h.
+#include "page/page_source.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "codec/compression.h"
+#include "format/envelope.h"
+
+namespace colonnade::page {
+namespace {
+
+// How often a field at this place repeats per entry; nullopt below a collection or variant, where it varies.
+std::optional<std::uint64_t> repetitions(const Descriptor& descriptor, std::uint32_t field) {
+  std::uint64_t factor = 1;
+  for (std::uint32_t id = field;;) {
+    const FieldDescriptor& f = descriptor.fields[id];
+    if (f.array_size > 0) factor *= f.array_size;
+    if (f.parent == id) return factor;
+    const FieldRole above = descriptor.fields[f.parent].role;
+    if (above == FieldRole::collection || above == FieldRole::variant) return std::nullopt;
+    id = f.parent;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
+                                             const ReadOptions& options) {
+  return open(data_set, std::shared_ptr<ReadContainer>(open_container(uri)), options);
+}
+
+std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
+                                             std::shared_ptr<ReadContainer> container,
+                                             const ReadOptions& options) {
+  std::unique_ptr<PageSource> source(new PageSource(data_set, std::move(container), options));
+  with_context(source->context(), [&] { source->read_descriptor(); });
+  return source;
+}
+
+PageSource::PageSource(std::string_view data_set, std::shared_ptr<ReadContainer> container,
+                       const ReadOptions& options)
+    : data_set_(data_set), container_(std::move(container)), options_(options) {}
+
+Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
+  if (locator.kind != Locator::Kind::file)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the {} has a locator of type {:#04x}, which does not point into a file", what,
+                            locator.raw_type),
+                "open the data set through the store that it was written to");
+  const std::uint64_t file_size = container_->file().size();
+  if (locator.size > file_size || locator.offset > file_size - locator.size)
+    throw Error(ErrorKind::format,
+                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what,
+                            locator.size, file_size),
+                "check that the file was transferred completely", {.offset = locator.offset});
+  if (!is_plausible_length(locator.size, length))
+    throw Error(
+        ErrorKind::format,
+        fmt::format("the {} claims {} bytes uncompressed for {} bytes stored", what, length, locator.size),
+        "", {.offset = locator.offset});
+  Bytes stored(locator.size);
+  container_->read_blob(locator, descriptor_.anchor.max_key_size, stored);
+  counters_.metadata_bytes += stored.size();
+  if (length == locator.size) return stored;
+  Bytes content(length);
+  with_context({.offset = locator.offset}, [&] { codec::decompress(stored, content); });
+  return content;
+}
+
+void PageSource::read_descriptor() {
+  const Anchor anchor = container_->anchor(data_set_);
+  if (anchor.epoch != 1)
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("the format epoch is {}, this version reads epoch 1", anchor.epoch),
+        anchor.epoch == 0 ? "rewrite the file with ROOT 6.34 or newer" : "use a newer version of Colonnade");
+  descriptor_.anchor = anchor;
+  const Locator header{.size = anchor.header_size, .offset = anchor.header_offset};
+  const Locator footer{.size = anchor.footer_size, .offset = anchor.footer_offset};
+  const Bytes header_bytes = read_envelope(header, anchor.header_length, "header");
+  Descriptor parsed =
+      with_context({.offset = header.offset}, [&] { return format::read_header(header_bytes); });
+  parsed.anchor = anchor;
+  descriptor_ = std::move(parsed);
+  const Bytes footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
+  with_context({.offset = footer.offset}, [&] { format::read_footer(footer_bytes, descriptor_); });
+  for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
+    const EnvelopeLink link = descriptor_.cluster_groups[group].page_list;
+    const Bytes list = read_envelope(link.locator, link.length, "page list");
+    with_context({.offset = link.locator.offset}, [&] { format::read_page_list(list, group, descriptor_); });
+  }
+  format::finish(descriptor_);
+}
+
+PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster) const {
+  const ClusterDescriptor& summary = descriptor_.clusters[cluster];
+  Extent extent;
+  if (column < summary.columns.size())
+    for (const PageDescriptor& page : summary.columns[column].pages) extent.elements += page.elements;
+  const ColumnDescriptor& description = descriptor_.columns[column];
+  if (!description.deferred) return extent;
+  const auto factor = repetitions(descriptor_, description.field);
+  if (!factor) return extent;
+  const std::uint64_t expected = summary.entries * *factor;
+  if (expected > extent.elements) extent.leading_zeros = expected - extent.elements;
+  extent.elements += extent.leading_zeros;
+  return extent;
+}
+
+void PageSource::read_bytes(std::uint64_t offset, MutableByteSpan into) {
+  with_context(context(), [&] { container_->file().read(offset, into); });
+  ++counters_.requests;
+  counters_.bytes += into.size();
+}
+
+void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) {
+  if (page.locator.kind != Locator::Kind::file)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the page has a locator of type {:#04x}, which does not point into a file",
+                            page.locator.raw_type),
+                "open the data set through the store that it was written to", context());
+  Locator whole = page.locator;
+  whole.size = into.size();
+  with_context(context(), [&] { container_->read_blob(whole, descriptor_.anchor.max_key_size, into); });
+  ++counters_.requests;
+  counters_.bytes += into.size();
+}
+
+void PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) const {
+  if (!page.has_checksum || options_.page_checksums == Checksums::off) return;
+  const std::uint64_t stored = load_le<std::uint64_t>(page_and_checksum.data() + page.locator.size);
+  const std::uint64_t computed = codec::xxh3(page_and_checksum.first(page.locator.size));
+  if (stored != computed)
+    throw Error(
+        ErrorKind::checksum,
+        fmt::format("the page's checksum is {:#018x} where {:#018x} was written: the data was damaged",
+                    computed, stored),
+        "restore the file from another copy");
+}
+
+ErrorContext PageSource::context(std::uint32_t column, std::size_t cluster, std::size_t page) const {
+  ErrorContext where = context();
+  where.field = descriptor_.path_of(descriptor_.columns[column].field);
+  where.column = column;
+  where.cluster = cluster;
+  where.page = page;
+  if (column < descriptor_.clusters[cluster].columns.size()) {
+    const auto& pages = descriptor_.clusters[cluster].columns[column].pages;
+    if (page < pages.size()) where.offset = pages[page].locator.offset;
+  }
+  return where;
+}
+
+}  // namespace colonnade::page

@@ -1,0 +1,92 @@
+// PageSource: one open data set for reading - its descriptor, and its sealed pages as verified bytes.
+//
+//   ReadContainer --anchor--> header, footer, page lists --> Descriptor
+//   ColumnReader --(cluster, page)--> PageSource::read_sealed --> decompress --> decode --> elements
+//
+// A PageSource is owned by one Reader and used by one thread at a time; the container under it may be shared.
+#ifndef COLONNADE_PAGE_PAGE_SOURCE_H
+#define COLONNADE_PAGE_PAGE_SOURCE_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/aligned_buffer.h"
+#include "base/bytes.h"
+#include "colonnade/descriptor.h"
+#include "colonnade/options.h"
+#include "page/container.h"
+
+namespace colonnade::page {
+
+// Counters of what a source did; deterministic for a given access pattern.
+struct ReadCounters {
+  std::uint64_t requests = 0;  // reads issued to the transport for pages
+  std::uint64_t bytes = 0;     // bytes of these
+  std::uint64_t pages = 0;     // pages decompressed and decoded
+  std::uint64_t metadata_bytes = 0;
+};
+
+class PageSource {
+ public:
+  // Reads the descriptor completely: header, footer, all page lists.
+  static std::unique_ptr<PageSource> open(std::string_view data_set, const std::string& uri,
+                                          const ReadOptions& options = {});
+  static std::unique_ptr<PageSource> open(std::string_view data_set, std::shared_ptr<ReadContainer> container,
+                                          const ReadOptions& options = {});
+
+  const Descriptor& descriptor() const noexcept { return descriptor_; }
+  const std::string& uri() const noexcept { return container_->uri(); }
+  const std::string& data_set() const noexcept { return data_set_; }
+  const ReadOptions& options() const noexcept { return options_; }
+  const ReadCounters& counters() const noexcept { return counters_; }
+  ReadCounters& counters() noexcept { return counters_; }
+
+  // Elements that a column has in a cluster, and how many of these lead as zeros because the column was added
+  // later.
+  struct Extent {
+    std::uint64_t elements = 0;
+    std::uint64_t leading_zeros = 0;
+  };
+  Extent extent(std::uint32_t column, std::size_t cluster) const;
+
+  // The bytes from `offset` on, `size` of them, plain file content.
+  void read_bytes(std::uint64_t offset, MutableByteSpan into);
+  // A page whose locator is not a plain file range (split over keys): reads the sealed bytes and, behind
+  // them, the checksum.
+  void read_sealed(const PageDescriptor& page, MutableByteSpan into);
+  // Throws ErrorKind::checksum unless the eight bytes behind `size` bytes of page are its XXH3.
+  void verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
+
+  ErrorContext context() const { return {.uri = uri(), .data_set = data_set_}; }
+  ErrorContext context(std::uint32_t column, std::size_t cluster, std::size_t page) const;
+
+ private:
+  PageSource(std::string_view data_set, std::shared_ptr<ReadContainer> container, const ReadOptions& options);
+  void read_descriptor();
+  Bytes read_envelope(const Locator& locator, std::uint64_t length, const char* what);
+
+  std::string data_set_;
+  std::shared_ptr<ReadContainer> container_;
+  ReadOptions options_;
+  Descriptor descriptor_;
+  ReadCounters counters_;
+};
+
+// Could `stored` compressed bytes honestly hold `length` bytes? Stops a hostile length from asking for more
+// memory than a file of that size could need: no codec of the format exceeds this ratio on more than 16 MiB.
+inline bool is_plausible_length(std::uint64_t stored, std::uint64_t length) noexcept {
+  constexpr std::uint64_t always_allowed = 16u << 20;
+  constexpr std::uint64_t max_ratio = 40000;
+  return length >= stored && (length <= always_allowed || (stored > 0 && length / stored < max_ratio));
+}
+
+// Bytes in storage of a page: the sealed bytes and the checksum behind them.
+inline std::uint64_t stored_size(const PageDescriptor& page) noexcept {
+  return page.locator.size + (page.has_checksum ? 8 : 0);
+}
+
+}  // namespace colonnade::page
+
+#endif
