@@ -123,10 +123,10 @@ void read_chunk(ByteSpan& block, MutableByteSpan& content) {
   const std::size_t content_size = load_size(block.data() + 6);
   if (size > block.size() - header_size)
     throw Error(ErrorKind::format,
-                fmt::format("a {} chunk of {} bytes reaches past the {} bytes left in its block",
-                            compressor.name, size, block.size() - header_size));
+                fmt::format("a chunk of {} bytes ({}) reaches past the {} bytes left in its block", size,
+                            compressor.name, block.size() - header_size));
   if (content_size == 0 || content_size > content.size())
-    throw Error(ErrorKind::format, fmt::format("a {} chunk says it holds {} bytes where {} are missing",
+    throw Error(ErrorKind::format, fmt::format("a chunk ({}) says it holds {} bytes where {} are missing",
                                                compressor.name, content_size, content.size()));
   compressor.decompress(block.subspan(header_size, size), content.first(content_size));
   block = block.subspan(header_size + size);
