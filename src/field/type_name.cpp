@@ -4,7 +4,7 @@
 //   qualifier := "const" | "volatile" | "class" | "struct" | "enum" | "union" | "typename"
 //   path      := component ("::" component)*  |  fundamental+
 //   component := identifier ("<" (argument ("," argument)*)? ">")?
-//   argument  := integer | type
+//   argument  := integer | type | name of a constant
 //   integer   := "-"? decimal digits, then any of the suffixes u and l
 //
 // Names from the compiler's demangler bring three more forms: "(anonymous namespace)::", "function(args)::"
@@ -110,6 +110,20 @@ TypeName array_of(TypeName element, std::uint64_t size) {
   return array;
 }
 
+// Array dimensions nest without being nested in the text, so the tree can be deeper than the recursion that
+// read it.
+std::size_t depth_of(const TypeName& type) {
+  std::size_t below = 0;
+  const auto look_at = [&below](const TypeName& node) {
+    for (const TypeArgument& argument : node.args) {
+      if (!argument.is_integer) below = std::max(below, depth_of(argument.type));
+    }
+  };
+  look_at(type);
+  for (const TypeName& node : type.nested) look_at(node);
+  return below + 1;
+}
+
 // ---------------------------------------------------------------------------------------------------------------
 // Parser
 
@@ -125,6 +139,7 @@ class Parser {
     TypeName type = parse_type(1);
     skip_spaces();
     if (!at_end()) fail_here("the end of the name");
+    if (depth_of(type) > max_type_name_depth) fail_depth(position_);
     return type;
   }
 
@@ -144,6 +159,9 @@ class Parser {
   [[noreturn]] void fail(std::size_t position, const std::string& problem) const {
     throw Error(ErrorKind::schema, fmt::format("the type name {} is invalid at position {}: {}",
                                                quoted(text_), position, problem));
+  }
+  [[noreturn]] void fail_depth(std::size_t position) const {
+    fail(position, fmt::format("types are nested more than {} deep", max_type_name_depth));
   }
   [[noreturn]] void fail_here(const std::string& expected) const {
     if (at_end()) fail(position_, fmt::format("it ends where {} is expected", expected));
@@ -178,9 +196,7 @@ class Parser {
   }
 
   TypeName parse_type(std::size_t depth) {
-    if (depth > max_type_name_depth) {
-      fail(position_, fmt::format("types are nested more than {} deep", max_type_name_depth));
-    }
+    if (depth > max_type_name_depth) fail_depth(position_);
     TypeName type;
     while (accept_qualifier(type, true)) {
     }
@@ -275,12 +291,7 @@ class Parser {
       skip_spaces();
     }
     if (is_digit(peek()) || peek() == '-') return parse_integer();
-    const std::string_view word = peek_word();
-    if (word == "true" || word == "false") {
-      position_ += word.size();
-      return {.type = {}, .is_integer = true, .magnitude = word == "true" ? 1u : 0u};
-    }
-    return {.type = parse_type(depth + 1)};
+    return {.type = parse_type(depth + 1)};  // or "true", "false" and enumerators, which look alike
   }
 
   TypeArgument parse_integer() {
@@ -288,16 +299,28 @@ class Parser {
     const std::size_t start = position_;
     integer.negative = accept("-");
     integer.magnitude = parse_digits();
-    int u = 0, l = 0;
-    for (; peek() == 'u' || peek() == 'U' || peek() == 'l' || peek() == 'L'; ++position_) {
-      ++(peek() == 'u' || peek() == 'U' ? u : l);
-    }
-    if (u > 1 || l > 2 || is_identifier(peek())) fail_here("',' or '>' after an integer");
+    skip_integer_suffix();
     constexpr std::uint64_t most_negative = std::uint64_t{1} << 63;
     if (integer.negative && integer.magnitude > most_negative)
       fail(start, "the integer does not fit 64 bits");
     if (integer.magnitude == 0) integer.negative = false;
     return integer;
+  }
+
+  void skip_integer_suffix() {
+    const std::size_t suffix = position_;
+    int u = 0, l = 0;
+    for (; is_identifier(peek()); ++position_) {
+      const char c = peek();
+      if (c == 'u' || c == 'U') {
+        ++u;
+      } else if (c == 'l' || c == 'L') {
+        ++l;
+      } else {
+        fail_here("',' or '>' after a decimal integer");
+      }
+    }
+    if (u > 1 || l > 2) fail(suffix, "the integer has a wrong suffix");
   }
 
   std::uint64_t parse_digits() {
@@ -324,9 +347,7 @@ class Parser {
       sizes.push_back(parse_digits());
       if (sizes.back() == 0) fail(start, "an array has size 0");
       if (!accept("]")) fail_here("']'");
-      if (depth + sizes.size() > max_type_name_depth) {
-        fail(start, fmt::format("types are nested more than {} deep", max_type_name_depth));
-      }
+      if (depth + sizes.size() > max_type_name_depth) fail_depth(start);
     }
     for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) type = array_of(std::move(type), *size);
     return type;
@@ -340,7 +361,7 @@ class Parser {
 // ---------------------------------------------------------------------------------------------------------------
 // Printing
 
-std::string print(const TypeName& type, bool aliased);
+void print(const TypeName& type, bool aliased, std::string& out);
 
 void print_arguments(const TypeName& node, bool aliased, std::string& out) {
   if (!node.is_template) return;
@@ -349,7 +370,7 @@ void print_arguments(const TypeName& node, bool aliased, std::string& out) {
     const TypeArgument& argument = node.args[i];
     if (i > 0) out += ',';
     if (!argument.is_integer) {
-      out += print(argument.type, aliased);
+      print(argument.type, aliased, out);
       continue;
     }
     if (argument.negative) out += '-';
@@ -360,18 +381,20 @@ void print_arguments(const TypeName& node, bool aliased, std::string& out) {
   out += '>';
 }
 
-std::string print(const TypeName& type, bool aliased) {
-  std::string out;
+void print(const TypeName& type, bool aliased, std::string& out) {
   if (type.is_const) out += "const ";
   if (type.is_volatile) out += "volatile ";
-  if (aliased && !type.alias.empty()) return out + type.alias;
+  if (aliased && !type.alias.empty()) {
+    out += type.alias;
+    return;
+  }
   out += type.name;
   print_arguments(type, aliased, out);
   for (const TypeName& node : type.nested) {
-    out += "::" + node.name;
+    out += "::";
+    out += node.name;
     print_arguments(node, aliased, out);
   }
-  return out;
 }
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -535,9 +558,11 @@ class Normalizer {
 
   // "std::__cxx11::list" and "std::__1::vector" are how standard libraries version their names.
   static void drop_inline_namespace(std::string& name) {
-    if (!name.starts_with("std::__")) return;
-    const std::size_t end = name.find("::", 5);
-    if (end != std::string::npos) name.erase(5, end + 2 - 5);
+    while (name.starts_with("std::__")) {
+      const std::size_t end = name.find("::", 5);
+      if (end == std::string::npos) return;
+      name.erase(5, end + 2 - 5);
+    }
   }
 
   static void qualify_template(TypeName& type) {
@@ -561,7 +586,7 @@ class Normalizer {
     if (name.starts_with("RVec")) name.insert(0, "ROOT::");
     if (name.starts_with("ROOT::VecOps::RVec")) name.erase(6, 8);
     if (const InstanceAlias* instance = find_in(instance_aliases, name)) {
-      type.alias = type.name;
+      type.alias = std::move(name);
       type.name = instance->of;
       type.is_template = true;
       type.args.push_back({.type = {.name = std::string(instance->argument)}});
@@ -587,8 +612,8 @@ class Normalizer {
                                 : known.accepted == std::numeric_limits<std::size_t>::max()
                                     ? fmt::format("at least {}", known.least)
                                     : fmt::format("{} to {}", known.least, known.accepted);
-      fail(fmt::format("{} takes {} template argument{}, not {}", type.name, range, range == "1" ? "" : "s",
-                       type.args.size()));
+      fail(fmt::format("{} takes {} template argument{}, not {}", type.name, range,
+                       range.ends_with("least 1") || range == "1" ? "" : "s", type.args.size()));
     }
     if (type.args.size() > known.most) type.args.resize(known.most);
     for (std::size_t i = 0; i < type.args.size(); ++i) check_argument(type, known, i);
@@ -615,12 +640,27 @@ class Normalizer {
   std::string_view text_;
 };
 
+// What comes out keeps to the limits as well, so that every name that is written can be read.
+void check_limits(const TypeName& type, const NormalizedName& result, std::string_view text) {
+  if (depth_of(type) > max_type_name_depth) {
+    throw Error(ErrorKind::schema, fmt::format("the type {} is nested more than {} deep when written out",
+                                               quoted(text), max_type_name_depth));
+  }
+  const std::size_t length = std::max(result.name.size(), result.alias.size());
+  if (length > max_type_name_length) {
+    throw Error(ErrorKind::schema,
+                fmt::format("the type {} has {} characters when written out, more than the limit of {}",
+                            quoted(text), length, max_type_name_length));
+  }
+}
+
 NormalizedName normalize_tree(TypeName type, std::string_view text) {
   Normalizer(text).normalize(type);
   type.is_const = type.is_volatile = false;
   NormalizedName result;
   result.name = to_string(type);
   result.alias = to_alias_string(type);
+  check_limits(type, result, text);
   if (result.alias == result.name) result.alias.clear();
   result.type = std::move(type);
   return result;
@@ -633,10 +673,14 @@ TypeName parse_type_name(std::string_view text) {
 }
 
 std::string to_string(const TypeName& type) {
-  return print(type, false);
+  std::string out;
+  print(type, false, out);
+  return out;
 }
 std::string to_alias_string(const TypeName& type) {
-  return print(type, true);
+  std::string out;
+  print(type, true, out);
+  return out;
 }
 
 NormalizedName normalize(std::string_view text) {

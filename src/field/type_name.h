@@ -40,7 +40,9 @@ struct TypeName {
   friend bool operator==(const TypeName&, const TypeName&) = default;
 };
 
-// A template argument: a type, or an integer (sign and magnitude, so that every 64-bit value fits).
+// A template argument: a type, or an integer (sign and magnitude, so that every 64-bit value fits). Named
+// constants
+// ("true", "ns::Colour::red") cannot be told from types by their spelling and come as such.
 struct TypeArgument {
   TypeName type;
   bool is_integer = false;
