@@ -17,13 +17,17 @@ inline constexpr std::size_t max_field_depth = 1024;
 // Field ids, parents before children.
 using FieldOrder = std::vector<std::uint32_t>;
 
-// Fills children and representations, checks ids, trees, encodings and projections, marks what cannot be
-// read.
+// Fills children and representations, checks ids, trees, encodings and projections, marks fields whose own
+// description this version cannot interpret.
 FieldOrder link_schema(Descriptor& descriptor);
 
-// Checks that clusters follow each other without gaps, that each agrees with its group, and that the columns'
-// elements follow each other and agree with the entries where that can be told without reading data.
-void check_clusters(const Descriptor& descriptor, const FieldOrder& order);
+// Checks that clusters follow each other without gaps and agree with their groups. Marks fields whose
+// columns' elements do not follow each other, or do not agree with the entries where that can be told without
+// reading data.
+void check_clusters(Descriptor& descriptor, const FieldOrder& order);
+
+// Marks the fields that depend on marked ones.
+void spread_unreadable(Descriptor& descriptor, const FieldOrder& order);
 
 // A name for messages: quoted, and cut where a hostile file would make messages of megabytes.
 std::string quoted(std::string_view name);

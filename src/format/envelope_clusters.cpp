@@ -1,5 +1,9 @@
 // finish(), second half: clusters against groups, and column ranges against entries.
 //
+// Clusters and groups that do not fit together make the data set unusable; a column that does not fit makes
+// its field unreadable. (Some releases of ROOT's merger write wrong numbers of elements for fields that one
+// of the inputs lacks; everything else in such a file is sound.)
+//
 // Corresponding columns of a field's representations form a team, named by the member in the first
 // representation. In a cluster one representation is active, and over the clusters the active members'
 // elements follow each other. The first column of a field with no collection or variant above it holds a
@@ -7,8 +11,10 @@
 // has less in its first cluster.
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "colonnade/error.h"
 #include "format/envelope_check.h"
-#include "format/envelope_layout.h"
 
 namespace colonnade::format {
 namespace {
@@ -48,9 +54,9 @@ void check_groups(const Descriptor& descriptor) {
 
 class RangeChecker {
  public:
-  RangeChecker(const Descriptor& descriptor, const FieldOrder& order)
+  RangeChecker(Descriptor& descriptor, const FieldOrder& order)
       : descriptor_(descriptor),
-        factors_(descriptor.fields.size(), 0),
+        factors_(descriptor.fields.size()),
         fields_(descriptor.fields.size()),
         columns_(descriptor.columns.size()) {
     for (const std::uint32_t id : order) factors_[id] = factor_of(descriptor.fields[id]);
@@ -69,6 +75,9 @@ class RangeChecker {
   }
 
  private:
+  // Elements per entry of a field's first column; nothing where the data decides.
+  using Factor = std::optional<std::uint64_t>;
+
   struct FieldState {
     std::size_t listed_in = 0;  // the last cluster that lists the field, counted from 1
     std::size_t active_in = 0;  // the last cluster with an active representation, counted from 1
@@ -77,39 +86,48 @@ class RangeChecker {
   };
   struct ColumnState {
     std::uint32_t team = invalid_id;
-    bool seen = false;               // of the team's first member: has it had elements?
+    bool seen = false;               // of the team's first member: has a cluster listed it as active?
     std::uint64_t next_element = 0;  // likewise
   };
 
-  [[noreturn]] void fail(std::size_t cluster, std::uint32_t column, const std::string& why) const {
-    const std::uint32_t field = descriptor_.columns[column].field;
-    throw Error(ErrorKind::format, fmt::format("column {} in cluster {}: {}", column, cluster, why), "",
-                {.field = descriptor_.path_of(field), .column = column, .cluster = cluster});
-  }
-
-  // Elements per entry of a field's first column; 0 where the data decides.
-  std::uint64_t factor_of(const FieldDescriptor& field) const {
-    std::uint64_t factor = 1;
-    if (field.parent != field.id) {
-      const FieldDescriptor& parent = descriptor_.fields[field.parent];
-      if (parent.role == FieldRole::collection || parent.role == FieldRole::variant) return 0;
-      factor = factors_[field.parent];
-    }
-    if (field.array_size > 0 && factor > max_entries / field.array_size)
-      throw Error(ErrorKind::format,
-                  fmt::format("field {} {}: array sizes on its path multiply to more than 2^63", field.id,
-                              quoted(field.name)));
-    return field.array_size > 0 ? factor * field.array_size : factor;
-  }
-
-  const FieldDescriptor& field_of(std::uint32_t column) const {
+  FieldDescriptor& field_of(std::uint32_t column) const {
     return descriptor_.fields[descriptor_.columns[column].field];
   }
 
-  std::uint64_t factor_of_column(std::uint32_t column) const {
+  // What is wrong with one column must not keep anyone from the others. The first finding counts.
+  void mark(std::size_t cluster, std::uint32_t column, const std::string& why) {
+    FieldDescriptor& field = field_of(column);
+    if (field.unreadable.empty())
+      field.unreadable = fmt::format("column {} in cluster {}: {}", column, cluster, why);
+  }
+
+  Factor factor_of(FieldDescriptor& field) {
+    std::uint64_t factor = 1;
+    if (field.parent != field.id) {
+      const FieldDescriptor& parent = descriptor_.fields[field.parent];
+      if (parent.role == FieldRole::collection || parent.role == FieldRole::variant) return std::nullopt;
+      if (!factors_[field.parent]) return std::nullopt;
+      factor = *factors_[field.parent];
+    }
+    if (is_empty_array(field)) return 0;
+    if (field.array_size == 0) return factor;
+    if (factor > max_entries / field.array_size) {
+      if (field.unreadable.empty()) field.unreadable = "array sizes on its path multiply to more than 2^63";
+      return std::nullopt;
+    }
+    return factor * field.array_size;
+  }
+
+  // ROOT writes std::array<T,0> without the mark of a fixed-size array, and no elements for it.
+  static bool is_empty_array(const FieldDescriptor& field) {
+    return field.role == FieldRole::leaf && field.array_size == 0 &&
+           field.type_name.starts_with("std::array<") && field.type_name.ends_with(",0>");
+  }
+
+  Factor factor_of_column(std::uint32_t column) const {
     const FieldDescriptor& field = field_of(column);
     const bool is_principal = columns_[column].team == field.representations.front().front();
-    return is_principal ? factors_[field.id] : 0;
+    return is_principal ? factors_[field.id] : std::nullopt;
   }
 
   void check_cluster(std::size_t index) {
@@ -117,8 +135,8 @@ class RangeChecker {
     const auto listed = static_cast<std::uint32_t>(cluster.columns.size());
     if (listed < descriptor_.header_columns || listed > descriptor_.columns.size())
       throw Error(ErrorKind::format,
-                  fmt::format("cluster {} lists {} columns, the header has {}", index, listed,
-                              descriptor_.header_columns),
+                  fmt::format("cluster {} lists {} columns, the header has {} and the whole schema {}", index,
+                              listed, descriptor_.header_columns, descriptor_.columns.size()),
                   "", {.cluster = index});
     for (std::uint32_t column = 0; column < listed; ++column)
       if (field_of(column).unreadable.empty()) check_range(index, column);
@@ -128,10 +146,9 @@ class RangeChecker {
 
   void check_range(std::size_t index, std::uint32_t column) {
     const ColumnRange& range = descriptor_.clusters[index].columns[column];
-    const FieldDescriptor& field = field_of(column);
-    FieldState& state = fields_[field.id];
+    FieldState& state = fields_[field_of(column).id];
     if (state.listed_in != 0 && state.listed_in < index)
-      fail(index, column, fmt::format("listed again after it was left out of cluster {}", state.listed_in));
+      return mark(state.listed_in, column, "missing, though an earlier and a later cluster have it");
     state.listed_in = index + 1;
     if (range.suppressed) return;
     const std::uint16_t representation = descriptor_.columns[column].representation;
@@ -140,9 +157,8 @@ class RangeChecker {
       state.active = representation;
       state.active_columns = 0;
     } else if (state.active != representation) {
-      fail(index, column,
-           fmt::format("representations {} and {} of the field are both active", state.active,
-                       representation));
+      return mark(index, column,
+                  fmt::format("representations {} and {} are both active", state.active, representation));
     }
     ++state.active_columns;
     check_elements(index, column, range);
@@ -154,89 +170,69 @@ class RangeChecker {
     const auto first = static_cast<std::uint64_t>(range.first_element);
     std::uint64_t elements = 0;
     for (const PageDescriptor& page : range.pages) elements += page.elements;
-    if (first + elements > max_entries) fail(index, column, "element numbers beyond 2^63");
+    if (first + elements > max_entries) return mark(index, column, "element numbers beyond 2^63");
     const std::uint64_t expected = team.seen ? team.next_element : description.first_element;
-    if (first != expected) fail(index, column, fmt::format("starts at element {}, not {}", first, expected));
+    if (first != expected)
+      return mark(index, column, fmt::format("starts at element {}, not {}", first, expected));
     check_against_entries(index, column, first, elements, !team.seen && description.deferred);
     team.seen = true;
     team.next_element = first + elements;
   }
 
   void check_against_entries(std::size_t index, std::uint32_t column, std::uint64_t first,
-                             std::uint64_t elements, bool may_start_late) const {
-    const std::uint64_t factor = factor_of_column(column);
-    if (factor == 0) return;
+                             std::uint64_t elements, bool may_start_late) {
+    const Factor factor = factor_of_column(column);
+    if (!factor) return;
     const ClusterDescriptor& cluster = descriptor_.clusters[index];
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    if (__builtin_mul_overflow(cluster.first_entry, factor, &begin) ||
-        __builtin_mul_overflow(cluster.first_entry + cluster.entries, factor, &end))
-      fail(index, column, "element numbers beyond 2^64");
+    if (__builtin_mul_overflow(cluster.first_entry, *factor, &begin) ||
+        __builtin_mul_overflow(cluster.first_entry + cluster.entries, *factor, &end))
+      return mark(index, column, "element numbers beyond 2^64");
     const bool starts_well = may_start_late ? first >= begin && first <= end : first == begin;
     if (!starts_well)
-      fail(index, column, fmt::format("starts at element {}, but the cluster's entries at {}", first, begin));
+      return mark(index, column,
+                  fmt::format("starts at element {}, its entries have {} to {}", first, begin, end));
     if (elements != end - first)
-      fail(index, column,
+      mark(index, column,
            fmt::format("{} elements, but {} entries need {}", elements, cluster.entries, end - first));
   }
 
-  void check_active(std::size_t index, std::uint32_t column) const {
+  void check_active(std::size_t index, std::uint32_t column) {
     const FieldDescriptor& field = field_of(column);
     const FieldState& state = fields_[field.id];
-    if (state.active_in != index + 1) fail(index, column, "every representation of the field is suppressed");
+    if (state.active_in != index + 1) return mark(index, column, "all representations are suppressed");
     if (state.active_columns != field.representations.front().size())
-      fail(index, column,
-           fmt::format("only {} of the {} columns of the active representation are there",
-                       state.active_columns, field.representations.front().size()));
+      mark(index, column,
+           fmt::format("{} of the {} columns of the active representation", state.active_columns,
+                       field.representations.front().size()));
   }
 
   // A field that came after some cluster must be in all clusters from then on, and must say that it is late.
-  void check_end(const FieldDescriptor& field) const {
+  void check_end(const FieldDescriptor& field) {
     if (field.source_field || !field.unreadable.empty() || field.representations.empty()) return;
-    const std::size_t clusters = descriptor_.clusters.size();
     const FieldState& state = fields_[field.id];
     const std::uint32_t column = field.representations.front().front();
-    if (state.listed_in != 0 && state.listed_in < clusters)
-      fail(state.listed_in, column, "missing, though an earlier cluster has it");
-    const std::uint64_t factor = factors_[field.id];
-    const ColumnDescriptor& description = descriptor_.columns[column];
-    if (state.listed_in != 0 || factor == 0) return;
+    if (state.listed_in == descriptor_.clusters.size()) return;
+    if (state.listed_in != 0)
+      return mark(state.listed_in, column, "missing, though an earlier cluster has it");
+    const Factor factor = factors_[field.id];
     std::uint64_t end = 0;
-    if (__builtin_mul_overflow(descriptor_.entries(), factor, &end))
-      fail(0, column, "element numbers beyond 2^64");
-    if (end > 0 && description.first_element < end)
-      fail(0, column, "missing, and not deferred beyond the last entry");
+    if (!factor) return;
+    const bool is_too_large = __builtin_mul_overflow(descriptor_.entries(), *factor, &end);
+    if (is_too_large || descriptor_.columns[column].first_element < end)
+      mark(0, column, "missing, and not deferred beyond the last entry");
   }
 
-  const Descriptor& descriptor_;
-  std::vector<std::uint64_t> factors_;
+  Descriptor& descriptor_;
+  std::vector<Factor> factors_;
   std::vector<FieldState> fields_;
   std::vector<ColumnState> columns_;
 };
 
-// With the feature flag set, a column inside of a collection may start late only as one more representation
-// of a field that has data before.
-void check_nested_deferred(const Descriptor& descriptor) {
-  if ((descriptor.feature_flags & flag_nested_deferred_columns) == 0) return;
-  for (const ColumnDescriptor& column : descriptor.columns) {
-    if (!column.deferred || column.deferred_suppressed || column.first_element == 0) continue;
-    for (std::uint32_t at = column.field; descriptor.fields[at].parent != at;) {
-      at = descriptor.fields[at].parent;
-      const FieldRole role = descriptor.fields[at].role;
-      if (role == FieldRole::collection || role == FieldRole::variant)
-        throw Error(ErrorKind::unsupported,
-                    fmt::format("column {} starts at element {} inside of {}, which this version cannot read",
-                                column.id, column.first_element, quoted(descriptor.fields[at].name)),
-                    "a newer version of the library",
-                    {.field = descriptor.path_of(column.field), .column = column.id});
-    }
-  }
-}
-
 }  // namespace
 
-void check_clusters(const Descriptor& descriptor, const FieldOrder& order) {
-  check_nested_deferred(descriptor);
+void check_clusters(Descriptor& descriptor, const FieldOrder& order) {
   check_groups(descriptor);
   RangeChecker(descriptor, order).run();
 }

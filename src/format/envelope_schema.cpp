@@ -192,87 +192,90 @@ void link_projections(Descriptor& descriptor) {
   }
 }
 
-// Marks fields that cannot be read. Each mark keeps the first cause, so that messages stay short in deep
+template <class Accepts>
+bool has_one_column(const Descriptor& descriptor, const FieldDescriptor& field, Accepts&& accepts) {
+  const auto fits = [&](const auto& group) {
+    return group.size() == 1 && accepts(descriptor.columns[group.front()].encoding.type);
+  };
+  return !field.representations.empty() &&
+         std::all_of(field.representations.begin(), field.representations.end(), fits);
+}
+
+// Starts inside of a collection, where no number of entries tells how many elements are missing before it. As
+// one more representation of a field that has data before, it is fine: then another representation is active
+// before it.
+bool is_nested_late(const Descriptor& descriptor, const ColumnDescriptor& column) {
+  if (!column.deferred || column.deferred_suppressed || column.first_element == 0) return false;
+  for (std::uint32_t at = column.field; descriptor.fields[at].parent != at;) {
+    at = descriptor.fields[at].parent;
+    const FieldRole role = descriptor.fields[at].role;
+    if (role == FieldRole::collection || role == FieldRole::variant) return true;
+  }
+  return false;
+}
+
+// Why a field cannot be read by its own description; empty if it can.
+std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& field) {
+  if (field.raw_role >= known_roles)
+    return fmt::format("structural role {:#04x} is unknown to this version", field.raw_role);
+  if (field.role == FieldRole::streamer)
+    return "streamer field (role 0x04): its objects are serialised by ROOT's own streamer";
+  for (const auto& group : field.representations)
+    for (const std::uint32_t id : group) {
+      const ColumnDescriptor& column = descriptor.columns[id];
+      if (!is_known(column.encoding.type))
+        return fmt::format("column type {:#04x} is unknown to this version", column.raw_type);
+      if (is_nested_late(descriptor, column))
+        return fmt::format("column {} starts at element {} inside of a collection", id, column.first_element);
+    }
+  if (field.role == FieldRole::collection) {
+    if (field.children.size() != 1)
+      return fmt::format("a collection with {} sub-fields, not 1", field.children.size());
+    if (!has_one_column(descriptor, field, is_index)) return "a collection without its one index column";
+  }
+  const auto is_switch = [](ColumnType type) { return type == ColumnType::switch_; };
+  if (field.role == FieldRole::variant && !has_one_column(descriptor, field, is_switch))
+    return "a variant without its one switch column";
+  return {};
+}
+
+// Spreads marks from field to field. Each keeps the first cause only, so that messages stay short in deep
 // trees.
-class Marker {
+class Spreader {
  public:
-  Marker(Descriptor& descriptor, const FieldOrder& order)
-      : descriptor_(descriptor), order_(order), cause_(descriptor.fields.size(), invalid_id) {}
+  Spreader(Descriptor& descriptor, const FieldOrder& order)
+      : fields_(descriptor.fields), order_(order), cause_(descriptor.fields.size(), invalid_id) {
+    for (const FieldDescriptor& field : fields_)
+      if (!field.unreadable.empty()) cause_[field.id] = field.id;
+  }
 
   void run() {
-    for (FieldDescriptor& field : descriptor_.fields) mark_own(field);
-    spread();
-    for (FieldDescriptor& field : descriptor_.fields) {
-      if (!field.source_field) continue;
-      const FieldDescriptor& source = descriptor_.fields[*field.source_field];
-      if (!source.unreadable.empty()) mark_by(field, source, "its source");
-    }
-    spread();
+    along_tree();
+    for (FieldDescriptor& field : fields_)
+      if (field.source_field) mark_by(field, fields_[*field.source_field], "its source");
+    along_tree();
   }
 
  private:
-  void mark(FieldDescriptor& field, std::string why) {
-    if (!field.unreadable.empty()) return;
-    field.unreadable = std::move(why);
-    cause_[field.id] = field.id;
+  // A record can be read without one of its members; nothing else can be read without a sub-field, and no
+  // sub-field without what is above it.
+  void along_tree() {
+    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
+      FieldDescriptor& parent = fields_[fields_[*id].parent];
+      if (parent.role != FieldRole::record) mark_by(parent, fields_[*id], "its sub-field");
+    }
+    for (const std::uint32_t id : order_) mark_by(fields_[id], fields_[fields_[id].parent], "its parent");
   }
 
   void mark_by(FieldDescriptor& field, const FieldDescriptor& other, const char* relation) {
-    if (!field.unreadable.empty()) return;
+    if (!field.unreadable.empty() || other.unreadable.empty()) return;
     const std::uint32_t cause = cause_[other.id];
-    field.unreadable = fmt::format("{} {} cannot be read: {}", relation, quoted(other.name),
-                                   descriptor_.fields[cause].unreadable);
+    field.unreadable = fmt::format("{} {} cannot be read: {}", relation, quoted(fields_[cause].name),
+                                   fields_[cause].unreadable);
     cause_[field.id] = cause;
   }
 
-  void mark_own(FieldDescriptor& field) {
-    if (field.raw_role >= known_roles)
-      return mark(field, fmt::format("structural role {:#04x} is unknown to this version", field.raw_role));
-    if (field.role == FieldRole::streamer)
-      return mark(field, "streamer field (role 0x04): its objects are serialised by ROOT's own streamer");
-    for (const auto& group : field.representations)
-      for (const std::uint32_t id : group)
-        if (const ColumnDescriptor& column = descriptor_.columns[id]; !is_known(column.encoding.type))
-          return mark(field, fmt::format("column type {:#04x} is unknown to this version", column.raw_type));
-    if (field.role == FieldRole::collection) mark_collection(field);
-    if (field.role == FieldRole::variant) mark_variant(field);
-  }
-
-  void mark_collection(FieldDescriptor& field) {
-    if (field.children.size() != 1)
-      return mark(field, fmt::format("a collection with {} sub-fields, not 1", field.children.size()));
-    if (!has_one_column(field, is_index)) mark(field, "a collection without its one index column");
-  }
-
-  void mark_variant(FieldDescriptor& field) {
-    if (!has_one_column(field, [](ColumnType type) { return type == ColumnType::switch_; }))
-      mark(field, "a variant without its one switch column");
-  }
-
-  template <class Accepts>
-  bool has_one_column(const FieldDescriptor& field, Accepts&& accepts) const {
-    return !field.representations.empty() &&
-           std::all_of(field.representations.begin(), field.representations.end(), [&](const auto& group) {
-             return group.size() == 1 && accepts(descriptor_.columns[group.front()].encoding.type);
-           });
-  }
-
-  // A record can be read without one of its members; nothing else can be read without a sub-field, and no
-  // sub-field without what is above it.
-  void spread() {
-    auto& fields = descriptor_.fields;
-    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
-      FieldDescriptor& parent = fields[fields[*id].parent];
-      if (!fields[*id].unreadable.empty() && parent.id != *id && parent.role != FieldRole::record)
-        mark_by(parent, fields[*id], "its sub-field");
-    }
-    for (const std::uint32_t id : order_) {
-      const FieldDescriptor& parent = fields[fields[id].parent];
-      if (parent.id != id && !parent.unreadable.empty()) mark_by(fields[id], parent, "its parent");
-    }
-  }
-
-  Descriptor& descriptor_;
+  std::vector<FieldDescriptor>& fields_;
   const FieldOrder& order_;
   std::vector<std::uint32_t> cause_;
 };
@@ -289,13 +292,18 @@ FieldOrder link_schema(Descriptor& descriptor) {
   FieldOrder order = link_fields(descriptor);
   link_columns(descriptor);
   link_projections(descriptor);
-  Marker(descriptor, order).run();
+  for (FieldDescriptor& field : descriptor.fields) field.unreadable = own_reason(descriptor, field);
   return order;
+}
+
+void spread_unreadable(Descriptor& descriptor, const FieldOrder& order) {
+  Spreader(descriptor, order).run();
 }
 
 void finish(Descriptor& descriptor) {
   const FieldOrder order = link_schema(descriptor);
   check_clusters(descriptor, order);
+  spread_unreadable(descriptor, order);
 }
 
 }  // namespace colonnade::format
