@@ -599,6 +599,11 @@ class FillVisitor : public ROOT::Detail::RFieldVisitor {
   void VisitEnumField(const ROOT::REnumField& field) final { fill(field.SplitValue(value_)[0], in_); }
   void VisitAtomicField(const ROOT::RAtomicField& field) final { fill(field.SplitValue(value_)[0], in_); }
 
+  // The object of a streamer field is filled through a field that knows its members.
+  void VisitStreamerField(const ROOT::RStreamerField& field) final {
+    fill_at(*ROOT::RFieldBase::Create("members", field.GetTypeName()).Unwrap(), at<void>(), in_);
+  }
+
   void VisitNullableField(const ROOT::RNullableField& field) final {
     if (in_.peek() == 'n') {
       in_.expect('n');
@@ -748,10 +753,16 @@ inline std::unique_ptr<ROOT::RFieldBase> make_field(const std::string& name, con
 inline std::unique_ptr<ROOT::RFieldBase> make_streamer(const std::string& name, const std::string& type) {
   return std::make_unique<ROOT::RStreamerField>(name, type);
 }
-inline std::unique_ptr<ROOT::RFieldBase> make_record(const std::string& name,
-                                                     std::vector<std::unique_ptr<ROOT::RFieldBase>>& members) {
-  return std::make_unique<ROOT::RRecordField>(name, std::move(members));
-}
+class RecordParts {
+ public:
+  void add(std::unique_ptr<ROOT::RFieldBase> member) { members_.push_back(std::move(member)); }
+  std::unique_ptr<ROOT::RFieldBase> build(const std::string& name) {
+    return std::make_unique<ROOT::RRecordField>(name, std::move(members_));
+  }
+
+ private:
+  std::vector<std::unique_ptr<ROOT::RFieldBase>> members_;
+};
 inline std::unique_ptr<ROOT::RFieldBase> make_collection(const std::string& name,
                                                          std::unique_ptr<ROOT::RFieldBase> item) {
   return ROOT::RVectorField::CreateUntyped(name, std::move(item));

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field as dataclass_field
 from pathlib import Path
 from typing import Any, Iterable
 
 import root_bridge
-from root_bridge import tokens
+import root_dump
+from root_bridge import Variant, tokens
 
 
 @dataclass
@@ -30,10 +32,10 @@ def build(field: Field) -> Any:
     ROOT = root_bridge.load()
     bridge = ROOT.colonnade_test
     if field.members is not None:
-        members = ROOT.std.vector["std::unique_ptr<ROOT::RFieldBase>"]()
+        parts = bridge.RecordParts()
         for member in field.members:
-            members.push_back(ROOT.std.move(build(member)))
-        made = bridge.make_record(field.name, members)
+            parts.add(ROOT.std.move(build(member)))
+        made = parts.build(field.name)
     elif field.item is not None:
         made = bridge.make_collection(field.name, ROOT.std.move(build(field.item)))
     elif field.streamer:
@@ -76,6 +78,40 @@ def entry_bytes(fields: list[Field], entry: int) -> bytes:
     return b"".join(tokens(field.values[entry]) for field in fields)
 
 
+def agrees(value: Any, dumped: Any, unordered: bool) -> bool:
+    """Whether what was given to the writer is what root_dump prints; `unordered`: sequences may come in any order."""
+    if isinstance(value, Variant):
+        if not isinstance(dumped, dict):
+            return False
+        return dumped["tag"] == value.tag and (value.tag == 0 or agrees(value.value, dumped["value"], unordered))
+    if isinstance(value, (str, bytes)):
+        raw = value.encode() if isinstance(value, str) else value
+        if isinstance(dumped, dict) and "hex" in dumped:
+            return bytes.fromhex(dumped["hex"]) == raw
+        return isinstance(dumped, str) and dumped.encode() == raw
+    if isinstance(value, float) and isinstance(dumped, (str, float)):
+        return struct.pack("<d", value) == struct.pack("<d", float(dumped)) or value != value
+    if isinstance(value, (list, tuple)):
+        if isinstance(dumped, dict):
+            return len(value) == len(dumped) and all(agrees(*both, unordered) for both in zip(value, dumped.values()))
+        if not isinstance(dumped, list) or len(value) != len(dumped):
+            return False
+        return _same_items(value, dumped) if unordered else all(agrees(*both, False) for both in zip(value, dumped))
+    if isinstance(dumped, list) and len(dumped) == 1:
+        return agrees(value, dumped[0], unordered)  # an engaged nullable around a nullable
+    return value == dumped or isinstance(value, int) and isinstance(dumped, int) and (value - dumped) % (1 << 64) == 0
+
+
+def _same_items(value: Any, dumped: list[Any]) -> bool:
+    rest = list(dumped)
+    for item in value:
+        match = next((k for k, other in enumerate(rest) if agrees(item, other, True)), None)
+        if match is None:
+            return False
+        del rest[match]
+    return True
+
+
 def fill_all(out: Any, fields: list[Field], clusters: Iterable[int] = (), groups: Iterable[int] = ()) -> None:
     """Fill every entry; end a cluster (and a cluster group) after the entry counts given."""
     count = len(fields[0].values) if fields else 0
@@ -94,3 +130,23 @@ def write(path: str | Path, dataset: str, fields: list[Field], clusters: Iterabl
     recreate(dataset, str(path), options(**settings))
     fill_all(out, fields, clusters, groups)
     out.close()
+    check(path, dataset, fields)
+
+
+def _exact(field: Field) -> bool:
+    lossy = ("Real16", "Real32")
+    return not field.streamer and not field.real and not (
+        "ouble" in field.type and any(name in lossy for sets in field.columns.values() for one in sets for name in one)
+    ) and not any(name == "Real16" for sets in field.columns.values() for one in sets for name in one)
+
+
+def check(path: str | Path, dataset: str, fields: list[Field]) -> None:
+    """ROOT must read back what was written, else either the writing or the dump is wrong."""
+    dumped = root_dump.dump(path, dataset)
+    for field in fields:
+        if not _exact(field) or field.type == "TObject":
+            continue
+        read = root_dump.expanded(dumped["values"][field.name])
+        for entry, (value, other) in enumerate(zip(field.values, read, strict=True)):
+            if not agrees(value, other, "set<" in field.type or "map<" in field.type):
+                raise RuntimeError(f"{path}: {field.name} ({field.type}), entry {entry}: wrote {value!r}, read {other!r}")

@@ -41,6 +41,7 @@ CLASSES: dict[str, list[str]] = {
         "std::vector<std::vector<fixture::Point>>",
     ],
     "fixture::Empty": [],
+    "fixture::Versioned": ["std::int32_t"],
     "fixture::Kept": ["std::int32_t", "std::int32_t"],
 }
 ENUMS: dict[str, list[int]] = {
