@@ -1,0 +1,1 @@
+"""Small analyses that the examples and the demo share."""
