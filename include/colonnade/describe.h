@@ -108,12 +108,16 @@ std::size_t offset_of(M C::* member) {
   return static_cast<std::size_t>(std::bit_cast<std::ptrdiff_t>((M T::*)member));
 }
 template <class T, class B>
+concept StorableBase = requires(char B::* first) { (char T::*)first; };
+template <class T, class B>
 std::size_t base_offset() {
-  static_assert(std::is_base_of_v<B, T> && !std::is_same_v<B, T>,
-                "a base in the description is not a base of the class");
-  static_assert(
-      requires(char B::* first) { (char T::*)first; }, "virtual and ambiguous bases cannot be stored");
-  return offset_of<T>(std::bit_cast<char B::*>(std::ptrdiff_t{0}));
+  if constexpr (!std::is_base_of_v<B, T> || std::is_same_v<B, T>) {
+    static_assert(!sizeof(B), "a base in the description is not a base of the class");
+  } else if constexpr (!StorableBase<T, B>) {
+    static_assert(!sizeof(B), "virtual and ambiguous bases cannot be stored");
+  } else {
+    return offset_of<T>(std::bit_cast<char B::*>(std::ptrdiff_t{0}));
+  }
 }
 
 }  // namespace detail
@@ -143,9 +147,13 @@ struct ClassInfo {
   static void for_each_member(F&& f) {
     check();
     const auto call = [&f]<class C, class M>(std::string_view name, M C::* member) {
-      static_assert(std::is_object_v<M>, "only data members can be stored");
-      static_assert(std::is_base_of_v<C, T>, "a member in the description belongs to another class");
-      f(name, detail::offset_of<T>(member), std::type_identity<std::remove_cv_t<M>>{});
+      if constexpr (!std::is_object_v<M>) {
+        static_assert(!sizeof(C), "a member in the description is a function: only data can be stored");
+      } else if constexpr (!std::is_base_of_v<C, T>) {
+        static_assert(!sizeof(C), "a member in the description belongs to another class");
+      } else {
+        f(name, detail::offset_of<T>(member), std::type_identity<std::remove_cv_t<M>>{});
+      }
     };
     if constexpr (route == DescriptionRoute::specialisation) {
       Describe<T>::members(call);
