@@ -265,12 +265,9 @@ def plot(rows: list[Row], path: Path) -> None:
                 label = {"root": "ROOT", "ours": "Colonnade"}[side] if position == 0 else None
                 axes.bar(position + offset, middle, 0.38, yerr=error, color=color, capsize=3, label=label)
                 if side == "ours":
+                    text = f"{statistics.median(row.ratios()):.2f}x"
                     axes.annotate(
-                        f"{statistics.median(row.ratios()):.2f}x",
-                        (position + offset, middle),
-                        ha="center",
-                        va="bottom",
-                        fontweight="bold",
+                        text, (position + offset, middle / 2), ha="center", color="white", weight="bold"
                     )
         axes.set_title(name)
         axes.set_xticks(range(len(codecs)), codecs)
