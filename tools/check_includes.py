@@ -44,6 +44,8 @@ PUBLIC_HEADERS: dict[str, str] = {
     "describe.h": "field",
     "types.h": "field",
     "field.h": "field",
+    "field_types.h": "field",
+    "columnar.h": "base",
     "model.h": "dataset",
     "entry.h": "dataset",
     "view.h": "dataset",

@@ -107,6 +107,9 @@ class Field {
                        std::uint64_t entries);
   virtual void append(const void* value) = 0;
   virtual void append_many(const void* values, std::size_t count);
+  // For whole arrays: `count` collections or strings from count + 1 offsets (the items go to the sub-field or character column
+  // separately), or `count` tags of a variant.
+  virtual void append_structure(const std::int64_t* numbers, std::size_t count);
   void commit_cluster();
   page::ColumnWriter& writer(std::size_t column) const { return *writers_[column]; }
   std::uint32_t disk_id() const noexcept { return disk_id_; }

@@ -113,6 +113,12 @@ class CollectionField final : public Field {
     writers_[0]->append(end_);
   }
 
+  void append_structure(const std::int64_t* offsets, std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i)
+      writers_[0]->append(end_ + static_cast<std::uint64_t>(offsets[i + 1] - offsets[0]));
+    end_ += static_cast<std::uint64_t>(offsets[count] - offsets[0]);
+  }
+
   void print(const void* value, std::string& out) const override {
     const bool nullable = kind() == FieldKind::nullable;
     if (nullable && proxy_->size(value) == 0) {

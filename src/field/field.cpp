@@ -207,6 +207,10 @@ void Field::append_many(const void* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) append(value + i * value_size_);
 }
 
+void Field::append_structure(const std::int64_t*, std::size_t) {
+  throw Error(ErrorKind::usage, type_name_ + " has neither offsets nor tags", "", {.field = name_});
+}
+
 void Field::commit_cluster() {
   start_cluster();
   for (const auto& child : children_) child->commit_cluster();

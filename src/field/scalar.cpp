@@ -170,6 +170,11 @@ class StringField final : public Field {
     writers_[1]->append(text.data(), text.size());
     writers_[0]->append(writers_[1]->in_cluster());
   }
+  void append_structure(const std::int64_t* offsets, std::size_t count) override {
+    const std::uint64_t before = writers_[1]->in_cluster();
+    for (std::size_t i = 0; i < count; ++i)
+      writers_[0]->append(before + static_cast<std::uint64_t>(offsets[i + 1] - offsets[0]));
+  }
   void read(ClusterIndex at, void* value) override {
     auto& text = *static_cast<std::string*>(value);
     const auto range = readers_[0]->collection(at.cluster, at.index);

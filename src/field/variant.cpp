@@ -73,6 +73,14 @@ class VariantField final : public Field {
     }
     writers_[0]->append(element);
   }
+  void append_structure(const std::int64_t* tags, std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      SwitchElement element;
+      element.tag = static_cast<std::uint32_t>(tags[i]);
+      if (element.tag > 0) element.index = written_[element.tag - 1]++;
+      writers_[0]->append(element);
+    }
+  }
   void read(ClusterIndex at, void* value) override {
     const SwitchElement element = readers_[0]->at<SwitchElement>(at.cluster, at.index);
     if (element.tag == 0) return reset(value);

@@ -1,0 +1,20 @@
+// The whole public interface. Include single headers where compile time matters.
+#ifndef COLONNADE_COLONNADE_H
+#define COLONNADE_COLONNADE_H
+
+#include "colonnade/column_type.h"
+#include "colonnade/columnar.h"
+#include "colonnade/describe.h"
+#include "colonnade/descriptor.h"
+#include "colonnade/entry.h"
+#include "colonnade/error.h"
+#include "colonnade/field.h"
+#include "colonnade/field_types.h"
+#include "colonnade/model.h"
+#include "colonnade/options.h"
+#include "colonnade/reader.h"
+#include "colonnade/types.h"
+#include "colonnade/view.h"
+#include "colonnade/writer.h"
+
+#endif

@@ -1,0 +1,106 @@
+// Reader: one data set opened for reading.
+//
+//   auto reader = colonnade::Reader::open("Events", "f.root");
+//   auto pt = reader->view<float>("pt");
+//   for (auto i : reader->entries()) histogram.fill(pt(i));
+//
+// A reader and everything made by it (views, entries) is used by one thread at a time; several threads may each open their own
+// reader on the same file. The descriptor is never changed and may be read by all.
+#ifndef COLONNADE_READER_H
+#define COLONNADE_READER_H
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/columnar.h"
+#include "colonnade/descriptor.h"
+#include "colonnade/entry.h"
+#include "colonnade/model.h"
+#include "colonnade/options.h"
+#include "colonnade/view.h"
+
+namespace colonnade {
+
+// What a reader has asked of its storage so far.
+struct ReadMetrics {
+  std::uint64_t requests = 0;        // for pages
+  std::uint64_t bytes = 0;           // of these
+  std::uint64_t pages = 0;           // decompressed and decoded
+  std::uint64_t metadata_bytes = 0;  // header, footer, page lists
+};
+
+class Reader {
+ public:
+  // `name` is the path of the data set in the file ("Events", "dir/Events"); empty if there is only one. Throws ErrorKind::not_found,
+  // io, format, unsupported.
+  static std::unique_ptr<Reader> open(std::string_view name, const std::string& uri, const ReadOptions& options = {});
+  // Reads into the types of `model` where they are compatible with the stored ones. Throws ErrorKind::type where not.
+  static std::unique_ptr<Reader> open(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
+                                      const ReadOptions& options = {});
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  const std::string& name() const noexcept;
+  const std::string& uri() const noexcept;
+  std::uint64_t num_entries() const noexcept;
+  IndexRange entries() const { return {0, num_entries()}; }
+  const Descriptor& descriptor() const noexcept;
+  ReadMetrics metrics() const noexcept;
+
+  template <class T>
+  View<T> view(std::string_view path) {
+    if constexpr (std::is_void_v<T>) {
+      return view(path);
+    } else {
+      return View<T>(source_, path);
+    }
+  }
+  View<void> view(std::string_view path);                              // as stored
+  View<void> view(std::string_view path, std::string_view type_name);  // as a type known by name
+  CollectionView collection(std::string_view path);
+
+  // The model given to open(), or one made from the stored schema, without the fields that cannot be read.
+  Model& model();
+  std::unique_ptr<Entry> make_entry() { return model().make_entry(); }
+  void load_entry(std::uint64_t index) { load_entry(index, model().default_entry()); }
+  void load_entry(std::uint64_t index, Entry& entry);
+
+  // The arrays of the fields at `paths` and of everything below them, and the offsets of the collections above them, for the
+  // entries [first, last). Ordered by field id. Fields that cannot be read are left out unless they are named.
+  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last);
+
+  void print_schema(std::ostream& out) const;
+  // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty.
+  std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
+
+  // Reads, checks and decodes every page. Calls `progress(pages done, pages)` now and then; throws at the first damage.
+  void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
+
+ private:
+  explicit Reader(std::shared_ptr<page::PageSource> source);
+  void connect_model();
+
+  std::shared_ptr<page::PageSource> source_;
+  std::unique_ptr<Model> model_;
+  bool connected_ = false;
+};
+
+// The data sets of a file, "Events" or "dir/Events", and the other objects in it.
+std::vector<std::string> data_sets(const std::string& uri);
+struct StoredObject {
+  std::string path;
+  std::string class_name;
+  std::uint64_t size = 0;  // bytes on storage
+};
+std::vector<StoredObject> stored_objects(const std::string& uri);
+
+}  // namespace colonnade
+
+#endif

@@ -1,0 +1,237 @@
+// Views: the values of one field, by index. For top-level fields the index is the entry; for fields below a collection
+// ("jets._0.pt", "jets.pt") it counts all items of the data set, and CollectionView says which ones belong to an entry.
+//
+// A view is made by Reader::view() and stays valid after the reader is gone. What it returns - a reference, a span - points into
+// the view's current page or value and lives until the view is used again. One thread at a time uses a view.
+#ifndef COLONNADE_VIEW_H
+#define COLONNADE_VIEW_H
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "colonnade/columnar.h"
+#include "colonnade/field_types.h"
+
+namespace colonnade {
+
+namespace page {
+class PageSource;
+}
+
+// A half-open range of indices for range-for.
+class IndexRange {
+ public:
+  class Iterator {
+   public:
+    using difference_type = std::int64_t;
+    using value_type = std::uint64_t;
+    using reference = std::uint64_t;
+    using iterator_category = std::input_iterator_tag;
+    explicit Iterator(std::uint64_t index) : index_(index) {}
+    std::uint64_t operator*() const noexcept { return index_; }
+    Iterator& operator++() noexcept {
+      ++index_;
+      return *this;
+    }
+    Iterator operator++(int) noexcept { return Iterator(index_++); }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    std::uint64_t index_;
+  };
+  IndexRange(std::uint64_t first, std::uint64_t last) : first_(first), last_(last) {}
+  Iterator begin() const noexcept { return Iterator(first_); }
+  Iterator end() const noexcept { return Iterator(last_); }
+  std::uint64_t first() const noexcept { return first_; }
+  std::uint64_t last() const noexcept { return last_; }
+  std::uint64_t size() const noexcept { return last_ - first_; }
+
+ private:
+  std::uint64_t first_;
+  std::uint64_t last_;
+};
+
+namespace detail {
+
+// The part of a view that does not depend on the type: a field connected to a source, and the way from a global index to
+// <cluster, index>.
+class ViewCore {
+ public:
+  ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field);
+  ViewCore(ViewCore&&) noexcept;
+  ViewCore& operator=(ViewCore&&) noexcept;
+  ~ViewCore();
+
+  const Field& field() const noexcept { return *field_; }
+  std::uint64_t size();  // number of values in the data set
+  void read(std::uint64_t index, void* value);
+
+  // Elements around `index` as one run in memory: data[0] is element `first`.
+  struct Stretch {
+    const void* data = nullptr;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  Stretch map(std::uint64_t index);
+  void read_scalars(std::uint64_t first, std::uint64_t count, void* out);
+  // Reads the items of `count` collections; offsets gets count + 1 numbers from 0. `width`: bytes of an item.
+  void read_collections(std::uint64_t first, std::uint64_t count, std::size_t width, std::vector<std::uint64_t>& offsets,
+                        std::vector<std::byte>& items);
+  IndexRange collection(std::uint64_t index);
+
+ private:
+  struct Place;
+  ClusterIndex locate(std::uint64_t index);
+  std::uint64_t first_of(std::size_t cluster);
+  std::uint64_t count_of(std::size_t cluster);
+  std::uint64_t first_item_of(std::size_t cluster);
+  void enter(std::size_t cluster);
+  [[noreturn]] void out_of_range(std::uint64_t index);
+
+  std::shared_ptr<page::PageSource> source_;
+  std::unique_ptr<Field> field_;
+  std::uint32_t disk_field_ = invalid_id;
+  bool per_entry_ = false;             // values are numbered by entry
+  std::unique_ptr<Place> place_;       // counts the values (and the items) of a cluster
+  std::size_t cluster_ = static_cast<std::size_t>(-1);
+  std::uint64_t cluster_first_ = 0;    // the current cluster's first value, and how many it has
+  std::uint64_t cluster_count_ = 0;
+};
+
+template <class T>
+inline constexpr bool is_mapped = std::is_arithmetic_v<T> || std::is_same_v<T, std::byte>;
+
+template <class T>
+struct Sequence : std::false_type {};
+template <class T>
+struct Sequence<std::vector<T>> : std::bool_constant<is_mapped<T> && !std::is_same_v<T, bool>> {
+  using Item = T;
+};
+template <class T>
+struct Sequence<RVec<T>> : Sequence<std::vector<T>> {};
+
+}  // namespace detail
+
+// Collections as one array of items and where each starts: collection i has items [offsets[i], offsets[i + 1]).
+template <class T>
+struct CollectionBlock {
+  std::span<const std::uint64_t> offsets;
+  std::span<const T> values;
+};
+
+template <class T>
+class View {
+ public:
+  View(std::shared_ptr<page::PageSource> source, std::string_view path)
+      : core_(std::move(source), path, make_field<T>(path)), value_(make_value()) {}
+
+  std::uint64_t size() { return core_.size(); }
+  const Field& field() const noexcept { return core_.field(); }
+
+  // The value at an index. Throws ErrorKind::usage beyond size().
+  const T& operator()(std::uint64_t index) {
+    if constexpr (detail::is_mapped<T>) {
+      if (index - first_ >= count_) [[unlikely]]
+        map(index);
+      return data_[index - first_];
+    } else {
+      core_.read(index, value_.get());
+      return *value_;
+    }
+  }
+
+  // Many values at once: scalars as they follow each other, vectors of scalars as offsets and values. Where a range lies within
+  // one page it is the page itself.
+  auto bulk(std::uint64_t first, std::uint64_t count) {
+    if constexpr (detail::is_mapped<T>) {
+      return bulk_scalars(first, count);
+    } else {
+      static_assert(detail::Sequence<T>::value,
+                    "bulk() reads numbers and vectors of numbers; use a view on the members of a record");
+      using Item = typename detail::Sequence<T>::Item;
+      core_.read_collections(first, count, sizeof(Item), offsets_, bytes_);
+      const auto* items = static_cast<const Item*>(static_cast<const void*>(bytes_.data()));
+      return CollectionBlock<Item>{offsets_, {items, offsets_.back()}};
+    }
+  }
+
+ private:
+  static std::unique_ptr<T> make_value() {
+    if constexpr (detail::is_mapped<T>) {
+      return nullptr;
+    } else {
+      return std::make_unique<T>();
+    }
+  }
+  void map(std::uint64_t index) {
+    count_ = 0;
+    const auto stretch = core_.map(index);
+    data_ = static_cast<const T*>(stretch.data);
+    first_ = stretch.first;
+    count_ = stretch.count;
+  }
+  std::span<const T> bulk_scalars(std::uint64_t first, std::uint64_t count) {
+    if (count == 0) return {};
+    if (first - first_ >= count_) map(first);
+    if (count <= count_ - (first - first_)) return {data_ + (first - first_), count};
+    bytes_.resize(count * sizeof(T));
+    core_.read_scalars(first, count, bytes_.data());
+    count_ = 0;  // the page that data_ showed is gone
+    return {static_cast<const T*>(static_cast<const void*>(bytes_.data())), count};
+  }
+
+  detail::ViewCore core_;
+  const T* data_ = nullptr;
+  std::uint64_t first_ = 0;
+  std::uint64_t count_ = 0;
+  std::unique_ptr<T> value_;
+  std::vector<std::uint64_t> offsets_;
+  std::vector<std::byte> bytes_;
+};
+
+// A view of a type known by name, or as stored: values through void*.
+template <>
+class View<void> {
+ public:
+  View(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field);
+
+  std::uint64_t size() { return core_.size(); }
+  const Field& field() const noexcept { return core_.field(); }
+  const void* operator()(std::uint64_t index) {
+    core_.read(index, value_.get());
+    return value_.get();
+  }
+  // The same as T, which must be the view's type.
+  template <class T>
+  const T& as(std::uint64_t index) {
+    check_type(*make_field<T>("type"));
+    return *static_cast<const T*>((*this)(index));
+  }
+  std::string text(std::uint64_t index) { return to_text(core_.field(), (*this)(index)); }
+
+ private:
+  void check_type(const Field& type) const;
+  detail::ViewCore core_;
+  std::shared_ptr<void> value_;
+};
+
+// Which items of the data set belong to an entry (or to an outer item): for (auto j : jets(i)) use(jet_pt(j));
+class CollectionView {
+ public:
+  CollectionView(std::shared_ptr<page::PageSource> source, std::string_view path);
+  std::uint64_t size() { return core_.size(); }
+  IndexRange operator()(std::uint64_t index) { return core_.collection(index); }
+
+ private:
+  detail::ViewCore core_;
+};
+
+}  // namespace colonnade
+
+#endif

@@ -1,0 +1,86 @@
+// Writer: one data set being written.
+//
+//   auto model = colonnade::Model::create();
+//   auto pt = model->make_field<float>("pt");
+//   auto writer = colonnade::Writer::recreate(std::move(model), "Events", "f.root");
+//   *pt = 1.f;
+//   writer->fill();
+//   writer->close();
+//
+// close() commits and reports every error. A writer that is destroyed without close() commits what it was given, as far as that
+// works, and reports a failure on standard error; it does not commit while an exception is on its way. A writer is used by
+// one thread at a time.
+#ifndef COLONNADE_WRITER_H
+#define COLONNADE_WRITER_H
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "colonnade/columnar.h"
+#include "colonnade/entry.h"
+#include "colonnade/model.h"
+#include "colonnade/options.h"
+
+namespace colonnade {
+
+class Writer {
+ public:
+  // Creates the file, or replaces it. `name` may have directories: "dir/Events".
+  static std::unique_ptr<Writer> recreate(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
+                                          const WriteOptions& options = {});
+  // Adds a data set to an existing ROOT file and leaves everything else in it as it is.
+  static std::unique_ptr<Writer> add_to(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
+                                        const WriteOptions& options = {});
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  Model& model() noexcept;
+  std::uint64_t num_entries() const noexcept;  // filled so far
+
+  void fill();  // the default entry
+  void fill(Entry& entry);
+  std::unique_ptr<Entry> make_entry() const;
+
+  // Many entries at once, as arrays; see colonnade/columnar.h. All top-level fields must be there with the same number of entries.
+  // Nothing is written if the arrays do not fit the model; a value that does not fit its column (ErrorKind::conversion) is found only when
+  // its page is sealed.
+  void append(std::initializer_list<NamedArray> arrays) { append(std::span<const NamedArray>(arrays.begin(), arrays.size())); }
+  void append(std::span<const NamedArray> arrays);
+
+  // Late schema extension: adds a field; entries filled before read as zero or empty. Entries made earlier lack the field.
+  template <class T>
+  std::shared_ptr<T> extend(std::string_view name, std::string_view description = {}) {
+    auto value = std::make_shared<T>();
+    auto field = make_field<T>(name);
+    field->set_description(std::string(description));
+    extend(std::move(field), value);
+    return value;
+  }
+  std::shared_ptr<void> extend(std::string_view name, std::string_view type_name);
+  template <class T>
+  void extend_projected(std::string_view name, Model::Sources sources) {
+    extend_projected(make_field<T>(name), std::move(sources));
+  }
+  void extend_projected(std::unique_ptr<Field> field, Model::Sources sources);
+
+  void flush_columns();    // seals the open pages
+  void commit_cluster();   // ends the cluster here and writes it
+  // Writes everything so far so that the file can be opened, then goes on.
+  void commit_data_set();
+  void close();
+
+ private:
+  struct Impl;
+  explicit Writer(std::unique_ptr<Impl> impl);
+  void extend(std::unique_ptr<Field> field, std::shared_ptr<void> value);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace colonnade
+
+#endif

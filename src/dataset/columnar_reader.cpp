@@ -1,0 +1,227 @@
+// See columnar_reader.h. The walk goes down the stored schema with the stretches of elements that the asked entries cover, one
+// per cluster: a collection turns stretches of itself into stretches of its items, and so on down to the leaves, each of which is
+// decoded into one array.
+#include "dataset/columnar_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "dataset/schema_walk.h"
+#include "page/column_reader.h"
+
+namespace colonnade::dataset {
+namespace {
+
+// Elements [begin, end) of a field in a cluster.
+struct Stretch {
+  std::size_t cluster = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+using Stretches = std::vector<Stretch>;
+
+std::uint64_t total(const Stretches& stretches) {
+  std::uint64_t sum = 0;
+  for (const Stretch& s : stretches) sum += s.end - s.begin;
+  return sum;
+}
+
+class ArrayReader {
+ public:
+  ArrayReader(page::PageSource& source, std::vector<bool> wanted)
+      : source_(source), descriptor_(source.descriptor()), wanted_(std::move(wanted)) {}
+
+  void read(std::uint32_t field, const Stretches& stretches) {
+    if (!wanted_[field]) return;
+    const FieldDescriptor& f = descriptor_.fields[field];
+    with_context({.uri = source_.uri(), .data_set = source_.data_set(), .field = descriptor_.path_of(field)},
+                 [&] { read_field(f, stretches); });
+  }
+  std::vector<ColumnArray> take() { return std::move(arrays_); }
+
+ private:
+  void read_field(const FieldDescriptor& f, const Stretches& stretches) {
+    const bool is_string = f.type_name == "std::string";
+    if (is_string || f.role == FieldRole::collection || f.type_name.starts_with("ROOT::RNTupleCardinality")) {
+      read_collection(f, stretches, is_string);
+    } else if (f.role == FieldRole::variant) {
+      read_variant(f, stretches);
+    } else if (f.representations.empty()) {
+      const std::uint64_t factor = f.array_size > 0 ? f.array_size : 1;
+      for (const std::uint32_t child : f.children) read(child, scale(stretches, factor));
+    } else {
+      const ColumnType type = descriptor_.columns[f.representations.front().front()].encoding.type;
+      read_values(f, 0, element_for(f, type), scale(stretches, f.array_size > 0 ? f.array_size : 1));
+    }
+  }
+
+  static Stretches scale(Stretches stretches, std::uint64_t factor) {
+    for (Stretch& s : stretches) {
+      s.begin *= factor;
+      s.end *= factor;
+    }
+    return stretches;
+  }
+
+  // The element type of the field's own type, where that says more than the column's: a double stored as Real32.
+  static ElementType element_for(const FieldDescriptor& f, ColumnType column) {
+    static constexpr std::pair<std::string_view, ElementType> by_name[] = {
+        {"bool", ElementType::boolean},          {"std::int8_t", ElementType::int8},
+        {"std::uint8_t", ElementType::uint8},    {"std::int16_t", ElementType::int16},
+        {"std::uint16_t", ElementType::uint16},  {"std::int32_t", ElementType::int32},
+        {"std::uint32_t", ElementType::uint32},  {"std::int64_t", ElementType::int64},
+        {"std::uint64_t", ElementType::uint64},  {"float", ElementType::float32},
+        {"double", ElementType::float64},        {"char", ElementType::character},
+        {"std::byte", ElementType::byte}};
+    for (const auto& [name, element] : by_name)
+      if (f.type_name == name) return element;
+    return natural_element(column);
+  }
+
+  ColumnArray& add(const FieldDescriptor& f, ArrayRole role, ElementType element, std::uint64_t size) {
+    ColumnArray array;
+    array.field = f.id;
+    array.role = role;
+    array.element = element;
+    array.size = size;
+    constexpr auto alignment = std::align_val_t{64};
+    auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(size * size_of(element), 1), alignment));
+    array.data = {memory, [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
+    return arrays_.emplace_back(std::move(array));
+  }
+
+  void read_values(const FieldDescriptor& f, std::size_t column, ElementType element, const Stretches& stretches) {
+    page::ColumnReader reader(source_, columns_of(f, column), element);
+    // A damaged offset must not ask for more memory than there are elements.
+    for (const Stretch& s : stretches)
+      if (s.end > reader.elements(s.cluster))
+        throw Error(ErrorKind::format,
+                    fmt::format("elements up to {} are needed where the cluster has {}", s.end, reader.elements(s.cluster)),
+                    "", {.cluster = s.cluster});
+    const ColumnArray& array = add(f, ArrayRole::values, element, total(stretches));
+    std::byte* to = array.data.get();
+    for (const Stretch& s : stretches) {
+      reader.read(s.cluster, s.begin, s.end - s.begin, to);
+      to += (s.end - s.begin) * size_of(element);
+    }
+  }
+
+  void read_collection(const FieldDescriptor& f, const Stretches& stretches, bool is_string) {
+    page::ColumnReader reader(source_, columns_of(f, 0), ElementType::index);
+    for (const Stretch& s : stretches)
+      if (s.end > reader.elements(s.cluster))
+        throw Error(ErrorKind::format,
+                    fmt::format("collections up to {} are needed where the cluster has {}", s.end,
+                                reader.elements(s.cluster)),
+                    "", {.cluster = s.cluster});
+    const ColumnArray array = add(f, ArrayRole::offsets, ElementType::int64, total(stretches) + 1);
+    auto* offsets = reinterpret_cast<std::int64_t*>(array.data.get());
+    std::int64_t base = 0;
+    *offsets++ = 0;
+    Stretches items;
+    for (const Stretch& s : stretches) {
+      if (s.begin == s.end) continue;
+      const std::uint64_t begin = s.begin == 0 ? 0 : reader.at<std::uint64_t>(s.cluster, s.begin - 1);
+      const std::size_t count = s.end - s.begin;
+      reader.read(s.cluster, s.begin, count, offsets);
+      const std::span<const std::uint64_t> ends(reinterpret_cast<const std::uint64_t*>(offsets), count);
+      check_ends(source_, f.id, s.cluster, begin, ends, std::uint64_t{1} << 62);
+      const std::uint64_t end = ends.back();
+      for (std::size_t i = 0; i < count; ++i) offsets[i] += base - static_cast<std::int64_t>(begin);
+      offsets += count;
+      base += static_cast<std::int64_t>(end - begin);
+      items.push_back({s.cluster, begin, end});
+    }
+    if (is_string) {
+      read_values(f, 1, ElementType::character, items);
+    } else {
+      for (const std::uint32_t child : f.children) read(child, items);
+    }
+  }
+
+  void read_variant(const FieldDescriptor& f, const Stretches& stretches) {
+    page::ColumnReader reader(source_, columns_of(f, 0), ElementType::switch_);
+    for (const Stretch& s : stretches)
+      if (s.end > reader.elements(s.cluster))
+        throw Error(ErrorKind::format,
+                    fmt::format("variants up to {} are needed where the cluster has {}", s.end, reader.elements(s.cluster)),
+                    "", {.cluster = s.cluster});
+    const ColumnArray array = add(f, ArrayRole::tags, ElementType::int32, total(stretches));
+    auto* tags = reinterpret_cast<std::int32_t*>(array.data.get());
+    std::vector<Stretches> alternatives(f.children.size());
+    for (const Stretch& s : stretches) {
+      std::vector<Stretch> seen(f.children.size(), {s.cluster, 0, 0});
+      for (std::uint64_t i = s.begin; i < s.end; ++i) {
+        const SwitchElement element = reader.at<SwitchElement>(s.cluster, i);
+        if (element.tag > f.children.size())
+          throw Error(ErrorKind::format,
+                      fmt::format("a variant has the tag {} where {} alternatives exist", element.tag, f.children.size()),
+                      "", {.cluster = s.cluster});
+        *tags++ = static_cast<std::int32_t>(element.tag);
+        if (element.tag == 0) continue;
+        // The values of an alternative stand in the order of the variants that hold them.
+        Stretch& own = seen[element.tag - 1];
+        if (own.begin == own.end) own.begin = own.end = element.index;
+        if (element.index != own.end)
+          throw Error(ErrorKind::format,
+                      fmt::format("a variant points to value {} of its alternative where {} is next", element.index, own.end),
+                      "", {.cluster = s.cluster});
+        ++own.end;
+      }
+      for (std::size_t k = 0; k < seen.size(); ++k) alternatives[k].push_back(seen[k]);
+    }
+    for (std::size_t k = 0; k < alternatives.size(); ++k) read(f.children[k], alternatives[k]);
+  }
+
+  page::PageSource& source_;
+  const Descriptor& descriptor_;
+  std::vector<bool> wanted_;
+  std::vector<ColumnArray> arrays_;
+};
+
+// Marks what a path needs: the field, what is below it and readable, and the fields above it.
+void mark(const page::PageSource& source, const std::string& path, std::vector<bool>& wanted) {
+  const Descriptor& descriptor = source.descriptor();
+  const std::uint32_t field = find_field(source, path);
+  if (!descriptor.fields[field].unreadable.empty())
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the stored type '{}' cannot be read: {}", descriptor.fields[field].type_name,
+                            descriptor.fields[field].unreadable),
+                "", {.uri = source.uri(), .data_set = source.data_set(), .field = path});
+  std::vector<std::uint32_t> below = {field};
+  while (!below.empty()) {
+    const std::uint32_t id = below.back();
+    below.pop_back();
+    if (!descriptor.fields[id].unreadable.empty()) continue;
+    wanted[id] = true;
+    below.insert(below.end(), descriptor.fields[id].children.begin(), descriptor.fields[id].children.end());
+  }
+  for (std::uint32_t id = field; descriptor.fields[id].parent != id;) wanted[id = descriptor.fields[id].parent] = true;
+}
+
+}  // namespace
+
+std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths, std::uint64_t first,
+                                     std::uint64_t last) {
+  const Descriptor& descriptor = source.descriptor();
+  if (first > last || last > descriptor.entries())
+    throw Error(ErrorKind::usage,
+                fmt::format("entries {} to {} of a data set with {}", first, last, descriptor.entries()), "",
+                source.context());
+  std::vector<bool> wanted(descriptor.fields.size(), false);
+  for (const std::string& path : paths) mark(source, path, wanted);
+  Stretches entries;
+  for (std::size_t c = 0; c < descriptor.clusters.size(); ++c) {
+    const ClusterDescriptor& cluster = descriptor.clusters[c];
+    const std::uint64_t begin = std::max(first, cluster.first_entry);
+    const std::uint64_t end = std::min(last, cluster.first_entry + cluster.entries);
+    if (begin < end) entries.push_back({c, begin - cluster.first_entry, end - cluster.first_entry});
+  }
+  ArrayReader reader(source, std::move(wanted));
+  for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
+  return reader.take();
+}
+
+}  // namespace colonnade::dataset

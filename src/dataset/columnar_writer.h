@@ -1,0 +1,38 @@
+// Writing whole arrays straight to the columns; see colonnade/columnar.h for what belongs to each field.
+#ifndef COLONNADE_DATASET_COLUMNAR_WRITER_H
+#define COLONNADE_DATASET_COLUMNAR_WRITER_H
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "colonnade/columnar.h"
+#include "colonnade/field.h"
+
+namespace colonnade::dataset {
+
+// The arrays of one batch, matched with the fields of a model and checked against each other; then taken in blocks of entries.
+class ColumnarInput {
+ public:
+  // Throws ErrorKind::usage / type if an array is missing, superfluous, of the wrong kind or length, or if offsets or tags are
+  // invalid. Nothing is written by then.
+  ColumnarInput(const std::vector<std::unique_ptr<Field>>& fields, std::span<const NamedArray> arrays);
+  ~ColumnarInput();
+
+  std::uint64_t entries() const noexcept { return entries_; }
+  std::uint64_t position() const noexcept { return position_; }
+  // Appends the next `count` entries to the fields' columns.
+  void append(std::uint64_t count);
+
+ private:
+  struct Node;
+  class Matcher;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::uint64_t entries_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace colonnade::dataset
+
+#endif

@@ -1,0 +1,45 @@
+// Rows of values; see colonnade/entry.h.
+#include "colonnade/entry.h"
+
+#include <fmt/format.h>
+
+namespace colonnade {
+
+const Entry::Slot& Entry::slot(std::string_view name) const {
+  for (const Slot& slot : slots_)
+    if (slot.name == name) return slot;
+  throw Error(ErrorKind::not_found, fmt::format("the entry has no field '{}'", name), "see Entry::field_names()",
+              {.field = std::string(name)});
+}
+
+const Entry::Slot& Entry::checked(std::string_view name, const Field& type) const {
+  const Slot& found = slot(name);
+  if (found.type_name != type.type_name() || !found.native)
+    throw Error(ErrorKind::type,
+                fmt::format("the value is a {}{}, not a {}", found.type_name.empty() ? "untyped record" : found.type_name,
+                            found.native ? "" : " known by name only", type.type_name()),
+                "open the data set with a model that has the field as this type", {.field = std::string(name)});
+  return found;
+}
+
+void Entry::rebind(std::string_view name, std::shared_ptr<void> value) {
+  const_cast<Slot&>(slot(name)).value = std::move(value);
+}
+
+void Entry::bind(std::string_view name, void* memory, std::string_view type_name) {
+  const auto type = make_field(name, type_name);
+  checked(name, *type);
+  rebind(name, std::shared_ptr<void>(std::shared_ptr<void>(), memory));
+}
+
+void Entry::add(const Field& field, std::shared_ptr<void> value) {
+  slots_.push_back({field.name(), field.type_name(), field.is_native(), std::move(value)});
+}
+
+std::vector<std::string> Entry::field_names() const {
+  std::vector<std::string> names;
+  for (const Slot& slot : slots_) names.push_back(slot.name);
+  return names;
+}
+
+}  // namespace colonnade

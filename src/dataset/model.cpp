@@ -1,0 +1,87 @@
+// Schemas; see colonnade/model.h.
+#include "colonnade/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "dataset/nearest.h"
+
+namespace colonnade {
+namespace {
+
+std::uint64_t next_model_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next++;
+}
+
+// The specification's "Naming specification".
+bool is_allowed(std::string_view name) {
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '.' || c == '/' || c == '\\';
+  });
+}
+
+}  // namespace
+
+Model::Model() { default_entry_.model_id_ = next_model_id(); }
+
+std::unique_ptr<Model> Model::create() { return std::unique_ptr<Model>(new Model); }
+
+void Model::check_name(std::string_view name) const {
+  if (!is_allowed(name))
+    throw Error(ErrorKind::schema, fmt::format("'{}' is no valid field name", name),
+                "use a name without spaces, control characters, '.', '/' and '\\'", {.field = std::string(name)});
+  const auto same = [&](const Field& field) { return field.name() == name; };
+  if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||
+      std::any_of(projections_.begin(), projections_.end(), [&](const auto& p) { return same(*p.field); }))
+    throw Error(ErrorKind::schema, fmt::format("the model has a field '{}' already", name), "choose another name",
+                {.field = std::string(name)});
+}
+
+void Model::add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value) {
+  check_name(field->name());
+  default_entry_.add(*field, std::move(value));
+  fields_.push_back(std::move(field));
+}
+
+std::shared_ptr<void> Model::add_field(std::unique_ptr<Field> field) {
+  std::shared_ptr<void> value = field->make_value();
+  add_field(std::move(field), value);
+  return value;
+}
+
+std::shared_ptr<void> Model::make_field(std::string_view name, std::string_view type_name,
+                                        std::string_view description) {
+  auto field = colonnade::make_field(name, type_name);
+  field->set_description(std::string(description));
+  return add_field(std::move(field));
+}
+
+void Model::add_projected_field(std::unique_ptr<Field> field, Sources sources) {
+  check_name(field->name());
+  projections_.push_back({std::move(field), std::move(sources)});
+}
+
+Field& Model::field(std::string_view path) const {
+  const std::size_t dot = path.find('.');
+  std::vector<std::string> names;
+  for (const auto& field : fields_) {
+    names.push_back(field->name());
+    if (field->name() != path.substr(0, dot)) continue;
+    Field* found = field->find(dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1));
+    if (found != nullptr) return *found;
+  }
+  throw Error(ErrorKind::not_found, fmt::format("the model has no field '{}'", path), dataset::did_you_mean(path, names),
+              {.field = std::string(path)});
+}
+
+std::unique_ptr<Entry> Model::make_entry() const {
+  auto entry = std::make_unique<Entry>();
+  entry->model_id_ = default_entry_.model_id_;
+  for (const auto& field : fields_) entry->add(*field, field->make_value());
+  return entry;
+}
+
+}  // namespace colonnade

@@ -1,0 +1,179 @@
+// Opening, entries, printing and verifying; see colonnade/reader.h. Columnar reads are in columnar_reader.cpp.
+#include "colonnade/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "codec/column_codec.h"
+#include "dataset/columnar_reader.h"
+#include "dataset/schema_walk.h"
+#include "page/column_reader.h"
+#include "page/page_source.h"
+
+namespace colonnade {
+namespace {
+
+std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri, const ReadOptions& options) {
+  std::shared_ptr<page::ReadContainer> container = page::open_container(uri);
+  if (!name.empty()) return page::PageSource::open(name, container, options);
+  const std::vector<std::string> names = container->data_sets();
+  if (names.size() != 1)
+    throw Error(names.empty() ? ErrorKind::not_found : ErrorKind::usage,
+                names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
+                names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")), {.uri = uri});
+  return page::PageSource::open(names.front(), container, options);
+}
+
+void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std::ostream& out) {
+  const FieldDescriptor& field = descriptor.fields[id];
+  std::string type = field.type_alias.empty() ? field.type_name : field.type_alias;
+  if (type.empty()) type = field.role == FieldRole::collection ? "(untyped collection)" : "(untyped record)";
+  std::string columns;
+  for (const auto& group : field.representations)
+    for (const std::uint32_t column : group)
+      columns += fmt::format("{}{}", columns.empty() ? "" : " ", name_of(descriptor.columns[column].encoding.type));
+  out << fmt::format("{:{}}{}: {}", "", depth * 2, field.name, type);
+  if (!columns.empty()) out << fmt::format("  [{}]", columns);
+  if (field.source_field) out << fmt::format("  -> {}", descriptor.path_of(*field.source_field));
+  if (!field.unreadable.empty()) out << fmt::format("  (cannot be read: {})", field.unreadable);
+  if (!field.description.empty()) out << "  # " << field.description;
+  out << '\n';
+  for (const std::uint32_t child : field.children) print_field(descriptor, child, depth + 1, out);
+}
+
+}  // namespace
+
+Reader::Reader(std::shared_ptr<page::PageSource> source) : source_(std::move(source)) {}
+Reader::~Reader() = default;
+
+std::unique_ptr<Reader> Reader::open(std::string_view name, const std::string& uri, const ReadOptions& options) {
+  return std::unique_ptr<Reader>(new Reader(open_source(name, uri, options)));
+}
+
+std::unique_ptr<Reader> Reader::open(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
+                                     const ReadOptions& options) {
+  auto reader = open(name, uri, options);
+  reader->model_ = std::move(model);
+  reader->connect_model();
+  return reader;
+}
+
+const std::string& Reader::name() const noexcept { return source_->data_set(); }
+const std::string& Reader::uri() const noexcept { return source_->uri(); }
+std::uint64_t Reader::num_entries() const noexcept { return source_->descriptor().entries(); }
+const Descriptor& Reader::descriptor() const noexcept { return source_->descriptor(); }
+
+ReadMetrics Reader::metrics() const noexcept {
+  const page::ReadCounters& c = source_->counters();
+  return {.requests = c.requests, .bytes = c.bytes, .pages = c.pages, .metadata_bytes = c.metadata_bytes};
+}
+
+View<void> Reader::view(std::string_view path) {
+  const std::uint32_t disk = dataset::find_field(*source_, path);
+  return {source_, path, with_context(source_->context(), [&] { return make_field(descriptor(), disk); })};
+}
+
+View<void> Reader::view(std::string_view path, std::string_view type_name) {
+  return {source_, path, make_field(path, type_name)};
+}
+
+CollectionView Reader::collection(std::string_view path) { return {source_, path}; }
+
+Model& Reader::model() {
+  if (model_) return *model_;
+  model_ = Model::create();
+  with_context(source_->context(), [&] {
+    for (const std::uint32_t id : descriptor().top_level_fields())
+      if (descriptor().fields[id].unreadable.empty()) model_->add_field(make_field(descriptor(), id));
+  });
+  return *model_;
+}
+
+void Reader::connect_model() {
+  if (connected_) return;
+  for (const auto& field : model().fields())
+    field->connect(*source_, dataset::find_field(*source_, field->name()));
+  connected_ = true;
+}
+
+void Reader::load_entry(std::uint64_t index, Entry& entry) {
+  connect_model();
+  if (entry.model_id_ != model_->default_entry_.model_id_)
+    throw Error(ErrorKind::usage, "the entry belongs to another model", "make it with Reader::make_entry()",
+                source_->context());
+  const std::size_t cluster = descriptor().cluster_of_entry(index);
+  if (cluster == descriptor().clusters.size())
+    throw Error(ErrorKind::usage, fmt::format("entry {} of a data set with {}", index, num_entries()), "",
+                source_->context());
+  const ClusterIndex at{cluster, index - descriptor().clusters[cluster].first_entry};
+  for (std::size_t i = 0; i < model_->fields_.size(); ++i) {
+    try {
+      model_->fields_[i]->read(at, entry.slots_[i].value.get());
+    } catch (const Error& error) {
+      ErrorContext where = source_->context();
+      where.field = model_->fields_[i]->name();
+      throw error.with(where);
+    }
+  }
+}
+
+std::vector<ColumnArray> Reader::arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last) {
+  return dataset::read_arrays(*source_, paths, first, last);
+}
+
+void Reader::print_schema(std::ostream& out) const {
+  out << fmt::format("{} ({} entries)\n", descriptor().name, num_entries());
+  for (const std::uint32_t id : descriptor().top_level_fields()) print_field(descriptor(), id, 1, out);
+}
+
+std::string Reader::entry_text(std::uint64_t index, std::span<const std::string> fields) {
+  std::vector<std::string> paths(fields.begin(), fields.end());
+  if (paths.empty())
+    for (const std::uint32_t id : descriptor().top_level_fields())
+      if (descriptor().fields[id].unreadable.empty()) paths.push_back(descriptor().fields[id].name);
+  std::string text = "{";
+  for (const std::string& path : paths)
+    text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", path, view(path).text(index));
+  return text + "}";
+}
+
+void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  std::uint64_t total = 0;
+  for (const ClusterDescriptor& cluster : descriptor().clusters)
+    for (const ColumnRange& range : cluster.columns) total += range.pages.size();
+  std::uint64_t done = 0;
+  std::vector<std::byte> values;
+  for (const ColumnDescriptor& column : descriptor().columns) {
+    if (!is_known(column.encoding.type) || column.raw_type >= column_type_count) continue;
+    const ElementType element = natural_element(column.encoding.type);
+    page::ColumnReader reader(*source_, {column.id}, element);
+    for (std::size_t c = 0; c < descriptor().clusters.size(); ++c) {
+      const auto& columns = descriptor().clusters[c].columns;
+      if (column.id >= columns.size()) continue;
+      std::uint64_t at = reader.elements(c) - [&] {
+        std::uint64_t listed = 0;
+        for (const PageDescriptor& page : columns[column.id].pages) listed += page.elements;
+        return listed;
+      }();
+      for (const PageDescriptor& page : columns[column.id].pages) {
+        static_cast<void>(reader.map(c, at));
+        at += page.elements;
+        ++done;
+        if (progress) progress(done, total);
+      }
+    }
+  }
+}
+
+std::vector<std::string> data_sets(const std::string& uri) { return page::open_container(uri)->data_sets(); }
+
+std::vector<StoredObject> stored_objects(const std::string& uri) {
+  std::vector<StoredObject> objects;
+  for (auto& object : page::open_container(uri)->objects())
+    objects.push_back({std::move(object.path), std::move(object.class_name), object.size});
+  return objects;
+}
+
+}  // namespace colonnade

@@ -1,0 +1,68 @@
+// See schema_walk.h.
+#include "dataset/schema_walk.h"
+
+#include <fmt/format.h>
+
+#include "dataset/nearest.h"
+
+namespace colonnade::dataset {
+
+std::uint32_t find_field(const page::PageSource& source, std::string_view path) {
+  const Descriptor& descriptor = source.descriptor();
+  const std::uint32_t field = descriptor.find_field(path);
+  if (field != invalid_id) return field;
+  std::vector<std::string> names;
+  for (const FieldDescriptor& f : descriptor.fields)
+    if (f.parent == f.id || path.find('.') != std::string_view::npos) names.push_back(descriptor.path_of(f.id));
+  throw Error(ErrorKind::not_found, fmt::format("there is no field '{}'", path), did_you_mean(path, names),
+              {.uri = source.uri(), .data_set = source.data_set(), .field = std::string(path)});
+}
+
+bool is_per_entry(const Descriptor& descriptor, std::uint32_t field) {
+  for (std::uint32_t id = field; descriptor.fields[id].parent != id;) {
+    id = descriptor.fields[id].parent;
+    const FieldDescriptor& above = descriptor.fields[id];
+    if (above.role == FieldRole::collection || above.role == FieldRole::variant || above.array_size > 0) return false;
+  }
+  return true;
+}
+
+std::vector<std::uint32_t> columns_of(const FieldDescriptor& field, std::size_t k) {
+  std::vector<std::uint32_t> columns;
+  for (const auto& group : field.representations) columns.push_back(group[k]);
+  return columns;
+}
+
+std::optional<CountingColumn> counting_column(const Descriptor& descriptor, std::uint32_t id) {
+  const FieldDescriptor& field = descriptor.fields[id];
+  if (!field.representations.empty() && !field.representations.front().empty()) {
+    const ColumnType type = descriptor.columns[field.representations.front().front()].encoding.type;
+    return CountingColumn{columns_of(field, 0), natural_element(type), field.array_size > 0 ? field.array_size : 1};
+  }
+  for (const std::uint32_t child : field.children) {
+    auto found = counting_column(descriptor, child);
+    if (!found) continue;
+    if (field.array_size > 0) found->per_value *= field.array_size;
+    return found;
+  }
+  return std::nullopt;
+}
+
+void check_ends(const page::PageSource& source, std::uint32_t field, std::size_t cluster, std::uint64_t begin,
+                std::span<const std::uint64_t> ends, std::uint64_t items) {
+  std::uint64_t previous = begin;
+  for (const std::uint64_t end : ends) {
+    if (end < previous || end > items) {
+      ErrorContext where = source.context();
+      where.field = source.descriptor().path_of(field);
+      where.cluster = cluster;
+      throw Error(ErrorKind::format,
+                  end < previous ? fmt::format("a collection ends at {} before it starts at {}", end, previous)
+                                 : fmt::format("a collection ends at item {} where the cluster has {}", end, items),
+                  "", where);
+    }
+    previous = end;
+  }
+}
+
+}  // namespace colonnade::dataset
