@@ -57,18 +57,28 @@ void pack_split_half(const PackRange& range, const void* stored) {
   });
 }
 
+using Integers = std::array<std::uint32_t, part_elements>;
+
 void unpack_truncated(const UnpackRange& range, void* stored) {
+  alignas(64) Integers integers;
   auto* out = static_cast<float*>(stored);
   const unsigned lost = 32u - range.encoding.bits;
   BitReader bits(range.packed, range.first, range.encoding.bits);
-  for (std::size_t i = 0; i < range.count; ++i) out[i] = std::bit_cast<float>(bits.next() << lost);
+  in_parts(range.count, [&](std::size_t done, std::size_t part) {
+    bits.read(part, integers.data());
+    for (std::size_t i = 0; i < part; ++i) out[done + i] = std::bit_cast<float>(integers[i] << lost);
+  });
 }
 
 void pack_truncated(const PackRange& range, const void* stored) {
+  alignas(64) Integers integers;
   const auto* in = static_cast<const float*>(stored);
   const unsigned lost = 32u - range.encoding.bits;
   BitWriter bits(range.packed, range.first, range.encoding.bits);
-  for (std::size_t i = 0; i < range.count; ++i) bits.put(std::bit_cast<std::uint32_t>(in[i]) >> lost);
+  in_parts(range.count, [&](std::size_t done, std::size_t part) {
+    for (std::size_t i = 0; i < part; ++i) integers[i] = std::bit_cast<std::uint32_t>(in[done + i]) >> lost;
+    bits.write(part, integers.data());
+  });
   bits.finish();
 }
 
@@ -77,31 +87,46 @@ double largest_integer(const ColumnEncoding& encoding) {
 }
 
 void unpack_quantised(const UnpackRange& range, void* stored) {
+  alignas(64) Integers integers;
   auto* out = static_cast<double*>(stored);
   const double min = range.encoding.min;
   const double max = range.encoding.max;
   const double scale = (max - min) / largest_integer(range.encoding);
   BitReader bits(range.packed, range.first, range.encoding.bits);
-  for (std::size_t i = 0; i < range.count; ++i) {
-    const double value = static_cast<double>(bits.next()) * scale + min;
-    out[i] = std::min(value, max);
+  in_parts(range.count, [&](std::size_t done, std::size_t part) {
+    bits.read(part, integers.data());
+    for (std::size_t i = 0; i < part; ++i) {
+      const double value = static_cast<double>(integers[i]) * scale + min;
+      out[done + i] = std::min(value, max);
+    }
+  });
+}
+
+// `first` is the position of the first value in the page, for the error.
+void quantise(const ColumnEncoding& encoding, const double* values, std::size_t count, std::size_t first,
+              std::uint32_t* integers) {
+  const double min = encoding.min;
+  const double max = encoding.max;
+  const double scale = largest_integer(encoding) / (max - min);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!(min <= values[i] && values[i] <= max))
+      throw Error(ErrorKind::conversion,
+                  fmt::format("element {} of the page is {}, outside of the column's range {} to {}",
+                              first + i, values[i], min, max),
+                  "widen the range of the column or clamp the values");
+    // Through a signed number: the value is below 2^33, and that is one instruction on every processor.
+    integers[i] = static_cast<std::uint32_t>(static_cast<std::int64_t>(0.5 + (values[i] - min) * scale));
   }
 }
 
 void pack_quantised(const PackRange& range, const void* stored) {
+  alignas(64) Integers integers;
   const auto* in = static_cast<const double*>(stored);
-  const double min = range.encoding.min;
-  const double max = range.encoding.max;
-  const double scale = largest_integer(range.encoding) / (max - min);
   BitWriter bits(range.packed, range.first, range.encoding.bits);
-  for (std::size_t i = 0; i < range.count; ++i) {
-    if (!(min <= in[i] && in[i] <= max))
-      throw Error(ErrorKind::conversion,
-                  fmt::format("element {} of the page is {}, outside of the column's range {} to {}",
-                              range.first + i, in[i], min, max),
-                  "widen the range of the column or clamp the values");
-    bits.put(static_cast<std::uint32_t>(0.5 + (in[i] - min) * scale));
-  }
+  in_parts(range.count, [&](std::size_t done, std::size_t part) {
+    quantise(range.encoding, in + done, part, range.first + done, integers.data());
+    bits.write(part, integers.data());
+  });
   bits.finish();
 }
 

@@ -3,7 +3,6 @@
 #ifndef COLONNADE_CODEC_KERNELS_BIT_STREAM_H
 #define COLONNADE_CODEC_KERNELS_BIT_STREAM_H
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,20 +17,22 @@ class BitReader {
   BitReader(ByteSpan page, std::size_t first, unsigned width) noexcept
       : page_(page), bit_(first * width), width_(width), mask_((std::uint64_t{1} << width) - 1) {}
 
-  std::uint32_t next() noexcept {
-    const std::size_t byte = bit_ / 8;
-    const std::uint64_t word =
-        byte + 8 <= page_.size() ? load_le<std::uint64_t>(page_.data() + byte) : tail(byte);
-    const auto value = static_cast<std::uint32_t>((word >> (bit_ % 8)) & mask_);
-    bit_ += width_;
-    return value;
+  void read(std::size_t count, std::uint32_t* values) noexcept {
+    std::size_t i = 0;
+    for (; i < count && bit_ / 8 + 8 <= page_.size(); ++i) values[i] = extract(load_le<std::uint64_t>(at()));
+    for (; i < count; ++i) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, at(), page_.size() - bit_ / 8);
+      values[i] = extract(word);
+    }
   }
 
  private:
-  std::uint64_t tail(std::size_t byte) const noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, page_.data() + byte, page_.size() - byte);
-    return word;
+  const std::byte* at() const noexcept { return page_.data() + bit_ / 8; }
+  std::uint32_t extract(std::uint64_t word) noexcept {
+    const auto value = static_cast<std::uint32_t>((word >> (bit_ % 8)) & mask_);
+    bit_ += width_;
+    return value;
   }
 
   ByteSpan page_;
@@ -47,7 +48,13 @@ class BitWriter {
   BitWriter(MutableByteSpan page, std::size_t first, unsigned width) noexcept
       : to_(page.data() + first * width / 8), width_(width) {}
 
-  // `value` has no bits above the width.
+  // The values have no bits above the width.
+  void write(std::size_t count, const std::uint32_t* values) noexcept {
+    for (std::size_t i = 0; i < count; ++i) put(values[i]);
+  }
+  void finish() noexcept { std::memcpy(to_, &word_, (used_ + 7) / 8); }
+
+ private:
   void put(std::uint32_t value) noexcept {
     word_ |= std::uint64_t{value} << used_;
     used_ += width_;
@@ -57,9 +64,6 @@ class BitWriter {
     word_ >>= 32;
     used_ -= 32;
   }
-  void finish() noexcept { std::memcpy(to_, &word_, (used_ + 7) / 8); }
-
- private:
   std::byte* to_;
   unsigned width_;
   std::uint64_t word_ = 0;
