@@ -79,7 +79,8 @@ std::size_t ColumnReader::page_of(std::uint64_t index) const {
 ByteSpan ColumnReader::sealed(std::size_t page) {
   const PageDescriptor& wanted = range_->pages[page];
   const std::uint64_t size = stored_size(wanted);
-  if (wanted.locator.kind != Locator::Kind::file || size > source_->descriptor().anchor.max_key_size) {
+  const std::uint64_t max_key = source_->descriptor().anchor.max_key_size;
+  if (wanted.locator.kind != Locator::Kind::file || (max_key > 0 && size > max_key)) {
     read_ahead_.resize(size);
     read_ahead_cluster_ = static_cast<std::size_t>(-1);
     source_->read_sealed(wanted, read_ahead_);

@@ -49,11 +49,14 @@ Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, co
                 fmt::format("the {} has a locator of type {:#04x}, which does not point into a file", what,
                             locator.raw_type),
                 "open the data set through the store that it was written to");
+  // A payload above the maximum key size lies in several places; the container checks those.
   const std::uint64_t file_size = container_->file().size();
-  if (locator.size > file_size || locator.offset > file_size - locator.size)
+  const std::uint64_t max_key = descriptor_.anchor.max_key_size;
+  const bool in_one_piece = max_key == 0 || locator.size <= max_key;
+  if (locator.size > file_size || (in_one_piece && locator.offset > file_size - locator.size))
     throw Error(ErrorKind::format,
-                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what,
-                            locator.size, file_size),
+                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what, locator.size,
+                            file_size),
                 "check that the file was transferred completely", {.offset = locator.offset});
   if (!is_plausible_length(locator.size, length))
     throw Error(
