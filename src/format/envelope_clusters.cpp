@@ -15,6 +15,7 @@
 
 #include "colonnade/error.h"
 #include "format/envelope_check.h"
+#include "format/envelope_layout.h"
 
 namespace colonnade::format {
 namespace {
@@ -105,8 +106,9 @@ class RangeChecker {
     std::uint64_t factor = 1;
     if (field.parent != field.id) {
       const FieldDescriptor& parent = descriptor_.fields[field.parent];
-      if (parent.role == FieldRole::collection || parent.role == FieldRole::variant) return std::nullopt;
-      if (!factors_[field.parent]) return std::nullopt;
+      const bool is_flat = parent.raw_role < known_roles &&
+                           (parent.role == FieldRole::leaf || parent.role == FieldRole::record);
+      if (!is_flat || !factors_[field.parent]) return std::nullopt;
       factor = *factors_[field.parent];
     }
     if (is_empty_array(field)) return 0;

@@ -270,8 +270,8 @@ class Spreader {
   void mark_by(FieldDescriptor& field, const FieldDescriptor& other, const char* relation) {
     if (!field.unreadable.empty() || other.unreadable.empty()) return;
     const std::uint32_t cause = cause_[other.id];
-    field.unreadable = fmt::format("{} {} cannot be read: {}", relation, quoted(fields_[cause].name),
-                                   fields_[cause].unreadable);
+    field.unreadable =
+        fmt::format("{} {} cannot be read: {}", relation, quoted(other.name), fields_[cause].unreadable);
     cause_[field.id] = cause;
   }
 
