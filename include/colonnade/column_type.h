@@ -53,8 +53,8 @@ struct ColumnEncoding {
   friend bool operator==(const ColumnEncoding&, const ColumnEncoding&) = default;
 };
 
-// What the elements of a column are in memory. `boolean` is one byte 0/1; `index` is a uint64_t holding the end of a
-// collection, counted from the start of the cluster; `switch_` is a SwitchElement.
+// What the elements of a column are in memory. `boolean` is one byte 0/1; `index` is a uint64_t holding the
+// end of a collection, counted from the start of the cluster; `switch_` is a SwitchElement.
 enum class ElementType : std::uint8_t {
   boolean,
   byte,
@@ -73,8 +73,8 @@ enum class ElementType : std::uint8_t {
   switch_,
 };
 
-// The element of a variant's column: the position inside the column of alternative `tag` (1-based, 0 = no value),
-// counted from the start of the cluster.
+// The element of a variant's column: the position inside the column of alternative `tag` (1-based, 0 = no
+// value), counted from the start of the cluster.
 struct SwitchElement {
   std::uint64_t index = 0;
   std::uint32_t tag = 0;
@@ -87,8 +87,9 @@ std::string_view name_of(ElementType type) noexcept;  // "float32"
 std::size_t size_of(ElementType type) noexcept;       // bytes in memory
 
 bool is_known(ColumnType type) noexcept;
-bool is_valid(const ColumnEncoding& encoding) noexcept;  // width allowed for the type, range ordered where it has one
-bool is_index(ColumnType type) noexcept;                 // Index32/64 and their split forms
+bool is_valid(
+    const ColumnEncoding& encoding) noexcept;  // width allowed for the type, range ordered where it has one
+bool is_index(ColumnType type) noexcept;       // Index32/64 and their split forms
 
 // The encoding of a type with its only (or, for real32_trunc/real32_quant, its widest) width.
 ColumnEncoding default_encoding(ColumnType type) noexcept;

@@ -1,16 +1,18 @@
-// Whole arrays in and out of a data set: flat values plus offsets, field by field, without a C++ object per entry.
+// Whole arrays in and out of a data set: flat values plus offsets, field by field, without a C++ object per
+// entry.
 //
 // A field is spelled by its arrays:
 //   scalar        values
 //   string        offsets at its path, characters as values at its path
-//   collection    offsets at its path, the arrays of its item at path + "._0" (maps: pairs; optional: zero or one item)
-//   array         nothing at its path; the items, size times as many, at path + "._0"
-//   bitset        size booleans per value, the least significant bit first
-//   record        nothing at its path; its members at path + ".member"
-//   variant       tags at its path (1 for the first alternative, 0 for no value); the values of each alternative, in
+//   collection    offsets at its path, the arrays of its item at path + "._0" (maps: pairs; optional: zero or
+//   one item) array         nothing at its path; the items, size times as many, at path + "._0" bitset size
+//   booleans per value, the least significant bit first record        nothing at its path; its members at
+//   path + ".member" variant       tags at its path (1 for the first alternative, 0 for no value); the values
+//   of each alternative, in
 //                 order, at path + "._0", "._1", ...
 //   enum, atomic  values at path + "._0" (writing accepts them at the path as well)
-// Offsets are n + 1 numbers that never decrease; item i spans offsets[i] to offsets[i + 1], and the items start at offsets[0].
+// Offsets are n + 1 numbers that never decrease; item i spans offsets[i] to offsets[i + 1], and the items
+// start at offsets[0].
 #ifndef COLONNADE_COLUMNAR_H
 #define COLONNADE_COLUMNAR_H
 
@@ -61,7 +63,8 @@ struct ArrayView {
   std::size_t size = 0;  // elements
 
   ArrayView() = default;
-  ArrayView(ArrayRole r, ElementType e, const void* d, std::size_t n) : role(r), element(e), data(d), size(n) {}
+  ArrayView(ArrayRole r, ElementType e, const void* d, std::size_t n)
+      : role(r), element(e), data(d), size(n) {}
   template <std::ranges::contiguous_range Range>
   ArrayView(const Range& range)
       : element(element_of<std::ranges::range_value_t<Range>>()),
@@ -86,8 +89,8 @@ struct ColumnArray {
   std::uint32_t field = invalid_field;
   ArrayRole role = ArrayRole::values;
   ElementType element = ElementType::uint8;
-  std::size_t size = 0;                // elements
-  std::shared_ptr<std::byte[]> data;   // size * size_of(element) bytes, aligned to 64
+  std::size_t size = 0;               // elements
+  std::shared_ptr<std::byte[]> data;  // size * size_of(element) bytes, aligned to 64
   static constexpr std::uint32_t invalid_field = 0xffffffffu;
 
   template <class T>

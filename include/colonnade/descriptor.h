@@ -1,7 +1,8 @@
-// The descriptor: everything a data set says about itself - fields, columns, clusters, pages - as plain structs.
+// The descriptor: everything a data set says about itself - fields, columns, clusters, pages - as plain
+// structs.
 //
-// A Reader owns one Descriptor and hands it out by const reference for its own lifetime; copies are independent.
-// Once built it is never changed, so any number of threads may read it.
+// A Reader owns one Descriptor and hands it out by const reference for its own lifetime; copies are
+// independent. Once built it is never changed, so any number of threads may read it.
 #ifndef COLONNADE_DESCRIPTOR_H
 #define COLONNADE_DESCRIPTOR_H
 
@@ -25,17 +26,19 @@ struct FieldDescriptor {
   std::uint32_t type_version = 0;
   std::uint32_t parent = invalid_id;  // its own id for a top-level field
   FieldRole role = FieldRole::leaf;
-  std::uint16_t raw_role = 0;  // the number on disk; differs from `role` only if this version does not know it
+  std::uint16_t raw_role =
+      0;  // the number on disk; differs from `role` only if this version does not know it
   std::string name;
   std::string type_name;
   std::string type_alias;
   std::string description;
-  std::uint64_t array_size = 0;                  // > 0: a repetitive field (fixed-size array, bitset)
-  std::optional<std::uint32_t> source_field;     // set: a projected field
-  std::optional<std::uint32_t> type_checksum;    // ROOT's class checksum
-  bool soa_collection = false;                   // a hint for ROOT: the collection is a structure of arrays in memory
-  std::vector<std::uint32_t> children;           // sub-field ids, in order
-  // Physical column ids, grouped by representation, each group in column order. Projected fields: the aliased columns.
+  std::uint64_t array_size = 0;                // > 0: a repetitive field (fixed-size array, bitset)
+  std::optional<std::uint32_t> source_field;   // set: a projected field
+  std::optional<std::uint32_t> type_checksum;  // ROOT's class checksum
+  bool soa_collection = false;          // a hint for ROOT: the collection is a structure of arrays in memory
+  std::vector<std::uint32_t> children;  // sub-field ids, in order
+  // Physical column ids, grouped by representation, each group in column order. Projected fields: the aliased
+  // columns.
   std::vector<std::vector<std::uint32_t>> representations;
   // Empty if the field can be read; otherwise why not ("column type 0x42 is unknown to this version").
   std::string unreadable;
@@ -92,8 +95,9 @@ struct PageDescriptor {
 struct ColumnRange {
   std::uint32_t column = invalid_id;
   bool suppressed = false;
-  std::int64_t first_element = 0;  // global element index of the first element in this cluster (raw: negative if suppressed)
-  std::uint32_t compression = 0;   // ROOT setting, algorithm * 100 + level
+  std::int64_t first_element =
+      0;  // global element index of the first element in this cluster (raw: negative if suppressed)
+  std::uint32_t compression = 0;  // ROOT setting, algorithm * 100 + level
   std::vector<PageDescriptor> pages;
 };
 
@@ -160,7 +164,8 @@ struct Descriptor {
 
   std::uint64_t entries() const noexcept;
   std::vector<std::uint32_t> top_level_fields() const;
-  // Field by path: "jets._0.pt" as stored, or "jets.pt" where the collection's item is a record. invalid_id if none.
+  // Field by path: "jets._0.pt" as stored, or "jets.pt" where the collection's item is a record. invalid_id
+  // if none.
   std::uint32_t find_field(std::string_view path) const noexcept;
   // The path of a field as RNTuple names it: "jets._0.pt".
   std::string path_of(std::uint32_t field) const;

@@ -1,8 +1,9 @@
 // Entry: the values of one row, one per top-level field of a model.
 //
-// A value is owned by the entry (shared with whoever asked for its pointer) or is the caller's own memory, bound with bind(); bound
-// memory must outlive the entry's last use. An entry belongs to the model (reader, writer) that made it and is used by one thread
-// at a time; several entries of one model may be used by different threads.
+// A value is owned by the entry (shared with whoever asked for its pointer) or is the caller's own memory,
+// bound with bind(); bound memory must outlive the entry's last use. An entry belongs to the model (reader,
+// writer) that made it and is used by one thread at a time; several entries of one model may be used by
+// different threads.
 #ifndef COLONNADE_ENTRY_H
 #define COLONNADE_ENTRY_H
 

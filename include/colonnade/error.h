@@ -1,9 +1,9 @@
 // Errors: what the library throws, and where in a data set it happened.
 //
-// Every failure that a caller can meet is a colonnade::Error. It carries a kind (for code), a problem and an advice
-// (for people), and the place: URI, data set, field, column, cluster, page, byte offset - whatever is known. Layers
-// near the bytes know offsets, layers near the user know names; with() adds what a layer knows and keeps what is
-// already there. Errors are values: copy them freely, from any thread.
+// Every failure that a caller can meet is a colonnade::Error. It carries a kind (for code), a problem and an
+// advice (for people), and the place: URI, data set, field, column, cluster, page, byte offset - whatever is
+// known. Layers near the bytes know offsets, layers near the user know names; with() adds what a layer knows
+// and keeps what is already there. Errors are values: copy them freely, from any thread.
 #ifndef COLONNADE_ERROR_H
 #define COLONNADE_ERROR_H
 

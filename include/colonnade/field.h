@@ -1,16 +1,16 @@
-// Field: the bridge between C++ values and columns. A field knows the layout of one C++ type in memory, how its values are
-// made and destroyed, and which columns they are stored in; compound types have sub-fields.
+// Field: the bridge between C++ values and columns. A field knows the layout of one C++ type in memory, how
+// its values are made and destroyed, and which columns they are stored in; compound types have sub-fields.
 //
-// make_field<T>(name) builds the field of a type known at compile time, make_field(name, "std::vector<float>") that of a
-// type known by name only; both store alike, and what one writes the other reads. A field is first free (part of a
-// Model), then connected once, either to a sink or to a source, by its owner (Writer, Reader, View). Fields are not shared
-// between threads.
+// make_field<T>(name) builds the field of a type known at compile time, make_field(name,
+// "std::vector<float>") that of a type known by name only; both store alike, and what one writes the other
+// reads. A field is first free (part of a Model), then connected once, either to a sink or to a source, by
+// its owner (Writer, Reader, View). Fields are not shared between threads.
 //
 // Values are handled through void* of the field's type. The layouts of types known by name only:
 //   arithmetic types, std::string         themselves
-//   sets and maps                         like std::vector<T>, of std::pair<K, V> for maps (is_native() is false)
-//   the other standard types              themselves (with GCC's standard library)
-//   classes without C++ type              their members one after the other, naturally aligned
+//   sets and maps                         like std::vector<T>, of std::pair<K, V> for maps (is_native() is
+//   false) the other standard types              themselves (with GCC's standard library) classes without C++
+//   type              their members one after the other, naturally aligned
 #ifndef COLONNADE_FIELD_H
 #define COLONNADE_FIELD_H
 
@@ -67,7 +67,8 @@ class Field {
   const std::string& description() const noexcept { return description_; }
   std::uint32_t type_version() const noexcept { return type_version_; }
   void set_name(std::string name) { name_ = std::move(name); }
-  // False if a value is laid out differently from the C++ type of that name: sets and maps known by name only.
+  // False if a value is laid out differently from the C++ type of that name: sets and maps known by name
+  // only.
   bool is_native() const noexcept;
   void set_description(std::string text) { description_ = std::move(text); }
   FieldKind kind() const noexcept { return kind_; }
@@ -77,7 +78,8 @@ class Field {
   std::size_t alignment() const noexcept { return alignment_; }
   const std::vector<std::unique_ptr<Field>>& children() const noexcept { return children_; }
   Field* child(std::string_view name) const noexcept;
-  // The field at a path below this one: "_0.pt" or, through collections of records, "pt". Null if there is none.
+  // The field at a path below this one: "_0.pt" or, through collections of records, "pt". Null if there is
+  // none.
   Field* find(std::string_view path) noexcept;
 
   // An unconnected field of the same type, with the same encodings.
@@ -93,29 +95,32 @@ class Field {
   std::vector<ColumnEncoding> encodings(bool compressed) const;
   std::size_t column_count() const noexcept { return elements_.size(); }
   ElementType element(std::size_t column) const noexcept { return elements_[column]; }
-  // Chooses how the columns are stored, before the field is connected to a sink. Throws ErrorKind::type if a column cannot hold
-  // the field's values.
+  // Chooses how the columns are stored, before the field is connected to a sink. Throws ErrorKind::type if a
+  // column cannot hold the field's values.
   void set_encodings(std::vector<ColumnEncoding> encodings);
-  void set_half_precision();                                         // Real16
-  void set_truncated(unsigned bits);                                 // Real32Trunc, 10 to 31 bits
-  void set_quantized(double min, double max, unsigned bits);         // Real32Quant, 1 to 32 bits
+  void set_half_precision();                                  // Real16
+  void set_truncated(unsigned bits);                          // Real32Trunc, 10 to 31 bits
+  void set_quantized(double min, double max, unsigned bits);  // Real32Quant, 1 to 32 bits
 
-  // --- for Writer ---------------------------------------------------------------------------------------------------
+  // --- for Writer
+  // ---------------------------------------------------------------------------------------------------
   void connect(page::PageSink& sink);  // the columns must be described already (see describe())
-  // Adds this field and all below it to the descriptor, breadth first; `entries` > 0 makes the columns deferred.
+  // Adds this field and all below it to the descriptor, breadth first; `entries` > 0 makes the columns
+  // deferred.
   static void describe(const std::vector<Field*>& top_level, Descriptor& descriptor, bool compressed,
                        std::uint64_t entries);
   virtual void append(const void* value) = 0;
   virtual void append_many(const void* values, std::size_t count);
-  // For whole arrays: `count` collections or strings from count + 1 offsets (the items go to the sub-field or character column
-  // separately), or `count` tags of a variant.
+  // For whole arrays: `count` collections or strings from count + 1 offsets (the items go to the sub-field or
+  // character column separately), or `count` tags of a variant.
   virtual void append_structure(const std::int64_t* numbers, std::size_t count);
   void commit_cluster();
   page::ColumnWriter& writer(std::size_t column) const { return *writers_[column]; }
   std::uint32_t disk_id() const noexcept { return disk_id_; }
 
-  // --- for Reader and View ------------------------------------------------------------------------------------------
-  // Binds to a field of the data set, converting where the types are compatible. Throws ErrorKind::type where not.
+  // --- for Reader and View
+  // ------------------------------------------------------------------------------------------ Binds to a
+  // field of the data set, converting where the types are compatible. Throws ErrorKind::type where not.
   void connect(page::PageSource& source, std::uint32_t disk_field);
   virtual void read(ClusterIndex at, void* value) = 0;
   virtual void read_many(ClusterIndex first, std::size_t count, void* values);
@@ -141,7 +146,8 @@ class Field {
   virtual void bind(page::PageSource& source, std::uint32_t disk_field) = 0;
   virtual void start_cluster() {}  // forget counters that are relative to a cluster
   void open_columns(page::PageSource& source, std::uint32_t disk_field);
-  [[noreturn]] void refuse(page::PageSource& source, std::uint32_t disk_field, std::string_view why = {}) const;
+  [[noreturn]] void refuse(page::PageSource& source, std::uint32_t disk_field,
+                           std::string_view why = {}) const;
 
   std::vector<page::ColumnWriter*> writers_;
   std::vector<std::unique_ptr<page::ColumnReader>> readers_;
@@ -163,20 +169,24 @@ class Field {
   bool native_ = true;
 };
 
-// The field of a type known by name. Throws ErrorKind::type for a name that is no storable type, with the position.
+// The field of a type known by name. Throws ErrorKind::type for a name that is no storable type, with the
+// position.
 std::unique_ptr<Field> make_field(std::string_view name, std::string_view type_name);
-// The field that reads `disk_field` of a data set as it is stored; classes become records by their members. Parts that this version
-// cannot read are left out; if nothing is left, throws ErrorKind::unsupported with the reason.
+// The field that reads `disk_field` of a data set as it is stored; classes become records by their members.
+// Parts that this version cannot read are left out; if nothing is left, throws ErrorKind::unsupported with
+// the reason.
 std::unique_ptr<Field> make_field(const Descriptor& descriptor, std::uint32_t disk_field);
 // A record without type name ("untyped record") and an untyped collection of such.
 std::unique_ptr<Field> make_record_field(std::string_view name, std::vector<std::unique_ptr<Field>> members);
 std::unique_ptr<Field> make_collection_field(std::string_view name, std::unique_ptr<Field> item);
 
-// The value of a field as text in JSON's manner: numbers, "text", [items], {"member": value}; null for an empty optional
-// and a variant without value; pairs and tuples as [a, b], maps as lists of pairs, bitsets as "0101", highest bit first.
+// The value of a field as text in JSON's manner: numbers, "text", [items], {"member": value}; null for an
+// empty optional and a variant without value; pairs and tuples as [a, b], maps as lists of pairs, bitsets as
+// "0101", highest bit first.
 std::string to_text(const Field& field, const void* value);
 
-// --- building blocks of make_field<T>, see field_types.h --------------------------------------------------------------
+// --- building blocks of make_field<T>, see field_types.h
+// --------------------------------------------------------------
 namespace detail {
 
 struct ValueOps {
@@ -188,7 +198,8 @@ struct ValueOps {
 
 // Functions left null in the Ops below: the value has the documented layout of a type known by name only.
 
-// How a container gives and takes its items. Contiguous ones hand out memory; the others are walked and inserted into.
+// How a container gives and takes its items. Contiguous ones hand out memory; the others are walked and
+// inserted into.
 class CollectionProxy {
  public:
   virtual ~CollectionProxy() = default;
@@ -207,10 +218,10 @@ class CollectionProxy {
 
 struct VariantOps {
   ValueOps value;
-  int (*active)(const void*) = nullptr;                     // -1: no value
-  void* (*emplace)(void*, std::size_t) = nullptr;           // makes alternative k current, default constructed
+  int (*active)(const void*) = nullptr;            // -1: no value
+  void* (*emplace)(void*, std::size_t) = nullptr;  // makes alternative k current, default constructed
   const void* (*get)(const void*, std::size_t) = nullptr;
-  void (*reset)(void*) = nullptr;                           // no value
+  void (*reset)(void*) = nullptr;  // no value
 };
 
 struct BitsetOps {
@@ -245,15 +256,18 @@ std::unique_ptr<Field> double32_field(std::string name);
 std::unique_ptr<Field> string_field(std::string name);
 // `family`: "std::vector", "ROOT::VecOps::RVec", "std::set", ..., "std::optional", "std::unique_ptr".
 std::unique_ptr<Field> collection_field(std::string name, std::string_view family,
-                                        std::shared_ptr<const CollectionProxy> proxy, std::unique_ptr<Field> item);
+                                        std::shared_ptr<const CollectionProxy> proxy,
+                                        std::unique_ptr<Field> item);
 std::unique_ptr<Field> array_field(std::string name, std::size_t size, std::unique_ptr<Field> item);
 std::unique_ptr<Field> bitset_field(std::string name, std::size_t size, BitsetOps ops);
 // family "std::pair", "std::tuple", "" (untyped), or "class" with `class_name`.
-std::unique_ptr<Field> record_field(std::string name, std::string_view family, std::string class_name, ValueOps ops,
-                                    std::vector<Member> members, std::uint32_t version,
+std::unique_ptr<Field> record_field(std::string name, std::string_view family, std::string class_name,
+                                    ValueOps ops, std::vector<Member> members, std::uint32_t version,
                                     std::shared_ptr<const std::function<ReadRuleHook()>> rule);
-std::unique_ptr<Field> variant_field(std::string name, VariantOps ops, std::vector<std::unique_ptr<Field>> alternatives);
-std::unique_ptr<Field> enum_field(std::string name, std::string type_name, WrapperOps ops, std::unique_ptr<Field> inner);
+std::unique_ptr<Field> variant_field(std::string name, VariantOps ops,
+                                     std::vector<std::unique_ptr<Field>> alternatives);
+std::unique_ptr<Field> enum_field(std::string name, std::string type_name, WrapperOps ops,
+                                  std::unique_ptr<Field> inner);
 std::unique_ptr<Field> atomic_field(std::string name, WrapperOps ops, std::unique_ptr<Field> inner);
 std::unique_ptr<Field> cardinality_field(std::string name, ElementType element);
 

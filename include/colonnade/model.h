@@ -1,5 +1,5 @@
-// Model: the schema of a data set as C++ types, with one default entry. It is built by the user, then given to a Writer or Reader,
-// which owns it from then on. A model is used by one thread at a time.
+// Model: the schema of a data set as C++ types, with one default entry. It is built by the user, then given
+// to a Writer or Reader, which owns it from then on. A model is used by one thread at a time.
 #ifndef COLONNADE_MODEL_H
 #define COLONNADE_MODEL_H
 
@@ -20,8 +20,9 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Adds a field and returns its value in the default entry, which lives as long as anybody holds it. Throws ErrorKind::schema for a
-  // name that the format does not allow (empty, or with control characters, '.', ' ', '/', '\') or that is there already.
+  // Adds a field and returns its value in the default entry, which lives as long as anybody holds it. Throws
+  // ErrorKind::schema for a name that the format does not allow (empty, or with control characters, '.', ' ',
+  // '/', '\') or that is there already.
   template <class T>
   std::shared_ptr<T> make_field(std::string_view name, std::string_view description = {}) {
     auto value = std::make_shared<T>();
@@ -31,13 +32,16 @@ class Model {
     return value;
   }
   // The same for a type known by name: see colonnade/field.h for the layout of the value.
-  std::shared_ptr<void> make_field(std::string_view name, std::string_view type_name, std::string_view description = {});
+  std::shared_ptr<void> make_field(std::string_view name, std::string_view type_name,
+                                   std::string_view description = {});
   std::shared_ptr<void> add_field(std::unique_ptr<Field> field);
 
-  // A projected field shows columns of other fields under another name or shape, without storing anything twice:
-  //   model->add_projected_field<std::vector<float>>("jet_pt", {{"jet_pt", "jets"}, {"jet_pt._0", "jets._0.pt"}});
-  // `sources` maps the paths of the new field and its sub-fields to those of stored fields; a path left out is looked up as the
-  // same path below the parent's source.
+  // A projected field shows columns of other fields under another name or shape, without storing anything
+  // twice:
+  //   model->add_projected_field<std::vector<float>>("jet_pt", {{"jet_pt", "jets"}, {"jet_pt._0",
+  //   "jets._0.pt"}});
+  // `sources` maps the paths of the new field and its sub-fields to those of stored fields; a path left out
+  // is looked up as the same path below the parent's source.
   using Sources = std::map<std::string, std::string>;
   template <class T>
   void add_projected_field(std::string_view name, Sources sources) {
@@ -46,7 +50,8 @@ class Model {
   void add_projected_field(std::unique_ptr<Field> field, Sources sources);
 
   const std::vector<std::unique_ptr<Field>>& fields() const noexcept { return fields_; }
-  Field& field(std::string_view path) const;  // "jets._0.pt" or "jets.pt"; throws ErrorKind::not_found with near names
+  Field& field(
+      std::string_view path) const;  // "jets._0.pt" or "jets.pt"; throws ErrorKind::not_found with near names
   Entry& default_entry() noexcept { return default_entry_; }
   std::unique_ptr<Entry> make_entry() const;
 

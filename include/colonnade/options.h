@@ -24,11 +24,11 @@ struct Compression {
 
 struct WriteOptions {
   Compression compression = {};
-  std::size_t approximate_cluster_size = std::size_t{128} << 20;   // bytes, compressed
+  std::size_t approximate_cluster_size = std::size_t{128} << 20;        // bytes, compressed
   std::size_t max_uncompressed_cluster_size = std::size_t{1280} << 20;  // bytes
-  std::size_t initial_page_size = 256;                             // bytes, uncompressed
-  std::size_t max_page_size = std::size_t{1} << 20;                // bytes, uncompressed
-  std::size_t page_buffer_budget = std::size_t{128} << 20;         // bytes that open pages may hold together
+  std::size_t initial_page_size = 256;                                  // bytes, uncompressed
+  std::size_t max_page_size = std::size_t{1} << 20;                     // bytes, uncompressed
+  std::size_t page_buffer_budget = std::size_t{128} << 20;  // bytes that open pages may hold together
   Checksums page_checksums = Checksums::on;
   SamePageMerging same_page_merging = SamePageMerging::on;
   std::uint64_t max_key_size = std::uint64_t{1} << 30;  // bytes; larger payloads are split over several keys
@@ -38,8 +38,8 @@ struct WriteOptions {
 };
 
 struct ReadOptions {
-  Checksums page_checksums = Checksums::on;              // verify them where they are present
-  std::size_t read_ahead = std::size_t{2} << 20;         // bytes read at once per column while reading in order
+  Checksums page_checksums = Checksums::on;       // verify them where they are present
+  std::size_t read_ahead = std::size_t{2} << 20;  // bytes read at once per column while reading in order
 };
 
 }  // namespace colonnade

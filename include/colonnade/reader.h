@@ -4,8 +4,8 @@
 //   auto pt = reader->view<float>("pt");
 //   for (auto i : reader->entries()) histogram.fill(pt(i));
 //
-// A reader and everything made by it (views, entries) is used by one thread at a time; several threads may each open their own
-// reader on the same file. The descriptor is never changed and may be read by all.
+// A reader and everything made by it (views, entries) is used by one thread at a time; several threads may
+// each open their own reader on the same file. The descriptor is never changed and may be read by all.
 #ifndef COLONNADE_READER_H
 #define COLONNADE_READER_H
 
@@ -37,12 +37,14 @@ struct ReadMetrics {
 
 class Reader {
  public:
-  // `name` is the path of the data set in the file ("Events", "dir/Events"); empty if there is only one. Throws ErrorKind::not_found,
-  // io, format, unsupported.
-  static std::unique_ptr<Reader> open(std::string_view name, const std::string& uri, const ReadOptions& options = {});
-  // Reads into the types of `model` where they are compatible with the stored ones. Throws ErrorKind::type where not.
-  static std::unique_ptr<Reader> open(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
+  // `name` is the path of the data set in the file ("Events", "dir/Events"); empty if there is only one.
+  // Throws ErrorKind::not_found, io, format, unsupported.
+  static std::unique_ptr<Reader> open(std::string_view name, const std::string& uri,
                                       const ReadOptions& options = {});
+  // Reads into the types of `model` where they are compatible with the stored ones. Throws ErrorKind::type
+  // where not.
+  static std::unique_ptr<Reader> open(std::unique_ptr<Model> model, std::string_view name,
+                                      const std::string& uri, const ReadOptions& options = {});
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -72,15 +74,18 @@ class Reader {
   void load_entry(std::uint64_t index) { load_entry(index, model().default_entry()); }
   void load_entry(std::uint64_t index, Entry& entry);
 
-  // The arrays of the fields at `paths` and of everything below them, and the offsets of the collections above them, for the
-  // entries [first, last). Ordered by field id. Fields that cannot be read are left out unless they are named.
-  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last);
+  // The arrays of the fields at `paths` and of everything below them, and the offsets of the collections
+  // above them, for the entries [first, last). Ordered by field id. Fields that cannot be read are left out
+  // unless they are named.
+  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first,
+                                  std::uint64_t last);
 
   void print_schema(std::ostream& out) const;
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
 
-  // Reads, checks and decodes every page. Calls `progress(pages done, pages)` now and then; throws at the first damage.
+  // Reads, checks and decodes every page. Calls `progress(pages done, pages)` now and then; throws at the
+  // first damage.
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:

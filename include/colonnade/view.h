@@ -1,8 +1,11 @@
-// Views: the values of one field, by index. For top-level fields the index is the entry; for fields below a collection
-// ("jets._0.pt", "jets.pt") it counts all items of the data set, and CollectionView says which ones belong to an entry.
+// Views: the values of one field, by index. For top-level fields the index is the entry; for fields below a
+// collection
+// ("jets._0.pt", "jets.pt") it counts all items of the data set, and CollectionView says which ones belong to
+// an entry.
 //
-// A view is made by Reader::view() and stays valid after the reader is gone. What it returns - a reference, a span - points into
-// the view's current page or value and lives until the view is used again. One thread at a time uses a view.
+// A view is made by Reader::view() and stays valid after the reader is gone. What it returns - a reference, a
+// span - points into the view's current page or value and lives until the view is used again. One thread at a
+// time uses a view.
 #ifndef COLONNADE_VIEW_H
 #define COLONNADE_VIEW_H
 
@@ -59,8 +62,8 @@ class IndexRange {
 
 namespace detail {
 
-// The part of a view that does not depend on the type: a field connected to a source, and the way from a global index to
-// <cluster, index>.
+// The part of a view that does not depend on the type: a field connected to a source, and the way from a
+// global index to <cluster, index>.
 class ViewCore {
  public:
   ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field);
@@ -81,8 +84,8 @@ class ViewCore {
   Stretch map(std::uint64_t index);
   void read_scalars(std::uint64_t first, std::uint64_t count, void* out);
   // Reads the items of `count` collections; offsets gets count + 1 numbers from 0. `width`: bytes of an item.
-  void read_collections(std::uint64_t first, std::uint64_t count, std::size_t width, std::vector<std::uint64_t>& offsets,
-                        std::vector<std::byte>& items);
+  void read_collections(std::uint64_t first, std::uint64_t count, std::size_t width,
+                        std::vector<std::uint64_t>& offsets, std::vector<std::byte>& items);
   IndexRange collection(std::uint64_t index);
 
  private:
@@ -97,10 +100,10 @@ class ViewCore {
   std::shared_ptr<page::PageSource> source_;
   std::unique_ptr<Field> field_;
   std::uint32_t disk_field_ = invalid_id;
-  bool per_entry_ = false;             // values are numbered by entry
-  std::unique_ptr<Place> place_;       // counts the values (and the items) of a cluster
+  bool per_entry_ = false;        // values are numbered by entry
+  std::unique_ptr<Place> place_;  // counts the values (and the items) of a cluster
   std::size_t cluster_ = static_cast<std::size_t>(-1);
-  std::uint64_t cluster_first_ = 0;    // the current cluster's first value, and how many it has
+  std::uint64_t cluster_first_ = 0;  // the current cluster's first value, and how many it has
   std::uint64_t cluster_count_ = 0;
 };
 
@@ -118,7 +121,8 @@ struct Sequence<RVec<T>> : Sequence<std::vector<T>> {};
 
 }  // namespace detail
 
-// Collections as one array of items and where each starts: collection i has items [offsets[i], offsets[i + 1]).
+// Collections as one array of items and where each starts: collection i has items [offsets[i], offsets[i +
+// 1]).
 template <class T>
 struct CollectionBlock {
   std::span<const std::uint64_t> offsets;
@@ -146,8 +150,8 @@ class View {
     }
   }
 
-  // Many values at once: scalars as they follow each other, vectors of scalars as offsets and values. Where a range lies within
-  // one page it is the page itself.
+  // Many values at once: scalars as they follow each other, vectors of scalars as offsets and values. Where a
+  // range lies within one page it is the page itself.
   auto bulk(std::uint64_t first, std::uint64_t count) {
     if constexpr (detail::is_mapped<T>) {
       return bulk_scalars(first, count);
@@ -221,7 +225,8 @@ class View<void> {
   std::shared_ptr<void> value_;
 };
 
-// Which items of the data set belong to an entry (or to an outer item): for (auto j : jets(i)) use(jet_pt(j));
+// Which items of the data set belong to an entry (or to an outer item): for (auto j : jets(i))
+// use(jet_pt(j));
 class CollectionView {
  public:
   CollectionView(std::shared_ptr<page::PageSource> source, std::string_view path);

@@ -7,9 +7,9 @@
 //   writer->fill();
 //   writer->close();
 //
-// close() commits and reports every error. A writer that is destroyed without close() commits what it was given, as far as that
-// works, and reports a failure on standard error; it does not commit while an exception is on its way. A writer is used by
-// one thread at a time.
+// close() commits and reports every error. A writer that is destroyed without close() commits what it was
+// given, as far as that works, and reports a failure on standard error; it does not commit while an exception
+// is on its way. A writer is used by one thread at a time.
 #ifndef COLONNADE_WRITER_H
 #define COLONNADE_WRITER_H
 
@@ -30,11 +30,11 @@ namespace colonnade {
 class Writer {
  public:
   // Creates the file, or replaces it. `name` may have directories: "dir/Events".
-  static std::unique_ptr<Writer> recreate(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
-                                          const WriteOptions& options = {});
+  static std::unique_ptr<Writer> recreate(std::unique_ptr<Model> model, std::string_view name,
+                                          const std::string& uri, const WriteOptions& options = {});
   // Adds a data set to an existing ROOT file and leaves everything else in it as it is.
-  static std::unique_ptr<Writer> add_to(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
-                                        const WriteOptions& options = {});
+  static std::unique_ptr<Writer> add_to(std::unique_ptr<Model> model, std::string_view name,
+                                        const std::string& uri, const WriteOptions& options = {});
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -46,13 +46,16 @@ class Writer {
   void fill(Entry& entry);
   std::unique_ptr<Entry> make_entry() const;
 
-  // Many entries at once, as arrays; see colonnade/columnar.h. All top-level fields must be there with the same number of entries.
-  // Nothing is written if the arrays do not fit the model; a value that does not fit its column (ErrorKind::conversion) is found only when
-  // its page is sealed.
-  void append(std::initializer_list<NamedArray> arrays) { append(std::span<const NamedArray>(arrays.begin(), arrays.size())); }
+  // Many entries at once, as arrays; see colonnade/columnar.h. All top-level fields must be there with the
+  // same number of entries. Nothing is written if the arrays do not fit the model; a value that does not fit
+  // its column (ErrorKind::conversion) is found only when its page is sealed.
+  void append(std::initializer_list<NamedArray> arrays) {
+    append(std::span<const NamedArray>(arrays.begin(), arrays.size()));
+  }
   void append(std::span<const NamedArray> arrays);
 
-  // Late schema extension: adds a field; entries filled before read as zero or empty. Entries made earlier lack the field.
+  // Late schema extension: adds a field; entries filled before read as zero or empty. Entries made earlier
+  // lack the field.
   template <class T>
   std::shared_ptr<T> extend(std::string_view name, std::string_view description = {}) {
     auto value = std::make_shared<T>();
@@ -68,8 +71,8 @@ class Writer {
   }
   void extend_projected(std::unique_ptr<Field> field, Model::Sources sources);
 
-  void flush_columns();    // seals the open pages
-  void commit_cluster();   // ends the cluster here and writes it
+  void flush_columns();   // seals the open pages
+  void commit_cluster();  // ends the cluster here and writes it
   // Writes everything so far so that the file can be opened, then goes on.
   void commit_data_set();
   void close();

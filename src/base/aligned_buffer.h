@@ -1,5 +1,5 @@
-// A growing block of uninitialised, cache-line (or page) aligned memory. Move-only; contents up to size() survive
-// resize(). Not value-initialised on purpose: it is always written before it is read.
+// A growing block of uninitialised, cache-line (or page) aligned memory. Move-only; contents up to size()
+// survive resize(). Not value-initialised on purpose: it is always written before it is read.
 #ifndef COLONNADE_BASE_ALIGNED_BUFFER_H
 #define COLONNADE_BASE_ALIGNED_BUFFER_H
 
@@ -16,7 +16,8 @@ class AlignedBuffer {
   static constexpr std::size_t default_alignment = 64;
 
   AlignedBuffer() = default;
-  explicit AlignedBuffer(std::size_t size, std::size_t alignment = default_alignment) : alignment_(alignment) {
+  explicit AlignedBuffer(std::size_t size, std::size_t alignment = default_alignment)
+      : alignment_(alignment) {
     resize(size);
   }
   AlignedBuffer(AlignedBuffer&& other) noexcept { swap(other); }

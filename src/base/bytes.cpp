@@ -11,7 +11,8 @@ void ByteReader::fail_short(std::uint64_t count, const char* what) const {
 
 void ByteReader::seek(std::size_t position, const char* what) {
   if (position > bytes_.size())
-    throw Error(ErrorKind::format, fmt::format("{} points {} bytes past its end", what, position - bytes_.size()), "",
+    throw Error(ErrorKind::format,
+                fmt::format("{} points {} bytes past its end", what, position - bytes_.size()), "",
                 {.offset = offset()});
   position_ = position;
 }

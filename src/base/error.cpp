@@ -28,16 +28,26 @@ std::string message(const std::string& problem, const std::string& advice, const
 
 const char* name_of(ErrorKind kind) noexcept {
   switch (kind) {
-    case ErrorKind::io: return "io";
-    case ErrorKind::format: return "format";
-    case ErrorKind::checksum: return "checksum";
-    case ErrorKind::unsupported: return "unsupported";
-    case ErrorKind::type: return "type";
-    case ErrorKind::schema: return "schema";
-    case ErrorKind::not_found: return "not_found";
-    case ErrorKind::conversion: return "conversion";
-    case ErrorKind::usage: return "usage";
-    case ErrorKind::resource: return "resource";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::format:
+      return "format";
+    case ErrorKind::checksum:
+      return "checksum";
+    case ErrorKind::unsupported:
+      return "unsupported";
+    case ErrorKind::type:
+      return "type";
+    case ErrorKind::schema:
+      return "schema";
+    case ErrorKind::not_found:
+      return "not_found";
+    case ErrorKind::conversion:
+      return "conversion";
+    case ErrorKind::usage:
+      return "usage";
+    case ErrorKind::resource:
+      return "resource";
   }
   return "unknown";
 }

@@ -1,6 +1,6 @@
-// See columnar_reader.h. The walk goes down the stored schema with the stretches of elements that the asked entries cover, one
-// per cluster: a collection turns stretches of itself into stretches of its items, and so on down to the leaves, each of which is
-// decoded into one array.
+// See columnar_reader.h. The walk goes down the stored schema with the stretches of elements that the asked
+// entries cover, one per cluster: a collection turns stretches of itself into stretches of its items, and so
+// on down to the leaves, each of which is decoded into one array.
 #include "dataset/columnar_reader.h"
 
 #include <fmt/format.h>
@@ -65,15 +65,16 @@ class ArrayReader {
     return stretches;
   }
 
-  // The element type of the field's own type, where that says more than the column's: a double stored as Real32.
+  // The element type of the field's own type, where that says more than the column's: a double stored as
+  // Real32.
   static ElementType element_for(const FieldDescriptor& f, ColumnType column) {
     static constexpr std::pair<std::string_view, ElementType> by_name[] = {
-        {"bool", ElementType::boolean},          {"std::int8_t", ElementType::int8},
-        {"std::uint8_t", ElementType::uint8},    {"std::int16_t", ElementType::int16},
-        {"std::uint16_t", ElementType::uint16},  {"std::int32_t", ElementType::int32},
-        {"std::uint32_t", ElementType::uint32},  {"std::int64_t", ElementType::int64},
-        {"std::uint64_t", ElementType::uint64},  {"float", ElementType::float32},
-        {"double", ElementType::float64},        {"char", ElementType::character},
+        {"bool", ElementType::boolean},         {"std::int8_t", ElementType::int8},
+        {"std::uint8_t", ElementType::uint8},   {"std::int16_t", ElementType::int16},
+        {"std::uint16_t", ElementType::uint16}, {"std::int32_t", ElementType::int32},
+        {"std::uint32_t", ElementType::uint32}, {"std::int64_t", ElementType::int64},
+        {"std::uint64_t", ElementType::uint64}, {"float", ElementType::float32},
+        {"double", ElementType::float64},       {"char", ElementType::character},
         {"std::byte", ElementType::byte}};
     for (const auto& [name, element] : by_name)
       if (f.type_name == name) return element;
@@ -87,18 +88,21 @@ class ArrayReader {
     array.element = element;
     array.size = size;
     constexpr auto alignment = std::align_val_t{64};
-    auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(size * size_of(element), 1), alignment));
+    auto* memory =
+        static_cast<std::byte*>(::operator new(std::max<std::size_t>(size * size_of(element), 1), alignment));
     array.data = {memory, [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
     return arrays_.emplace_back(std::move(array));
   }
 
-  void read_values(const FieldDescriptor& f, std::size_t column, ElementType element, const Stretches& stretches) {
+  void read_values(const FieldDescriptor& f, std::size_t column, ElementType element,
+                   const Stretches& stretches) {
     page::ColumnReader reader(source_, columns_of(f, column), element);
     // A damaged offset must not ask for more memory than there are elements.
     for (const Stretch& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
-                    fmt::format("elements up to {} are needed where the cluster has {}", s.end, reader.elements(s.cluster)),
+                    fmt::format("elements up to {} are needed where the cluster has {}", s.end,
+                                reader.elements(s.cluster)),
                     "", {.cluster = s.cluster});
     const ColumnArray& array = add(f, ArrayRole::values, element, total(stretches));
     std::byte* to = array.data.get();
@@ -146,7 +150,8 @@ class ArrayReader {
     for (const Stretch& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
-                    fmt::format("variants up to {} are needed where the cluster has {}", s.end, reader.elements(s.cluster)),
+                    fmt::format("variants up to {} are needed where the cluster has {}", s.end,
+                                reader.elements(s.cluster)),
                     "", {.cluster = s.cluster});
     const ColumnArray array = add(f, ArrayRole::tags, ElementType::int32, total(stretches));
     auto* tags = reinterpret_cast<std::int32_t*>(array.data.get());
@@ -157,7 +162,8 @@ class ArrayReader {
         const SwitchElement element = reader.at<SwitchElement>(s.cluster, i);
         if (element.tag > f.children.size())
           throw Error(ErrorKind::format,
-                      fmt::format("a variant has the tag {} where {} alternatives exist", element.tag, f.children.size()),
+                      fmt::format("a variant has the tag {} where {} alternatives exist", element.tag,
+                                  f.children.size()),
                       "", {.cluster = s.cluster});
         *tags++ = static_cast<std::int32_t>(element.tag);
         if (element.tag == 0) continue;
@@ -166,7 +172,8 @@ class ArrayReader {
         if (own.begin == own.end) own.begin = own.end = element.index;
         if (element.index != own.end)
           throw Error(ErrorKind::format,
-                      fmt::format("a variant points to value {} of its alternative where {} is next", element.index, own.end),
+                      fmt::format("a variant points to value {} of its alternative where {} is next",
+                                  element.index, own.end),
                       "", {.cluster = s.cluster});
         ++own.end;
       }
@@ -198,13 +205,14 @@ void mark(const page::PageSource& source, const std::string& path, std::vector<b
     wanted[id] = true;
     below.insert(below.end(), descriptor.fields[id].children.begin(), descriptor.fields[id].children.end());
   }
-  for (std::uint32_t id = field; descriptor.fields[id].parent != id;) wanted[id = descriptor.fields[id].parent] = true;
+  for (std::uint32_t id = field; descriptor.fields[id].parent != id;)
+    wanted[id = descriptor.fields[id].parent] = true;
 }
 
 }  // namespace
 
-std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths, std::uint64_t first,
-                                     std::uint64_t last) {
+std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
+                                     std::uint64_t first, std::uint64_t last) {
   const Descriptor& descriptor = source.descriptor();
   if (first > last || last > descriptor.entries())
     throw Error(ErrorKind::usage,

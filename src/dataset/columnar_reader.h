@@ -12,8 +12,8 @@
 
 namespace colonnade::dataset {
 
-std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths, std::uint64_t first,
-                                     std::uint64_t last);
+std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
+                                     std::uint64_t first, std::uint64_t last);
 
 }  // namespace colonnade::dataset
 

@@ -88,7 +88,8 @@ struct ColumnarInput::Node {
         const std::int64_t* own = tags.data() + cursor;
         field->append_structure(own, count);
         for (std::size_t k = 0; k < children.size(); ++k)
-          children[k]->append(static_cast<std::uint64_t>(std::count(own, own + count, static_cast<std::int64_t>(k + 1))));
+          children[k]->append(
+              static_cast<std::uint64_t>(std::count(own, own + count, static_cast<std::int64_t>(k + 1))));
         break;
       }
       default:
@@ -145,7 +146,8 @@ class ColumnarInput::Matcher {
 
   void check_all_used() const {
     for (const auto& [path, group] : arrays_)
-      if (!group.used) fail(path, "the model has no such field, or none that takes an array here", "see Model::fields()");
+      if (!group.used)
+        fail(path, "the model has no such field, or none that takes an array here", "see Model::fields()");
   }
 
  private:
@@ -164,8 +166,10 @@ class ColumnarInput::Matcher {
   std::uint64_t take_values(Node& node, std::size_t column, std::uint64_t per_value) {
     Group& own = group(node.path);
     // An enum's or atomic's values may be given at its own path.
-    if (own.values == nullptr && node.path.ends_with("._0")) own.values = group(node.path.substr(0, node.path.size() - 3)).values;
-    if (own.values == nullptr) fail(node.path, fmt::format("no array is given for this field of type {}", node.field->type_name()));
+    if (own.values == nullptr && node.path.ends_with("._0"))
+      own.values = group(node.path.substr(0, node.path.size() - 3)).values;
+    if (own.values == nullptr)
+      fail(node.path, fmt::format("no array is given for this field of type {}", node.field->type_name()));
     node.values = *own.values;
     node.column = column;
     const ElementType to = node.field->element(column);
@@ -187,17 +191,22 @@ class ColumnarInput::Matcher {
     if (own.structure == nullptr || own.structure->role != ArrayRole::offsets)
       fail(node.path, fmt::format("no offsets are given for this field of type {}", node.field->type_name()));
     node.structure = *own.structure;
-    if (node.structure.size == 0) fail(node.path, "offsets need one number more than there are collections, so at least one");
+    if (node.structure.size == 0)
+      fail(node.path, "offsets need one number more than there are collections, so at least one");
     const std::uint64_t count = node.structure.size - 1;
     const std::int64_t* offsets = node.numbers();
     for (std::uint64_t i = 0; i < count; ++i) {
       if (offsets[i + 1] < offsets[i])
-        fail(node.path, fmt::format("offset {} is {}, less than the one before, {}", i + 1, offsets[i + 1], offsets[i]));
+        fail(node.path,
+             fmt::format("offset {} is {}, less than the one before, {}", i + 1, offsets[i + 1], offsets[i]));
       if (node.field->kind() == FieldKind::nullable && offsets[i + 1] - offsets[i] > 1)
-        fail(node.path, fmt::format("value {} has {} items where at most one is possible", i, offsets[i + 1] - offsets[i]));
+        fail(node.path, fmt::format("value {} has {} items where at most one is possible", i,
+                                    offsets[i + 1] - offsets[i]));
     }
     // Items before the first offset are skipped.
-    if (offsets[0] != 0) fail(node.path, fmt::format("the first offset is {}, not 0", offsets[0]), "slice the items to start there");
+    if (offsets[0] != 0)
+      fail(node.path, fmt::format("the first offset is {}, not 0", offsets[0]),
+           "slice the items to start there");
     const auto items = static_cast<std::uint64_t>(offsets[count]);
     if (node.field->kind() == FieldKind::string) {
       const std::uint64_t characters = take_values(node, 1, 1);
@@ -212,7 +221,8 @@ class ColumnarInput::Matcher {
 
   std::uint64_t take_variant(Node& node) {
     const Group& own = group(node.path);
-    if (own.structure == nullptr || own.structure->role != ArrayRole::tags) fail(node.path, "no tags are given for this variant");
+    if (own.structure == nullptr || own.structure->role != ArrayRole::tags)
+      fail(node.path, "no tags are given for this variant");
     const auto* given = static_cast<const std::int32_t*>(own.structure->data);
     node.tags.assign(given, given + own.structure->size);
     const auto alternatives = static_cast<std::int64_t>(node.field->children().size());
@@ -222,8 +232,8 @@ class ColumnarInput::Matcher {
     for (std::int64_t k = 0; k < alternatives; ++k) {
       std::uint64_t found = 0;
       const auto expected = static_cast<std::uint64_t>(std::count(node.tags.begin(), node.tags.end(), k + 1));
-      node.children.push_back(
-          match(*node.field->children()[static_cast<std::size_t>(k)], fmt::format("{}._{}", node.path, k), expected, found));
+      node.children.push_back(match(*node.field->children()[static_cast<std::size_t>(k)],
+                                    fmt::format("{}._{}", node.path, k), expected, found));
     }
     return node.tags.size();
   }
@@ -247,7 +257,8 @@ class ColumnarInput::Matcher {
   std::vector<std::unique_ptr<ArrayView>> views_;
 };
 
-ColumnarInput::ColumnarInput(const std::vector<std::unique_ptr<Field>>& fields, std::span<const NamedArray> arrays) {
+ColumnarInput::ColumnarInput(const std::vector<std::unique_ptr<Field>>& fields,
+                             std::span<const NamedArray> arrays) {
   Matcher matcher(arrays);
   std::optional<std::uint64_t> entries;
   for (const auto& field : fields) {

@@ -12,11 +12,12 @@
 
 namespace colonnade::dataset {
 
-// The arrays of one batch, matched with the fields of a model and checked against each other; then taken in blocks of entries.
+// The arrays of one batch, matched with the fields of a model and checked against each other; then taken in
+// blocks of entries.
 class ColumnarInput {
  public:
-  // Throws ErrorKind::usage / type if an array is missing, superfluous, of the wrong kind or length, or if offsets or tags are
-  // invalid. Nothing is written by then.
+  // Throws ErrorKind::usage / type if an array is missing, superfluous, of the wrong kind or length, or if
+  // offsets or tags are invalid. Nothing is written by then.
   ColumnarInput(const std::vector<std::unique_ptr<Field>>& fields, std::span<const NamedArray> arrays);
   ~ColumnarInput();
 

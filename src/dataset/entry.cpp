@@ -8,17 +8,19 @@ namespace colonnade {
 const Entry::Slot& Entry::slot(std::string_view name) const {
   for (const Slot& slot : slots_)
     if (slot.name == name) return slot;
-  throw Error(ErrorKind::not_found, fmt::format("the entry has no field '{}'", name), "see Entry::field_names()",
-              {.field = std::string(name)});
+  throw Error(ErrorKind::not_found, fmt::format("the entry has no field '{}'", name),
+              "see Entry::field_names()", {.field = std::string(name)});
 }
 
 const Entry::Slot& Entry::checked(std::string_view name, const Field& type) const {
   const Slot& found = slot(name);
   if (found.type_name != type.type_name() || !found.native)
     throw Error(ErrorKind::type,
-                fmt::format("the value is a {}{}, not a {}", found.type_name.empty() ? "untyped record" : found.type_name,
+                fmt::format("the value is a {}{}, not a {}",
+                            found.type_name.empty() ? "untyped record" : found.type_name,
                             found.native ? "" : " known by name only", type.type_name()),
-                "open the data set with a model that has the field as this type", {.field = std::string(name)});
+                "open the data set with a model that has the field as this type",
+                {.field = std::string(name)});
   return found;
 }
 

@@ -25,19 +25,24 @@ bool is_allowed(std::string_view name) {
 
 }  // namespace
 
-Model::Model() { default_entry_.model_id_ = next_model_id(); }
+Model::Model() {
+  default_entry_.model_id_ = next_model_id();
+}
 
-std::unique_ptr<Model> Model::create() { return std::unique_ptr<Model>(new Model); }
+std::unique_ptr<Model> Model::create() {
+  return std::unique_ptr<Model>(new Model);
+}
 
 void Model::check_name(std::string_view name) const {
   if (!is_allowed(name))
     throw Error(ErrorKind::schema, fmt::format("'{}' is no valid field name", name),
-                "use a name without spaces, control characters, '.', '/' and '\\'", {.field = std::string(name)});
+                "use a name without spaces, control characters, '.', '/' and '\\'",
+                {.field = std::string(name)});
   const auto same = [&](const Field& field) { return field.name() == name; };
   if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||
       std::any_of(projections_.begin(), projections_.end(), [&](const auto& p) { return same(*p.field); }))
-    throw Error(ErrorKind::schema, fmt::format("the model has a field '{}' already", name), "choose another name",
-                {.field = std::string(name)});
+    throw Error(ErrorKind::schema, fmt::format("the model has a field '{}' already", name),
+                "choose another name", {.field = std::string(name)});
 }
 
 void Model::add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value) {
@@ -73,8 +78,8 @@ Field& Model::field(std::string_view path) const {
     Field* found = field->find(dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1));
     if (found != nullptr) return *found;
   }
-  throw Error(ErrorKind::not_found, fmt::format("the model has no field '{}'", path), dataset::did_you_mean(path, names),
-              {.field = std::string(path)});
+  throw Error(ErrorKind::not_found, fmt::format("the model has no field '{}'", path),
+              dataset::did_you_mean(path, names), {.field = std::string(path)});
 }
 
 std::unique_ptr<Entry> Model::make_entry() const {

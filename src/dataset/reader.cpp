@@ -1,4 +1,5 @@
-// Opening, entries, printing and verifying; see colonnade/reader.h. Columnar reads are in columnar_reader.cpp.
+// Opening, entries, printing and verifying; see colonnade/reader.h. Columnar reads are in
+// columnar_reader.cpp.
 #include "colonnade/reader.h"
 
 #include <fmt/format.h>
@@ -15,14 +16,17 @@
 namespace colonnade {
 namespace {
 
-std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri, const ReadOptions& options) {
+std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
+                                              const ReadOptions& options) {
   std::shared_ptr<page::ReadContainer> container = page::open_container(uri);
   if (!name.empty()) return page::PageSource::open(name, container, options);
   const std::vector<std::string> names = container->data_sets();
   if (names.size() != 1)
-    throw Error(names.empty() ? ErrorKind::not_found : ErrorKind::usage,
-                names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
-                names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")), {.uri = uri});
+    throw Error(
+        names.empty() ? ErrorKind::not_found : ErrorKind::usage,
+        names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
+        names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")),
+        {.uri = uri});
   return page::PageSource::open(names.front(), container, options);
 }
 
@@ -33,7 +37,8 @@ void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std:
   std::string columns;
   for (const auto& group : field.representations)
     for (const std::uint32_t column : group)
-      columns += fmt::format("{}{}", columns.empty() ? "" : " ", name_of(descriptor.columns[column].encoding.type));
+      columns +=
+          fmt::format("{}{}", columns.empty() ? "" : " ", name_of(descriptor.columns[column].encoding.type));
   out << fmt::format("{:{}}{}: {}", "", depth * 2, field.name, type);
   if (!columns.empty()) out << fmt::format("  [{}]", columns);
   if (field.source_field) out << fmt::format("  -> {}", descriptor.path_of(*field.source_field));
@@ -48,22 +53,31 @@ void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std:
 Reader::Reader(std::shared_ptr<page::PageSource> source) : source_(std::move(source)) {}
 Reader::~Reader() = default;
 
-std::unique_ptr<Reader> Reader::open(std::string_view name, const std::string& uri, const ReadOptions& options) {
+std::unique_ptr<Reader> Reader::open(std::string_view name, const std::string& uri,
+                                     const ReadOptions& options) {
   return std::unique_ptr<Reader>(new Reader(open_source(name, uri, options)));
 }
 
-std::unique_ptr<Reader> Reader::open(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
-                                     const ReadOptions& options) {
+std::unique_ptr<Reader> Reader::open(std::unique_ptr<Model> model, std::string_view name,
+                                     const std::string& uri, const ReadOptions& options) {
   auto reader = open(name, uri, options);
   reader->model_ = std::move(model);
   reader->connect_model();
   return reader;
 }
 
-const std::string& Reader::name() const noexcept { return source_->data_set(); }
-const std::string& Reader::uri() const noexcept { return source_->uri(); }
-std::uint64_t Reader::num_entries() const noexcept { return source_->descriptor().entries(); }
-const Descriptor& Reader::descriptor() const noexcept { return source_->descriptor(); }
+const std::string& Reader::name() const noexcept {
+  return source_->data_set();
+}
+const std::string& Reader::uri() const noexcept {
+  return source_->uri();
+}
+std::uint64_t Reader::num_entries() const noexcept {
+  return source_->descriptor().entries();
+}
+const Descriptor& Reader::descriptor() const noexcept {
+  return source_->descriptor();
+}
 
 ReadMetrics Reader::metrics() const noexcept {
   const page::ReadCounters& c = source_->counters();
@@ -79,7 +93,9 @@ View<void> Reader::view(std::string_view path, std::string_view type_name) {
   return {source_, path, make_field(path, type_name)};
 }
 
-CollectionView Reader::collection(std::string_view path) { return {source_, path}; }
+CollectionView Reader::collection(std::string_view path) {
+  return {source_, path};
+}
 
 Model& Reader::model() {
   if (model_) return *model_;
@@ -119,7 +135,8 @@ void Reader::load_entry(std::uint64_t index, Entry& entry) {
   }
 }
 
-std::vector<ColumnArray> Reader::arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last) {
+std::vector<ColumnArray> Reader::arrays(std::span<const std::string> paths, std::uint64_t first,
+                                        std::uint64_t last) {
   return dataset::read_arrays(*source_, paths, first, last);
 }
 
@@ -167,7 +184,9 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
   }
 }
 
-std::vector<std::string> data_sets(const std::string& uri) { return page::open_container(uri)->data_sets(); }
+std::vector<std::string> data_sets(const std::string& uri) {
+  return page::open_container(uri)->data_sets();
+}
 
 std::vector<StoredObject> stored_objects(const std::string& uri) {
   std::vector<StoredObject> objects;

@@ -13,7 +13,8 @@ std::uint32_t find_field(const page::PageSource& source, std::string_view path) 
   if (field != invalid_id) return field;
   std::vector<std::string> names;
   for (const FieldDescriptor& f : descriptor.fields)
-    if (f.parent == f.id || path.find('.') != std::string_view::npos) names.push_back(descriptor.path_of(f.id));
+    if (f.parent == f.id || path.find('.') != std::string_view::npos)
+      names.push_back(descriptor.path_of(f.id));
   throw Error(ErrorKind::not_found, fmt::format("there is no field '{}'", path), did_you_mean(path, names),
               {.uri = source.uri(), .data_set = source.data_set(), .field = std::string(path)});
 }
@@ -22,7 +23,8 @@ bool is_per_entry(const Descriptor& descriptor, std::uint32_t field) {
   for (std::uint32_t id = field; descriptor.fields[id].parent != id;) {
     id = descriptor.fields[id].parent;
     const FieldDescriptor& above = descriptor.fields[id];
-    if (above.role == FieldRole::collection || above.role == FieldRole::variant || above.array_size > 0) return false;
+    if (above.role == FieldRole::collection || above.role == FieldRole::variant || above.array_size > 0)
+      return false;
   }
   return true;
 }
@@ -37,7 +39,8 @@ std::optional<CountingColumn> counting_column(const Descriptor& descriptor, std:
   const FieldDescriptor& field = descriptor.fields[id];
   if (!field.representations.empty() && !field.representations.front().empty()) {
     const ColumnType type = descriptor.columns[field.representations.front().front()].encoding.type;
-    return CountingColumn{columns_of(field, 0), natural_element(type), field.array_size > 0 ? field.array_size : 1};
+    return CountingColumn{columns_of(field, 0), natural_element(type),
+                          field.array_size > 0 ? field.array_size : 1};
   }
   for (const std::uint32_t child : field.children) {
     auto found = counting_column(descriptor, child);
@@ -57,8 +60,9 @@ void check_ends(const page::PageSource& source, std::uint32_t field, std::size_t
       where.field = source.descriptor().path_of(field);
       where.cluster = cluster;
       throw Error(ErrorKind::format,
-                  end < previous ? fmt::format("a collection ends at {} before it starts at {}", end, previous)
-                                 : fmt::format("a collection ends at item {} where the cluster has {}", end, items),
+                  end < previous
+                      ? fmt::format("a collection ends at {} before it starts at {}", end, previous)
+                      : fmt::format("a collection ends at item {} where the cluster has {}", end, items),
                   "", where);
     }
     previous = end;

@@ -18,15 +18,17 @@ struct ViewCore::Place {
   std::uint64_t per_value = 1;
   std::unique_ptr<page::ColumnReader> items;  // of a collection: a column of its items
   std::uint64_t per_item = 1;
-  std::unique_ptr<page::ColumnReader> ends;   // of a collection: its index column
+  std::unique_ptr<page::ColumnReader> ends;  // of a collection: its index column
 };
 
-ViewCore::ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field)
+ViewCore::ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path,
+                   std::unique_ptr<Field> field)
     : source_(std::move(source)), field_(std::move(field)), place_(std::make_unique<Place>()) {
   const Descriptor& descriptor = source_->descriptor();
   disk_field_ = dataset::find_field(*source_, path);
   per_entry_ = dataset::is_per_entry(descriptor, disk_field_);
-  const auto open = [&](std::uint32_t id, std::unique_ptr<page::ColumnReader>& reader, std::uint64_t& factor) {
+  const auto open = [&](std::uint32_t id, std::unique_ptr<page::ColumnReader>& reader,
+                        std::uint64_t& factor) {
     const auto counter = dataset::counting_column(descriptor, id);
     if (!counter) return;
     factor = counter->per_value;
@@ -74,7 +76,8 @@ std::uint64_t ViewCore::size() {
 
 void ViewCore::out_of_range(std::uint64_t index) {
   throw Error(ErrorKind::usage, fmt::format("index {} of a field with {} values", index, size()), "",
-              {.uri = source_->uri(), .data_set = source_->data_set(),
+              {.uri = source_->uri(),
+               .data_set = source_->data_set(),
                .field = source_->descriptor().path_of(disk_field_)});
 }
 
@@ -113,7 +116,9 @@ ClusterIndex ViewCore::locate(std::uint64_t index) {
   out_of_range(index);
 }
 
-void ViewCore::read(std::uint64_t index, void* value) { field_->read(locate(index), value); }
+void ViewCore::read(std::uint64_t index, void* value) {
+  field_->read(locate(index), value);
+}
 
 ViewCore::Stretch ViewCore::map(std::uint64_t index) {
   const ClusterIndex at = locate(index);
@@ -176,13 +181,15 @@ IndexRange ViewCore::collection(std::uint64_t index) {
 
 namespace colonnade {
 
-View<void>::View(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field)
+View<void>::View(std::shared_ptr<page::PageSource> source, std::string_view path,
+                 std::unique_ptr<Field> field)
     : core_(std::move(source), path, std::move(field)), value_(core_.field().make_value()) {}
 
 void View<void>::check_type(const Field& type) const {
   const Field& own = core_.field();
   if (own.type_name() == type.type_name() && own.is_native()) return;
-  throw Error(ErrorKind::type, fmt::format("the view is of type {}, not {}", own.type_name(), type.type_name()), "",
+  throw Error(ErrorKind::type,
+              fmt::format("the view is of type {}, not {}", own.type_name(), type.type_name()), "",
               {.field = own.name()});
 }
 

@@ -50,30 +50,35 @@ struct Writer::Impl {
     descriptor.name = slash == std::string_view::npos ? name : name.substr(slash + 1);
     descriptor.description = options.description;
     descriptor.writer = library_name;
-    // How large the first cluster may grow in memory: as ROOT, a guess of 2:1 until a cluster has shown the true ratio.
+    // How large the first cluster may grow in memory: as ROOT, a guess of 2:1 until a cluster has shown the
+    // true ratio.
     const std::size_t guess = sink.compression().algorithm == codec::Algorithm::none ? 1 : 2;
-    uncompressed_target = std::min(options.approximate_cluster_size * guess, options.max_uncompressed_cluster_size);
+    uncompressed_target =
+        std::min(options.approximate_cluster_size * guess, options.max_uncompressed_cluster_size);
   }
 
   // --- schema ---
   void describe(const std::vector<Field*>& fields) {
-    Field::describe(fields, sink.descriptor(), sink.compression().algorithm != codec::Algorithm::none, entries);
+    Field::describe(fields, sink.descriptor(), sink.compression().algorithm != codec::Algorithm::none,
+                    entries);
   }
 
-  std::uint32_t source_of(const std::string& path, const Model::Projection& projection, std::uint32_t parent_source,
-                          const std::string& name) const {
+  std::uint32_t source_of(const std::string& path, const Model::Projection& projection,
+                          std::uint32_t parent_source, const std::string& name) const {
     const Descriptor& d = sink.descriptor();
     const auto given = projection.sources.find(path);
     if (given != projection.sources.end()) {
       const std::uint32_t found = d.find_field(given->second);
       if (found != invalid_id && !d.fields[found].source_field) return found;
-      throw Error(ErrorKind::schema, fmt::format("the source '{}' of the projected field is no stored field", given->second),
-                  "", {.field = path});
+      throw Error(ErrorKind::schema,
+                  fmt::format("the source '{}' of the projected field is no stored field", given->second), "",
+                  {.field = path});
     }
     if (parent_source != invalid_id)
       for (const std::uint32_t child : d.fields[parent_source].children)
         if (d.fields[child].name == name) return child;
-    throw Error(ErrorKind::schema, "the projected field has no source", "name it in the map of sources", {.field = path});
+    throw Error(ErrorKind::schema, "the projected field has no source", "name it in the map of sources",
+                {.field = path});
   }
 
   void check_projection(const Field& field, std::uint32_t source, const std::string& path) const {
@@ -81,10 +86,11 @@ struct Writer::Impl {
     const bool cardinality = field.kind() == FieldKind::cardinality;
     const bool same_role = cardinality ? s.role == FieldRole::collection : s.role == field.role();
     const bool same_leaf = cardinality || field.role() != FieldRole::leaf || s.type_name == field.type_name();
-    if (!same_role || !same_leaf || field.kind() == FieldKind::variant || field.array_size() > 0 || s.array_size > 0)
+    if (!same_role || !same_leaf || field.kind() == FieldKind::variant || field.array_size() > 0 ||
+        s.array_size > 0)
       throw Error(ErrorKind::schema,
-                  fmt::format("a field of type {} cannot be projected from '{}' of type {}", field.type_name(),
-                              sink.descriptor().path_of(source), s.type_name),
+                  fmt::format("a field of type {} cannot be projected from '{}' of type {}",
+                              field.type_name(), sink.descriptor().path_of(source), s.type_name),
                   "project onto the same type; variants and arrays cannot be projected", {.field = path});
   }
 
@@ -120,11 +126,12 @@ struct Writer::Impl {
     if (parent != invalid_id) d.fields[parent].children.push_back(id);
     d.fields.push_back(std::move(f));
     if (collections_above(id) != collections_above(source))
-      throw Error(ErrorKind::schema,
-                  fmt::format("'{}' is not in the same collections as the projected field", d.path_of(source)), "",
-                  {.field = path});
+      throw Error(
+          ErrorKind::schema,
+          fmt::format("'{}' is not in the same collections as the projected field", d.path_of(source)), "",
+          {.field = path});
     for (const auto& group : d.fields[source].representations)
-        for (const std::uint32_t column : group) d.aliases.push_back({column, id});
+      for (const std::uint32_t column : group) d.aliases.push_back({column, id});
     for (const auto& child : field.children())
       describe_projection(*child, projection, path + "." + child->name(), id, source);
   }
@@ -139,7 +146,9 @@ struct Writer::Impl {
     committed_entries = entries;
     for (const auto& field : model->fields()) field->commit_cluster();
     const WriteOptions& options = sink.options();
-    const double ratio = compressed_total > 0 ? static_cast<double>(uncompressed_total) / static_cast<double>(compressed_total) : 1;
+    const double ratio = compressed_total > 0
+                             ? static_cast<double>(uncompressed_total) / static_cast<double>(compressed_total)
+                             : 1;
     const double target = static_cast<double>(options.approximate_cluster_size) * ratio;
     uncompressed_target = static_cast<std::size_t>(
         std::min(target, static_cast<double>(options.max_uncompressed_cluster_size)));
@@ -159,10 +168,12 @@ struct Writer::Impl {
     if (closed) throw Error(ErrorKind::usage, "the writer is closed", "", {.uri = sink.uri()});
     if (failed)
       throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added any more",
-                  "write the data set again; what was committed before the failure can be read", {.uri = sink.uri()});
+                  "write the data set again; what was committed before the failure can be read",
+                  {.uri = sink.uri()});
   }
 
-  // Whatever fails in between leaves columns of different lengths: the open cluster is lost, and the writer refuses to go on.
+  // Whatever fails in between leaves columns of different lengths: the open cluster is lost, and the writer
+  // refuses to go on.
   template <class Work>
   void guarded(Work&& work) {
     ensure_open();
@@ -200,8 +211,8 @@ Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
   for (Field* field : fields) field->connect(impl_->sink);
 }
 
-std::unique_ptr<Writer> Writer::recreate(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
-                                         const WriteOptions& options) {
+std::unique_ptr<Writer> Writer::recreate(std::unique_ptr<Model> model, std::string_view name,
+                                         const std::string& uri, const WriteOptions& options) {
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
     check(options);
     auto container = page::create_container(uri, name, container_options(options));
@@ -210,8 +221,8 @@ std::unique_ptr<Writer> Writer::recreate(std::unique_ptr<Model> model, std::stri
   });
 }
 
-std::unique_ptr<Writer> Writer::add_to(std::unique_ptr<Model> model, std::string_view name, const std::string& uri,
-                                       const WriteOptions& options) {
+std::unique_ptr<Writer> Writer::add_to(std::unique_ptr<Model> model, std::string_view name,
+                                       const std::string& uri, const WriteOptions& options) {
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
     check(options);
     auto container = page::append_container(uri, name, container_options(options));
@@ -226,15 +237,24 @@ Writer::~Writer() {
   try {
     close();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "colonnade: a writer was destroyed without close(), and closing it failed: %s\n", error.what());
+    std::fprintf(stderr, "colonnade: a writer was destroyed without close(), and closing it failed: %s\n",
+                 error.what());
   }
 }
 
-Model& Writer::model() noexcept { return *impl_->model; }
-std::uint64_t Writer::num_entries() const noexcept { return impl_->entries; }
-std::unique_ptr<Entry> Writer::make_entry() const { return impl_->model->make_entry(); }
+Model& Writer::model() noexcept {
+  return *impl_->model;
+}
+std::uint64_t Writer::num_entries() const noexcept {
+  return impl_->entries;
+}
+std::unique_ptr<Entry> Writer::make_entry() const {
+  return impl_->model->make_entry();
+}
 
-void Writer::fill() { fill(impl_->model->default_entry_); }
+void Writer::fill() {
+  fill(impl_->model->default_entry_);
+}
 
 void Writer::fill(Entry& entry) {
   const auto& fields = impl_->model->fields_;
@@ -253,8 +273,9 @@ void Writer::fill(Entry& entry) {
 
 void Writer::append(std::span<const NamedArray> arrays) {
   impl_->ensure_open();
-  dataset::ColumnarInput input = with_context({.uri = impl_->sink.uri(), .data_set = impl_->sink.descriptor().name},
-                                              [&] { return dataset::ColumnarInput(impl_->model->fields(), arrays); });
+  dataset::ColumnarInput input =
+      with_context({.uri = impl_->sink.uri(), .data_set = impl_->sink.descriptor().name},
+                   [&] { return dataset::ColumnarInput(impl_->model->fields(), arrays); });
   impl_->guarded([&] {
     while (input.position() < input.entries()) {
       const std::uint64_t step = std::min(batch_block, input.entries() - input.position());

@@ -1,5 +1,6 @@
-// Collections: vectors, RVec, sets, maps, optional, unique_ptr and untyped collections; the ends of the collections in an
-// index column (counted from the start of the cluster), the items in sub-field `_0`. Also fixed-size arrays.
+// Collections: vectors, RVec, sets, maps, optional, unique_ptr and untyped collections; the ends of the
+// collections in an index column (counted from the start of the cluster), the items in sub-field `_0`. Also
+// fixed-size arrays.
 #include <fmt/format.h>
 
 #include <array>
@@ -27,16 +28,20 @@ Family family_kind(std::string_view family) {
   return Family::sequence;
 }
 
-// Which stored collections a container in memory takes: it must be able to hold every sequence that the stored one can
-// be, so containers of unique items take only such (docs/schema-evolution.md has the table).
+// Which stored collections a container in memory takes: it must be able to hold every sequence that the
+// stored one can be, so containers of unique items take only such (docs/schema-evolution.md has the table).
 bool takes(Family memory, Family disk) {
   switch (memory) {
-    case Family::sequence: return true;
+    case Family::sequence:
+      return true;
     case Family::multi_set:
-    case Family::multi_map: return disk != Family::nullable;
+    case Family::multi_map:
+      return disk != Family::nullable;
     case Family::unique_set:
-    case Family::unique_map: return disk == Family::unique_set || disk == Family::unique_map;
-    case Family::nullable: return disk == Family::nullable;
+    case Family::unique_map:
+      return disk == Family::unique_set || disk == Family::unique_map;
+    case Family::nullable:
+      return disk == Family::nullable;
   }
   return false;
 }
@@ -55,7 +60,8 @@ class Item {
  public:
   explicit Item(const Field& field)
       : field_(field),
-        memory_(::operator new(std::max<std::size_t>(field.value_size(), 1), std::align_val_t(field.alignment()))) {
+        memory_(::operator new(std::max<std::size_t>(field.value_size(), 1),
+                               std::align_val_t(field.alignment()))) {
     try {
       field.construct(memory_);
     } catch (...) {
@@ -178,7 +184,8 @@ class CollectionField final : public Field {
       item_->connect(source, disk.children.front());
       return;
     }
-    const bool takes_arrays = memory == Family::sequence || memory == Family::multi_set || memory == Family::multi_map;
+    const bool takes_arrays =
+        memory == Family::sequence || memory == Family::multi_set || memory == Family::multi_map;
     if (takes_arrays && disk.array_size > 0 && disk.children.size() == 1) {
       fixed_ = disk.array_size;
       item_->connect(source, disk.children.front());
@@ -199,12 +206,14 @@ class CollectionField final : public Field {
       limit_cluster_ = at.cluster;
     }
     if (range.end > limit_)
-      throw Error(ErrorKind::format,
-                  fmt::format("collection {} ends at item {} where the cluster has {}", at.index, range.end, limit_), "",
-                  {.field = name(), .cluster = at.cluster});
+      throw Error(
+          ErrorKind::format,
+          fmt::format("collection {} ends at item {} where the cluster has {}", at.index, range.end, limit_),
+          "", {.field = name(), .cluster = at.cluster});
     if (kind() == FieldKind::nullable && range.end - range.begin > 1)
       throw Error(ErrorKind::format,
-                  fmt::format("an optional value has {} items where at most one is possible", range.end - range.begin),
+                  fmt::format("an optional value has {} items where at most one is possible",
+                              range.end - range.begin),
                   "", {.field = name(), .cluster = at.cluster});
     return range;
   }
@@ -256,7 +265,9 @@ class ArrayField final : public Field {
     out += ']';
   }
   void append(const void* value) override { item_->append_many(value, array_size()); }
-  void append_many(const void* values, std::size_t count) override { item_->append_many(values, count * array_size()); }
+  void append_many(const void* values, std::size_t count) override {
+    item_->append_many(values, count * array_size());
+  }
   void read(ClusterIndex at, void* value) override {
     item_->read_many({at.cluster, at.index * array_size()}, array_size(), value);
   }
@@ -278,7 +289,9 @@ class ArrayField final : public Field {
   }
 
  private:
-  void* at(void* value, std::size_t i) const { return static_cast<std::byte*>(value) + i * item_->value_size(); }
+  void* at(void* value, std::size_t i) const {
+    return static_cast<std::byte*>(value) + i * item_->value_size();
+  }
   Field* item_ = nullptr;
 };
 
@@ -288,7 +301,8 @@ class ArrayField final : public Field {
 namespace colonnade::detail {
 
 std::unique_ptr<Field> collection_field(std::string name, std::string_view family,
-                                        std::shared_ptr<const CollectionProxy> proxy, std::unique_ptr<Field> item) {
+                                        std::shared_ptr<const CollectionProxy> proxy,
+                                        std::unique_ptr<Field> item) {
   return std::make_unique<field::CollectionField>(std::move(name), family, std::move(proxy), std::move(item));
 }
 

@@ -11,9 +11,12 @@ namespace {
 using colonnade::detail::CollectionProxy;
 using colonnade::detail::ValueOps;
 
-std::size_t round_up(std::size_t value, std::size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+std::size_t round_up(std::size_t value, std::size_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
-// std::vector<T>: three pointers. Items are always overwritten by whoever resizes, so growing does not move them.
+// std::vector<T>: three pointers. Items are always overwritten by whoever resizes, so growing does not move
+// them.
 class VectorProxy final : public CollectionProxy {
  public:
   VectorProxy(const Field& item, bool native) : item_(item.clone("_0")), native_(native) {}
@@ -26,7 +29,9 @@ class VectorProxy final : public CollectionProxy {
     const auto& v = *static_cast<const Vector*>(container);
     return static_cast<std::size_t>(v.end - v.begin) / width();
   }
-  const void* data(const void* container) const override { return static_cast<const Vector*>(container)->begin; }
+  const void* data(const void* container) const override {
+    return static_cast<const Vector*>(container)->begin;
+  }
   void* resize(void* container, std::size_t count) const override {
     auto& v = *static_cast<Vector*>(container);
     if (count > static_cast<std::size_t>(v.capacity_end - v.begin) / width()) {
@@ -75,7 +80,9 @@ class BoolVectorProxy final : public CollectionProxy {
   bool is_native() const noexcept override { return native_; }
   void construct(void* container) const override { new (container) Vector(); }
   void destroy(void* container) const noexcept override { std::destroy_at(static_cast<Vector*>(container)); }
-  std::size_t size(const void* container) const override { return static_cast<const Vector*>(container)->size(); }
+  std::size_t size(const void* container) const override {
+    return static_cast<const Vector*>(container)->size();
+  }
   bool is_contiguous() const noexcept override { return false; }
   void for_each(const void* container, const std::function<void(const void*)>& work) const override {
     for (const bool item : *static_cast<const Vector*>(container)) work(&item);
@@ -195,14 +202,16 @@ detail::VariantOps erased_variant_ops(const std::vector<std::unique_ptr<Field>>&
 detail::BitsetOps erased_bitset_ops(std::size_t bits) {
   // Like std::bitset: machine words, the first flag in the lowest bit of the first word.
   return {.value = {.size = (bits + 63) / 64 * 8, .alignment = 8},
-          .get = [](const void* value, std::size_t i) {
-            return ((static_cast<const std::uint64_t*>(value)[i / 64] >> (i % 64)) & 1) != 0;
-          },
-          .set = [](void* value, std::size_t i, bool on) {
-            std::uint64_t& bits_of = static_cast<std::uint64_t*>(value)[i / 64];
-            const std::uint64_t mask = std::uint64_t{1} << (i % 64);
-            bits_of = on ? bits_of | mask : bits_of & ~mask;
-          }};
+          .get =
+              [](const void* value, std::size_t i) {
+                return ((static_cast<const std::uint64_t*>(value)[i / 64] >> (i % 64)) & 1) != 0;
+              },
+          .set =
+              [](void* value, std::size_t i, bool on) {
+                std::uint64_t& bits_of = static_cast<std::uint64_t*>(value)[i / 64];
+                const std::uint64_t mask = std::uint64_t{1} << (i % 64);
+                bits_of = on ? bits_of | mask : bits_of & ~mask;
+              }};
 }
 
 detail::WrapperOps erased_wrapper_ops(const Field& inner) {

@@ -1,5 +1,6 @@
-// Values of types that are known by name only: containers made of a field instead of a C++ type. Their memory is that of
-// GCC's std::vector, std::optional and std::unique_ptr, so that a caller who knows the type may use it as such.
+// Values of types that are known by name only: containers made of a field instead of a C++ type. Their memory
+// is that of GCC's std::vector, std::optional and std::unique_ptr, so that a caller who knows the type may
+// use it as such.
 #ifndef COLONNADE_FIELD_ERASED_H
 #define COLONNADE_FIELD_ERASED_H
 
@@ -14,7 +15,8 @@ namespace colonnade::field {
 // The proxy for `family`<item>. It keeps a copy of `item` for making and destroying items.
 std::shared_ptr<const detail::CollectionProxy> make_erased_proxy(std::string_view family, const Field& item);
 
-// Offsets and size of members laid out one after the other; `reversed` for std::tuple, whose last element comes first.
+// Offsets and size of members laid out one after the other; `reversed` for std::tuple, whose last element
+// comes first.
 struct Layout {
   std::vector<std::size_t> offsets;
   detail::ValueOps ops;

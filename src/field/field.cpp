@@ -43,7 +43,8 @@ FieldRole Field::role() const noexcept {
 }
 
 bool Field::is_native() const noexcept {
-  return native_ && std::all_of(children_.begin(), children_.end(), [](const auto& c) { return c->is_native(); });
+  return native_ &&
+         std::all_of(children_.begin(), children_.end(), [](const auto& c) { return c->is_native(); });
 }
 
 std::string to_text(const Field& field, const void* value) {
@@ -52,7 +53,9 @@ std::string to_text(const Field& field, const void* value) {
   return text;
 }
 
-void Field::add_child(std::unique_ptr<Field> child) { children_.push_back(std::move(child)); }
+void Field::add_child(std::unique_ptr<Field> child) {
+  children_.push_back(std::move(child));
+}
 
 Field* Field::child(std::string_view name) const noexcept {
   for (const auto& child : children_)
@@ -106,8 +109,8 @@ void Field::set_encodings(std::vector<ColumnEncoding> encodings) {
                 "choose the encodings in the model", {.field = name_});
   if (encodings.size() != elements_.size())
     throw Error(ErrorKind::type,
-                fmt::format("{} encodings are given for the {} columns of type {}", encodings.size(), elements_.size(),
-                            type_name_),
+                fmt::format("{} encodings are given for the {} columns of type {}", encodings.size(),
+                            elements_.size(), type_name_),
                 "", {.field = name_});
   for (std::size_t i = 0; i < encodings.size(); ++i) {
     if (!is_valid(encodings[i]))
@@ -117,13 +120,16 @@ void Field::set_encodings(std::vector<ColumnEncoding> encodings) {
                   "", {.field = name_});
     if (!codec::can_encode(elements_[i], encodings[i].type))
       throw Error(ErrorKind::type,
-                  fmt::format("a column of type {} cannot store {}", colonnade::name_of(encodings[i].type), type_name_),
+                  fmt::format("a column of type {} cannot store {}", colonnade::name_of(encodings[i].type),
+                              type_name_),
                   "", {.field = name_});
   }
   chosen_ = std::move(encodings);
 }
 
-void Field::set_half_precision() { set_encodings({default_encoding(ColumnType::real16)}); }
+void Field::set_half_precision() {
+  set_encodings({default_encoding(ColumnType::real16)});
+}
 
 void Field::set_truncated(unsigned bits) {
   set_encodings({{.type = ColumnType::real32_trunc, .bits = static_cast<std::uint16_t>(bits)}});
@@ -221,7 +227,9 @@ void Field::connect(page::PageSource& source, std::uint32_t disk_field) {
   if (!disk.unreadable.empty())
     throw Error(ErrorKind::unsupported,
                 fmt::format("the stored type {} cannot be read: {}", disk.type_name, disk.unreadable), "",
-                {.uri = source.uri(), .data_set = source.data_set(), .field = source.descriptor().path_of(disk_field)});
+                {.uri = source.uri(),
+                 .data_set = source.data_set(),
+                 .field = source.descriptor().path_of(disk_field)});
   disk_id_ = disk_field;
   bind(source, disk_field);
 }
@@ -238,7 +246,8 @@ void Field::open_columns(page::PageSource& source, std::uint32_t disk_field) {
   for (std::size_t i = 0; i < elements_.size(); ++i) {
     std::vector<std::uint32_t> columns;
     for (const auto& group : groups) {
-      if (!codec::can_decode(descriptor.columns[group[i]].encoding.type, elements_[i])) refuse(source, disk_field);
+      if (!codec::can_decode(descriptor.columns[group[i]].encoding.type, elements_[i]))
+        refuse(source, disk_field);
       columns.push_back(group[i]);
     }
     readers_.push_back(std::make_unique<page::ColumnReader>(source, std::move(columns), elements_[i]));
@@ -247,13 +256,14 @@ void Field::open_columns(page::PageSource& source, std::uint32_t disk_field) {
 
 void Field::refuse(page::PageSource& source, std::uint32_t disk_field, std::string_view why) const {
   const FieldDescriptor& disk = source.descriptor().fields[disk_field];
-  throw Error(ErrorKind::type,
-              fmt::format("{} cannot be read from the stored type {}{}{}{}",
-                          type_name_.empty() ? "an untyped record or collection" : type_name_,
-                          disk.type_name.empty() ? "(untyped)" : disk.type_name, why.empty() ? "" : " (", why,
-                          why.empty() ? "" : ")"),
-              "ask for the stored type or one that it converts to, see docs/schema-evolution.md",
-              {.uri = source.uri(), .data_set = source.data_set(), .field = source.descriptor().path_of(disk_field)});
+  throw Error(
+      ErrorKind::type,
+      fmt::format("{} cannot be read from the stored type {}{}{}{}",
+                  type_name_.empty() ? "an untyped record or collection" : type_name_,
+                  disk.type_name.empty() ? "(untyped)" : disk.type_name, why.empty() ? "" : " (", why,
+                  why.empty() ? "" : ")"),
+      "ask for the stored type or one that it converts to, see docs/schema-evolution.md",
+      {.uri = source.uri(), .data_set = source.data_set(), .field = source.descriptor().path_of(disk_field)});
 }
 
 namespace field {
@@ -268,7 +278,9 @@ std::uint32_t unwrap(const Descriptor& descriptor, std::uint32_t id) {
   }
 }
 
-std::string_view family_of(std::string_view type_name) { return type_name.substr(0, type_name.find('<')); }
+std::string_view family_of(std::string_view type_name) {
+  return type_name.substr(0, type_name.find('<'));
+}
 
 void print_quoted(std::string_view text, std::string& out) {
   out += '"';
@@ -293,7 +305,8 @@ std::uint64_t available(const Field& field, std::size_t cluster) {
   }
   for (const auto& child : field.children())
     if (child->disk_id() != invalid_id) return available(*child, cluster);
-  // Nothing is stored for an item without members; the limit only keeps a damaged count from filling the memory.
+  // Nothing is stored for an item without members; the limit only keeps a damaged count from filling the
+  // memory.
   return std::uint64_t{1} << 32;
 }
 

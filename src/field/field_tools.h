@@ -11,8 +11,8 @@
 
 namespace colonnade::field {
 
-// The stored field that holds the values of an enum or atomic, whose own field has no columns; other fields are
-// returned as they are.
+// The stored field that holds the values of an enum or atomic, whose own field has no columns; other fields
+// are returned as they are.
 std::uint32_t unwrap(const Descriptor& descriptor, std::uint32_t id);
 
 // "std::vector" of "std::vector<float>".

@@ -35,7 +35,7 @@ constexpr std::array<NamedScalar, 13> scalars = {{{"bool", ElementType::boolean}
                                                   {"double", ElementType::float64}}};
 
 constexpr std::array<std::string_view, 8> one_item_families = {
-    "std::vector",  "ROOT::VecOps::RVec", "std::set",           "std::unordered_set",
+    "std::vector",   "ROOT::VecOps::RVec",      "std::set",      "std::unordered_set",
     "std::multiset", "std::unordered_multiset", "std::optional", "std::unique_ptr"};
 constexpr std::array<std::string_view, 4> map_families = {"std::map", "std::unordered_map", "std::multimap",
                                                           "std::unordered_multimap"};
@@ -56,11 +56,13 @@ std::unique_ptr<Field> make_product(std::string name, std::string_view family, F
     if (!family.empty()) members[i]->set_name(fmt::format("_{}", i));
   const field::Layout layout = field::lay_out(members, family == "std::tuple");
   std::vector<detail::Member> placed;
-  for (std::size_t i = 0; i < members.size(); ++i) placed.push_back({layout.offsets[i], std::move(members[i])});
+  for (std::size_t i = 0; i < members.size(); ++i)
+    placed.push_back({layout.offsets[i], std::move(members[i])});
   return detail::record_field(std::move(name), family, "", layout.ops, std::move(placed), 0, nullptr);
 }
 
-std::unique_ptr<Field> make_collection(std::string name, std::string_view family, std::unique_ptr<Field> item) {
+std::unique_ptr<Field> make_collection(std::string name, std::string_view family,
+                                       std::unique_ptr<Field> item) {
   auto proxy = field::make_erased_proxy(family, *item);
   return detail::collection_field(std::move(name), family, std::move(proxy), std::move(item));
 }
@@ -84,7 +86,8 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type);
 
 Fields from_arguments(const TypeName& type) {
   Fields fields;
-  for (const auto& argument : type.args) fields.push_back(from_type(fmt::format("_{}", fields.size()), argument.type));
+  for (const auto& argument : type.args)
+    fields.push_back(from_type(fmt::format("_{}", fields.size()), argument.type));
   return fields;
 }
 
@@ -96,7 +99,8 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
   if (type.name == "std::array")
     return detail::array_field(std::move(name), type.args[1].magnitude, from_type("_0", type.args[0].type));
   if (type.name == "std::bitset")
-    return detail::bitset_field(std::move(name), type.args[0].magnitude, field::erased_bitset_ops(type.args[0].magnitude));
+    return detail::bitset_field(std::move(name), type.args[0].magnitude,
+                                field::erased_bitset_ops(type.args[0].magnitude));
   if (contains(one_item_families, type.name))
     return make_collection(std::move(name), type.name, from_type("_0", type.args[0].type));
   if (contains(map_families, type.name))
@@ -107,31 +111,37 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
   if (type.name == "std::atomic") return make_atomic(std::move(name), from_type("_0", type.args[0].type));
   if (type.name == "ROOT::RNTupleCardinality")
     return make_cardinality(std::move(name), field::to_string(type.args[0].type));
-  throw Error(ErrorKind::type, fmt::format("'{}' is not a type that can be made from its name", field::to_string(type)),
-              "use make_field<T> for a class or enum of your own, or make_record_field for a record without C++ type",
-              {.field = std::move(name)});
+  throw Error(
+      ErrorKind::type,
+      fmt::format("'{}' is not a type that can be made from its name", field::to_string(type)),
+      "use make_field<T> for a class or enum of your own, or make_record_field for a record without C++ type",
+      {.field = std::move(name)});
 }
 
-// --- as stored -----------------------------------------------------------------------------------------------------------
+// --- as stored
+// -----------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk);
 
 Fields readable_children(const Descriptor& descriptor, const FieldDescriptor& disk) {
   Fields fields;
   for (const std::uint32_t id : disk.children)
-    if (descriptor.fields[id].unreadable.empty()) fields.push_back(from_disk(descriptor, descriptor.fields[id]));
+    if (descriptor.fields[id].unreadable.empty())
+      fields.push_back(from_disk(descriptor, descriptor.fields[id]));
   return fields;
 }
 
 std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldDescriptor& disk) {
   const std::string_view family = field::family_of(disk.type_name);
   if (disk.array_size > 0 && disk.children.size() == 1)
-    return detail::array_field(disk.name, disk.array_size, from_disk(descriptor, descriptor.fields[disk.children[0]]));
+    return detail::array_field(disk.name, disk.array_size,
+                               from_disk(descriptor, descriptor.fields[disk.children[0]]));
   if (family == "std::bitset")
     return detail::bitset_field(disk.name, disk.array_size, field::erased_bitset_ops(disk.array_size));
   if (disk.type_name == "std::string") return detail::string_field(disk.name);
   if (family == "ROOT::RNTupleCardinality")
-    return make_cardinality(disk.name, disk.type_name.find("uint32") != std::string::npos ? "std::uint32_t" : "");
+    return make_cardinality(disk.name,
+                            disk.type_name.find("uint32") != std::string::npos ? "std::uint32_t" : "");
   if (disk.representations.empty() && disk.children.size() == 1) {
     auto inner = from_disk(descriptor, descriptor.fields[disk.children[0]]);
     if (family == "std::atomic") return make_atomic(disk.name, std::move(inner));
@@ -141,7 +151,8 @@ std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldD
   if (disk.type_alias == "Double32_t") return detail::double32_field(disk.name);
   if (const NamedScalar* scalar = find_scalar(disk.type_name))
     return detail::scalar_field(disk.name, scalar->element, disk.type_name);
-  throw Error(ErrorKind::unsupported, fmt::format("the stored type '{}' is unknown to this version", disk.type_name),
+  throw Error(ErrorKind::unsupported,
+              fmt::format("the stored type '{}' is unknown to this version", disk.type_name),
               "use a newer version of Colonnade", {.field = descriptor.path_of(disk.id)});
 }
 
@@ -159,7 +170,8 @@ std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescri
     case FieldRole::collection: {
       if (disk.type_name == "std::string") return detail::string_field(disk.name);
       const bool known = contains(one_item_families, family) || contains(map_families, family);
-      return make_collection(disk.name, known ? family : "", from_disk(descriptor, descriptor.fields[disk.children.at(0)]));
+      return make_collection(disk.name, known ? family : "",
+                             from_disk(descriptor, descriptor.fields[disk.children.at(0)]));
     }
     case FieldRole::variant:
       return make_variant(disk.name, readable_children(descriptor, disk));

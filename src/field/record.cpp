@@ -1,4 +1,5 @@
-// Records: user classes with their bases (sub-fields `:_0`, `:_1`), pairs, tuples, untyped records. No columns of their own.
+// Records: user classes with their bases (sub-fields `:_0`, `:_1`), pairs, tuples, untyped records. No
+// columns of their own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@ using colonnade::detail::ReadRuleHook;
 using colonnade::detail::ValueOps;
 using RuleMaker = std::shared_ptr<const std::function<ReadRuleHook()>>;
 
-std::string compose(std::string_view family, const std::string& class_name, const std::vector<Member>& members,
-                    bool alias) {
+std::string compose(std::string_view family, const std::string& class_name,
+                    const std::vector<Member>& members, bool alias) {
   if (family == "class") return alias ? std::string() : class_name;
   if (family.empty()) return {};
   bool has_alias = false;
@@ -28,7 +29,9 @@ std::string compose(std::string_view family, const std::string& class_name, cons
   return alias && !has_alias ? std::string() : fmt::format("{}<{}>", family, list);
 }
 
-bool is_base(const std::string& member) { return member.starts_with(":_"); }
+bool is_base(const std::string& member) {
+  return member.starts_with(":_");
+}
 
 class RecordField final : public Field {
  public:
@@ -97,8 +100,8 @@ class RecordField final : public Field {
     std::vector<Member> members;
     for (std::size_t i = 0; i < offsets_.size(); ++i)
       members.push_back({offsets_[i], children()[i]->clone(children()[i]->name())});
-    return std::make_unique<RecordField>(name(), family_, class_name_, ops_, std::move(members), type_version(),
-                                         rule_maker_);
+    return std::make_unique<RecordField>(name(), family_, class_name_, ops_, std::move(members),
+                                         type_version(), rule_maker_);
   }
   std::vector<ColumnEncoding> default_encodings(bool) const override { return {}; }
 
@@ -109,7 +112,8 @@ class RecordField final : public Field {
     if (disk.role != FieldRole::record) refuse(source, disk_field);
     if (family_ == "std::pair" || family_ == "std::tuple") {
       const std::string_view stored_family = family_of(disk.type_name);
-      if ((stored_family != "std::pair" && stored_family != "std::tuple") || disk.children.size() != children().size())
+      if ((stored_family != "std::pair" && stored_family != "std::tuple") ||
+          disk.children.size() != children().size())
         refuse(source, disk_field);
     }
     if (rule_maker_) adopt_rule(disk);
@@ -128,13 +132,14 @@ class RecordField final : public Field {
 
   void adopt_rule(const FieldDescriptor& disk) {
     ReadRuleHook rule = (*rule_maker_)();
-    const bool name_fits = disk.type_name == class_name_ || disk.type_name.empty() || disk.type_name == rule.source_class;
+    const bool name_fits =
+        disk.type_name == class_name_ || disk.type_name.empty() || disk.type_name == rule.source_class;
     if (name_fits && disk.type_version >= rule.min_version && disk.type_version <= rule.max_version)
       rule_ = std::move(rule);
   }
 
-  // Members are matched by name. Those that the file lacks keep what the constructor gave them; bases that the file
-  // lacks altogether likewise.
+  // Members are matched by name. Those that the file lacks keep what the constructor gave them; bases that
+  // the file lacks altogether likewise.
   void bind_members(page::PageSource& source, const FieldDescriptor& disk) {
     const Descriptor& descriptor = source.descriptor();
     for (std::size_t i = 0; i < offsets_.size(); ++i) {
@@ -143,10 +148,10 @@ class RecordField final : public Field {
         return descriptor.fields[id].name == member.name();
       });
       if (found == disk.children.end()) {
-        const bool other_bases = is_base(member.name()) && std::any_of(disk.children.begin(), disk.children.end(),
-                                                                      [&](std::uint32_t id) {
-                                                                        return is_base(descriptor.fields[id].name);
-                                                                      });
+        const bool other_bases =
+            is_base(member.name()) &&
+            std::any_of(disk.children.begin(), disk.children.end(),
+                        [&](std::uint32_t id) { return is_base(descriptor.fields[id].name); });
         if (other_bases) refuse(source, disk.id, "the base classes differ");
         continue;
       }
@@ -170,11 +175,11 @@ class RecordField final : public Field {
 
 namespace colonnade::detail {
 
-std::unique_ptr<Field> record_field(std::string name, std::string_view family, std::string class_name, ValueOps ops,
-                                    std::vector<Member> members, std::uint32_t version,
+std::unique_ptr<Field> record_field(std::string name, std::string_view family, std::string class_name,
+                                    ValueOps ops, std::vector<Member> members, std::uint32_t version,
                                     std::shared_ptr<const std::function<ReadRuleHook()>> rule) {
-  return std::make_unique<field::RecordField>(std::move(name), family, class_name, ops, std::move(members), version,
-                                              std::move(rule));
+  return std::make_unique<field::RecordField>(std::move(name), family, class_name, ops, std::move(members),
+                                              version, std::move(rule));
 }
 
 }  // namespace colonnade::detail

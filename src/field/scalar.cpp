@@ -1,4 +1,5 @@
-// Scalars: bool, char, std::byte, integers, float, double (and Double32_t); one column, one element per value.
+// Scalars: bool, char, std::byte, integers, float, double (and Double32_t); one column, one element per
+// value.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -12,24 +13,40 @@
 namespace colonnade::field {
 namespace {
 
-// The default column types of the specification's table: split where there is a split form and the data is compressed.
+// The default column types of the specification's table: split where there is a split form and the data is
+// compressed.
 ColumnType default_type(ElementType element, bool compressed) {
   switch (element) {
-    case ElementType::boolean: return ColumnType::bit;
-    case ElementType::byte: return ColumnType::byte;
-    case ElementType::character: return ColumnType::character;
-    case ElementType::int8: return ColumnType::int8;
-    case ElementType::uint8: return ColumnType::uint8;
-    case ElementType::int16: return compressed ? ColumnType::split_int16 : ColumnType::int16;
-    case ElementType::uint16: return compressed ? ColumnType::split_uint16 : ColumnType::uint16;
-    case ElementType::int32: return compressed ? ColumnType::split_int32 : ColumnType::int32;
-    case ElementType::uint32: return compressed ? ColumnType::split_uint32 : ColumnType::uint32;
-    case ElementType::int64: return compressed ? ColumnType::split_int64 : ColumnType::int64;
-    case ElementType::uint64: return compressed ? ColumnType::split_uint64 : ColumnType::uint64;
-    case ElementType::float32: return compressed ? ColumnType::split_real32 : ColumnType::real32;
-    case ElementType::float64: return compressed ? ColumnType::split_real64 : ColumnType::real64;
-    case ElementType::index: return compressed ? ColumnType::split_index64 : ColumnType::index64;
-    case ElementType::switch_: return ColumnType::switch_;
+    case ElementType::boolean:
+      return ColumnType::bit;
+    case ElementType::byte:
+      return ColumnType::byte;
+    case ElementType::character:
+      return ColumnType::character;
+    case ElementType::int8:
+      return ColumnType::int8;
+    case ElementType::uint8:
+      return ColumnType::uint8;
+    case ElementType::int16:
+      return compressed ? ColumnType::split_int16 : ColumnType::int16;
+    case ElementType::uint16:
+      return compressed ? ColumnType::split_uint16 : ColumnType::uint16;
+    case ElementType::int32:
+      return compressed ? ColumnType::split_int32 : ColumnType::int32;
+    case ElementType::uint32:
+      return compressed ? ColumnType::split_uint32 : ColumnType::uint32;
+    case ElementType::int64:
+      return compressed ? ColumnType::split_int64 : ColumnType::int64;
+    case ElementType::uint64:
+      return compressed ? ColumnType::split_uint64 : ColumnType::uint64;
+    case ElementType::float32:
+      return compressed ? ColumnType::split_real32 : ColumnType::real32;
+    case ElementType::float64:
+      return compressed ? ColumnType::split_real64 : ColumnType::real64;
+    case ElementType::index:
+      return compressed ? ColumnType::split_index64 : ColumnType::index64;
+    case ElementType::switch_:
+      return ColumnType::switch_;
   }
   return ColumnType::byte;
 }
@@ -62,7 +79,8 @@ class ScalarField final : public Field {
     } else if constexpr (std::is_same_v<T, char>) {
       field::print_quoted({&v, 1}, out);
     } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      out += fmt::format("{}", static_cast<std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>(v));
+      out += fmt::format(
+          "{}", static_cast<std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>(v));
     } else {
       out += fmt::format("{}", v);
     }
@@ -86,25 +104,40 @@ class ScalarField final : public Field {
   }
 };
 
-std::unique_ptr<Field> make_scalar(std::string name, ElementType element, std::string type, std::string alias) {
+std::unique_ptr<Field> make_scalar(std::string name, ElementType element, std::string type,
+                                   std::string alias) {
   const auto make = [&]<class T>(std::type_identity<T>) -> std::unique_ptr<Field> {
     return std::make_unique<ScalarField<T>>(std::move(name), element, std::move(type), std::move(alias));
   };
   switch (element) {
-    case ElementType::boolean: return make(std::type_identity<bool>());
-    case ElementType::byte: return make(std::type_identity<std::byte>());
-    case ElementType::character: return make(std::type_identity<char>());
-    case ElementType::int8: return make(std::type_identity<std::int8_t>());
-    case ElementType::uint8: return make(std::type_identity<std::uint8_t>());
-    case ElementType::int16: return make(std::type_identity<std::int16_t>());
-    case ElementType::uint16: return make(std::type_identity<std::uint16_t>());
-    case ElementType::int32: return make(std::type_identity<std::int32_t>());
-    case ElementType::uint32: return make(std::type_identity<std::uint32_t>());
-    case ElementType::int64: return make(std::type_identity<std::int64_t>());
-    case ElementType::uint64: return make(std::type_identity<std::uint64_t>());
-    case ElementType::float32: return make(std::type_identity<float>());
-    case ElementType::float64: return make(std::type_identity<double>());
-    default: break;
+    case ElementType::boolean:
+      return make(std::type_identity<bool>());
+    case ElementType::byte:
+      return make(std::type_identity<std::byte>());
+    case ElementType::character:
+      return make(std::type_identity<char>());
+    case ElementType::int8:
+      return make(std::type_identity<std::int8_t>());
+    case ElementType::uint8:
+      return make(std::type_identity<std::uint8_t>());
+    case ElementType::int16:
+      return make(std::type_identity<std::int16_t>());
+    case ElementType::uint16:
+      return make(std::type_identity<std::uint16_t>());
+    case ElementType::int32:
+      return make(std::type_identity<std::int32_t>());
+    case ElementType::uint32:
+      return make(std::type_identity<std::uint32_t>());
+    case ElementType::int64:
+      return make(std::type_identity<std::int64_t>());
+    case ElementType::uint64:
+      return make(std::type_identity<std::uint64_t>());
+    case ElementType::float32:
+      return make(std::type_identity<float>());
+    case ElementType::float64:
+      return make(std::type_identity<double>());
+    default:
+      break;
   }
   throw Error(ErrorKind::type, "an index or switch column is no scalar", "", {.field = name});
 }
@@ -114,18 +147,18 @@ template <class T>
 class CardinalityField final : public Field {
  public:
   explicit CardinalityField(std::string name)
-      : Field(std::move(name),
-              {.kind = FieldKind::cardinality,
-               .type_name = sizeof(T) == 4 ? "ROOT::RNTupleCardinality<std::uint32_t>"
-                                           : "ROOT::RNTupleCardinality<std::uint64_t>",
-               .value_size = sizeof(T),
-               .alignment = alignof(T),
-               .elements = {ElementType::index}}) {}
+      : Field(std::move(name), {.kind = FieldKind::cardinality,
+                                .type_name = sizeof(T) == 4 ? "ROOT::RNTupleCardinality<std::uint32_t>"
+                                                            : "ROOT::RNTupleCardinality<std::uint64_t>",
+                                .value_size = sizeof(T),
+                                .alignment = alignof(T),
+                                .elements = {ElementType::index}}) {}
 
   void construct(void* value) const override { std::memset(value, 0, sizeof(T)); }
   void destroy(void*) const noexcept override {}
   void append(const void*) override {
-    throw Error(ErrorKind::usage, "a cardinality only shows the size of another collection and is never filled",
+    throw Error(ErrorKind::usage,
+                "a cardinality only shows the size of another collection and is never filled",
                 "add it with Model::add_projected_field", {.field = name()});
   }
   void read(ClusterIndex at, void* value) override {
@@ -136,7 +169,9 @@ class CardinalityField final : public Field {
                   {.field = name(), .cluster = at.cluster});
     *static_cast<T*>(value) = static_cast<T>(size);
   }
-  void print(const void* value, std::string& out) const override { out += std::to_string(*static_cast<const T*>(value)); }
+  void print(const void* value, std::string& out) const override {
+    out += std::to_string(*static_cast<const T*>(value));
+  }
 
  protected:
   std::unique_ptr<Field> copy() const override { return std::make_unique<CardinalityField>(name()); }
@@ -181,8 +216,8 @@ class StringField final : public Field {
     const std::uint64_t stored = readers_[1]->elements(at.cluster);
     if (range.end > stored)
       throw Error(ErrorKind::format,
-                  "a string ends " + std::to_string(range.end - stored) + " characters past the stored text", "",
-                  {.field = name(), .cluster = at.cluster});
+                  "a string ends " + std::to_string(range.end - stored) + " characters past the stored text",
+                  "", {.field = name(), .cluster = at.cluster});
     text.resize(range.end - range.begin);
     readers_[1]->read(at.cluster, range.begin, text.size(), text.data());
   }
@@ -193,7 +228,8 @@ class StringField final : public Field {
  protected:
   std::unique_ptr<Field> copy() const override { return std::make_unique<StringField>(name()); }
   std::vector<ColumnEncoding> default_encodings(bool compressed) const override {
-    return {default_encoding(default_type(ElementType::index, compressed)), default_encoding(ColumnType::character)};
+    return {default_encoding(default_type(ElementType::index, compressed)),
+            default_encoding(ColumnType::character)};
   }
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
     const std::uint32_t stored = unwrap(source.descriptor(), disk_field);
@@ -240,12 +276,17 @@ class BitsetField final : public Field {
   }
 
  protected:
-  std::unique_ptr<Field> copy() const override { return std::make_unique<BitsetField>(name(), array_size(), ops_); }
-  std::vector<ColumnEncoding> default_encodings(bool) const override { return {default_encoding(ColumnType::bit)}; }
+  std::unique_ptr<Field> copy() const override {
+    return std::make_unique<BitsetField>(name(), array_size(), ops_);
+  }
+  std::vector<ColumnEncoding> default_encodings(bool) const override {
+    return {default_encoding(ColumnType::bit)};
+  }
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
     const std::uint32_t stored = unwrap(source.descriptor(), disk_field);
     const FieldDescriptor& disk = source.descriptor().fields[stored];
-    if (family_of(disk.type_name) != "std::bitset" || disk.array_size != array_size()) refuse(source, disk_field);
+    if (family_of(disk.type_name) != "std::bitset" || disk.array_size != array_size())
+      refuse(source, disk_field);
     open_columns(source, stored);
   }
 
@@ -267,14 +308,17 @@ std::unique_ptr<Field> double32_field(std::string name) {
   return field::make_scalar(std::move(name), ElementType::float64, "double", "Double32_t");
 }
 
-std::unique_ptr<Field> string_field(std::string name) { return std::make_unique<field::StringField>(std::move(name)); }
+std::unique_ptr<Field> string_field(std::string name) {
+  return std::make_unique<field::StringField>(std::move(name));
+}
 
 std::unique_ptr<Field> bitset_field(std::string name, std::size_t size, BitsetOps ops) {
   return std::make_unique<field::BitsetField>(std::move(name), size, ops);
 }
 
 std::unique_ptr<Field> cardinality_field(std::string name, ElementType element) {
-  if (element == ElementType::uint32) return std::make_unique<field::CardinalityField<std::uint32_t>>(std::move(name));
+  if (element == ElementType::uint32)
+    return std::make_unique<field::CardinalityField<std::uint32_t>>(std::move(name));
   return std::make_unique<field::CardinalityField<std::uint64_t>>(std::move(name));
 }
 

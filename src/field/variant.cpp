@@ -1,5 +1,5 @@
-// Variants: a switch column says which alternative a value has and where it stands in that alternative's column. Wrappers:
-// enums and atomics, whose only sub-field `_0` holds the value.
+// Variants: a switch column says which alternative a value has and where it stands in that alternative's
+// column. Wrappers: enums and atomics, whose only sub-field `_0` holds the value.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,9 +85,10 @@ class VariantField final : public Field {
     const SwitchElement element = readers_[0]->at<SwitchElement>(at.cluster, at.index);
     if (element.tag == 0) return reset(value);
     if (element.tag > children().size())
-      throw Error(ErrorKind::format,
-                  fmt::format("a variant has the tag {} where {} alternatives exist", element.tag, children().size()), "",
-                  {.field = name(), .cluster = at.cluster});
+      throw Error(
+          ErrorKind::format,
+          fmt::format("a variant has the tag {} where {} alternatives exist", element.tag, children().size()),
+          "", {.field = name(), .cluster = at.cluster});
     const std::size_t k = element.tag - 1;
     void* inner = emplace(value, k);
     children()[k]->read({at.cluster, element.index}, inner);
@@ -99,19 +100,22 @@ class VariantField final : public Field {
     for (const auto& child : children()) alternatives.push_back(child->clone(child->name()));
     return std::make_unique<VariantField>(name(), ops_, std::move(alternatives));
   }
-  std::vector<ColumnEncoding> default_encodings(bool) const override { return {default_encoding(ColumnType::switch_)}; }
+  std::vector<ColumnEncoding> default_encodings(bool) const override {
+    return {default_encoding(ColumnType::switch_)};
+  }
   void start_cluster() override { std::fill(written_.begin(), written_.end(), 0); }
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
     const std::uint32_t stored = unwrap(source.descriptor(), disk_field);
     const FieldDescriptor& disk = source.descriptor().fields[stored];
-    if (disk.role != FieldRole::variant || disk.children.size() != children().size()) refuse(source, disk_field);
+    if (disk.role != FieldRole::variant || disk.children.size() != children().size())
+      refuse(source, disk_field);
     open_columns(source, stored);
     for (std::size_t i = 0; i < children().size(); ++i) children()[i]->connect(source, disk.children[i]);
   }
 
  private:
-  // The layout of a variant known by name only: the alternatives share the first bytes, the number of the current one
-  // stands behind the largest (no value: 255), as in GCC's std::variant.
+  // The layout of a variant known by name only: the alternatives share the first bytes, the number of the
+  // current one stands behind the largest (no value: 255), as in GCC's std::variant.
   static constexpr std::uint8_t no_value = 255;
   std::size_t tag_offset() const {
     std::size_t size = 0;
@@ -124,7 +128,9 @@ class VariantField final : public Field {
     const std::uint8_t tag = static_cast<const std::uint8_t*>(value)[tag_offset()];
     return tag == no_value ? -1 : tag;
   }
-  const void* get(const void* value, std::size_t k) const { return ops_.get != nullptr ? ops_.get(value, k) : value; }
+  const void* get(const void* value, std::size_t k) const {
+    return ops_.get != nullptr ? ops_.get(value, k) : value;
+  }
   void reset(void* value) const {
     if (ops_.reset != nullptr) return ops_.reset(value);
     destroy(value);
@@ -146,7 +152,8 @@ enum class WrapperKind { enumeration, atomic };
 
 class WrapperField final : public Field {
  public:
-  WrapperField(std::string name, std::string type_name, WrapperKind what, WrapperOps ops, std::unique_ptr<Field> inner)
+  WrapperField(std::string name, std::string type_name, WrapperKind what, WrapperOps ops,
+               std::unique_ptr<Field> inner)
       : Field(std::move(name), {.kind = FieldKind::wrapper,
                                 .type_name = std::move(type_name),
                                 .type_alias = what == WrapperKind::atomic && !inner->type_alias().empty()
@@ -205,19 +212,21 @@ class WrapperField final : public Field {
 
 namespace colonnade::detail {
 
-std::unique_ptr<Field> variant_field(std::string name, VariantOps ops, std::vector<std::unique_ptr<Field>> alternatives) {
+std::unique_ptr<Field> variant_field(std::string name, VariantOps ops,
+                                     std::vector<std::unique_ptr<Field>> alternatives) {
   return std::make_unique<field::VariantField>(std::move(name), ops, std::move(alternatives));
 }
 
-std::unique_ptr<Field> enum_field(std::string name, std::string type_name, WrapperOps ops, std::unique_ptr<Field> inner) {
-  return std::make_unique<field::WrapperField>(std::move(name), std::move(type_name), field::WrapperKind::enumeration, ops,
-                                               std::move(inner));
+std::unique_ptr<Field> enum_field(std::string name, std::string type_name, WrapperOps ops,
+                                  std::unique_ptr<Field> inner) {
+  return std::make_unique<field::WrapperField>(std::move(name), std::move(type_name),
+                                               field::WrapperKind::enumeration, ops, std::move(inner));
 }
 
 std::unique_ptr<Field> atomic_field(std::string name, WrapperOps ops, std::unique_ptr<Field> inner) {
   std::string type_name = "std::atomic<" + inner->type_name() + ">";
-  return std::make_unique<field::WrapperField>(std::move(name), std::move(type_name), field::WrapperKind::atomic, ops,
-                                               std::move(inner));
+  return std::make_unique<field::WrapperField>(std::move(name), std::move(type_name),
+                                               field::WrapperKind::atomic, ops, std::move(inner));
 }
 
 }  // namespace colonnade::detail

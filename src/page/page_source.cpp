@@ -55,8 +55,8 @@ Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, co
   const bool in_one_piece = max_key == 0 || locator.size <= max_key;
   if (locator.size > file_size || (in_one_piece && locator.offset > file_size - locator.size))
     throw Error(ErrorKind::format,
-                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what, locator.size,
-                            file_size),
+                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what,
+                            locator.size, file_size),
                 "check that the file was transferred completely", {.offset = locator.offset});
   if (!is_plausible_length(locator.size, length))
     throw Error(
