@@ -1,0 +1,37 @@
+// Compression blocks from anywhere. The first two bytes are the size of the content that is asked for; the
+// rest is the block. Whatever comes out without an error must come out again after compressing it with every
+// algorithm.
+#include <cstdlib>
+#include <cstring>
+
+#include "codec/compression.h"
+
+using namespace colonnade;
+using namespace colonnade::codec;
+
+namespace {
+
+void require_round_trip(ByteSpan content, CompressionSettings settings) {
+  AlignedBuffer block;
+  compress(settings, content, block);
+  AlignedBuffer again(content.size());
+  decompress(block.span(), again.span());
+  if (!content.empty() && std::memcmp(content.data(), again.data(), content.size()) != 0) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::size_t content_size = data[0] | static_cast<std::size_t>(data[1]) << 8;
+  const ByteSpan block(reinterpret_cast<const std::byte*>(data) + 2, size - 2);
+  AlignedBuffer content(content_size);
+  try {
+    decompress(block, content.span());
+  } catch (const Error&) {
+    return 0;
+  }
+  for (const auto algorithm : {Algorithm::zlib, Algorithm::lzma, Algorithm::lz4, Algorithm::zstd})
+    require_round_trip(content.span(), {algorithm, 1});
+  return 0;
+}
