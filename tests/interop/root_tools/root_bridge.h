@@ -234,7 +234,14 @@ class JsonVisitor : public ROOT::Detail::RFieldVisitor {
   }
 
   void VisitClassField(const ROOT::RClassField& field) final { record(field); }
-  void VisitTObjectField(const ROOT::RField<TObject>& field) final { record(field); }
+  // In memory ROOT sets two bits that it never stores: "not deleted" and "on the heap".
+  void VisitTObjectField(const ROOT::RField<TObject>& field) final {
+    auto members = field.SplitValue(value_);
+    out_ += "{\"fUniqueID\": ";
+    print(members.at(0), out_);
+    const auto bits = *static_cast<const std::uint32_t*>(members.at(1).GetPtr<void>().get());
+    out_ += ", \"fBits\": " + std::to_string(bits & ~std::uint32_t(0x03000000)) + "}";
+  }
   void VisitRecordField(const ROOT::RRecordField& field) final { record(field); }
 
  private:
@@ -461,6 +468,7 @@ class Dump {
   std::string values(const std::string& field, const std::string& type, std::uint64_t first, std::uint64_t last) {
     std::string out = "[";
     auto view = type.empty() ? reader_->GetView<void>(field) : reader_->GetView(field, nullptr, type);
+    if (!type.empty()) view.EmplaceNew();
     for (std::uint64_t i = first; i < last && i < reader_->GetNEntries(); ++i) {
       if (i != first) out += ", ";
       view(i);

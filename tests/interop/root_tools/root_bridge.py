@@ -63,7 +63,8 @@ def _normalized(type_name: str) -> str:
 
 
 def _ensure_collection(type_name: str) -> None:
-    if type_name in _made:
+    # A proxy copies elements: none can be made for elements that cannot be copied.
+    if type_name in _made or "std::atomic<" in type_name or "std::unique_ptr<" in type_name:
         return
     ROOT = load()
     is_map = type_name.split("<", 1)[0] in MAP_KINDS

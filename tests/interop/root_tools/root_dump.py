@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import root_bridge  # noqa: E402
+import values  # noqa: E402
 
 # Lists and strings longer than this are run-length encoded where that is shorter: {"rle": [[item, count], ...]}.
 RLE_ABOVE = 4096
@@ -88,6 +90,46 @@ def _plain_type(type_name: str) -> str:
     return type_name
 
 
+def _pairs_as_lists(type_name: str, value: Any) -> Any:
+    """What was read as a vector of pairs where the type says map, in the form that maps have: [[key, value], ...]."""
+    if "map<" not in type_name or value is None:
+        return value
+    kind, parts = type_name.split("<", 1)[0], values.arguments(type_name)
+    if kind in root_bridge.MAP_KINDS:
+        return [[_pairs_as_lists(part, item[f"_{k}"]) for k, part in enumerate(parts)] for item in value]
+    if kind in ("std::pair", "std::tuple"):
+        return {f"_{k}": _pairs_as_lists(part, value[f"_{k}"]) for k, part in enumerate(parts)}
+    if kind == "std::variant":
+        inner = value["value"] if value["tag"] == 0 else _pairs_as_lists(parts[value["tag"] - 1], value["value"])
+        return {"tag": value["tag"], "value": inner}
+    if kind in ("std::optional", "std::unique_ptr"):
+        nested = parts[0].startswith(("std::optional<", "std::unique_ptr<"))
+        return [_pairs_as_lists(parts[0], value[0])] if nested else _pairs_as_lists(parts[0], value)
+    return [_pairs_as_lists(parts[0], item) for item in value]
+
+
+def _sorted_deep(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted_deep(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted((_sorted_deep(item) for item in value), key=repr)
+    return value
+
+
+def _stored_order(
+    content: list[Any], type_name: str, read_plain: Callable[[], Any], result: dict[str, Any], name: str
+) -> list[Any]:
+    """Under its own type an unordered container has the order of the hash table: read again for that of the file."""
+    try:
+        stored = [_pairs_as_lists(type_name, item) for item in json.loads(str(read_plain()))]
+    except Exception:  # ROOT 6.40 does not find std::optional inside a type that it spells anew
+        result.setdefault("hash_order", []).append(name)
+        return content
+    if _sorted_deep(stored) != _sorted_deep(content):
+        raise RuntimeError(f"{name}: read as {type_name} the elements are not those read as vectors")
+    return stored
+
+
 def _has_streamer(field: dict[str, Any]) -> bool:
     return field["structure"] == "streamer" or any(_has_streamer(child) for child in field.get("fields", []))
 
@@ -97,19 +139,23 @@ def _read(bridge: Any, path: str, dataset: str, field: dict[str, Any], result: d
     if _has_streamer(field):
         result.setdefault("unreadable", {})[name] = "streamer field"
         return
-    attempts = [("", lambda: bridge.values(name, "", 0, 2**63))]
-    plain = _plain_type(field["type"])
-    if plain != field["type"]:
-        attempts.append((plain, lambda: bridge.values(name, plain, 0, 2**63)))
-    attempts.append(("emulated", lambda: bridge.emulated_values(path, dataset, name)))
+    type_name, plain = field["type"], _plain_type(field["type"])
+    attempts = {"": lambda: bridge.values(name, "", 0, 2**63)}
+    if plain != type_name:
+        attempts[plain] = lambda: bridge.values(name, plain, 0, 2**63)
+    attempts["emulated"] = lambda: bridge.emulated_values(path, dataset, name)
     problems = []
-    for read_as, attempt in attempts:
+    for read_as, attempt in attempts.items():
         try:
-            text = str(attempt())
+            content = json.loads(str(attempt()))
         except Exception as problem:
             problems.append(str(problem).strip().splitlines()[0])
             continue
-        result["values"][name] = _shortened(json.loads(text))
+        if read_as == plain:
+            content = [_pairs_as_lists(type_name, item) for item in content]
+        if not read_as and "unordered_" in type_name:
+            content = _stored_order(content, type_name, attempts[plain], result, name)
+        result["values"][name] = _shortened(content)
         if read_as:
             result.setdefault("read_as", {})[name] = read_as
         return

@@ -79,7 +79,15 @@ def entry_bytes(fields: list[Field], entry: int) -> bytes:
 
 
 def agrees(value: Any, dumped: Any, unordered: bool) -> bool:
-    """Whether what was given to the writer is what root_dump prints; `unordered`: sequences may come in any order."""
+    """Whether what was given to the writer is what root_dump prints; `unordered`: sequences may come in any order.
+
+    An engaged nullable around a nullable is printed as a list of one."""
+    if _agrees(value, dumped, unordered):
+        return True
+    return isinstance(dumped, list) and len(dumped) == 1 and value is not None and agrees(value, dumped[0], unordered)
+
+
+def _agrees(value: Any, dumped: Any, unordered: bool) -> bool:
     if isinstance(value, Variant):
         if not isinstance(dumped, dict):
             return False
@@ -97,8 +105,6 @@ def agrees(value: Any, dumped: Any, unordered: bool) -> bool:
         if not isinstance(dumped, list) or len(value) != len(dumped):
             return False
         return _same_items(value, dumped) if unordered else all(agrees(*both, False) for both in zip(value, dumped))
-    if isinstance(dumped, list) and len(dumped) == 1:
-        return agrees(value, dumped[0], unordered)  # an engaged nullable around a nullable
     return value == dumped or isinstance(value, int) and isinstance(dumped, int) and (value - dumped) % (1 << 64) == 0
 
 
