@@ -5,6 +5,7 @@
 #define COLONNADE_TESTS_ROOT_BRIDGE_H
 
 #include <TClass.h>
+#include <TError.h>
 #include <TCollectionProxyInfo.h>
 #include <TGenericClassInfo.h>
 #include <TIsAProxy.h>
@@ -39,6 +40,13 @@
 #include <vector>
 
 namespace colonnade_test {
+
+// ROOT ends the process when one of its own checks fails; here that becomes an exception like the others.
+inline void throw_on_fatal() {
+  SetErrorHandler([](int level, Bool_t, const char* where, const char* what) {
+    if (level >= kFatal) throw std::runtime_error(std::string("fatal check in ROOT: ") + what + " " + where);
+  });
+}
 
 // --- Doors to members that ROOT keeps private -----------------------------------------------------------------------
 // An explicit instantiation may name a private member; the friend function it defines hands the pointer out.
@@ -473,6 +481,24 @@ class Dump {
       if (i != first) out += ", ";
       view(i);
       JsonVisitor::print(view.GetValue(), out);
+    }
+    return out + "]";
+  }
+  // Reads every entry under another type; entries that ROOT refuses to convert become {"error": true}.
+  std::string converted(const std::string& field, const std::string& type) {
+    auto view = reader_->GetView(field, nullptr, type);
+    view.EmplaceNew();
+    std::string out = "[";
+    for (std::uint64_t i = 0; i < reader_->GetNEntries(); ++i) {
+      if (i) out += ", ";
+      std::string text;
+      try {
+        view(i);
+        JsonVisitor::print(view.GetValue(), text);
+      } catch (const ROOT::RException&) {
+        text = "{\"error\": true}";
+      }
+      out += text;
     }
     return out + "]";
   }

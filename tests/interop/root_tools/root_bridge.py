@@ -23,9 +23,9 @@ def load() -> Any:
         import ROOT
 
         ROOT.gROOT.SetBatch(True)
-        ROOT.gErrorIgnoreLevel = ROOT.kFatal  # RNTuple throws; what TClass prints about classes is noise here
         if not ROOT.gInterpreter.Declare(f'#include "{HERE / "root_bridge.h"}"'):
             raise RuntimeError("root_bridge.h does not compile in ROOT's interpreter")
+        ROOT.colonnade_test.throw_on_fatal()
         if CLASSES.exists() and not ROOT.gInterpreter.Declare(f'#include "{CLASSES}"'):
             raise RuntimeError(f"{CLASSES} does not compile in ROOT's interpreter")
     return ROOT
