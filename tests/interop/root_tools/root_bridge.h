@@ -1,12 +1,13 @@
-// Lets a test speak to ROOT about any RNTuple without knowing its schema at compile time: turns what ROOT read into
-// exact JSON, describes a data set as ROOT's descriptor sees it, and builds values from a small self-describing byte
-// stream so that Python can fill any field. Loaded into ROOT's interpreter by root_bridge.py; needs ROOT 6.40.
+// Lets a test speak to ROOT about any RNTuple without knowing its schema at compile time: turns what ROOT
+// read into exact JSON, describes a data set as ROOT's descriptor sees it, and builds values from a small
+// self-describing byte stream so that Python can fill any field. Loaded into ROOT's interpreter by
+// root_bridge.py; needs ROOT 6.40.
 #ifndef COLONNADE_TESTS_ROOT_BRIDGE_H
 #define COLONNADE_TESTS_ROOT_BRIDGE_H
 
 #include <TClass.h>
-#include <TError.h>
 #include <TCollectionProxyInfo.h>
+#include <TError.h>
 #include <TGenericClassInfo.h>
 #include <TIsAProxy.h>
 #include <TVirtualCollectionProxy.h>
@@ -24,7 +25,6 @@
 #include <ROOT/RNTupleWriteOptions.hxx>
 #include <ROOT/RNTupleWriter.hxx>
 #include <ROOT/RPageStorageFile.hxx>
-
 #include <bitset>
 #include <charconv>
 #include <cmath>
@@ -48,16 +48,17 @@ inline void throw_on_fatal() {
   });
 }
 
-// --- Doors to members that ROOT keeps private -----------------------------------------------------------------------
-// An explicit instantiation may name a private member; the friend function it defines hands the pointer out.
+// --- Doors to members that ROOT keeps private
+// ----------------------------------------------------------------------- An explicit instantiation may name
+// a private member; the friend function it defines hands the pointer out.
 template <typename Tag, auto Member>
 struct Door {
   friend constexpr auto open(Tag) { return Member; }
 };
-#define COLONNADE_TEST_DOOR(Name, Member)  \
-  struct Name {                            \
-    friend constexpr auto open(Name);      \
-  };                                       \
+#define COLONNADE_TEST_DOOR(Name, Member) \
+  struct Name {                           \
+    friend constexpr auto open(Name);     \
+  };                                      \
   template struct Door<Name, Member>;
 
 COLONNADE_TEST_DOOR(VariantTag, &ROOT::RVariantField::fTagOffset)
@@ -74,12 +75,15 @@ struct FieldAccess : ROOT::RFieldBase {
   static void construct(const ROOT::RFieldBase& field, void* where) { CallConstructValueOn(field, where); }
   static auto deleter_of(const ROOT::RFieldBase& field) { return GetDeleterOf(field); }
   static void destroy(const ROOT::RFieldBase& field, void* where) { (*GetDeleterOf(field))(where, true); }
-  static void* create(const ROOT::RFieldBase& field) { return CallCreateObjectRawPtrOn(const_cast<RFieldBase&>(field)); }
+  static void* create(const ROOT::RFieldBase& field) {
+    return CallCreateObjectRawPtrOn(const_cast<RFieldBase&>(field));
+  }
 };
 
-// --- Collections without a compiled dictionary ----------------------------------------------------------------------
-// ROOT reads sets and maps through a collection proxy, which normally comes from a dictionary library. Registering the
-// proxy here, from the interpreter, makes every set and map readable under its own type.
+// --- Collections without a compiled dictionary
+// ---------------------------------------------------------------------- ROOT reads sets and maps through a
+// collection proxy, which normally comes from a dictionary library. Registering the proxy here, from the
+// interpreter, makes every set and map readable under its own type.
 template <typename C>
 struct CollectionDictionary {
   static void* make(void* where) { return where ? ::new (where) C : new C; }
@@ -109,12 +113,17 @@ struct CollectionDictionary {
   }
 };
 
-// --- JSON text ------------------------------------------------------------------------------------------------------
+// --- JSON text
+// ------------------------------------------------------------------------------------------------------
 inline bool is_utf8(const std::string& text) {
   std::size_t i = 0;
   while (i < text.size()) {
     const unsigned char c = text[i];
-    const int extra = c < 0x80 ? 0 : (c >= 0xc2 && c < 0xe0) ? 1 : (c >= 0xe0 && c < 0xf0) ? 2 : (c >= 0xf0 && c < 0xf5) ? 3 : -1;
+    const int extra = c < 0x80                  ? 0
+                      : (c >= 0xc2 && c < 0xe0) ? 1
+                      : (c >= 0xe0 && c < 0xf0) ? 2
+                      : (c >= 0xf0 && c < 0xf5) ? 3
+                                                : -1;
     if (extra < 0 || i + extra >= text.size() + (extra == 0)) return false;
     for (int k = 1; k <= extra; ++k)
       if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
@@ -170,7 +179,8 @@ inline void append_real(std::string& out, double value) {
   }
 }
 
-// --- Values as JSON -------------------------------------------------------------------------------------------------
+// --- Values as JSON
+// -------------------------------------------------------------------------------------------------
 class JsonVisitor : public ROOT::Detail::RFieldVisitor {
  public:
   JsonVisitor(ROOT::RFieldBase::RValue value, std::string& out) : value_(std::move(value)), out_(out) {}
@@ -187,7 +197,9 @@ class JsonVisitor : public ROOT::Detail::RFieldVisitor {
   }
   void VisitStreamerField(const ROOT::RStreamerField&) final { out_ += "null"; }
   void VisitBoolField(const ROOT::RField<bool>&) final { out_ += get<bool>() ? "true" : "false"; }
-  void VisitByteField(const ROOT::RField<std::byte>&) final { out_ += std::to_string(int(get<unsigned char>())); }
+  void VisitByteField(const ROOT::RField<std::byte>&) final {
+    out_ += std::to_string(int(get<unsigned char>()));
+  }
   void VisitCharField(const ROOT::RField<char>&) final { out_ += std::to_string(int(get<signed char>())); }
   void VisitFloatField(const ROOT::RField<float>&) final { append_real(out_, get<float>()); }
   void VisitDoubleField(const ROOT::RField<double>&) final { append_real(out_, get<double>()); }
@@ -312,10 +324,12 @@ class JsonVisitor : public ROOT::Detail::RFieldVisitor {
   std::string& out_;
 };
 
-// --- The descriptor as JSON -----------------------------------------------------------------------------------------
+// --- The descriptor as JSON
+// -----------------------------------------------------------------------------------------
 class DescriptorPrinter {
  public:
-  DescriptorPrinter(const ROOT::RNTupleDescriptor& descriptor, std::string& out) : desc_(descriptor), out_(out) {}
+  DescriptorPrinter(const ROOT::RNTupleDescriptor& descriptor, std::string& out)
+      : desc_(descriptor), out_(out) {}
 
   void print() {
     out_ += "\"entries\": " + std::to_string(desc_.GetNEntries());
@@ -330,7 +344,8 @@ class DescriptorPrinter {
     out_ += "], \"clusters\": [";
     first = true;
     std::map<std::uint64_t, std::uint64_t> clusters;
-    for (const auto& cluster : desc_.GetClusterIterable()) clusters[cluster.GetFirstEntryIndex()] = cluster.GetNEntries();
+    for (const auto& cluster : desc_.GetClusterIterable())
+      clusters[cluster.GetFirstEntryIndex()] = cluster.GetNEntries();
     for (auto [start, count] : clusters) {
       separate(first);
       out_ += "[" + std::to_string(start) + ", " + std::to_string(count) + "]";
@@ -346,7 +361,8 @@ class DescriptorPrinter {
     first = false;
   }
   void print_field(const ROOT::RFieldDescriptor& field) {
-    static const char* structures[] = {"invalid", "plain", "collection", "record", "variant", "streamer", "unknown"};
+    static const char* structures[] = {"invalid", "plain",    "collection", "record",
+                                       "variant", "streamer", "unknown"};
     out_ += "{\"name\": ";
     append_string(out_, field.GetFieldName());
     out_ += ", \"type\": ";
@@ -361,7 +377,8 @@ class DescriptorPrinter {
     }
     out_ += std::string(", \"structure\": \"") + structures[std::min(int(field.GetStructure()), 6)] + "\"";
     if (field.GetNRepetitions()) out_ += ", \"repetitions\": " + std::to_string(field.GetNRepetitions());
-    if (field.GetTypeVersion() + 1 > 1) out_ += ", \"type_version\": " + std::to_string(field.GetTypeVersion());
+    if (field.GetTypeVersion() + 1 > 1)
+      out_ += ", \"type_version\": " + std::to_string(field.GetTypeVersion());
     if (field.GetFieldVersion()) out_ += ", \"field_version\": " + std::to_string(field.GetFieldVersion());
     if (field.GetTypeChecksum()) out_ += ", \"type_checksum\": " + std::to_string(*field.GetTypeChecksum());
     if (field.IsProjectedField()) {
@@ -383,7 +400,8 @@ class DescriptorPrinter {
     for (const auto& column : desc_.GetColumnIterable(field)) {
       if (first) out_ += ", \"columns\": [";
       separate(first);
-      out_ += std::string("{\"type\": \"") + ROOT::Internal::RColumnElementBase::GetColumnTypeName(column.GetType()) +
+      out_ += std::string("{\"type\": \"") +
+              ROOT::Internal::RColumnElementBase::GetColumnTypeName(column.GetType()) +
               "\", \"bits\": " + std::to_string(column.GetBitsOnStorage());
       if (auto range = column.GetValueRange()) {
         out_ += ", \"min\": ";
@@ -393,7 +411,8 @@ class DescriptorPrinter {
       }
       if (column.GetRepresentationIndex())
         out_ += ", \"representation\": " + std::to_string(column.GetRepresentationIndex());
-      if (column.IsDeferredColumn()) out_ += ", \"first_element\": " + std::to_string(column.GetFirstElementIndex());
+      if (column.IsDeferredColumn())
+        out_ += ", \"first_element\": " + std::to_string(column.GetFirstElementIndex());
       if (column.IsSuppressedDeferredColumn()) out_ += ", \"suppressed_deferred\": true";
       if (column.IsAliasColumn())
         out_ += ", \"alias_column\": true";
@@ -456,10 +475,12 @@ class DescriptorPrinter {
   std::string& out_;
 };
 
-// One open data set. `values` reads one top-level field under its own type or, if `type` is given, under that one.
+// One open data set. `values` reads one top-level field under its own type or, if `type` is given, under that
+// one.
 class Dump {
  public:
-  Dump(const std::string& path, const std::string& dataset) : reader_(ROOT::RNTupleReader::Open(dataset, path)) {}
+  Dump(const std::string& path, const std::string& dataset)
+      : reader_(ROOT::RNTupleReader::Open(dataset, path)) {}
   explicit Dump(std::unique_ptr<ROOT::RNTupleReader> reader) : reader_(std::move(reader)) {}
 
   std::string descriptor() {
@@ -473,7 +494,8 @@ class Dump {
     collect(reader_->GetDescriptor().GetFieldZero(), names);
     return names;
   }
-  std::string values(const std::string& field, const std::string& type, std::uint64_t first, std::uint64_t last) {
+  std::string values(const std::string& field, const std::string& type, std::uint64_t first,
+                     std::uint64_t last) {
     std::string out = "[";
     auto view = type.empty() ? reader_->GetView<void>(field) : reader_->GetView(field, nullptr, type);
     if (!type.empty()) view.EmplaceNew();
@@ -530,7 +552,8 @@ class Dump {
 };
 
 // The entries of an attribute set: [[start, length, {field: value}], ...].
-inline std::string dump_attribute_set(const std::string& path, const std::string& dataset, const std::string& set) {
+inline std::string dump_attribute_set(const std::string& path, const std::string& dataset,
+                                      const std::string& set) {
   auto reader = ROOT::RNTupleReader::Open(dataset, path);
   auto attributes = reader->OpenAttributeSet(set);
   auto entry = attributes->CreateEntry();
@@ -552,8 +575,9 @@ inline std::string dump_attribute_set(const std::string& path, const std::string
   return out + "]";
 }
 
-// --- Values from a byte stream --------------------------------------------------------------------------------------
-// Tokens: 'i' int64/uint64, 'd' double, 's' length + bytes, 'l' count (items follow), 'n' null,
+// --- Values from a byte stream
+// -------------------------------------------------------------------------------------- Tokens: 'i'
+// int64/uint64, 'd' double, 's' length + bytes, 'l' count (items follow), 'n' null,
 //         'v' tag (value follows unless the tag is 0). All numbers are 8 bytes, little endian.
 class TokenReader {
  public:
@@ -727,7 +751,8 @@ class FillVisitor : public ROOT::Detail::RFieldVisitor {
   TokenReader& in_;
 };
 
-// --- Fields with chosen columns -------------------------------------------------------------------------------------
+// --- Fields with chosen columns
+// -------------------------------------------------------------------------------------
 inline ROOT::ENTupleColumnType column_type(const std::string& name) {
   for (int i = 0; i < int(ROOT::ENTupleColumnType::kMax); ++i) {
     auto type = static_cast<ROOT::ENTupleColumnType>(i);
@@ -763,8 +788,8 @@ inline void set_representations(ROOT::RFieldBase& top, const std::string& path,
   find_field(top, path).SetColumnRepresentatives(selection);
 }
 
-inline void set_real_columns(ROOT::RFieldBase& top, const std::string& path, const std::string& kind, int bits,
-                             double min, double max) {
+inline void set_real_columns(ROOT::RFieldBase& top, const std::string& path, const std::string& kind,
+                             int bits, double min, double max) {
   auto apply = [&](auto& field) {
     if (kind == "trunc")
       field.SetTruncated(bits);
@@ -802,8 +827,9 @@ inline std::unique_ptr<ROOT::RFieldBase> make_collection(const std::string& name
   return ROOT::RVectorField::CreateUntyped(name, std::move(item));
 }
 
-// --- The bare container ---------------------------------------------------------------------------------------------
-// ROOT's own sinks always write the ROOT-file container; this one drives ROOT's low-level writer in its bare form.
+// --- The bare container
+// --------------------------------------------------------------------------------------------- ROOT's own
+// sinks always write the ROOT-file container; this one drives ROOT's low-level writer in its bare form.
 class BareSink : public ROOT::Internal::RPagePersistentSink {
  public:
   BareSink(std::string_view name, std::string_view path, const ROOT::RNTupleWriteOptions& options)
@@ -814,7 +840,8 @@ class BareSink : public ROOT::Internal::RPagePersistentSink {
         name, path, ROOT::Internal::RNTupleFileWriter::EContainerFormat::kBare, options);
   }
   ~BareSink() override = default;
-  std::unique_ptr<RPageSink> CloneAsHidden(std::string_view, const ROOT::RNTupleWriteOptions&) const override {
+  std::unique_ptr<RPageSink> CloneAsHidden(std::string_view,
+                                           const ROOT::RNTupleWriteOptions&) const override {
     throw std::runtime_error("a bare file holds one data set");
   }
 
@@ -845,7 +872,8 @@ class BareSink : public ROOT::Internal::RPagePersistentSink {
  private:
   std::vector<unsigned char> compressed(const unsigned char* data, std::uint32_t length) {
     std::vector<unsigned char> zip(length);
-    zip.resize(ROOT::Internal::RNTupleCompressor::Zip(data, length, GetWriteOptions().GetCompression(), zip.data()));
+    zip.resize(
+        ROOT::Internal::RNTupleCompressor::Zip(data, length, GetWriteOptions().GetCompression(), zip.data()));
     return zip;
   }
   static ROOT::RNTupleLocator locator(std::uint64_t offset, std::uint64_t bytes) {
@@ -864,8 +892,9 @@ class BareSink : public ROOT::Internal::RPagePersistentSink {
   std::uint64_t cluster_bytes_ = 0;
 };
 
-// --- Writing --------------------------------------------------------------------------------------------------------
-// A writer that Python drives: fields first, then entries as token streams, clusters where asked.
+// --- Writing
+// -------------------------------------------------------------------------------------------------------- A
+// writer that Python drives: fields first, then entries as token streams, clusters where asked.
 class FixtureWriter {
  public:
   explicit FixtureWriter(const std::string& description) : model_(ROOT::RNTupleModel::CreateBare()) {
@@ -877,13 +906,15 @@ class FixtureWriter {
     model_->AddProjectedField(make_field(name, type), find_in(mapping)).ThrowOnError();
   }
 
-  void recreate(const std::string& dataset, const std::string& path, const ROOT::RNTupleWriteOptions& options) {
+  void recreate(const std::string& dataset, const std::string& path,
+                const ROOT::RNTupleWriteOptions& options) {
     writer_ = ROOT::RNTupleWriter::Recreate(std::move(model_), dataset, path, options);
   }
   void append(const std::string& dataset, TDirectory& directory, const ROOT::RNTupleWriteOptions& options) {
     writer_ = ROOT::RNTupleWriter::Append(std::move(model_), dataset, directory, options);
   }
-  void recreate_bare(const std::string& dataset, const std::string& path, const ROOT::RNTupleWriteOptions& options) {
+  void recreate_bare(const std::string& dataset, const std::string& path,
+                     const ROOT::RNTupleWriteOptions& options) {
     writer_ = ROOT::Internal::CreateRNTupleWriter(std::move(model_),
                                                   std::make_unique<BareSink>(dataset, path, options));
   }
@@ -925,7 +956,8 @@ class FixtureWriter {
     updater_.reset();
     entry_.reset();
   }
-  // `ranges`: (entries covered, text); the set covers consecutive ranges while entries are filled by `fill_each`.
+  // `ranges`: (entries covered, text); the set covers consecutive ranges while entries are filled by
+  // `fill_each`.
   ROOT::RNTupleWriter& writer() { return *writer_; }
   void close() {
     entry_.reset();
@@ -933,7 +965,8 @@ class FixtureWriter {
   }
 
  private:
-  static std::function<std::string(const std::string&)> find_in(std::vector<std::pair<std::string, std::string>> mapping) {
+  static std::function<std::string(const std::string&)> find_in(
+      std::vector<std::pair<std::string, std::string>> mapping) {
     return [mapping](const std::string& name) -> std::string {
       for (const auto& [target, source] : mapping)
         if (target == name) return source;
@@ -947,9 +980,11 @@ class FixtureWriter {
   std::unique_ptr<ROOT::REntry> entry_;
 };
 
-// Merges data sets of one name from several files as ROOT's merger does; compression < 0 keeps the pages as they are.
-inline void merge(const std::string& dataset, const std::vector<std::string>& inputs, const std::string& output,
-                  int compression, const std::string& mode, const ROOT::RNTupleWriteOptions& options) {
+// Merges data sets of one name from several files as ROOT's merger does; compression < 0 keeps the pages as
+// they are.
+inline void merge(const std::string& dataset, const std::vector<std::string>& inputs,
+                  const std::string& output, int compression, const std::string& mode,
+                  const ROOT::RNTupleWriteOptions& options) {
   using namespace ROOT::Experimental::Internal;
   std::vector<std::unique_ptr<ROOT::Internal::RPageSource>> sources;
   std::vector<ROOT::Internal::RPageSource*> pointers;

@@ -73,7 +73,7 @@ def _ensure_collection(type_name: str) -> None:
         ROOT.TClass.GetClass("std::pair<" + type_name.split("<", 1)[1])
     code = (
         f"namespace colonnade_test {{ inline void adopt_{len(_made)}() {{ CollectionDictionary<{type_name}>::"
-        f'adopt<::ROOT::Detail::TCollectionProxyInfo::{"MapInsert" if is_map else "Insert"}>'
+        f"adopt<::ROOT::Detail::TCollectionProxyInfo::{'MapInsert' if is_map else 'Insert'}>"
         f'("{_normalized(type_name)}"); }} }}'
     )
     if not ROOT.gInterpreter.Declare(code):

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import root_bridge  # noqa: E402
-import values  # noqa: E402
+import root_bridge
+import values
 
 # Lists and strings longer than this are run-length encoded where that is shorter: {"rle": [[item, count], ...]}.
 RLE_ABOVE = 4096
@@ -100,7 +100,9 @@ def _pairs_as_lists(type_name: str, value: Any) -> Any:
     if kind in ("std::pair", "std::tuple"):
         return {f"_{k}": _pairs_as_lists(part, value[f"_{k}"]) for k, part in enumerate(parts)}
     if kind == "std::variant":
-        inner = value["value"] if value["tag"] == 0 else _pairs_as_lists(parts[value["tag"] - 1], value["value"])
+        inner = (
+            value["value"] if value["tag"] == 0 else _pairs_as_lists(parts[value["tag"] - 1], value["value"])
+        )
         return {"tag": value["tag"], "value": inner}
     if kind in ("std::optional", "std::unique_ptr"):
         nested = parts[0].startswith(("std::optional<", "std::unique_ptr<"))

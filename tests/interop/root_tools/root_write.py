@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from dataclasses import dataclass, field as dataclass_field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any
 
 import root_bridge
 import root_dump
@@ -19,9 +22,11 @@ class Field:
     name: str
     type: str = ""
     values: list[Any] = dataclass_field(default_factory=list)
-    members: list["Field"] | None = None  # untyped record
-    item: "Field | None" = None  # untyped collection
-    columns: dict[str, list[list[str]]] = dataclass_field(default_factory=dict)  # sub-field path -> representations
+    members: list[Field] | None = None  # untyped record
+    item: Field | None = None  # untyped collection
+    columns: dict[str, list[list[str]]] = dataclass_field(
+        default_factory=dict
+    )  # sub-field path -> representations
     real: dict[str, tuple[Any, ...]] = dataclass_field(default_factory=dict)  # path -> (kind, bits, min, max)
     description: str = ""
     streamer: bool = False
@@ -84,28 +89,43 @@ def agrees(value: Any, dumped: Any, unordered: bool) -> bool:
     An engaged nullable around a nullable is printed as a list of one."""
     if _agrees(value, dumped, unordered):
         return True
-    return isinstance(dumped, list) and len(dumped) == 1 and value is not None and agrees(value, dumped[0], unordered)
+    return (
+        isinstance(dumped, list)
+        and len(dumped) == 1
+        and value is not None
+        and agrees(value, dumped[0], unordered)
+    )
 
 
 def _agrees(value: Any, dumped: Any, unordered: bool) -> bool:
     if isinstance(value, Variant):
         if not isinstance(dumped, dict):
             return False
-        return dumped["tag"] == value.tag and (value.tag == 0 or agrees(value.value, dumped["value"], unordered))
+        return dumped["tag"] == value.tag and (
+            value.tag == 0 or agrees(value.value, dumped["value"], unordered)
+        )
     if isinstance(value, (str, bytes)):
         raw = value.encode() if isinstance(value, str) else value
         if isinstance(dumped, dict) and "hex" in dumped:
             return bytes.fromhex(dumped["hex"]) == raw
         return isinstance(dumped, str) and dumped.encode() == raw
     if isinstance(value, float) and isinstance(dumped, (str, float)):
-        return struct.pack("<d", value) == struct.pack("<d", float(dumped)) or value != value
+        return struct.pack("<d", value) == struct.pack("<d", float(dumped)) or math.isnan(value)
     if isinstance(value, (list, tuple)):
         if isinstance(dumped, dict):
-            return len(value) == len(dumped) and all(agrees(*both, unordered) for both in zip(value, dumped.values()))
+            return len(value) == len(dumped) and all(
+                agrees(*both, unordered) for both in zip(value, dumped.values(), strict=True)
+            )
         if not isinstance(dumped, list) or len(value) != len(dumped):
             return False
-        return _same_items(value, dumped) if unordered else all(agrees(*both, False) for both in zip(value, dumped))
-    return value == dumped or isinstance(value, int) and isinstance(dumped, int) and (value - dumped) % (1 << 64) == 0
+        return (
+            _same_items(value, dumped)
+            if unordered
+            else all(agrees(*both, False) for both in zip(value, dumped, strict=True))
+        )
+    return value == dumped or (
+        isinstance(value, int) and isinstance(dumped, int) and (value - dumped) % (1 << 64) == 0
+    )
 
 
 def _same_items(value: Any, dumped: list[Any]) -> bool:
@@ -128,8 +148,17 @@ def fill_all(out: Any, fields: list[Field], clusters: Iterable[int] = (), groups
             out.commit_cluster(entry + 1 in groups)
 
 
-def write(path: str | Path, dataset: str, fields: list[Field], clusters: Iterable[int] = (),
-          groups: Iterable[int] = (), description: str = "", bare: bool = False, **settings: Any) -> None:
+def write(
+    path: str | Path,
+    dataset: str,
+    fields: list[Field],
+    *,
+    clusters: Iterable[int] = (),
+    groups: Iterable[int] = (),
+    description: str = "",
+    bare: bool = False,
+    **settings: Any,
+) -> None:
     """One data set in a new file."""
     out = writer(fields, description)
     recreate = out.recreate_bare if bare else out.recreate
@@ -141,9 +170,15 @@ def write(path: str | Path, dataset: str, fields: list[Field], clusters: Iterabl
 
 def _exact(field: Field) -> bool:
     lossy = ("Real16", "Real32")
-    return not field.streamer and not field.real and not (
-        "ouble" in field.type and any(name in lossy for sets in field.columns.values() for one in sets for name in one)
-    ) and not any(name == "Real16" for sets in field.columns.values() for one in sets for name in one)
+    return (
+        not field.streamer
+        and not field.real
+        and not (
+            "ouble" in field.type
+            and any(name in lossy for sets in field.columns.values() for one in sets for name in one)
+        )
+        and not any(name == "Real16" for sets in field.columns.values() for one in sets for name in one)
+    )
 
 
 def check(path: str | Path, dataset: str, fields: list[Field]) -> None:
@@ -155,4 +190,6 @@ def check(path: str | Path, dataset: str, fields: list[Field]) -> None:
         read = root_dump.expanded(dumped["values"][field.name])
         for entry, (value, other) in enumerate(zip(field.values, read, strict=True)):
             if not agrees(value, other, "set<" in field.type or "map<" in field.type):
-                raise RuntimeError(f"{path}: {field.name} ({field.type}), entry {entry}: wrote {value!r}, read {other!r}")
+                raise RuntimeError(
+                    f"{path}: {field.name} ({field.type}), entry {entry}: wrote {value!r}, read {other!r}"
+                )

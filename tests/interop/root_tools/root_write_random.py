@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import root_dump  # noqa: E402
-import root_write  # noqa: E402
-from root_write import Field  # noqa: E402
-from values import generate, random_type  # noqa: E402
+import root_dump
+import root_write
+from root_write import Field
+from values import generate, random_type
 
 DATASET = "Random"
 

@@ -56,7 +56,7 @@ ENUMS: dict[str, list[int]] = {
     "fixture::WideUnsigned": [2**64 - 1],
     "fixture::Outer::Inner::Kind": [0, 1],
 }
-_TEXTS = ["", "a", "muon", "naïve ☢ µ±", "tab\tnewline\n\"quote\\", "x" * 40, "nul\0inside", "日本語", "𝄞"]
+_TEXTS = ["", "a", "muon", "naïve ☢ µ±", 'tab\tnewline\n"quote\\', "x" * 40, "nul\0inside", "日本語", "𝄞"]
 
 
 def arguments(type_name: str) -> list[str]:
@@ -90,10 +90,7 @@ def _real(rng: random.Random, double: bool) -> float:
     choice = rng.random()
     if choice < 0.1:
         return rng.choice([0.0, -0.0, math.inf, -math.inf, 1.0])
-    if choice < 0.5:
-        value = rng.gauss(0, 100)
-    else:
-        value = rng.choice([-1, 1]) * 10 ** rng.uniform(-37, 37)
+    value = rng.gauss(0, 100) if choice < 0.5 else rng.choice([-1, 1]) * 10 ** rng.uniform(-37, 37)
     return value if double else as_float32(value)
 
 
@@ -176,8 +173,11 @@ def random_type(rng: random.Random, depth: int = 3, classes: bool = True, copyab
     def inner() -> str:
         return random_type(rng, depth - 1, classes, copyable)
 
-    kind = rng.choice(["vector"] * 4 + ["array", "array", "pair", "tuple", "optional", "optional", "unique_ptr"]
-                      + ["variant", "variant", "set", "map", "map", "bitset", "atomic", "rvec"])
+    kind = rng.choice(
+        ["vector"] * 4
+        + ["array", "array", "pair", "tuple", "optional", "optional", "unique_ptr"]
+        + ["variant", "variant", "set", "map", "map", "bitset", "atomic", "rvec"]
+    )
     if copyable and kind in ("atomic", "unique_ptr"):
         kind = "vector"
     if kind == "array":
