@@ -1,0 +1,113 @@
+// The descriptor as read-only objects. They refer into the descriptor of their reader, which they keep alive.
+#include "colonnade/descriptor.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+// Names come from files: what is not UTF-8 is shown with replacement characters instead of failing.
+nb::object text(const std::string& bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
+template <std::string FieldDescriptor::* member>
+nb::object field_text(const FieldDescriptor& self) {
+  return text(self.*member);
+}
+
+void register_schema(nb::module_& module) {
+  nb::class_<FieldDescriptor>(module, "FieldDescriptor", "A stored field.")
+      .def_ro("id", &FieldDescriptor::id)
+      .def_ro("type_version", &FieldDescriptor::type_version)
+      .def_ro("parent", &FieldDescriptor::parent, "Its own id for a top-level field.")
+      .def_ro("role", &FieldDescriptor::role)
+      .def_prop_ro("name", field_text<&FieldDescriptor::name>, nb::sig("def name(self) -> str"))
+      .def_prop_ro("type_name", field_text<&FieldDescriptor::type_name>,
+                   nb::sig("def type_name(self) -> str"))
+      .def_prop_ro("type_alias", field_text<&FieldDescriptor::type_alias>,
+                   nb::sig("def type_alias(self) -> str"))
+      .def_prop_ro("description", field_text<&FieldDescriptor::description>,
+                   nb::sig("def description(self) -> str"))
+      .def_prop_ro("unreadable", field_text<&FieldDescriptor::unreadable>,
+                   nb::sig("def unreadable(self) -> str"), "Why the field cannot be read; empty if it can.")
+      .def_ro("array_size", &FieldDescriptor::array_size)
+      .def_ro("source_field", &FieldDescriptor::source_field, "Set for a projected field.")
+      .def_ro("type_checksum", &FieldDescriptor::type_checksum)
+      .def_ro("children", &FieldDescriptor::children)
+      .def_ro("representations", &FieldDescriptor::representations,
+              "Physical columns, one list per representation.");
+  nb::class_<ColumnDescriptor>(module, "ColumnDescriptor", "A stored column.")
+      .def_ro("id", &ColumnDescriptor::id)
+      .def_ro("field", &ColumnDescriptor::field)
+      .def_ro("raw_type", &ColumnDescriptor::raw_type)
+      .def_ro("encoding", &ColumnDescriptor::encoding)
+      .def_ro("representation", &ColumnDescriptor::representation)
+      .def_ro("deferred", &ColumnDescriptor::deferred)
+      .def_ro("first_element", &ColumnDescriptor::first_element);
+}
+
+void register_pages(nb::module_& module) {
+  nb::class_<PageDescriptor>(module, "PageDescriptor", "A page of a column.")
+      .def_ro("elements", &PageDescriptor::elements)
+      .def_ro("has_checksum", &PageDescriptor::has_checksum)
+      .def_prop_ro(
+          "size", [](const PageDescriptor& self) { return self.locator.size; }, "Bytes on storage.")
+      .def_prop_ro("offset", [](const PageDescriptor& self) { return self.locator.offset; });
+  nb::class_<ColumnRange>(module, "ColumnRange", "The pages of a column in a cluster.")
+      .def_ro("column", &ColumnRange::column)
+      .def_ro("suppressed", &ColumnRange::suppressed)
+      .def_ro("first_element", &ColumnRange::first_element)
+      .def_ro("compression", &ColumnRange::compression, "ROOT's setting, algorithm * 100 + level.")
+      .def_ro("pages", &ColumnRange::pages, nb::rv_policy::reference_internal);
+  nb::class_<ClusterDescriptor>(module, "ClusterDescriptor", "A range of entries that is stored together.")
+      .def_ro("id", &ClusterDescriptor::id)
+      .def_ro("first_entry", &ClusterDescriptor::first_entry)
+      .def_ro("entries", &ClusterDescriptor::entries)
+      .def_ro("columns", &ClusterDescriptor::columns, nb::rv_policy::reference_internal);
+}
+
+}  // namespace
+
+void register_descriptor(nb::module_& module) {
+  register_schema(module);
+  register_pages(module);
+  nb::class_<Descriptor>(module, "Descriptor", "Everything that a data set says about itself.")
+      .def_prop_ro(
+          "name", [](const Descriptor& self) { return text(self.name); }, nb::sig("def name(self) -> str"))
+      .def_prop_ro(
+          "description", [](const Descriptor& self) { return text(self.description); },
+          nb::sig("def description(self) -> str"))
+      .def_prop_ro(
+          "writer", [](const Descriptor& self) { return text(self.writer); },
+          nb::sig("def writer(self) -> str"))
+      .def_ro("fields", &Descriptor::fields, nb::rv_policy::reference_internal)
+      .def_ro("columns", &Descriptor::columns, nb::rv_policy::reference_internal)
+      .def_ro("clusters", &Descriptor::clusters, nb::rv_policy::reference_internal)
+      .def_prop_ro("entries", &Descriptor::entries)
+      .def("top_level_fields", &Descriptor::top_level_fields)
+      .def(
+          "find_field",
+          [](const Descriptor& self, std::string_view path) -> std::optional<std::uint32_t> {
+            const std::uint32_t id = self.find_field(path);
+            if (id == invalid_id) return std::nullopt;
+            return id;
+          },
+          nb::arg("path"), "The field at a path as stored ('jets._0.pt') or through collections ('jets.pt').")
+      .def(
+          "path_of",
+          [](const Descriptor& self, std::uint32_t field) {
+            if (field >= self.fields.size()) throw nb::index_error("no such field");
+            return text(self.path_of(field));
+          },
+          nb::arg("field"), nb::sig("def path_of(self, field: int) -> str"));
+}
+
+}  // namespace colonnade::python

@@ -1,0 +1,42 @@
+// Turns colonnade::Error into the Python exceptions of colonnade.errors, which know the kinds and keep the
+// place.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "colonnade/error.h"
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+void raise(const Error& error) {
+  try {
+    const ErrorContext& where = error.context();
+    const nb::object exception =
+        nb::module_::import_("colonnade.errors")
+            .attr("make_error")(name_of(error.kind()), error.problem(), error.advice(), where.uri,
+                                where.data_set, where.field, where.column, where.cluster, where.page,
+                                where.offset);
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  } catch (nb::python_error& failure) {
+    failure.restore();
+  }
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    raise(error);
+  }
+}
+
+}  // namespace
+
+void register_errors(nb::module_&) {
+  nb::register_exception_translator(translate, nullptr);
+}
+
+}  // namespace colonnade::python

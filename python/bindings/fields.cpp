@@ -1,0 +1,71 @@
+// Fields: what forms and writers need to know about a type, and how fields are put together from type names.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+
+#include "colonnade/error.h"
+#include "colonnade/field.h"
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+// Arguments are cloned: Python keeps its objects, C++ gets its own.
+std::unique_ptr<Field> make_record(std::string_view name, const std::vector<const Field*>& members) {
+  std::vector<std::unique_ptr<Field>> clones;
+  for (const Field* member : members) clones.push_back(member->clone(member->name()));
+  return make_record_field(name, std::move(clones));
+}
+
+std::unique_ptr<Field> make_collection(std::string_view name, const Field& item) {
+  return make_collection_field(name, item.clone("_0"));
+}
+
+std::vector<ElementType> elements(const Field& field) {
+  std::vector<ElementType> result;
+  for (std::size_t column = 0; column < field.column_count(); ++column)
+    result.push_back(field.element(column));
+  return result;
+}
+
+std::vector<Field*> children(const Field& field) {
+  std::vector<Field*> result;
+  for (const auto& child : field.children()) result.push_back(child.get());
+  return result;
+}
+
+}  // namespace
+
+void register_fields(nb::module_& module) {
+  nb::class_<Field>(module, "Field", "A type, as a tree of fields.")
+      .def_prop_ro("name", &Field::name)
+      .def_prop_ro("type_name", &Field::type_name)
+      .def_prop_ro("type_alias", &Field::type_alias)
+      .def_prop_rw("description", &Field::description, &Field::set_description)
+      .def_prop_ro("kind", &Field::kind)
+      .def_prop_ro("array_size", &Field::array_size)
+      .def_prop_ro("elements", &elements, "Element types of its own columns.")
+      .def_prop_ro("children", &children, nb::rv_policy::reference_internal)
+      .def(
+          "find", [](Field& self, std::string_view path) { return self.find(path); }, nb::arg("path"),
+          nb::rv_policy::reference_internal, nb::sig("def find(self, path: str) -> Field | None"),
+          "The field at a path below this one, or None.")
+      .def("encodings", &Field::encodings, nb::arg("compressed"))
+      .def("set_encodings", &Field::set_encodings, nb::arg("encodings"))
+      .def("clone", &Field::clone, nb::arg("name"));
+  module.def("make_field", nb::overload_cast<std::string_view, std::string_view>(&make_field),
+             nb::arg("name"), nb::arg("type_name"), "The field of a type name.");
+  module.def("stored_field", nb::overload_cast<const Descriptor&, std::uint32_t>(&make_field),
+             nb::arg("descriptor"), nb::arg("field"),
+             "The field that reads a stored field, without the parts that cannot be read.");
+  module.def("make_record", &make_record, nb::arg("name"), nb::arg("members"), "A record without type name.");
+  module.def("make_collection", &make_collection, nb::arg("name"), nb::arg("item"),
+             "A collection without type name.");
+}
+
+}  // namespace colonnade::python

@@ -1,0 +1,158 @@
+// Reading. Python threads may share a reader: calls take turns, and the interpreter is free while they run.
+#include "colonnade/reader.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <mutex>
+#include <sstream>
+
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+using Array = nb::ndarray<nb::numpy>;
+using FieldArray = std::tuple<std::uint32_t, ArrayRole, Array>;
+
+nb::dlpack::dtype dtype_of(ElementType element) {
+  switch (element) {
+    case ElementType::boolean:
+      return nb::dtype<bool>();
+    case ElementType::byte:
+    case ElementType::character:
+    case ElementType::uint8:
+      return nb::dtype<std::uint8_t>();
+    case ElementType::int8:
+      return nb::dtype<std::int8_t>();
+    case ElementType::int16:
+      return nb::dtype<std::int16_t>();
+    case ElementType::uint16:
+      return nb::dtype<std::uint16_t>();
+    case ElementType::int32:
+      return nb::dtype<std::int32_t>();
+    case ElementType::uint32:
+      return nb::dtype<std::uint32_t>();
+    case ElementType::int64:
+      return nb::dtype<std::int64_t>();
+    case ElementType::uint64:
+    case ElementType::index:
+    case ElementType::switch_:
+      return nb::dtype<std::uint64_t>();
+    case ElementType::float32:
+      return nb::dtype<float>();
+    case ElementType::float64:
+      return nb::dtype<double>();
+  }
+  return nb::dtype<std::uint8_t>();
+}
+
+// The array keeps the memory that the read has filled.
+Array to_numpy(ColumnArray& array) {
+  using Memory = std::shared_ptr<std::byte[]>;
+  static std::byte nothing;
+  void* data = array.data && array.size > 0 ? array.data.get() : &nothing;
+  nb::capsule owner(new Memory(std::move(array.data)),
+                    [](void* p) noexcept { delete static_cast<Memory*>(p); });
+  return Array(data, {array.size}, owner, {}, dtype_of(array.element));
+}
+
+class PyReader {
+ public:
+  explicit PyReader(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
+
+  const Descriptor& descriptor() const { return reader_->descriptor(); }
+  const std::string& name() const { return reader_->name(); }
+  const std::string& uri() const { return reader_->uri(); }
+  std::uint64_t num_entries() const { return reader_->num_entries(); }
+
+  ReadMetrics metrics() {
+    const std::lock_guard turn(mutex_);
+    return reader_->metrics();
+  }
+  std::vector<FieldArray> arrays(const std::vector<std::string>& paths, std::uint64_t first,
+                                 std::uint64_t last) {
+    std::vector<ColumnArray> read;
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard turn(mutex_);
+      read = reader_->arrays(paths, first, last);
+    }
+    std::vector<FieldArray> result;
+    for (ColumnArray& array : read) {
+      const auto field = array.field;
+      const auto role = array.role;
+      result.emplace_back(field, role, to_numpy(array));
+    }
+    return result;
+  }
+  std::vector<std::string> entry_texts(std::uint64_t first, std::uint64_t last,
+                                       const std::vector<std::string>& fields) {
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    std::vector<std::string> texts;
+    for (std::uint64_t entry = first; entry < last; ++entry)
+      texts.push_back(reader_->entry_text(entry, fields));
+    return texts;
+  }
+  std::string schema_text() {
+    std::ostringstream out;
+    reader_->print_schema(out);
+    return out.str();
+  }
+  void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    if (!progress) return reader_->verify();
+    reader_->verify([&](std::uint64_t done, std::uint64_t pages) {
+      if (done % 256 != 0 && done != pages) return;
+      const nb::gil_scoped_acquire acquired;
+      progress(done, pages);
+    });
+  }
+
+ private:
+  std::unique_ptr<Reader> reader_;
+  std::mutex mutex_;
+};
+
+std::unique_ptr<PyReader> open_reader(const std::string& uri, const std::string& name, bool page_checksums,
+                                      std::size_t read_ahead) {
+  ReadOptions options;
+  options.page_checksums = page_checksums ? Checksums::on : Checksums::off;
+  options.read_ahead = read_ahead;
+  return std::make_unique<PyReader>(Reader::open(name, uri, options));
+}
+
+}  // namespace
+
+void register_reader(nb::module_& module) {
+  nb::class_<ReadMetrics>(module, "ReadMetrics", "What a reader has asked of its storage so far.")
+      .def_ro("requests", &ReadMetrics::requests, "For pages.")
+      .def_ro("bytes", &ReadMetrics::bytes, "Of these requests.")
+      .def_ro("pages", &ReadMetrics::pages, "Decompressed and decoded.")
+      .def_ro("metadata_bytes", &ReadMetrics::metadata_bytes, "Header, footer, page lists.");
+  nb::class_<PyReader>(module, "Reader", "A data set opened for reading.")
+      .def_prop_ro("descriptor", &PyReader::descriptor, nb::rv_policy::reference_internal)
+      .def_prop_ro("name", &PyReader::name)
+      .def_prop_ro("uri", &PyReader::uri)
+      .def_prop_ro("num_entries", &PyReader::num_entries)
+      .def("metrics", &PyReader::metrics, nb::call_guard<nb::gil_scoped_release>())
+      .def("arrays", &PyReader::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
+           "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
+      .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
+           "Entries in JSON's manner.")
+      .def("schema_text", &PyReader::schema_text)
+      .def("verify", &PyReader::verify, nb::arg("progress").none() = nb::none(),
+           "Decodes every page; progress(pages done, pages) is called now and then.");
+  module.def("open", &open_reader, nb::arg("uri"), nb::arg("name"), nb::arg("page_checksums") = true,
+             nb::arg("read_ahead") = ReadOptions{}.read_ahead, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace colonnade::python

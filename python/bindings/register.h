@@ -1,0 +1,21 @@
+// One function per concept; module.cpp calls them all. Bindings translate calls and types, and nothing else:
+// what users see is Python, in python/colonnade.
+#ifndef COLONNADE_PYTHON_REGISTER_H
+#define COLONNADE_PYTHON_REGISTER_H
+
+#include <nanobind/nanobind.h>
+
+namespace colonnade::python {
+
+void register_errors(nanobind::module_& module);
+void register_types(nanobind::module_& module);
+void register_descriptor(nanobind::module_& module);
+void register_statistics(nanobind::module_& module);
+void register_fields(nanobind::module_& module);
+void register_reader(nanobind::module_& module);
+void register_writer(nanobind::module_& module);
+void register_files(nanobind::module_& module);
+
+}  // namespace colonnade::python
+
+#endif

@@ -1,0 +1,105 @@
+// Sums over the page lists, which can be long: bytes per column, bytes per cluster.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "colonnade/descriptor.h"
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+struct ColumnStatistics {
+  std::uint64_t pages = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t stored_bytes = 0;  // pages that are shared count once
+  std::uint64_t packed_bytes = 0;  // before compression
+};
+
+std::uint64_t packed_size(const ColumnDescriptor& column, std::uint64_t elements) {
+  return (elements * column.encoding.bits + 7) / 8;
+}
+
+std::vector<ColumnStatistics> column_statistics(const Descriptor& descriptor) {
+  std::vector<ColumnStatistics> result(descriptor.columns.size());
+  std::unordered_set<std::uint64_t> seen;
+  for (const ClusterDescriptor& cluster : descriptor.clusters) {
+    seen.clear();
+    for (const ColumnRange& range : cluster.columns) {
+      if (range.suppressed || range.column >= result.size()) continue;
+      ColumnStatistics& sum = result[range.column];
+      for (const PageDescriptor& page : range.pages) {
+        ++sum.pages;
+        sum.elements += page.elements;
+        sum.packed_bytes += packed_size(descriptor.columns[range.column], page.elements);
+        if (seen.insert(page.locator.offset).second) sum.stored_bytes += page.locator.size;
+      }
+    }
+  }
+  return result;
+}
+
+using Numbers = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>>;
+
+Numbers hand_over(std::vector<std::uint64_t> numbers) {
+  auto holder = std::make_unique<std::vector<std::uint64_t>>(std::move(numbers));
+  std::uint64_t* data = holder->data();
+  const std::size_t size = holder->size();
+  nb::capsule owner(holder.get(),
+                    [](void* p) noexcept { delete static_cast<std::vector<std::uint64_t>*>(p); });
+  static_cast<void>(holder.release());
+  return Numbers(data, {size}, owner);
+}
+
+// Bytes of the decoded elements of some columns, cluster by cluster.
+Numbers cluster_bytes(const Descriptor& descriptor, const std::vector<std::uint32_t>& columns) {
+  std::vector<std::uint64_t> bytes;
+  {
+    const nb::gil_scoped_release released;
+    std::vector<std::uint64_t> width(descriptor.columns.size(), 0);
+    for (const std::uint32_t column : columns)
+      if (column < width.size()) {
+        const ColumnType type = descriptor.columns[column].encoding.type;
+        width[column] = is_known(type) ? size_of(natural_element(type)) : 0;
+      }
+    for (const ClusterDescriptor& cluster : descriptor.clusters) {
+      std::uint64_t sum = 0;
+      for (const ColumnRange& range : cluster.columns)
+        if (!range.suppressed && range.column < width.size() && width[range.column] > 0)
+          for (const PageDescriptor& page : range.pages) sum += width[range.column] * page.elements;
+      bytes.push_back(sum);
+    }
+  }
+  return hand_over(std::move(bytes));
+}
+
+Numbers cluster_starts(const Descriptor& descriptor) {
+  std::vector<std::uint64_t> starts;
+  for (const ClusterDescriptor& cluster : descriptor.clusters) starts.push_back(cluster.first_entry);
+  starts.push_back(descriptor.entries());
+  return hand_over(std::move(starts));
+}
+
+}  // namespace
+
+void register_statistics(nb::module_& module) {
+  nb::class_<ColumnStatistics>(module, "ColumnStatistics", "Sums over the pages of a column.")
+      .def_ro("pages", &ColumnStatistics::pages)
+      .def_ro("elements", &ColumnStatistics::elements)
+      .def_ro("stored_bytes", &ColumnStatistics::stored_bytes, "On storage; shared pages count once.")
+      .def_ro("packed_bytes", &ColumnStatistics::packed_bytes, "Encoded, before compression.");
+  module.def("column_statistics", &column_statistics, nb::arg("descriptor"),
+             nb::call_guard<nb::gil_scoped_release>(), "Sums over the pages, one per physical column.");
+  module.def("cluster_bytes", &cluster_bytes, nb::arg("descriptor"), nb::arg("columns"),
+             "Bytes of the decoded elements of the columns, one number per cluster.");
+  module.def("cluster_starts", &cluster_starts, nb::arg("descriptor"),
+             "First entry of each cluster, and the number of entries at the end.");
+}
+
+}  // namespace colonnade::python

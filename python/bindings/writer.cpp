@@ -1,0 +1,154 @@
+// Writing. The interpreter is free while pages are filled, compressed and written; Python threads take turns.
+#include "colonnade/writer.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "colonnade/error.h"
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+using Array = nb::ndarray<nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
+using PathArray = std::tuple<std::string, ArrayRole, ElementType, Array>;
+
+NamedArray view_of(const PathArray& given) {
+  const auto& [path, role, element, array] = given;
+  if (array.itemsize() != size_of(element))
+    throw Error(ErrorKind::usage, "the array's items do not have the size of its element type", {},
+                {.field = path});
+  return {path, {role, element, array.data(), array.size()}};
+}
+
+class PyWriter {
+ public:
+  explicit PyWriter(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+  ~PyWriter() { abandon(); }
+  PyWriter(const PyWriter&) = delete;
+  PyWriter& operator=(const PyWriter&) = delete;
+
+  std::uint64_t num_entries() const { return entries_; }
+
+  void append(const std::vector<PathArray>& arrays) {
+    std::vector<NamedArray> views;
+    for (const PathArray& array : arrays) views.push_back(view_of(array));
+    const nb::gil_scoped_release released;
+    run([&](Writer& writer) { writer.append(views); });
+  }
+  void extend(const std::string& name, const std::string& type_name) {
+    run([&](Writer& writer) { writer.extend(name, type_name); });
+  }
+  void extend_projected(const Field& field, const Model::Sources& sources) {
+    run([&](Writer& writer) { writer.extend_projected(field.clone(field.name()), sources); });
+  }
+  void commit_cluster() {
+    run([](Writer& writer) { writer.commit_cluster(); });
+  }
+  void commit_data_set() {
+    run([](Writer& writer) { writer.commit_data_set(); });
+  }
+  void close() {
+    run([](Writer& writer) { writer.close(); });
+    const std::lock_guard turn(mutex_);
+    writer_.reset();
+  }
+  // Gives up what was not committed: a writer that is destroyed while an exception is on its way does not
+  // commit.
+  void abandon() {
+    const std::lock_guard turn(mutex_);
+    if (!writer_) return;
+    struct Abandon {};
+    try {
+      const std::unique_ptr<Writer> gone = std::move(writer_);
+      throw Abandon{};
+    } catch (const Abandon&) {
+    }
+  }
+
+ private:
+  template <class Work>
+  void run(Work&& work) {
+    const std::lock_guard turn(mutex_);
+    if (!writer_) throw Error(ErrorKind::usage, "the writer is closed");
+    work(*writer_);
+    entries_ = writer_->num_entries();
+  }
+
+  std::unique_ptr<Writer> writer_;
+  std::atomic<std::uint64_t> entries_ = 0;
+  std::mutex mutex_;
+};
+
+void register_options(nb::module_& module) {
+  nb::class_<WriteOptions>(module, "WriteOptions", "Options of a writer.")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "compression", [](const WriteOptions& self) { return self.compression.text; },
+          [](WriteOptions& self, const std::string& setting) { self.compression = Compression(setting); })
+      .def_rw("cluster_size", &WriteOptions::approximate_cluster_size)
+      .def_rw("max_cluster_size", &WriteOptions::max_uncompressed_cluster_size)
+      .def_rw("initial_page_size", &WriteOptions::initial_page_size)
+      .def_rw("max_page_size", &WriteOptions::max_page_size)
+      .def_rw("page_buffer_budget", &WriteOptions::page_buffer_budget)
+      .def_rw("max_key_size", &WriteOptions::max_key_size)
+      .def_rw("clusters_per_group", &WriteOptions::clusters_per_group)
+      .def_rw("description", &WriteOptions::description)
+      .def_prop_rw(
+          "page_checksums", [](const WriteOptions& self) { return self.page_checksums == Checksums::on; },
+          [](WriteOptions& self, bool on) { self.page_checksums = on ? Checksums::on : Checksums::off; })
+      .def_prop_rw(
+          "same_page_merging",
+          [](const WriteOptions& self) { return self.same_page_merging == SamePageMerging::on; },
+          [](WriteOptions& self, bool on) {
+            self.same_page_merging = on ? SamePageMerging::on : SamePageMerging::off;
+          })
+      .def_prop_rw(
+          "bare_file", [](const WriteOptions& self) { return self.container == Container::bare_file; },
+          [](WriteOptions& self, bool bare) {
+            self.container = bare ? Container::bare_file : Container::root_file;
+          });
+}
+
+std::unique_ptr<PyWriter> make_writer(
+    const std::string& uri, const std::string& name, const std::vector<const Field*>& fields,
+    const std::vector<std::tuple<const Field*, Model::Sources>>& projections, const WriteOptions& options,
+    bool add) {
+  auto model = Model::create();
+  for (const Field* field : fields) model->add_field(field->clone(field->name()));
+  for (const auto& [field, sources] : projections)
+    model->add_projected_field(field->clone(field->name()), sources);
+  auto writer = add ? Writer::add_to(std::move(model), name, uri, options)
+                    : Writer::recreate(std::move(model), name, uri, options);
+  return std::make_unique<PyWriter>(std::move(writer));
+}
+
+}  // namespace
+
+void register_writer(nb::module_& module) {
+  register_options(module);
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<PyWriter>(module, "Writer", "A data set being written.")
+      .def_prop_ro("num_entries", &PyWriter::num_entries)
+      .def("append", &PyWriter::append, nb::arg("arrays"),
+           "Arrays as (path, role, element type, NumPy array).")
+      .def("extend", &PyWriter::extend, nb::arg("name"), nb::arg("type_name"), Released())
+      .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())
+      .def("commit_cluster", &PyWriter::commit_cluster, Released())
+      .def("commit_data_set", &PyWriter::commit_data_set, Released())
+      .def("close", &PyWriter::close, Released())
+      .def("abandon", &PyWriter::abandon, Released());
+  module.def("make_writer", &make_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
+             nb::arg("projections"), nb::arg("options"), nb::arg("add"), Released());
+}
+
+}  // namespace colonnade::python

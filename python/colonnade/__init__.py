@@ -1,0 +1,54 @@
+"""Read and write RNTuple columnar event data, without ROOT.
+
+    import colonnade
+
+    ds = colonnade.open("f.root", "Events")
+    arrays = ds.arrays(["pt", "jets.eta"])
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from .dataset import DataSet
+from .errors import (
+    ChecksumError,
+    ConversionError,
+    Error,
+    FileMissingError,
+    FormatError,
+    NotFoundError,
+    ResourceError,
+    SchemaError,
+    StorageError,
+    TypeMismatchError,
+    UnsupportedError,
+    UsageError,
+)
+from .opening import datasets, open  # noqa: A004
+from .schema import FieldInfo, Schema
+
+try:
+    __version__ = version("colonnade")
+except PackageNotFoundError:
+    __version__ = "0.1.0"
+
+__all__ = [
+    "ChecksumError",
+    "ConversionError",
+    "DataSet",
+    "Error",
+    "FieldInfo",
+    "FileMissingError",
+    "FormatError",
+    "NotFoundError",
+    "ResourceError",
+    "Schema",
+    "SchemaError",
+    "StorageError",
+    "TypeMismatchError",
+    "UnsupportedError",
+    "UsageError",
+    "datasets",
+    "open",
+]

@@ -1,0 +1,124 @@
+"""Awkward arrays from flat arrays, without copying them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import awkward as ak
+import numpy as np
+from awkward.contents import (
+    Content,
+    IndexedOptionArray,
+    ListOffsetArray,
+    NumpyArray,
+    RecordArray,
+    RegularArray,
+    UnionArray,
+    UnmaskedArray,
+)
+from awkward.index import Index8, Index64
+
+from .forms import Flat
+
+__all__ = ["AwkwardBuilder"]
+
+
+class AwkwardBuilder:
+    """The `Builder` of Awkward layouts.
+
+    Structs become records, pairs and tuples become tuples, optional values and smart pointers option types, variants
+    unions (of options where a variant has no value), strings strings, fixed-size arrays regular arrays.
+    """
+
+    def numbers(self, values: Flat) -> Content:
+        """See `Builder`."""
+        return NumpyArray(values)
+
+    def text(self, offsets: Flat, characters: Flat) -> Content:
+        """See `Builder`."""
+        content = NumpyArray(characters, parameters={"__array__": "char"})
+        return ListOffsetArray(Index64(offsets), content, parameters={"__array__": "string"})
+
+    def list(self, offsets: Flat, content: Content) -> Content:
+        """See `Builder`."""
+        return ListOffsetArray(Index64(offsets), content)
+
+    def regular(self, content: Content, size: int, count: int) -> Content:
+        """See `Builder`."""
+        return RegularArray(content, size, zeros_length=count)
+
+    def option(self, offsets: Flat, content: Content) -> Content:
+        """See `Builder`; an option inside an option becomes one option."""
+        present = offsets[1:] > offsets[:-1]
+        if present.all():
+            return UnmaskedArray.simplified(content)
+        return IndexedOptionArray.simplified(Index64(np.where(present, offsets[:-1], -1)), content)
+
+    def record(self, names: Sequence[str] | None, contents: Sequence[Content], count: int) -> Content:
+        """See `Builder`."""
+        return RecordArray(list(contents), None if names is None else list(names), length=count)
+
+    def variant(self, tags: Flat, contents: Sequence[Content]) -> Content:
+        """See `Builder`; variants inside a variant become one union, and types are never merged."""
+        count = len(tags)
+        out_tags = np.full(count, -1, dtype=np.int8)
+        out_index = np.zeros(count, dtype=np.int64)
+        parts: list[Content] = []
+        optional = False
+        for number, content in enumerate(contents):
+            here = np.flatnonzero(tags == number + 1)
+            inner_tags, inner_index, inner, is_option = _split(content[: len(here)])
+            out_tags[here] = np.where(inner_tags >= 0, inner_tags + len(parts), -1)
+            out_index[here] = inner_index
+            parts += inner
+            optional |= is_option
+        return _union(out_tags, out_index, parts, optional or bool((out_tags < 0).any()))
+
+
+def _split(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
+    """Split an array into plain ones: for each value which of them (-1: missing) and where; whether it has an option type."""
+    count = content.length
+    if content.is_option:
+        index = np.asarray(content.to_IndexedOptionArray64().index.data)
+        tags, inner_index, parts, _ = _split(content.to_IndexedOptionArray64().content)
+        missing = index < 0
+        if tags.size == 0:
+            return np.full(count, -1, dtype=np.int8), np.zeros(count, dtype=np.int64), parts, True
+        position = np.where(missing, 0, index)
+        return np.where(missing, -1, tags[position]).astype(np.int8), inner_index[position], parts, True
+    if content.is_union:
+        tags = np.asarray(content.tags.data)[:count].copy()
+        index = np.asarray(content.index.data)[:count].astype(np.int64)
+        parts = []
+        optional = False
+        out_tags, out_index = np.full(count, -1, dtype=np.int8), np.zeros(count, dtype=np.int64)
+        for number, part in enumerate(content.contents):
+            here = np.flatnonzero(tags == number)
+            inner_tags, inner_index, inner, is_option = _split(part)
+            position = index[here]
+            chosen = inner_tags[position]
+            out_tags[here] = np.where(chosen >= 0, chosen + len(parts), -1)
+            out_index[here] = inner_index[position]
+            parts += inner
+            optional |= is_option
+        return out_tags, out_index, parts, optional
+    return np.zeros(count, dtype=np.int8), np.arange(count, dtype=np.int64), [content], False
+
+
+def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Content:
+    if len(parts) == 1 and not optional:
+        return parts[0]
+    if len(parts) == 1:
+        return IndexedOptionArray(Index64(np.where(tags < 0, -1, index)), parts[0])
+    if not optional:
+        return UnionArray(Index8(tags), Index64(index), parts)
+    # Awkward keeps missing values in the alternatives: those here are one missing value at the end of the first.
+    first = np.append(np.arange(parts[0].length, dtype=np.int64), -1)
+    contents = [IndexedOptionArray(Index64(first), parts[0]), *(UnmaskedArray(part) for part in parts[1:])]
+    index = np.where(tags < 0, parts[0].length, index)
+    return UnionArray(Index8(np.where(tags < 0, 0, tags).astype(np.int8)), Index64(index), contents)
+
+
+def zip_fields(contents: dict[str, Content], count: int) -> ak.Array:
+    """One record per entry."""
+    return ak.Array(RecordArray(list(contents.values()), list(contents), length=count))

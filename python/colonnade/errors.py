@@ -1,0 +1,172 @@
+"""The exceptions of Colonnade.
+
+Every failure that comes from a file, a schema or the storage is an `Error`. Its subclasses are also the built-in
+exceptions that fit (`ConversionError` is a `ValueError`, `StorageError` an `OSError`), so that code that does not know
+Colonnade handles them well. The message says what is wrong and why, and what to try; the place is in the attributes.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = [
+    "ChecksumError",
+    "ConversionError",
+    "Error",
+    "FileMissingError",
+    "FormatError",
+    "NotFoundError",
+    "ResourceError",
+    "SchemaError",
+    "StorageError",
+    "TypeMismatchError",
+    "UnsupportedError",
+    "UsageError",
+]
+
+
+class Error(Exception):
+    """Any failure of Colonnade; what is known about its place is in the attributes, the rest is None."""
+
+    kind: str = "usage"
+    """What went wrong, for code: "io", "format", "checksum", "unsupported", "type", "schema", "not_found",
+    "conversion", "usage" or "resource"."""
+    problem: str
+    """What is wrong and why, without place and advice."""
+    advice: str = ""
+    """What to try, or empty."""
+    uri: str | None = None
+    data_set: str | None = None
+    field: str | None = None
+    column: int | None = None
+    cluster: int | None = None
+    page: int | None = None
+    offset: int | None = None
+    """Byte offset in the file."""
+
+    def __init__(self, problem: str, advice: str = "", **place: str | int | None) -> None:
+        super().__init__(_message(problem, advice, place))
+        self.problem, self.advice = problem, advice
+        for key, value in place.items():
+            setattr(self, key, value)
+
+
+def _message(problem: str, advice: str, place: dict[str, str | int | None]) -> str:
+    known = ", ".join(f"{key.replace('_', ' ')}={value}" for key, value in place.items() if value is not None)
+    return problem + (f"; try: {advice}" if advice else "") + (f" [{known}]" if known else "")
+
+
+class StorageError(Error, OSError):
+    """The operating system or a server refused or failed."""
+
+    kind = "io"
+
+
+class FormatError(Error, ValueError):
+    """The bytes are not what the format allows: the file is damaged, or no RNTuple at all."""
+
+    kind = "format"
+
+
+class ChecksumError(FormatError):
+    """The bytes are not what was written: the file is damaged."""
+
+    kind = "checksum"
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Valid, but this version of Colonnade cannot interpret it."""
+
+    kind = "unsupported"
+
+
+class TypeMismatchError(Error, TypeError):
+    """Data do not have the type that the schema says."""
+
+    kind = "type"
+
+
+class SchemaError(Error, ValueError):
+    """A schema that cannot be stored."""
+
+    kind = "schema"
+
+
+class NotFoundError(Error, LookupError):
+    """No such data set or field."""
+
+    kind = "not_found"
+
+
+class FileMissingError(NotFoundError, FileNotFoundError):
+    """No such file."""
+
+
+class ConversionError(Error, ValueError):
+    """A value does not fit its type."""
+
+    kind = "conversion"
+
+
+class UsageError(Error, ValueError):
+    """A call that makes no sense, or not now."""
+
+    kind = "usage"
+
+
+class ResourceError(Error, MemoryError):
+    """Memory or another limit does not suffice."""
+
+    kind = "resource"
+
+
+_BY_KIND: dict[str, type[Error]] = {
+    "io": StorageError,
+    "format": FormatError,
+    "checksum": ChecksumError,
+    "unsupported": UnsupportedError,
+    "type": TypeMismatchError,
+    "schema": SchemaError,
+    "not_found": NotFoundError,
+    "conversion": ConversionError,
+    "usage": UsageError,
+    "resource": ResourceError,
+}
+
+
+def make_error(
+    kind: str,
+    problem: str,
+    advice: str,
+    uri: str,
+    data_set: str,
+    field: str,
+    column: int | None,
+    cluster: int | None,
+    page: int | None,
+    offset: int | None,
+) -> Error:
+    """Make the exception for an error of the C++ side, which calls this."""
+    cls = _BY_KIND.get(kind, Error)
+    if cls is NotFoundError and uri and not data_set and not field and not os.path.exists(uri):
+        cls = FileMissingError
+    return cls(
+        problem,
+        advice,
+        uri=uri or None,
+        data_set=data_set or None,
+        field=field or None,
+        column=column,
+        cluster=cluster,
+        page=page,
+        offset=offset,
+    )
+
+
+def locate(error: Error, **place: str | None) -> Error:
+    """Return the same error with the blanks of its place filled."""
+    known = {key: getattr(error, key) for key in ("uri", "data_set", "field", "column", "cluster", "page", "offset")}
+    for key, value in place.items():
+        if known[key] is None:
+            known[key] = value
+    return type(error)(error.problem, error.advice, **known)
