@@ -313,5 +313,19 @@ const Kernels& kernels() noexcept {
   return best;
 }
 
+std::vector<const Kernels*> all_kernels() {
+  std::vector<const Kernels*> tables;
+  const auto choose = [](std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  };
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    choose(target);
+    tables.push_back(HWY_DYNAMIC_DISPATCH(table)());
+  }
+  choose(0);  // all of them again
+  return tables;
+}
+
 }  // namespace colonnade::codec
 #endif

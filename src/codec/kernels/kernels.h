@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace colonnade::codec {
 
@@ -54,6 +55,10 @@ struct Kernels {
 
 const Kernels& kernels() noexcept;
 const Kernels& reference_kernels() noexcept;
+
+// For tests: the fast kernels for every instruction set that this processor has. Not to be called beside
+// other threads.
+std::vector<const Kernels*> all_kernels();
 
 }  // namespace colonnade::codec
 
