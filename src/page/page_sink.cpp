@@ -116,43 +116,57 @@ void PageSink::made_room(const ColumnWriter& grown) {
   }
 }
 
+// The page's packed elements: the buffer itself where it is their memory image, else encoded into `packed_`.
+ByteSpan PageSink::pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size) {
+  if (codec::is_memory_image(writer.encoding_, writer.element_)) return {writer.buffer_.data(), packed_size};
+  packed_.resize(packed_size);
+  try {
+    codec::encode(writer.encoding_, writer.element_, writer.buffer_.data(), elements, packed_.span());
+  } catch (const Error& error) {
+    throw error.with({.uri = uri(),
+                      .data_set = descriptor_.name,
+                      .field = descriptor_.path_of(descriptor_.columns[writer.column_].field),
+                      .column = writer.column_});
+  }
+  return packed_.span();
+}
+
 void PageSink::seal(ColumnWriter& writer, std::size_t elements) {
   const std::size_t packed_size = codec::packed_size(writer.encoding_, elements);
-  packed_.resize(packed_size);
-  with_context({.uri = uri(),
-                .data_set = descriptor_.name,
-                .field = descriptor_.path_of(descriptor_.columns[writer.column_].field),
-                .column = writer.column_},
-               [&] {
-                 codec::encode(writer.encoding_, writer.element_, writer.buffer_.data(), elements,
-                               packed_.span());
-               });
-  // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
-  block_.resize(0);
-  SealedBytes sealed;
-  sealed.block_size = codec::compress(compression_, packed_.span(), block_);
-  const std::uint64_t sum = codec::xxh3(block_.span());
+  ByteSpan block = pack(writer, elements, packed_size);
+  if (compression_.algorithm != codec::Algorithm::none) {
+    // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
+    block_.resize(0);
+    codec::compress(compression_, block, block_);
+    block = block_.span();
+  }
   const bool with_sum = options_.page_checksums == Checksums::on;
-  sealed.bytes.resize(sealed.block_size + (with_sum ? sizeof sum : 0));
-  std::memcpy(sealed.bytes.data(), block_.data(), sealed.block_size);
-  if (with_sum) store_le(sealed.bytes.data() + sealed.block_size, sum);
+  const bool merging = options_.same_page_merging == SamePageMerging::on;
+  const std::uint64_t sum = with_sum || merging ? codec::xxh3(block) : 0;
   uncompressed_bytes_ += packed_size;
-  std::size_t chunk = sealed_.size();
-  if (options_.same_page_merging == SamePageMerging::on) {
-    const auto [first, last] = sealed_by_hash_.equal_range(sum);
-    for (auto it = first; it != last; ++it) {
-      const SealedBytes& other = sealed_[it->second];
-      if (other.bytes.size() == sealed.bytes.size() &&
-          std::memcmp(other.bytes.data(), sealed.bytes.data(), sealed.bytes.size()) == 0)
-        chunk = it->second;
-    }
-    if (chunk == sealed_.size()) sealed_by_hash_.emplace(sum, chunk);
+  const std::size_t known = merging ? find_sealed(block, sum) : sealed_.size();
+  open_[writer.column_].pages.push_back({known, static_cast<std::uint32_t>(elements)});
+  if (known < sealed_.size()) return;
+
+  SealedBytes sealed;
+  sealed.block_size = block.size();
+  sealed.bytes.resize(block.size() + (with_sum ? sizeof sum : 0));
+  std::memcpy(sealed.bytes.data(), block.data(), block.size());
+  if (with_sum) store_le(sealed.bytes.data() + block.size(), sum);
+  sealed_bytes_ += sealed.bytes.size();
+  if (merging) sealed_by_hash_.emplace(sum, sealed_.size());
+  sealed_.push_back(std::move(sealed));
+}
+
+// The number of an equal page of this cluster, or one past the last.
+std::size_t PageSink::find_sealed(ByteSpan block, std::uint64_t sum) const {
+  const auto [first, last] = sealed_by_hash_.equal_range(sum);
+  for (auto it = first; it != last; ++it) {
+    const SealedBytes& other = sealed_[it->second];
+    if (other.block_size == block.size() && std::memcmp(other.bytes.data(), block.data(), block.size()) == 0)
+      return it->second;
   }
-  if (chunk == sealed_.size()) {
-    sealed_bytes_ += sealed.bytes.size();
-    sealed_.push_back(std::move(sealed));
-  }
-  open_[writer.column_].pages.push_back({chunk, static_cast<std::uint32_t>(elements)});
+  return sealed_.size();
 }
 
 void PageSink::flush_columns() {

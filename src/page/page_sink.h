@@ -112,6 +112,8 @@ class PageSink {
   };
 
   void seal(ColumnWriter& writer, std::size_t elements);
+  ByteSpan pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size);
+  std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
   void made_room(const ColumnWriter& grown);  // keeps the page buffer budget
 
   std::unique_ptr<WriteContainer> container_;
