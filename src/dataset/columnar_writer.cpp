@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "codec/convert.h"
 #include "page/page_sink.h"
@@ -119,6 +120,8 @@ class ColumnarInput::Matcher {
     auto node = std::make_unique<Node>();
     node->field = &field;
     node->path = path;
+    const unsigned wrappers =
+        std::exchange(wrappers_, field.kind() == FieldKind::wrapper ? wrappers_ + 1 : wrappers_);
     switch (field.kind()) {
       case FieldKind::scalar:
         found = take_values(*node, 0, 1);
@@ -129,16 +132,20 @@ class ColumnarInput::Matcher {
       case FieldKind::string:
       case FieldKind::collection:
       case FieldKind::nullable:
+        wrappers_ = 0;
         found = take_collection(*node);
         break;
       case FieldKind::variant:
+        wrappers_ = 0;
         found = take_variant(*node);
         break;
       case FieldKind::cardinality:
         fail(path, "a cardinality cannot be filled", "add it as a projected field");
       default:
+        if (field.kind() != FieldKind::wrapper) wrappers_ = 0;
         found = take_parts(*node, expected);
     }
+    wrappers_ = wrappers;
     if (expected && found != *expected)
       fail(path, fmt::format("{} values are given where {} are needed", found, *expected));
     return node;
@@ -146,7 +153,8 @@ class ColumnarInput::Matcher {
 
   void check_all_used() const {
     for (const auto& [path, group] : arrays_)
-      if (!group.used)
+      if ((group.values != nullptr && !group.values_used) ||
+          (group.structure != nullptr && !group.structure_used))
         fail(path, "the model has no such field, or none that takes an array here", "see Model::fields()");
   }
 
@@ -154,23 +162,39 @@ class ColumnarInput::Matcher {
   struct Group {
     ArrayView* values = nullptr;
     ArrayView* structure = nullptr;
-    bool used = false;
+    bool values_used = false;
+    bool structure_used = false;
   };
 
-  Group& group(const std::string& path) {
+  const ArrayView* values_at(const std::string& path) {
     Group& found = arrays_[path];
-    found.used = true;
-    return found;
+    found.values_used = true;
+    return found.values;
+  }
+  const ArrayView* structure_at(const std::string& path, ArrayRole role) {
+    Group& found = arrays_[path];
+    if (found.structure == nullptr || found.structure->role != role) return nullptr;
+    const ElementType needed = role == ArrayRole::tags ? ElementType::int32 : ElementType::int64;
+    if (found.structure->element != needed)
+      throw Error(ErrorKind::type,
+                  fmt::format("an array of {} is given where numbers of type {} are needed",
+                              name_of(found.structure->element), name_of(needed)),
+                  "", {.field = path});
+    found.structure_used = true;
+    return found.structure;
   }
 
   std::uint64_t take_values(Node& node, std::size_t column, std::uint64_t per_value) {
-    Group& own = group(node.path);
+    const ArrayView* own = values_at(node.path);
     // An enum's or atomic's values may be given at its own path.
-    if (own.values == nullptr && node.path.ends_with("._0"))
-      own.values = group(node.path.substr(0, node.path.size() - 3)).values;
-    if (own.values == nullptr)
+    std::string above = node.path;
+    for (unsigned up = wrappers_; own == nullptr && up > 0; --up) {
+      above.resize(above.size() - std::string_view("._0").size());
+      own = values_at(above);
+    }
+    if (own == nullptr)
       fail(node.path, fmt::format("no array is given for this field of type {}", node.field->type_name()));
-    node.values = *own.values;
+    node.values = *own;
     node.column = column;
     const ElementType to = node.field->element(column);
     if (node.values.element != to) {
@@ -187,10 +211,10 @@ class ColumnarInput::Matcher {
   }
 
   std::uint64_t take_collection(Node& node) {
-    const Group& own = group(node.path);
-    if (own.structure == nullptr || own.structure->role != ArrayRole::offsets)
+    const ArrayView* own = structure_at(node.path, ArrayRole::offsets);
+    if (own == nullptr)
       fail(node.path, fmt::format("no offsets are given for this field of type {}", node.field->type_name()));
-    node.structure = *own.structure;
+    node.structure = *own;
     if (node.structure.size == 0)
       fail(node.path, "offsets need one number more than there are collections, so at least one");
     const std::uint64_t count = node.structure.size - 1;
@@ -220,11 +244,10 @@ class ColumnarInput::Matcher {
   }
 
   std::uint64_t take_variant(Node& node) {
-    const Group& own = group(node.path);
-    if (own.structure == nullptr || own.structure->role != ArrayRole::tags)
-      fail(node.path, "no tags are given for this variant");
-    const auto* given = static_cast<const std::int32_t*>(own.structure->data);
-    node.tags.assign(given, given + own.structure->size);
+    const ArrayView* own = structure_at(node.path, ArrayRole::tags);
+    if (own == nullptr) fail(node.path, "no tags are given for this variant");
+    const auto* given = static_cast<const std::int32_t*>(own->data);
+    node.tags.assign(given, given + own->size);
     const auto alternatives = static_cast<std::int64_t>(node.field->children().size());
     for (const std::int64_t tag : node.tags)
       if (tag < 0 || tag > alternatives)
@@ -254,6 +277,7 @@ class ColumnarInput::Matcher {
   }
 
   std::map<std::string, Group> arrays_;
+  unsigned wrappers_ = 0;  // enums and atomics directly above the field
   std::vector<std::unique_ptr<ArrayView>> views_;
 };
 

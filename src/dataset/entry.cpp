@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "field/type_name.h"
+
 namespace colonnade {
 
 const Entry::Slot& Entry::slot(std::string_view name) const {
@@ -29,8 +31,14 @@ void Entry::rebind(std::string_view name, std::shared_ptr<void> value) {
 }
 
 void Entry::bind(std::string_view name, void* memory, std::string_view type_name) {
-  const auto type = make_field(name, type_name);
-  checked(name, *type);
+  // Only the name has to be the field's: the memory is laid out as the field's own values are.
+  const Slot& found = slot(name);
+  const std::string given = field::normalize(type_name).name;
+  if (found.type_name != given)
+    throw Error(ErrorKind::type,
+                fmt::format("the value is a {}, not a {}",
+                            found.type_name.empty() ? "untyped record" : found.type_name, given),
+                "give the field's type name, see Field::type_name()", {.field = std::string(name)});
   rebind(name, std::shared_ptr<void>(std::shared_ptr<void>(), memory));
 }
 
