@@ -58,9 +58,10 @@ std::string Descriptor::path_of(std::uint32_t field) const {
     field = fields[field].parent;
   }
   std::string path;
-  for (auto part = names.rbegin(); part != names.rend(); ++part) {
+  std::reverse(names.begin(), names.end());
+  for (const std::string_view part : names) {
     if (!path.empty()) path += '.';
-    path += *part;
+    path += part;
   }
   return path;
 }

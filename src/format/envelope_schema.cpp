@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "format/envelope.h"
 #include "format/envelope_check.h"
@@ -260,9 +261,9 @@ class Spreader {
   // A record can be read without one of its members; nothing else can be read without a sub-field, and no
   // sub-field without what is above it.
   void along_tree() {
-    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
-      FieldDescriptor& parent = fields_[fields_[*id].parent];
-      if (parent.role != FieldRole::record) mark_by(parent, fields_[*id], "its sub-field");
+    for (const std::uint32_t id : std::views::reverse(order_)) {
+      FieldDescriptor& parent = fields_[fields_[id].parent];
+      if (parent.role != FieldRole::record) mark_by(parent, fields_[id], "its sub-field");
     }
     for (const std::uint32_t id : order_) mark_by(fields_[id], fields_[fields_[id].parent], "its parent");
   }
