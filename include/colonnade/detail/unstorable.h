@@ -48,21 +48,15 @@ constexpr bool are_plain_bases(Bases<B...>) {
 // What a sub-object must be, and what a value of its own.
 template <class T>
 constexpr bool is_storable_base() {
-  if constexpr (!std::is_class_v<T> || std::is_const_v<T> || std::is_volatile_v<T> || !Complete<T>) {
-    return false;
-  } else if constexpr (!has_description<T>()) {
-    return false;
-  } else {
-    return are_plain_bases<T>(bases_of<T>());
+  if constexpr (std::is_class_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> && Complete<T>) {
+    if constexpr (has_description<T>()) return are_plain_bases<T>(bases_of<T>());
   }
+  return false;
 }
 template <class T>
 constexpr bool is_storable_class() {
-  if constexpr (is_storable_base<T>()) {
-    return std::is_default_constructible_v<T> && std::is_destructible_v<T>;
-  } else {
-    return false;
-  }
+  if constexpr (is_storable_base<T>()) return std::is_default_constructible_v<T> && std::is_destructible_v<T>;
+  return false;
 }
 
 template <class T>

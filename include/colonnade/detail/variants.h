@@ -32,11 +32,10 @@ bool lose_value(V& variant) {
     try {
       variant.template emplace<I>(Thrower<T>{});
     } catch (const NoValue&) {
+      return variant.valueless_by_exception();
     }
-    return variant.valueless_by_exception();
-  } else {
-    return false;
   }
+  return false;
 }
 
 #ifdef __GLIBCXX__
