@@ -19,6 +19,9 @@ struct Compressor {
   // Compresses into `out`; returns the bytes used, 0 if they do not suffice. `level` is ROOT's, 1 to 9. Null
   // if the algorithm is only read.
   std::size_t (*compress)(int level, ByteSpan content, MutableByteSpan out);
+  // The same with so little effort that it runs at a good part of memory speed; null if there is nothing
+  // cheaper than compress().
+  std::size_t (*compress_quickly)(ByteSpan content, MutableByteSpan out);
   // Fills `content` exactly from exactly `chunk`, or throws.
   void (*decompress)(ByteSpan chunk, MutableByteSpan content);
 };

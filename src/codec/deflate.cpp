@@ -96,7 +96,7 @@ void decompress_old(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor zlib_compressor = {"zlib", {'Z', 'L', 8}, compress_zlib, decompress_zlib};
-const Compressor old_deflate_compressor = {"old deflate", {'C', 'S', 8}, nullptr, decompress_old};
+const Compressor zlib_compressor = {"zlib", {'Z', 'L', 8}, compress_zlib, nullptr, decompress_zlib};
+const Compressor old_deflate_compressor = {"old deflate", {'C', 'S', 8}, nullptr, nullptr, decompress_old};
 
 }  // namespace colonnade::codec

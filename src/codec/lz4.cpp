@@ -49,6 +49,10 @@ std::size_t compress(int level, ByteSpan content, MutableByteSpan out) {
   return sum_size + static_cast<std::size_t>(size);
 }
 
+std::size_t compress_quickly(ByteSpan content, MutableByteSpan out) {
+  return compress(1, content, out);
+}
+
 void decompress(ByteSpan chunk, MutableByteSpan content) {
   if (chunk.size() < sum_size)
     throw Error(ErrorKind::format,
@@ -68,6 +72,7 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor lz4_compressor = {"lz4", {'L', '4', LZ4_VERSION_MAJOR}, compress, decompress};
+const Compressor lz4_compressor = {
+    "lz4", {'L', '4', LZ4_VERSION_MAJOR}, compress, compress_quickly, decompress};
 
 }  // namespace colonnade::codec

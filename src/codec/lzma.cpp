@@ -94,6 +94,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor lzma_compressor = {"lzma", {'X', 'Z', 0}, compress, decompress};
+const Compressor lzma_compressor = {"lzma", {'X', 'Z', 0}, compress, nullptr, decompress};
 
 }  // namespace colonnade::codec

@@ -28,12 +28,22 @@ ZSTD_DCtx* decompression_context() {
   return context.get();
 }
 
-std::size_t compress(int level, ByteSpan content, MutableByteSpan out) {
-  const std::size_t result = ZSTD_compressCCtx(compression_context(), out.data(), out.size(), content.data(),
-                                               content.size(), 2 * level);
+constexpr int quick_level = 3;  // Zstandard's own scale
+
+std::size_t compress_natively(int level, ByteSpan content, MutableByteSpan out) {
+  const std::size_t result =
+      ZSTD_compressCCtx(compression_context(), out.data(), out.size(), content.data(), content.size(), level);
   if (!ZSTD_isError(result)) return result;
   if (ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall) return 0;
   throw Error(ErrorKind::resource, fmt::format("Zstandard cannot compress: {}", ZSTD_getErrorName(result)));
+}
+
+std::size_t compress(int level, ByteSpan content, MutableByteSpan out) {
+  return compress_natively(2 * level, content, out);
+}
+
+std::size_t compress_quickly(ByteSpan content, MutableByteSpan out) {
+  return compress_natively(quick_level, content, out);
 }
 
 void decompress(ByteSpan chunk, MutableByteSpan content) {
@@ -51,6 +61,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor zstd_compressor = {"zstd", {'Z', 'S', 1}, compress, decompress};
+const Compressor zstd_compressor = {"zstd", {'Z', 'S', 1}, compress, compress_quickly, decompress};
 
 }  // namespace colonnade::codec
