@@ -157,10 +157,12 @@ class CollectionField final : public Field {
     }
     proxy_->clear(value);
     if (size == 0) return;
-    for (std::uint64_t i = range.begin; i < range.end; ++i) {
+    if (item_->kind() == FieldKind::scalar) {
+      // Overwritten as a whole by every read, so one will do.
       const Item item(*item_);
-      item_->read({at.cluster, i}, item.get());
-      proxy_->insert(value, item.get());
+      for (std::uint64_t i = range.begin; i < range.end; ++i) insert(at.cluster, i, item, value);
+    } else {
+      for (std::uint64_t i = range.begin; i < range.end; ++i) insert(at.cluster, i, Item(*item_), value);
     }
   }
 
@@ -198,6 +200,10 @@ class CollectionField final : public Field {
   }
 
  private:
+  void insert(std::size_t cluster, std::uint64_t index, const Item& item, void* container) {
+    item_->read({cluster, index}, item.get());
+    proxy_->insert(container, item.get());
+  }
   page::ColumnReader::Range locate(ClusterIndex at) {
     if (fixed_ > 0) return {at.index * fixed_, (at.index + 1) * fixed_};
     const page::ColumnReader::Range range = readers_[0]->collection(at.cluster, at.index);

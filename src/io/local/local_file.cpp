@@ -170,8 +170,8 @@ class LocalFile final : public RandomAccessFile {
     for (const ReadRequest& request : requests) check_range(uri_, size_, request.offset, request.into.size());
     std::vector<std::size_t> order(requests.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return requests[a].offset < requests[b].offset; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return requests[a].offset < requests[b].offset; });
     std::vector<iovec> vectors;
     for (std::size_t i = 0; i < order.size();) {
       const std::uint64_t begin = requests[order[i]].offset;
