@@ -45,8 +45,8 @@ class PyWriter {
     const nb::gil_scoped_release released;
     run([&](Writer& writer) { writer.append(views); });
   }
-  void extend(const std::string& name, const std::string& type_name) {
-    run([&](Writer& writer) { writer.extend(name, type_name); });
+  void extend(const Field& field) {
+    run([&](Writer& writer) { writer.extend(field.clone(field.name())); });
   }
   void extend_projected(const Field& field, const Model::Sources& sources) {
     run([&](Writer& writer) { writer.extend_projected(field.clone(field.name()), sources); });
@@ -141,7 +141,7 @@ void register_writer(nb::module_& module) {
       .def_prop_ro("num_entries", &PyWriter::num_entries)
       .def("append", &PyWriter::append, nb::arg("arrays"),
            "Arrays as (path, role, element type, NumPy array).")
-      .def("extend", &PyWriter::extend, nb::arg("name"), nb::arg("type_name"), Released())
+      .def("extend", &PyWriter::extend, nb::arg("field"), Released())
       .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())
       .def("commit_cluster", &PyWriter::commit_cluster, Released())
       .def("commit_data_set", &PyWriter::commit_data_set, Released())

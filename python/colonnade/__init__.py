@@ -4,6 +4,9 @@
 
     ds = colonnade.open("f.root", "Events")
     arrays = ds.arrays(["pt", "jets.eta"])
+
+    with colonnade.create("g.root", "Events", {"pt": "std::vector<float>"}) as w:
+        w.extend({"pt": arrays.pt})
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from .errors import (
 )
 from .opening import datasets, open  # noqa: A004
 from .schema import FieldInfo, Schema
+from .writing import DataSetWriter, create
 
 try:
     __version__ = version("colonnade")
@@ -37,6 +41,7 @@ __all__ = [
     "ChecksumError",
     "ConversionError",
     "DataSet",
+    "DataSetWriter",
     "Error",
     "FieldInfo",
     "FileMissingError",
@@ -49,6 +54,7 @@ __all__ = [
     "TypeMismatchError",
     "UnsupportedError",
     "UsageError",
+    "create",
     "datasets",
     "open",
 ]

@@ -67,7 +67,7 @@ class AwkwardBuilder:
         optional = False
         for number, content in enumerate(contents):
             here = np.flatnonzero(tags == number + 1)
-            inner_tags, inner_index, inner, is_option = _split(content[: len(here)])
+            inner_tags, inner_index, inner, is_option = split_alternatives(content[: len(here)])
             out_tags[here] = np.where(inner_tags >= 0, inner_tags + len(parts), -1)
             out_index[here] = inner_index
             parts += inner
@@ -75,12 +75,12 @@ class AwkwardBuilder:
         return _union(out_tags, out_index, parts, optional or bool((out_tags < 0).any()))
 
 
-def _split(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
+def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
     """Split an array into plain ones: for each value which of them (-1: missing) and where; whether it has an option type."""
     count = content.length
     if content.is_option:
         index = np.asarray(content.to_IndexedOptionArray64().index.data)
-        tags, inner_index, parts, _ = _split(content.to_IndexedOptionArray64().content)
+        tags, inner_index, parts, _ = split_alternatives(content.to_IndexedOptionArray64().content)
         missing = index < 0
         if tags.size == 0:
             return np.full(count, -1, dtype=np.int8), np.zeros(count, dtype=np.int64), parts, True
@@ -94,7 +94,7 @@ def _split(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
         out_tags, out_index = np.full(count, -1, dtype=np.int8), np.zeros(count, dtype=np.int64)
         for number, part in enumerate(content.contents):
             here = np.flatnonzero(tags == number)
-            inner_tags, inner_index, inner, is_option = _split(part)
+            inner_tags, inner_index, inner, is_option = split_alternatives(part)
             position = index[here]
             chosen = inner_tags[position]
             out_tags[here] = np.where(chosen >= 0, chosen + len(parts), -1)
@@ -102,7 +102,8 @@ def _split(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
             parts += inner
             optional |= is_option
         return out_tags, out_index, parts, optional
-    return np.zeros(count, dtype=np.int8), np.arange(count, dtype=np.int64), [content], False
+    plain = content.project() if content.is_indexed else content
+    return np.zeros(count, dtype=np.int8), np.arange(count, dtype=np.int64), [plain], False
 
 
 def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Content:

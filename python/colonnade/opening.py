@@ -24,10 +24,11 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     uri = os.fspath(target)
     if name is not None:
         return uri, name
-    # A colon may be part of the path or of a scheme: it starts a name only if the file is what stands before it.
+    # A colon may be part of the path or of a scheme: it starts a name only if what stands before it may be a file.
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = uri.rpartition(":")
-        if colon and tail and not tail.startswith("//") and (os.path.exists(head) or tail.isidentifier()):
+        plain = "://" not in uri and not tail.startswith("/") and not tail.endswith(".root")
+        if colon and head and tail and (os.path.exists(head) or plain):
             return head, tail
     return uri, ""
 
