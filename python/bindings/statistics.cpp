@@ -20,6 +20,7 @@ struct ColumnStatistics {
   std::uint64_t elements = 0;
   std::uint64_t stored_bytes = 0;  // pages that are shared count once
   std::uint64_t packed_bytes = 0;  // before compression
+  std::uint32_t compression = 0;   // of the last cluster
 };
 
 std::uint64_t packed_size(const ColumnDescriptor& column, std::uint64_t elements) {
@@ -36,6 +37,7 @@ std::vector<ColumnStatistics> column_statistics(const Descriptor& descriptor) {
       ColumnStatistics& sum = result[range.column];
       for (const PageDescriptor& page : range.pages) {
         ++sum.pages;
+        sum.compression = range.compression;
         sum.elements += page.elements;
         sum.packed_bytes += packed_size(descriptor.columns[range.column], page.elements);
         if (seen.insert(page.locator.offset).second) sum.stored_bytes += page.locator.size;
@@ -93,7 +95,8 @@ void register_statistics(nb::module_& module) {
       .def_ro("pages", &ColumnStatistics::pages)
       .def_ro("elements", &ColumnStatistics::elements)
       .def_ro("stored_bytes", &ColumnStatistics::stored_bytes, "On storage; shared pages count once.")
-      .def_ro("packed_bytes", &ColumnStatistics::packed_bytes, "Encoded, before compression.");
+      .def_ro("packed_bytes", &ColumnStatistics::packed_bytes, "Encoded, before compression.")
+      .def_ro("compression", &ColumnStatistics::compression, "ROOT's setting in the last cluster.");
   module.def("column_statistics", &column_statistics, nb::arg("descriptor"),
              nb::call_guard<nb::gil_scoped_release>(), "Sums over the pages, one per physical column.");
   module.def("cluster_bytes", &cluster_bytes, nb::arg("descriptor"), nb::arg("columns"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
 
@@ -190,6 +190,21 @@ class DataSet:
             last = min(first + 100, stop)
             texts = self._open_reader().entry_texts(first, last, paths) if paths else ["{}"] * (last - first)
             yield from zip(range(first, last), texts, strict=True)
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Read, check and decode every page.
+
+        Args:
+            progress: called now and then with the number of pages that are done, and of all.
+
+        Returns:
+            The number of pages.
+
+        Raises:
+            ChecksumError, FormatError: the first damage, with its place.
+        """
+        self._open_reader().verify(progress)
+        return sum(statistics.pages for statistics in _core.column_statistics(self.descriptor))
 
     def __repr__(self) -> str:
         count = len(self._select(None))

@@ -1,0 +1,52 @@
+"""The command line: `colonnade COMMAND ...`. Each command is a module of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from .. import __version__
+from ..errors import Error
+from .demo import demo
+from .generate import generate
+from .info import info, ls
+from .show import show
+from .verify import verify
+
+__all__ = ["app", "main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="colonnade")
+def app() -> None:
+    """Look into, check and make RNTuple files."""
+
+
+for command in (info, ls, show, verify, generate, demo):
+    app.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and end the process: status 0, 1 after an error that is told in one line, 2 for wrong usage."""
+    try:
+        status = app.main(args=arguments, prog_name="colonnade", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("colonnade: interrupted", err=True)
+        status = 130
+    except BrokenPipeError:
+        # Whoever read the output, `head` for instance, has seen enough; nothing may be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except (Error, OSError, ImportError) as error:
+        click.echo(f"colonnade: {' '.join(str(error).split())}", err=True)
+        status = 1
+    sys.exit(status or 0)

@@ -1,0 +1,133 @@
+"""`colonnade info` and `colonnade ls`: what a file holds and what it takes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from rich.table import Table
+
+from .. import _core
+from ..dataset import DataSet
+from ..schema import FieldInfo
+from .common import bytes_text, compression_name, console, print_json
+
+__all__ = ["info", "ls"]
+
+
+def _sizes(columns: list[int], statistics: list[_core.ColumnStatistics]) -> dict[str, Any]:
+    chosen = [statistics[column] for column in columns]
+    stored, packed = sum(s.stored_bytes for s in chosen), sum(s.packed_bytes for s in chosen)
+    return {
+        "pages": sum(s.pages for s in chosen),
+        "stored_bytes": stored,
+        "packed_bytes": packed,
+        "ratio": round(packed / stored, 3) if stored else None,
+    }
+
+
+def _describe_field(field: FieldInfo, statistics: list[_core.ColumnStatistics]) -> dict[str, Any]:
+    below = [] if field.projected else [column for part in field.walk() for column in part.columns]
+    return {
+        "path": field.path,
+        "type": field.type,
+        "encodings": list(field.encodings),
+        "unreadable": field.unreadable or None,
+        "projected": field.projected,
+        "description": field.description,
+        **_sizes(below, statistics),
+        "fields": [_describe_field(child, statistics) for child in field.children],
+    }
+
+
+def describe(data_set: DataSet) -> dict[str, Any]:
+    """Describe a data set as `info --json` prints it: sizes in bytes, compressed (stored) and before (packed)."""
+    descriptor = data_set.descriptor
+    statistics = _core.column_statistics(descriptor)
+    settings = sorted({compression_name(s.compression) for s in statistics if s.pages})
+    return {
+        "name": data_set.name,
+        "description": data_set.description,
+        "writer": descriptor.writer,
+        "entries": data_set.num_entries,
+        "clusters": len(_core.cluster_starts(descriptor)) - 1,
+        "columns": len(statistics),
+        "compression": settings,
+        **_sizes(list(range(len(statistics))), statistics),
+        "fields": [_describe_field(field, statistics) for field in data_set.schema.values()],
+    }
+
+
+@click.command()
+@click.argument("file")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--all", "everything", is_flag=True, help="List sub-fields, too.")
+def info(file: str, name: str | None, as_json: bool, everything: bool) -> None:
+    """Print the data sets of FILE: entries, clusters, pages, size and ratio per field."""
+    names = [name] if name else _core.data_sets(file)
+    found = []
+    for each in names:
+        with DataSet(file, each) as data_set:
+            found.append(describe(data_set))
+    if as_json:
+        objects = [{"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)]
+        print_json({"file": file, "size": os.path.getsize(file), "data_sets": found, "other_objects": objects})
+        return
+    click.echo(f"{file}: {bytes_text(os.path.getsize(file))}, {len(found)} data set{'s' if len(found) != 1 else ''}")
+    for data in found:
+        _print(data, everything)
+
+
+def _print(data: dict[str, Any], everything: bool) -> None:
+    ratio = f", ratio {data['ratio']:.2f}" if data["ratio"] else ""
+    click.echo(
+        f"\n{data['name']}: {data['entries']} entries, {data['clusters']} clusters, {data['pages']} pages, "
+        f"{bytes_text(data['packed_bytes'])} stored in {bytes_text(data['stored_bytes'])}{ratio}"
+    )
+    click.echo(f"  written by {data['writer'] or 'an unknown program'}, compression {', '.join(data['compression']) or '-'}")
+    table = Table(box=None, pad_edge=True)
+    for title in ("field", "type", "encoding"):
+        table.add_column(title, overflow="fold")
+    for title in ("pages", "size", "stored", "ratio"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for field in data["fields"]:
+        _add_rows(table, field, 0, everything)
+    console().print(table)
+
+
+def _add_rows(table: Table, field: dict[str, Any], depth: int, everything: bool) -> None:
+    notes = f" -> {field['projected']}" if field["projected"] else ""
+    notes += f" (cannot be read: {field['unreadable']})" if field["unreadable"] else ""
+    table.add_row(
+        *(_quiet(text) for text in ("  " * depth + field["path"] + notes, field["type"], " ".join(field["encodings"]))),
+        str(field["pages"]),
+        bytes_text(field["packed_bytes"]),
+        bytes_text(field["stored_bytes"]),
+        f"{field['ratio']:.2f}" if field["ratio"] else "-",
+    )
+    if everything:
+        for child in field["fields"]:
+            _add_rows(table, child, depth + 1, everything)
+
+
+def _quiet(text: str) -> str:
+    """Text in which rich finds no markup."""
+    return text.replace("[", "\\[")
+
+
+@click.command()
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def ls(file: str, as_json: bool) -> None:
+    """List the data sets and the other objects of FILE."""
+    rows = [{"path": name, "class": "RNTuple", "size": None} for name in _core.data_sets(file)]
+    rows += [{"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)]
+    if as_json:
+        print_json(rows)
+        return
+    width = max((len(str(row["path"])) for row in rows), default=0)
+    for row in rows:
+        size = "" if row["size"] is None else f"  {bytes_text(int(row['size']))}"  # type: ignore[call-overload]
+        click.echo(f"{row['path']!s:{width}}  {row['class']}{size}")
