@@ -35,8 +35,8 @@ class Entry {
     checked(name, *make_field<T>(name));
     rebind(name, std::shared_ptr<void>(std::shared_ptr<void>(), memory));
   }
-  // The same for memory whose type is known by name: it must be the field's type name, and the memory laid out as
-  // the values of the field are (see colonnade/field.h if the field itself was made by name).
+  // The same for memory whose type is known by name: it must be the field's type name, and the memory laid
+  // out as the values of the field are (see colonnade/field.h if the field itself was made by name).
   void bind(std::string_view name, void* memory, std::string_view type_name);
 
   std::vector<std::string> field_names() const;
