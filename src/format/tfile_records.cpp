@@ -161,7 +161,7 @@ Bytes write_tfile_header(const TFileHeader& header) {
   return out.take();
 }
 
-TKey read_tkey(ByteReader& in, std::uint64_t file_size) {
+TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyPlace place) {
   constexpr const char* what = "key";
   const std::uint64_t start = in.offset();
   const std::size_t position = in.position();
@@ -189,7 +189,7 @@ TKey read_tkey(ByteReader& in, std::uint64_t file_size) {
   if (key.nbytes < key.key_length)
     fail(fmt::format("key: a record of {} bytes cannot hold a key of {}", key.nbytes, key.key_length), start);
   check_block("key: the record", key.seek_key, key.nbytes, file_size, start);
-  in.take(key.key_length - used, what);
+  if (place == KeyPlace::record) in.take(key.key_length - used, what);
   return key;
 }
 
@@ -256,26 +256,20 @@ void write_tdirectory(ByteWriter& out, const TDirectoryRecord& directory) {
   for (int word = 0; word < 3 && !big; ++word) out.be<std::uint32_t>(0);
 }
 
-std::vector<TKey> read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size) {
+TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size) {
   ByteReader in(record, offset);
-  const TKey own = read_tkey(in, file_size);
-  if (own.seek_key != offset)
-    fail(fmt::format("list of keys: its key claims to lie at {}", own.seek_key), offset);
+  TKeyList list{.own = read_tkey(in, file_size)};
+  if (list.own.seek_key != offset)
+    fail(fmt::format("list of keys: its key claims to lie at {}", list.own.seek_key), offset);
   const auto count = in.be<std::uint32_t>("list of keys");
   constexpr std::size_t smallest_key = 29;
   if (count > in.remaining() / smallest_key)
     fail(fmt::format("list of keys: {} keys cannot fit its {} bytes", count, in.remaining()), offset);
-  std::vector<TKey> keys;
-  keys.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) keys.push_back(read_tkey(in, file_size));
-  return keys;
-}
-
-Bytes write_tkey_list(std::vector<TKey>& keys) {
-  ByteWriter out;
-  out.be<std::uint32_t>(static_cast<std::uint32_t>(keys.size()));
-  for (TKey& key : keys) write_tkey(out, key);
-  return out.take();
+  const std::size_t begin = in.position();
+  list.keys.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) list.keys.push_back(read_tkey(in, file_size, KeyPlace::list));
+  list.entries = record.subspan(begin, in.position() - begin);
+  return list;
 }
 
 std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end) {
@@ -327,6 +321,11 @@ std::size_t free_list_size(const std::vector<FreeSegment>& segments) noexcept {
   std::size_t size = 0;
   for (const FreeSegment& segment : segments) size += is_big(segment) ? 18 : 10;
   return size;
+}
+
+FreeSegment free_tail(std::uint64_t end) noexcept {
+  constexpr std::uint64_t step = 1000000000;
+  return {end, std::max(small_tfile_limit, (end / step + 1) * step)};
 }
 
 Bytes gap_marker(std::uint64_t size) {

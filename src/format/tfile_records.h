@@ -86,8 +86,11 @@ struct TKey {
 
   std::uint32_t payload_size() const noexcept { return nbytes - key_length; }
 };
-// Throws for a gap, for lengths that contradict each other and for positions outside of `file_size`.
-TKey read_tkey(ByteReader& in, std::uint64_t file_size);
+// Throws for a gap, for lengths that contradict each other and for positions outside of `file_size`. In front
+// of its record a key is followed by whatever its length leaves room for, in a list the next key follows at
+// once.
+enum class KeyPlace { record, list };
+TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyPlace place = KeyPlace::record);
 // The length that the key takes; throws ErrorKind::usage if its names are too long for a key.
 std::uint16_t tkey_size(const TKey& key);
 // Sets key_length; makes the key big where a position asks for it.
@@ -113,8 +116,12 @@ TDirectoryRecord read_tdirectory(ByteReader& in, std::uint64_t file_size);
 void write_tdirectory(ByteWriter& out, const TDirectoryRecord& directory);
 
 // The record at TDirectoryRecord::seek_keys, its key included: count 4, then that many keys.
-std::vector<TKey> read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size);
-Bytes write_tkey_list(std::vector<TKey>& keys);  // without the record's own key
+struct TKeyList {
+  TKey own;                // the record's own key
+  std::vector<TKey> keys;  // as listed
+  ByteSpan entries;        // their bytes, inside `record`
+};
+TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size);
 
 // version 2, first 4/8, last 4/8 (inclusive)
 struct FreeSegment {
@@ -127,6 +134,8 @@ struct FreeSegment {
 std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end);
 Bytes write_free_list(const std::vector<FreeSegment>& segments);  // without the record's own key
 std::size_t free_list_size(const std::vector<FreeSegment>& segments) noexcept;
+// The last segment of a file that ends at `end`: it reaches up to where ROOT would extend it next.
+FreeSegment free_tail(std::uint64_t end) noexcept;
 
 // How a gap of `size` bytes begins.
 Bytes gap_marker(std::uint64_t size);

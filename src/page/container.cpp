@@ -1,4 +1,4 @@
-// Opening: which container a file is, told by its first bytes.
+// Opening and creating: which container a file is, told by its first bytes or by the options.
 #include "page/container.h"
 
 #include <algorithm>
@@ -6,7 +6,9 @@
 
 #include "format/tfile_records.h"
 #include "page/bare_file_reader.h"
+#include "page/bare_file_writer.h"
 #include "page/root_file_reader.h"
+#include "page/root_file_writer.h"
 
 namespace colonnade::page {
 
@@ -27,6 +29,29 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
                   : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
               "check that it is the right file and that it was transferred completely",
               {.uri = file->uri(), .offset = 0});
+}
+
+std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
+                                                 const ContainerOptions& options) {
+  const bool bare = options.kind == ContainerKind::bare_file;
+  with_context({.uri = uri},
+               [&] { bare ? BareFileWriter::check(path, options) : RootFileWriter::check(path, options); });
+  std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::create);
+  if (bare) return std::make_unique<BareFileWriter>(std::move(file), path, options);
+  return RootFileWriter::create(std::move(file), path, options);
+}
+
+std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
+                                                 const ContainerOptions& options) {
+  with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
+  std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::update);
+  std::array<std::byte, 8> magic{};
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), magic.size()));
+  file->read(0, MutableByteSpan(magic).first(count));
+  if (is_bare_file(ByteSpan(magic).first(count)))
+    throw Error(ErrorKind::usage, "a bare file holds one data set and cannot take another", "a ROOT file",
+                {.uri = uri});
+  return RootFileWriter::append(std::move(file), path, options);
 }
 
 }  // namespace colonnade::page

@@ -1,7 +1,9 @@
-// Containers: how data sets are embedded in a file (or, later, an object store). A container finds anchors and moves
-// opaque blobs; it knows neither fields nor columns. Implementations: ROOT file, bare file.
+// Containers: how data sets are embedded in a file (or, later, an object store). A container finds anchors
+// and moves opaque blobs; it knows neither fields nor columns. Implementations: ROOT file, bare file.
 //
-// One thread at a time may use a WriteContainer; a ReadContainer is read-only after opening and may be shared.
+// A ReadContainer is read-only after opening and may be shared by threads. Of a WriteContainer, write_blob()
+// and write_parts() may be called by several threads at once; commit() and close() by one while no other is
+// inside.
 #ifndef COLONNADE_PAGE_CONTAINER_H
 #define COLONNADE_PAGE_CONTAINER_H
 
@@ -31,11 +33,14 @@ class ReadContainer {
     std::uint64_t size = 0;
   };
   virtual std::vector<ObjectEntry> objects() const = 0;
-  // Throws ErrorKind::not_found naming the data sets that are there (and what class `path` has if it is another object).
+  // Throws ErrorKind::not_found naming the data sets that are there (and what class `path` has if it is
+  // another object).
   virtual Anchor anchor(std::string_view path) const = 0;
-  // Reads the blob at a file locator, joining a payload that was split because it exceeds max_key_size (0: never split).
+  // Reads the blob at a file locator, joining a payload that was split because it exceeds max_key_size (0:
+  // never split).
   virtual void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const = 0;
-  // Reads many pages or page parts (never split: writers keep a page inside one key; where one is split it is joined).
+  // Reads many pages or page parts (never split: writers keep a page inside one key; where one is split it is
+  // joined).
   virtual const io::RandomAccessFile& file() const noexcept = 0;
 };
 
@@ -49,29 +54,34 @@ class WriteContainer {
   virtual const std::string& uri() const noexcept = 0;
   // Appends one payload (header, footer, page list), split into several keys if larger than max_key_size().
   virtual Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) = 0;
-  // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the file offset
-  // of each part. A single part larger than max_key_size() is split like a blob.
+  // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the
+  // file offset of each part. A single part larger than max_key_size() is split like a blob.
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
   virtual std::uint64_t max_key_size() const noexcept = 0;
-  // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free list,
-  // streamer info. After it returns the file is complete and readable; may be called again later.
+  // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free
+  // list, streamer info. After it returns the file is complete and readable; may be called again later.
   virtual void commit(const Anchor& anchor) = 0;
   virtual void close() = 0;  // reports every error
 };
 
 enum class ContainerKind { root_file, bare_file };
 
+// What commit() promises: the state survives a crash of the process, or also one of the machine (slower: the
+// device is waited for twice per commit).
+enum class Durability { process, machine };
+
 struct ContainerOptions {
   ContainerKind kind = ContainerKind::root_file;
   std::uint64_t max_key_size = std::uint64_t{1} << 30;
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
+  Durability durability = Durability::process;
 };
 
 // Creates (truncating) `uri` for the data set at `path` ("Events", "dir/Events").
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
-// Adds the data set at `path` to an existing ROOT file, leaving every other object as it is. Throws ErrorKind::usage if
-// `path` exists already.
+// Adds the data set at `path` to an existing ROOT file, leaving every other object as it is. Throws
+// ErrorKind::usage if `path` exists already.
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 

@@ -101,7 +101,7 @@ struct RootFileReader::Walk {
 std::vector<format::TKey> RootFileReader::read_keys(const format::TDirectoryRecord& directory) const {
   if (directory.seek_keys == 0) return {};
   const Bytes record = read_block(*file_, directory.seek_keys, directory.nbytes_keys);
-  return latest_cycles(format::read_tkey_list(record, directory.seek_keys, size_));
+  return latest_cycles(format::read_tkey_list(record, directory.seek_keys, size_).keys);
 }
 
 format::TDirectoryRecord RootFileReader::read_subdirectory(const format::TKey& key) const {

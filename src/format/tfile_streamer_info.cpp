@@ -1,0 +1,221 @@
+// Serialised objects nest: a byte count (bit 30 set), a version, the base class serialised the same way, then
+// members.
+//
+//   TList          count+5  TObject  name  n  then n times: object, option string
+//   TStreamerInfo  count+9  TNamed   class checksum 4  class version 4  object TObjArray
+//   TObjArray      count+3  TObject  name  n  lower bound 4  then n objects
+//   TStreamerBasicType  count+2  { TStreamerElement  count+4  TNamed  type 4  size 4  array 4 x 7  type name
+//   } TNamed         count+1  TObject  name  title TObject        version 2  id 4  bits 4
+#include "format/tfile_streamer_info.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <string>
+
+namespace colonnade::format {
+namespace {
+
+constexpr std::uint32_t byte_count_mask = 0x40000000;
+constexpr std::uint32_t new_class_tag = 0xffffffff;
+constexpr std::uint32_t class_reference_mask = 0x80000000;
+constexpr std::uint32_t map_offset = 2;
+constexpr std::uint32_t is_referenced = 1u << 4;  // a TObject bit: two bytes more follow
+
+constexpr std::string_view rntuple_class = "ROOT::RNTuple";
+constexpr std::uint32_t rntuple_version = 2;
+constexpr std::uint32_t rntuple_checksum = 0x4ba21bf5;  // ROOT's sum over names and types of the members
+
+struct Member {
+  std::string_view name;
+  bool is_long;  // ULong64_t, else unsigned short
+};
+constexpr std::array rntuple_members{
+    Member{"fVersionEpoch", false}, Member{"fVersionMajor", false}, Member{"fVersionMinor", false},
+    Member{"fVersionPatch", false}, Member{"fSeekHeader", true},    Member{"fNBytesHeader", true},
+    Member{"fLenHeader", true},     Member{"fSeekFooter", true},    Member{"fNBytesFooter", true},
+    Member{"fLenFooter", true},     Member{"fMaxKeySize", true},
+};
+
+// Writes a byte count whose value is known when the scope ends.
+class Counted {
+ public:
+  explicit Counted(ByteWriter& out) : out_(out), at_(out.position()) { out.be<std::uint32_t>(0); }
+  Counted(ByteWriter& out, std::uint16_t version) : Counted(out) { out.be<std::uint16_t>(version); }
+  ~Counted() {
+    const auto count = static_cast<std::uint32_t>(out_.position() - at_ - sizeof(std::uint32_t));
+    out_.patch(at_, byte_swap(count | byte_count_mask));
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  ByteWriter& out_;
+  std::size_t at_;
+};
+
+void write_tobject(ByteWriter& out, std::uint32_t bits = 0) {
+  out.be<std::uint16_t>(1);
+  out.be<std::uint32_t>(0);
+  out.be<std::uint32_t>(bits);
+}
+
+void write_tnamed(ByteWriter& out, std::string_view name, std::uint32_t bits = 0) {
+  const Counted counted(out, 1);
+  write_tobject(out, bits);
+  write_tstring(out, name);
+  write_tstring(out, "");
+}
+
+void write_new_class(ByteWriter& out, std::string_view name) {
+  out.be<std::uint32_t>(new_class_tag);
+  out.append(as_bytes(name));
+  out.le<std::uint8_t>(0);
+}
+
+void write_element(ByteWriter& out, const Member& member) {
+  const Counted basic_type(out, 2);
+  const Counted element(out, 4);
+  write_tnamed(out, member.name);
+  out.be<std::uint32_t>(member.is_long ? 17 : 12);
+  out.be<std::uint32_t>(member.is_long ? 8 : 2);
+  for (int i = 0; i < 7; ++i) out.be<std::uint32_t>(0);
+  write_tstring(out, member.is_long ? "ULong64_t" : "unsigned short");
+}
+
+// Appends the entry of the list; `origin` is what must be added to a position in `out` to get its map
+// position.
+void write_rntuple_entry(ByteWriter& out, std::size_t origin) {
+  {
+    const Counted object(out);
+    write_new_class(out, "TStreamerInfo");
+    const Counted info(out, 9);
+    constexpr std::uint32_t can_delete_base = 1u << 16;  // as ROOT sets it
+    write_tnamed(out, rntuple_class, can_delete_base);
+    out.be<std::uint32_t>(rntuple_checksum);
+    out.be<std::uint32_t>(rntuple_version);
+    const Counted array_object(out);
+    write_new_class(out, "TObjArray");
+    const Counted array(out, 3);
+    write_tobject(out);
+    write_tstring(out, "");
+    out.be<std::uint32_t>(static_cast<std::uint32_t>(rntuple_members.size()));
+    out.be<std::uint32_t>(0);
+    std::uint32_t class_position = 0;
+    for (const Member& member : rntuple_members) {
+      const Counted element_object(out);
+      if (class_position == 0) {
+        class_position = static_cast<std::uint32_t>(out.position() + origin);
+        write_new_class(out, "TStreamerBasicType");
+      } else {
+        out.be<std::uint32_t>(class_reference_mask | class_position);
+      }
+      write_element(out, member);
+    }
+  }
+  write_tstring(out, "");  // the entry's option
+}
+
+[[noreturn]] void fail(const char* problem, std::size_t offset) {
+  throw Error(ErrorKind::format, fmt::format("streamer infos: {}", problem),
+              "repair the file with ROOT first", {.offset = offset});
+}
+
+std::size_t read_count(ByteReader& in, const char* what) {
+  const auto count = in.be<std::uint32_t>(what);
+  if ((count & byte_count_mask) == 0) fail("a byte count is missing", in.position());
+  in.require(count & ~byte_count_mask, what);
+  return in.position() + (count & ~byte_count_mask);
+}
+
+void skip_tobject(ByteReader& in, const char* what) {
+  in.take(6, what);
+  if ((in.be<std::uint32_t>(what) & is_referenced) != 0) in.take(2, what);
+}
+
+// The list's header: returns the number of entries; `in` then stands before the first one.
+std::uint32_t read_list_header(ByteReader& in, std::size_t size, std::size_t& count_at) {
+  constexpr const char* what = "streamer infos";
+  if (read_count(in, what) != size) fail("the length of the list does not match its record", 0);
+  const auto version = in.be<std::uint16_t>(what);
+  if (version != 5) fail("the list has an unknown version", in.position());
+  skip_tobject(in, what);
+  read_tstring(in, what);
+  count_at = in.position();
+  return in.be<std::uint32_t>(what);
+}
+
+// Does the object, its class already read, describe ROOT::RNTuple as this version writes it?
+bool is_rntuple_info(ByteReader& in) {
+  constexpr const char* what = "streamer info";
+  read_count(in, what);
+  in.take(2, what);
+  const std::size_t named_end = read_count(in, what);
+  in.take(2, what);
+  skip_tobject(in, what);
+  const std::string name = read_tstring(in, what);
+  in.seek(named_end, what);
+  in.take(4, what);
+  return in.be<std::uint32_t>(what) == rntuple_version && name == rntuple_class;
+}
+
+// Walks one entry; returns whether it is the info of ROOT::RNTuple.
+bool read_entry(ByteReader& in, std::size_t origin, std::map<std::uint32_t, std::string>& classes) {
+  constexpr const char* what = "streamer infos: entry";
+  bool found = false;
+  const auto first = in.be<std::uint32_t>(what);
+  if ((first & byte_count_mask) != 0 && first != new_class_tag) {
+    in.seek(in.position() - sizeof first, what);
+    const std::size_t end = read_count(in, what);
+    const auto position = static_cast<std::uint32_t>(in.position() + origin);
+    const auto tag = in.be<std::uint32_t>(what);
+    std::string name;
+    if (tag == new_class_tag) {
+      for (auto letter = in.le<char>(what); letter != '\0'; letter = in.le<char>(what))
+        name.push_back(letter);
+      classes[position] = name;
+    } else if (const auto known = classes.find(tag & ~class_reference_mask); known != classes.end()) {
+      name = known->second;
+    }
+    if (name == "TStreamerInfo") found = is_rntuple_info(in);
+    if (in.position() > end) fail("an entry is longer than it claims", in.position());
+    in.seek(end, what);
+  }  // else a reference to an object that was there before, 4 bytes in all
+  read_tstring(in, what);
+  return found;
+}
+
+}  // namespace
+
+Bytes write_streamer_infos(std::size_t key_length) {
+  ByteWriter out;
+  {
+    const Counted list(out, 5);
+    write_tobject(out);
+    write_tstring(out, "");
+    out.be<std::uint32_t>(1);
+    write_rntuple_entry(out, key_length + map_offset);
+  }
+  return out.take();
+}
+
+std::optional<Bytes> add_rntuple_info(ByteSpan list, std::size_t key_length) {
+  ByteReader in(list);
+  std::size_t count_at = 0;
+  const std::uint32_t count = read_list_header(in, list.size(), count_at);
+  std::map<std::uint32_t, std::string> classes;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (read_entry(in, key_length + map_offset, classes)) return std::nullopt;
+  if (in.remaining() > 0) fail("bytes follow the last entry", in.position());
+
+  ByteWriter out;
+  out.append(list);
+  write_rntuple_entry(out, key_length + map_offset);
+  out.patch(0,
+            byte_swap(static_cast<std::uint32_t>(out.position() - sizeof(std::uint32_t)) | byte_count_mask));
+  out.patch(count_at, byte_swap(count + 1));
+  return out.take();
+}
+
+}  // namespace colonnade::format

@@ -1,0 +1,111 @@
+// Blobs are appended; the anchor in the head is overwritten in one write, last, so each commit is all or
+// nothing.
+#include "page/bare_file_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "format/tfile_anchor.h"
+#include "format/tfile_records.h"
+#include "page/bare_file_reader.h"
+#include "page/root_file_chunks.h"
+
+namespace colonnade::page {
+
+void BareFileWriter::check(std::string_view name, const ContainerOptions& options) {
+  constexpr std::size_t longest_name = 254;
+  if (name.empty() || name.size() > longest_name)
+    throw Error(ErrorKind::usage,
+                fmt::format("a bare file cannot hold a data set whose name has {} characters", name.size()),
+                "a name of 1 to 254 characters, or a ROOT file");
+  if (options.max_key_size < sizeof(std::uint64_t) * 2)
+    throw Error(ErrorKind::usage,
+                fmt::format("a maximum key size of {} bytes is not possible", options.max_key_size),
+                "a value of at least 16");
+}
+
+BareFileWriter::BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name,
+                               const ContainerOptions& options)
+    : file_(std::move(file)), options_(options), name_(name) {
+  ByteWriter head;
+  head.append(as_bytes(bare_file_magic));
+  head.be<std::uint32_t>(format::TFileHeader{}.version);
+  head.be<std::uint32_t>(bare_file_version);
+  head.be<std::uint32_t>(options_.root_compression);
+  Anchor nothing;
+  nothing.epoch = nothing.minor = 0;
+  const Bytes empty = format::write_anchor(nothing);
+  head.append(ByteSpan(empty).first(empty.size() - sizeof(std::uint64_t)));
+  format::write_tstring(head, name_);
+  anchor_at_ = head.position();
+  head.append(
+      Bytes(format::anchor_size));  // all zero until the first commit: no reader takes it for an anchor
+  file_->write(0, head.view());
+  end_ = head.position();
+}
+
+void BareFileWriter::check_open() const {
+  if (closed_)
+    throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
+}
+
+std::uint64_t BareFileWriter::write_split(ByteSpan payload) {
+  const ChunkPlan plan = plan_chunks(payload.size(), options_.max_key_size, ErrorKind::usage);
+  ByteWriter offsets;
+  for (ByteSpan rest = payload.subspan(static_cast<std::size_t>(plan.first_data)); !rest.empty();) {
+    const ByteSpan chunk = rest.first(std::min<std::size_t>(rest.size(), options_.max_key_size));
+    offsets.le<std::uint64_t>(end_.fetch_add(chunk.size()));
+    file_->write(load_le<std::uint64_t>(offsets.view().last(sizeof(std::uint64_t)).data()), chunk);
+    rest = rest.subspan(chunk.size());
+  }
+  const std::array<ByteSpan, 2> first{payload.first(static_cast<std::size_t>(plan.first_data)),
+                                      offsets.view()};
+  const std::uint64_t offset = end_.fetch_add(plan.first_data + plan.offset_bytes);
+  file_->write_vector(offset, first);
+  return offset;
+}
+
+Locator BareFileWriter::write_blob(ByteSpan payload, std::uint64_t) {
+  check_open();
+  return {.size = payload.size(), .offset = write_split(payload)};
+}
+
+std::vector<std::uint64_t> BareFileWriter::write_parts(std::span<const ByteSpan> parts) {
+  check_open();
+  std::vector<std::uint64_t> offsets;
+  offsets.reserve(parts.size());
+  while (offsets.size() < parts.size()) {
+    const std::span<const ByteSpan> rest = parts.subspan(offsets.size());
+    std::size_t count = 0;
+    std::uint64_t size = 0;
+    while (count < rest.size() && rest[count].size() <= options_.max_key_size) size += rest[count++].size();
+    if (count == 0) {
+      offsets.push_back(write_split(rest[0]));
+      continue;
+    }
+    std::uint64_t offset = end_.fetch_add(size);
+    file_->write_vector(offset, rest.first(count));
+    for (ByteSpan part : rest.first(count)) {
+      offsets.push_back(offset);
+      offset += part.size();
+    }
+  }
+  return offsets;
+}
+
+void BareFileWriter::commit(const Anchor& anchor) {
+  check_open();
+  if (options_.durability == Durability::machine) file_->sync();
+  file_->write(anchor_at_, format::write_anchor(anchor, format::ChecksumOrder::little_endian));
+  if (options_.durability == Durability::machine) file_->sync();
+}
+
+void BareFileWriter::close() {
+  if (closed_) return;
+  closed_ = true;
+  file_->close();
+}
+
+}  // namespace colonnade::page

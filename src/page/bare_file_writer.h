@@ -1,0 +1,44 @@
+// Writing a bare file; its layout stands in bare_file_reader.h.
+#ifndef COLONNADE_PAGE_BARE_FILE_WRITER_H
+#define COLONNADE_PAGE_BARE_FILE_WRITER_H
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "page/container.h"
+
+namespace colonnade::page {
+
+class BareFileWriter final : public WriteContainer {
+ public:
+  // Throws ErrorKind::usage for a name or options that cannot be; called before a file is opened, which
+  // empties it.
+  static void check(std::string_view name, const ContainerOptions& options);
+  BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name,
+                 const ContainerOptions& options);
+
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  void commit(const Anchor& anchor) override;
+  void close() override;
+
+ private:
+  void check_open() const;
+  std::uint64_t write_split(ByteSpan payload);
+
+  std::unique_ptr<io::WritableFile> file_;
+  ContainerOptions options_;
+  std::string name_;
+  std::uint64_t anchor_at_ = 0;
+  std::atomic<std::uint64_t> end_{0};
+  bool closed_ = false;
+};
+
+}  // namespace colonnade::page
+
+#endif

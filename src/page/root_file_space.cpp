@@ -1,0 +1,82 @@
+// First fit over a short sorted list. A rest of less than four bytes could not hold a marker, so such a gap
+// is passed by.
+#include "page/root_file_space.h"
+
+#include <algorithm>
+
+namespace colonnade::page {
+namespace {
+
+constexpr std::uint64_t marker_size = 4;
+
+std::uint64_t size_of(const format::FreeSegment& segment) noexcept {
+  return segment.last - segment.first + 1;
+}
+
+bool before(const format::FreeSegment& a, const format::FreeSegment& b) noexcept {
+  return a.first < b.first;
+}
+
+}  // namespace
+
+RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size) {
+  for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
+    const std::uint64_t room = size_of(*gap);
+    if (room != size && room < size + marker_size) continue;
+    const std::uint64_t offset = gap->first;
+    if (room == size) {
+      gaps_.erase(gap);
+      return {offset, std::nullopt};
+    }
+    gap->first += size;
+    return {offset, *gap};
+  }
+  return {allocate_at_end(size), std::nullopt};
+}
+
+std::uint64_t RootFileSpace::allocate_at_end(std::uint64_t size) {
+  const std::uint64_t offset = end_;
+  end_ += size;
+  return offset;
+}
+
+format::FreeSegment RootFileSpace::release(format::FreeSegment segment) {
+  auto next = std::lower_bound(gaps_.begin(), gaps_.end(), segment, before);
+  if (next != gaps_.end() && next->first == segment.last + 1 &&
+      size_of(segment) + size_of(*next) <= format::small_tfile_limit) {
+    segment.last = next->last;
+    next = gaps_.erase(next);
+  }
+  if (next != gaps_.begin()) {
+    format::FreeSegment& previous = *(next - 1);
+    if (previous.last + 1 == segment.first &&
+        size_of(previous) + size_of(segment) <= format::small_tfile_limit) {
+      previous.last = segment.last;
+      return previous;
+    }
+  }
+  gaps_.insert(next, segment);
+  return segment;
+}
+
+std::vector<format::FreeSegment> RootFileSpace::skip_to(std::uint64_t end) {
+  std::vector<format::FreeSegment> gaps;
+  for (std::uint64_t first = end_; first < end;) {
+    const std::uint64_t next = std::min(end, first + format::small_tfile_limit);
+    gaps.push_back({first, next - 1});
+    first = next;
+  }
+  listed_.insert(listed_.end(), gaps.begin(), gaps.end());
+  end_ = std::max(end_, end);
+  return gaps;
+}
+
+std::vector<format::FreeSegment> RootFileSpace::segments(std::uint64_t end) const {
+  std::vector<format::FreeSegment> all = gaps_;
+  all.insert(all.end(), listed_.begin(), listed_.end());
+  std::sort(all.begin(), all.end(), before);
+  all.push_back(format::free_tail(end));
+  return all;
+}
+
+}  // namespace colonnade::page

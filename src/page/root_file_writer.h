@@ -1,0 +1,105 @@
+// Writing data sets into ROOT files, new or existing.
+#ifndef COLONNADE_PAGE_ROOT_FILE_WRITER_H
+#define COLONNADE_PAGE_ROOT_FILE_WRITER_H
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/tfile_records.h"
+#include "page/container.h"
+#include "page/root_file_space.h"
+
+namespace colonnade::page {
+
+class RootFileWriter final : public WriteContainer {
+ public:
+  // A new file: writes an empty ROOT file at once. A `first_free` above 0 leaves everything up to there
+  // unused; tests reach positions beyond 2 GB with it.
+  static std::unique_ptr<RootFileWriter> create(std::unique_ptr<io::WritableFile> file, std::string_view path,
+                                                const ContainerOptions& options,
+                                                std::uint64_t first_free = 0);
+  // Throws ErrorKind::usage for a path or options that cannot be; called before a file is opened, which
+  // empties it.
+  static void check(std::string_view path, const ContainerOptions& options);
+  // An existing file: changes nothing before the first write_*() or commit().
+  static std::unique_ptr<RootFileWriter> append(std::unique_ptr<io::WritableFile> file, std::string_view path,
+                                                const ContainerOptions& options);
+
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  void commit(const Anchor& anchor) override;
+  void close() override;
+
+ private:
+  struct Directory {
+    std::string name;
+    std::string title;
+    std::string class_name;
+    format::TDirectoryRecord record;
+    std::uint64_t record_at = 0;
+    std::uint64_t record_room = format::tdirectory_size;
+    std::uint32_t entry_count =
+        0;  // of the entries, kept as the bytes they were found as; without our data set
+    Bytes entries;
+  };
+  struct Record {
+    format::TKey key;
+    format::FreeSegment place() const noexcept { return {key.seek_key, key.seek_key + key.nbytes - 1}; }
+  };
+
+  RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path,
+                 const ContainerOptions& options);
+  void write_skeleton(std::uint64_t first_free);
+  void load();
+  void load_free_list();
+  void load_path();
+  Directory load_directory(const format::TKey& key, std::uint64_t record_at) const;
+  std::vector<format::TKey> keys_of(const Directory& directory) const;
+  Bytes read_block(std::uint64_t offset, std::uint64_t size) const;
+
+  std::uint64_t reserve(std::uint64_t size);
+  std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length);
+  std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length);
+  void make_big_if_far(format::TKey& key, std::uint64_t payload_size) const;
+  Record place(format::TKey key, ByteSpan payload);
+  Record place_key_list(const Directory& directory, std::uint32_t count, ByteSpan entries);
+  std::vector<Directory> reserve_missing_directories();
+  Record place_anchor(const Anchor& anchor, const Directory& directory);
+  Bytes place_made_directories(std::vector<Directory>& made, const Record& anchor);
+  format::TKey directory_key(const Directory& directory) const;
+  std::optional<Record> place_streamer_infos(const format::TFileHeader& header);
+  void place_free_list(format::TFileHeader& header, std::span<const format::FreeSegment> replaced);
+  std::vector<format::FreeSegment> replaced_lists() const;
+  std::vector<format::FreeSegment> replaced_by_head(const format::TFileHeader& header, bool in_root) const;
+  void write_head(const format::TFileHeader& header, const Directory& root);
+  void write_directory(const Directory& directory);
+  Bytes directory_bytes(const Directory& directory) const;
+  void release(const format::FreeSegment& segment);
+  void sync_if_asked();
+
+  std::unique_ptr<io::WritableFile> file_;
+  ContainerOptions options_;
+  std::mutex mutex_;  // guards space_
+  RootFileSpace space_;
+  format::TFileHeader header_;  // as committed
+  Bytes head_;  // the file from its start to the end of its own directory record, as committed
+  std::vector<Directory>
+      directories_;  // the file's own one first; with none missing, the last one gets the data set
+  std::vector<std::string> missing_;  // directories that the first commit makes below the last one
+  std::string name_;
+  std::optional<Record> anchor_;               // as committed
+  std::vector<format::FreeSegment> unlisted_;  // gaps that the committed free list does not know
+  bool knows_streamer_infos_ = false;
+  bool uncertain_ = false;  // a commit failed half-way: which state the file is in is not known
+  bool closed_ = false;
+};
+
+}  // namespace colonnade::page
+
+#endif
