@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,17 +85,20 @@ class Reader {
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
 
-  // Reads, checks and decodes every page. Calls `progress(pages done, pages)` now and then; throws at the
-  // first damage.
+  // Reads, checks and decodes every page, and checks that collections and variants point to items that exist.
+  // Calls `progress(pages done, pages)` now and then; throws at the first damage.
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:
   explicit Reader(std::shared_ptr<page::PageSource> source);
   void connect_model();
+  void verify_pages(std::uint32_t column, const std::function<void()>& page_done);
+  void verify_structure(const FieldDescriptor& field);
 
   std::shared_ptr<page::PageSource> source_;
   std::unique_ptr<Model> model_;
   bool connected_ = false;
+  std::map<std::string, View<void>> text_views_;  // kept, so that printing many entries reads each page once
 };
 
 // The data sets of a file, "Events" or "dir/Events", and the other objects in it.

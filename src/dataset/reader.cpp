@@ -151,9 +151,59 @@ std::string Reader::entry_text(std::uint64_t index, std::span<const std::string>
     for (const std::uint32_t id : descriptor().top_level_fields())
       if (descriptor().fields[id].unreadable.empty()) paths.push_back(descriptor().fields[id].name);
   std::string text = "{";
-  for (const std::string& path : paths)
-    text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", path, view(path).text(index));
+  for (const std::string& path : paths) {
+    auto found = text_views_.find(path);
+    if (found == text_views_.end()) found = text_views_.emplace(path, view(path)).first;
+    text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", path, found->second.text(index));
+  }
   return text + "}";
+}
+
+void Reader::verify_pages(std::uint32_t column, const std::function<void()>& page_done) {
+  page::ColumnReader reader(*source_, {column}, natural_element(descriptor().columns[column].encoding.type));
+  for (std::size_t c = 0; c < descriptor().clusters.size(); ++c) {
+    const auto& columns = descriptor().clusters[c].columns;
+    if (column >= columns.size()) continue;
+    std::uint64_t at = source_->extent(column, c).leading_zeros;
+    for (const PageDescriptor& page : columns[column].pages) {
+      static_cast<void>(reader.map(c, at));
+      at += page.elements;
+      page_done();
+    }
+  }
+}
+
+void Reader::verify_structure(const FieldDescriptor& field) {
+  const bool is_collection = field.role == FieldRole::collection && field.children.size() == 1;
+  if ((!is_collection && field.role != FieldRole::variant) || field.source_field) return;
+  page::ColumnReader own(*source_, dataset::columns_of(field, 0),
+                         is_collection ? ElementType::index : ElementType::switch_);
+  std::vector<std::optional<page::ColumnReader>> parts(field.children.size());
+  std::vector<std::uint64_t> per_value(field.children.size(), 1);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const auto counter = dataset::counting_column(descriptor(), field.children[k]);
+    if (!counter) continue;
+    parts[k].emplace(*source_, counter->columns, counter->element);
+    per_value[k] = counter->per_value;
+  }
+  for (std::size_t c = 0; c < descriptor().clusters.size(); ++c) {
+    std::vector<std::uint64_t> limits(parts.size(), ~std::uint64_t{0});
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      if (parts[k]) limits[k] = parts[k]->elements(c) / per_value[k];
+    std::uint64_t previous = 0;
+    for (std::uint64_t at = 0; at < own.elements(c);) {
+      const auto stretch = own.map(c, at);
+      if (is_collection) {
+        const std::span ends(static_cast<const std::uint64_t*>(stretch.data), stretch.count);
+        dataset::check_ends(*source_, field.id, c, previous, ends, limits.front());
+        previous = ends.back();
+      } else {
+        const std::span elements(static_cast<const SwitchElement*>(stretch.data), stretch.count);
+        dataset::check_switches(*source_, field.id, c, elements, limits);
+      }
+      at = stretch.first + stretch.count;
+    }
+  }
 }
 
 void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
@@ -161,27 +211,15 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
   for (const ClusterDescriptor& cluster : descriptor().clusters)
     for (const ColumnRange& range : cluster.columns) total += range.pages.size();
   std::uint64_t done = 0;
-  std::vector<std::byte> values;
   for (const ColumnDescriptor& column : descriptor().columns) {
-    if (!is_known(column.encoding.type) || column.raw_type >= column_type_count) continue;
-    const ElementType element = natural_element(column.encoding.type);
-    page::ColumnReader reader(*source_, {column.id}, element);
-    for (std::size_t c = 0; c < descriptor().clusters.size(); ++c) {
-      const auto& columns = descriptor().clusters[c].columns;
-      if (column.id >= columns.size()) continue;
-      std::uint64_t at = reader.elements(c) - [&] {
-        std::uint64_t listed = 0;
-        for (const PageDescriptor& page : columns[column.id].pages) listed += page.elements;
-        return listed;
-      }();
-      for (const PageDescriptor& page : columns[column.id].pages) {
-        static_cast<void>(reader.map(c, at));
-        at += page.elements;
-        ++done;
-        if (progress) progress(done, total);
-      }
-    }
+    if (column.raw_type >= column_type_count || !is_valid(column.encoding)) continue;
+    verify_pages(column.id, [&] {
+      ++done;
+      if (progress) progress(done, total);
+    });
   }
+  for (const FieldDescriptor& field : descriptor().fields)
+    if (field.unreadable.empty()) verify_structure(field);
 }
 
 std::vector<std::string> data_sets(const std::string& uri) {

@@ -69,4 +69,22 @@ void check_ends(const page::PageSource& source, std::uint32_t field, std::size_t
   }
 }
 
+void check_switches(const page::PageSource& source, std::uint32_t field, std::size_t cluster,
+                    std::span<const SwitchElement> elements, std::span<const std::uint64_t> limits) {
+  for (const SwitchElement& element : elements) {
+    if (element.tag == 0) continue;
+    const bool known = element.tag <= limits.size();
+    if (known && element.index < limits[element.tag - 1]) continue;
+    ErrorContext where = source.context();
+    where.field = source.descriptor().path_of(field);
+    where.cluster = cluster;
+    throw Error(ErrorKind::format,
+                known ? fmt::format("a variant points to value {} of an alternative that has {}",
+                                    element.index, limits[element.tag - 1])
+                      : fmt::format("a variant has the tag {} where {} alternatives exist", element.tag,
+                                    limits.size()),
+                "", where);
+  }
+}
+
 }  // namespace colonnade::dataset

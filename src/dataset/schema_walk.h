@@ -31,6 +31,11 @@ std::optional<CountingColumn> counting_column(const Descriptor& descriptor, std:
 void check_ends(const page::PageSource& source, std::uint32_t field, std::size_t cluster, std::uint64_t begin,
                 std::span<const std::uint64_t> ends, std::uint64_t items);
 
+// Throws ErrorKind::format unless every element has a tag within the alternatives and points to one of its
+// `limits[tag - 1]` values.
+void check_switches(const page::PageSource& source, std::uint32_t field, std::size_t cluster,
+                    std::span<const SwitchElement> elements, std::span<const std::uint64_t> limits);
+
 // The physical columns number `k` of a field, one per representation.
 std::vector<std::uint32_t> columns_of(const FieldDescriptor& field, std::size_t k);
 
