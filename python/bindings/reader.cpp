@@ -145,11 +145,15 @@ void register_reader(nb::module_& module) {
       .def_prop_ro("num_entries", &PyReader::num_entries)
       .def("metrics", &PyReader::metrics, nb::call_guard<nb::gil_scoped_release>())
       .def("arrays", &PyReader::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
+           nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int) -> "
+                   "list[tuple[int, ArrayRole, numpy.typing.NDArray[typing.Any]]]"),
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
            "Entries in JSON's manner.")
       .def("schema_text", &PyReader::schema_text)
       .def("verify", &PyReader::verify, nb::arg("progress").none() = nb::none(),
+           nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
+                   "-> None"),
            "Decodes every page; progress(pages done, pages) is called now and then.");
   module.def("open", &open_reader, nb::arg("uri"), nb::arg("name"), nb::arg("page_checksums") = true,
              nb::arg("read_ahead") = ReadOptions{}.read_ahead, nb::call_guard<nb::gil_scoped_release>());

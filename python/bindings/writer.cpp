@@ -140,6 +140,8 @@ void register_writer(nb::module_& module) {
   nb::class_<PyWriter>(module, "Writer", "A data set being written.")
       .def_prop_ro("num_entries", &PyWriter::num_entries)
       .def("append", &PyWriter::append, nb::arg("arrays"),
+           nb::sig("def append(self, arrays: collections.abc.Sequence[tuple[str, ArrayRole, ElementType, "
+                   "numpy.typing.NDArray[typing.Any]]]) -> None"),
            "Arrays as (path, role, element type, NumPy array).")
       .def("extend", &PyWriter::extend, nb::arg("field"), Released())
       .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())

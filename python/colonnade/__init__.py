@@ -1,12 +1,12 @@
 """Read and write RNTuple columnar event data, without ROOT.
 
-    import colonnade
+import colonnade
 
-    ds = colonnade.open("f.root", "Events")
-    arrays = ds.arrays(["pt", "jets.eta"])
+ds = colonnade.open("f.root", "Events")
+arrays = ds.arrays(["pt", "jets.eta"])
 
-    with colonnade.create("g.root", "Events", {"pt": "std::vector<float>"}) as w:
-        w.extend({"pt": arrays.pt})
+with colonnade.create("g.root", "Events", {"pt": "std::vector<float>"}) as w:
+    w.extend({"pt": arrays.pt})
 """
 
 from __future__ import annotations

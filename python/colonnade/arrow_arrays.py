@@ -35,7 +35,9 @@ class ArrowBuilder:
         if values.dtype == np.bool_:
             bits = np.packbits(values, bitorder="little")
             return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
-        return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+        return pa.Array.from_buffers(
+            pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)]
+        )
 
     def text(self, offsets: Flat, characters: Flat) -> pa.Array:
         """See `Builder`; raises `ConversionError` for what is not UTF-8."""

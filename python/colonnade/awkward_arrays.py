@@ -76,7 +76,11 @@ class AwkwardBuilder:
 
 
 def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
-    """Split an array into plain ones: for each value which of them (-1: missing) and where; whether it has an option type."""
+    """Split an array into plain ones.
+
+    Returns:
+        For each value which of them has it (-1: missing) and where; the plain arrays; whether there is an option type.
+    """
     count = content.length
     if content.is_option:
         index = np.asarray(content.to_IndexedOptionArray64().index.data)

@@ -208,7 +208,9 @@ def _required(field: _core.Field, content: Content, path: str) -> Content:
         if not used and content.length == 0:
             return ak.contents.EmptyArray()
         if optional and np.any(tags < 0):
-            return _required(field, ak.contents.IndexedOptionArray(Index64(np.where(tags < 0, -1, 0)), parts[0]), path)
+            return _required(
+                field, ak.contents.IndexedOptionArray(Index64(np.where(tags < 0, -1, 0)), parts[0]), path
+            )
         if len(used) == 1:
             return _required(field, _choose(np.zeros_like(tags), index, [parts[used[0]]]), path)
         return _merged(content)
@@ -237,7 +239,9 @@ def _fixed_items(field: _core.Field, content: Content, path: str) -> Content:
     lengths = np.diff(offsets)
     if np.any(lengths != size):
         first = int(np.argmax(lengths != size))
-        raise ConversionError(f"value number {first} has {int(lengths[first])} items instead of {size}", field=path)
+        raise ConversionError(
+            f"value number {first} has {int(lengths[first])} items instead of {size}", field=path
+        )
     return items
 
 
@@ -278,7 +282,9 @@ def to_element(values: NDArray[Any], element: ElementType, type_name: str, path:
     kinds = {"b": "b", "i": "biu", "u": "biu", "f": "biuf"}[target.kind]
     if values.dtype.kind not in kinds:
         raise TypeMismatchError(
-            f"values of type {values.dtype} cannot be stored as '{type_name}'", "convert them (astype)", field=path
+            f"values of type {values.dtype} cannot be stored as '{type_name}'",
+            "convert them (astype)",
+            field=path,
         )
     if target.kind in "iu" and values.dtype.kind in "iu" and values.size:
         limits = np.iinfo(target)
@@ -286,7 +292,8 @@ def to_element(values: NDArray[Any], element: ElementType, type_name: str, path:
         if low < limits.min or high > limits.max:
             worst = low if low < limits.min else high
             raise ConversionError(
-                f"the value {worst} does not fit '{type_name}', which holds {limits.min} to {limits.max}", field=path
+                f"the value {worst} does not fit '{type_name}', which holds {limits.min} to {limits.max}",
+                field=path,
             )
     try:
         with np.errstate(over="raise"):
@@ -295,7 +302,8 @@ def to_element(values: NDArray[Any], element: ElementType, type_name: str, path:
         finite = values[np.isfinite(values)]
         worst_float = float(finite[np.argmax(np.abs(finite))])
         raise ConversionError(
-            f"the value {worst_float:g} does not fit '{type_name}', which holds up to {_FLOAT32_MAX:g}", field=path
+            f"the value {worst_float:g} does not fit '{type_name}', which holds up to {_FLOAT32_MAX:g}",
+            field=path,
         ) from None
 
 

@@ -161,7 +161,10 @@ class DataSet:
         return zip_fields(layouts, count)
 
     def select(self, fields: Fields) -> DataSet:
-        """Return the same data set with only these fields, for what takes whole data sets: pyarrow.table(ds.select("pt"))."""
+        """Return the same data set with only these fields.
+
+        It is meant for what takes whole data sets: pyarrow.table(ds.select("pt")).
+        """
         names = list(self._select(fields))
         return DataSet(self._uri, self._name, **self._options, _selection=names)  # type: ignore[arg-type]
 
@@ -215,7 +218,9 @@ class DataSet:
 
     # ---- Arrow
 
-    def to_arrow_reader(self, fields: Fields = None, *, step_size: int | str = _ARROW_STEP) -> pa.RecordBatchReader:
+    def to_arrow_reader(
+        self, fields: Fields = None, *, step_size: int | str = _ARROW_STEP
+    ) -> pa.RecordBatchReader:
         """Read fields as a stream of Arrow record batches, see `iterate` for the steps."""
         import pyarrow as pa
 
@@ -264,7 +269,9 @@ class DataSet:
         except Error as error:
             raise locate(error, uri=self._uri, data_set=self._name) from None
 
-    def _assemble(self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any) -> dict[str, Any]:
+    def _assemble(
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+    ) -> dict[str, Any]:
         paths = [info.path for info in selected.values()]
         arrays = self._open_reader().arrays(paths, start, stop) if paths else []
         assembler = Assembler(arrays, builder)
@@ -330,5 +337,3 @@ def _columns(selected: dict[str, FieldInfo]) -> list[int]:
 
 def _reopen(uri: str, name: str, options: dict[str, Any], selection: Fields) -> DataSet:
     return DataSet(uri, name, **options, _selection=selection)
-
-

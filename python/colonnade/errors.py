@@ -165,7 +165,10 @@ def make_error(
 
 def locate(error: Error, **place: str | None) -> Error:
     """Return the same error with the blanks of its place filled."""
-    known = {key: getattr(error, key) for key in ("uri", "data_set", "field", "column", "cluster", "page", "offset")}
+    known = {
+        key: getattr(error, key)
+        for key in ("uri", "data_set", "field", "column", "cluster", "page", "offset")
+    }
     for key, value in place.items():
         if known[key] is None:
             known[key] = value

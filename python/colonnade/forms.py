@@ -1,7 +1,7 @@
 """From the arrays that a columnar read returns to nested arrays, for any array library.
 
-A read returns flat arrays: values, offsets, tags (see include/colonnade/columnar.h). `assemble` walks the schema and hands
-them to a `Builder`, which knows one array library and nothing about RNTuple.
+A read returns flat arrays: values, offsets, tags (see include/colonnade/columnar.h). The `Assembler` walks the schema
+and hands them to a `Builder`, which knows one array library and nothing about RNTuple.
 """
 
 from __future__ import annotations
@@ -153,4 +153,3 @@ def _members(info: FieldInfo) -> dict[str, FieldInfo]:
         if not child.unreadable and not (child.name.startswith(":") and child.kind == FieldKind.record):
             members[child.name] = child
     return members
-

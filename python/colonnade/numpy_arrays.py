@@ -51,7 +51,9 @@ def _is_text(layout: Content) -> bool:
 
 def _is_flat(layout: Content) -> bool:
     if layout.is_record:
-        return not layout.is_tuple and bool(layout.contents) and all(part.is_numpy for part in layout.contents)
+        return (
+            not layout.is_tuple and bool(layout.contents) and all(part.is_numpy for part in layout.contents)
+        )
     if layout.is_regular:
         return layout.size > 0 and _is_flat(layout.content) and not layout.content.is_record
     return bool(layout.is_numpy)
@@ -60,7 +62,7 @@ def _is_flat(layout: Content) -> bool:
 def to_series(array: pa.Array) -> pd.Series[Any]:
     """Numbers as NumPy holds them, strings as pandas holds them, the rest as Arrow types without a copy."""
     import pandas as pd
-    import pyarrow.types as types
+    from pyarrow import types
 
     kind = array.type
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):

@@ -94,10 +94,11 @@ class _Numbers(_Cell):
             if not isinstance(value, bool | np.bool_):
                 raise self.refuse(value)
         elif kind == "f":
-            if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+            if isinstance(value, bool | np.bool_) or not isinstance(
+                value, int | float | np.integer | np.floating
+            ):
                 raise self.refuse(value)
-            if self.dtype.itemsize == 4 and abs(value) > _FLOAT32_MAX and math.isfinite(value):
-                raise ConversionError(f"the value {value:g} does not fit '{self.type_name}'", field=self.path)
+            value = self._rounded(value)
         else:
             if self.element == ElementType.character and isinstance(value, str | bytes) and len(value) == 1:
                 value = ord(value)
@@ -109,6 +110,17 @@ class _Numbers(_Cell):
                     field=self.path,
                 )
         self.data.append(value)
+
+    def _rounded(self, value: Any) -> float:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number) and (self.dtype.itemsize == 8 or abs(number) <= _FLOAT32_MAX):
+            return number
+        if isinstance(value, float | np.floating) and not math.isfinite(value):
+            return number
+        raise ConversionError(f"the value {value} does not fit '{self.type_name}'", field=self.path)
 
     def truncate(self, count: int) -> None:
         del self.data[count:]
@@ -176,7 +188,11 @@ class _Fixed(_Cell):
     def __init__(self, field: _core.Field, path: str) -> None:
         super().__init__(field, path)
         self.size = field.array_size
-        self.item = _Numbers(field, path) if field.kind == FieldKind.bitset else _make(field.children[0], f"{path}._0")
+        self.item = (
+            _Numbers(field, path)
+            if field.kind == FieldKind.bitset
+            else _make(field.children[0], f"{path}._0")
+        )
 
     def add(self, value: Any) -> None:
         items = list(_items(self, value))
@@ -233,7 +249,12 @@ class _Variant(_Cell):
         # An int goes to an integer alternative where there is one, only then to a floating-point one.
         for exact in (True, False):
             for number, cell in enumerate(self.alternatives):
-                if exact and isinstance(cell, _Numbers) and cell.dtype.kind == "f" and isinstance(value, int | np.integer):
+                if (
+                    exact
+                    and isinstance(cell, _Numbers)
+                    and cell.dtype.kind == "f"
+                    and isinstance(value, int | np.integer)
+                ):
                     continue
                 try:
                     cell.add(value)

@@ -134,7 +134,9 @@ class Schema(Mapping[str, FieldInfo]):
                 continue
             info = self[name]
             if info.unreadable:
-                raise UnsupportedError(f"the type '{info.type}' cannot be read: {info.unreadable}", field=name)
+                raise UnsupportedError(
+                    f"the type '{info.type}' cannot be read: {info.unreadable}", field=name
+                )
             selected[name] = info
         return selected
 

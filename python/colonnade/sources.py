@@ -52,9 +52,12 @@ def _from_awkward(data: ak.Array) -> Batch:
         layout = layout.project()
     if not layout.is_record or layout.is_tuple:
         raise TypeMismatchError(
-            f"an Awkward array of type '{layout.form.type}' has no fields", "an array of records (ak.zip), or a dictionary"
+            f"an Awkward array of type '{layout.form.type}' has no fields",
+            "an array of records (ak.zip), or a dictionary",
         )
-    return Batch({name: layout.content(name)[: layout.length] for name in layout.fields}, layout.length, False)
+    return Batch(
+        {name: layout.content(name)[: layout.length] for name in layout.fields}, layout.length, False
+    )
 
 
 def _is_pandas(data: Any) -> bool:
@@ -98,10 +101,13 @@ def _column(name: str, values: Any) -> Content:
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise TypeMismatchError(f"a {type(values).__name__} is not an array of values", field=name)
     try:
-        layout = ak.to_layout(values, regulararray=True) if isinstance(values, np.ndarray) else ak.to_layout(ak.Array(values))
+        if isinstance(values, np.ndarray):
+            return ak.to_layout(values, regulararray=True)
+        return ak.to_layout(ak.Array(values))
     except (TypeError, ValueError) as error:
-        raise TypeMismatchError(f"the values are no array: {str(error).splitlines()[0]}", field=name) from error
-    return layout
+        raise TypeMismatchError(
+            f"the values are no array: {str(error).splitlines()[0]}", field=name
+        ) from error
 
 
 def _checked(columns: dict[str, Content], loose: bool) -> Batch:
@@ -110,5 +116,3 @@ def _checked(columns: dict[str, Content], loose: bool) -> Batch:
         listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
         raise UsageError(f"the arrays have different lengths ({listed})")
     return Batch(columns, next(iter(lengths.values()), 0), loose)
-
-

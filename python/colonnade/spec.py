@@ -1,8 +1,8 @@
 """Schemas as users write them, and schemas inferred from data.
 
-A field's type is spelled as RNTuple spells it ("std::vector<float>"), as a NumPy type (np.float32) or a Python type (int,
-float, bool, str). Records without a C++ class are dictionaries {"pt": "float", "eta": "float"}, collections of them
-lists with one item [{"pt": "float"}].
+A field's type is spelled as RNTuple spells it ("std::vector<float>"), as a NumPy type (np.float32) or a Python type
+(int, float, bool, str). Records without a C++ class are dictionaries {"pt": "float", "eta": "float"}, collections of
+them lists with one item [{"pt": "float"}].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from awkward.contents import Content
 
 from . import _core
 from ._core import FieldKind
-from .errors import Error, SchemaError, UsageError, locate
+from .errors import Error, SchemaError, UsageError
 
 __all__ = ["Encoding", "Spec", "apply_encodings", "build_field", "infer"]
 
@@ -37,7 +37,9 @@ def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for what is no type."""
     path = path or name
     if isinstance(spec, Mapping):
-        return _core.make_record(name, [build_field(key, value, f"{path}.{key}") for key, value in spec.items()])
+        return _core.make_record(
+            name, [build_field(key, value, f"{path}.{key}") for key, value in spec.items()]
+        )
     if isinstance(spec, list):
         if len(spec) != 1:
             raise SchemaError(f"a collection has one item type, not {len(spec)}", field=path)
@@ -58,7 +60,9 @@ def _named(spec: Any, path: str) -> str:
     except TypeError:
         name = ""
     if name not in _NAMES:
-        raise SchemaError(f"{spec!r} is not a type", "a type name as 'float' or 'std::vector<float>'", field=path)
+        raise SchemaError(
+            f"{spec!r} is not a type", "a type name as 'float' or 'std::vector<float>'", field=path
+        )
     return _NAMES[name]
 
 

@@ -96,7 +96,9 @@ class DataSetWriter:
 
     def _extend(self, batch: Batch) -> None:
         if self._writer is None:
-            self._start({name: infer(column, name, loose=batch.loose) for name, column in batch.columns.items()})
+            self._start(
+                {name: infer(column, name, loose=batch.loose) for name, column in batch.columns.items()}
+            )
         missing = [name for name in self._fields if name not in batch.columns]
         extra = [name for name in batch.columns if name not in self._fields]
         if missing or extra:
@@ -217,7 +219,9 @@ class DataSetWriter:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._writer is not None:
-            warnings.warn(f"{self!r} was never closed; what was not committed is lost", ResourceWarning, stacklevel=2)
+            warnings.warn(
+                f"{self!r} was never closed; what was not committed is lost", ResourceWarning, stacklevel=2
+            )
             self.abort()
 
     def __repr__(self) -> str:
@@ -237,9 +241,13 @@ class DataSetWriter:
 
     def _start(self, schema: Mapping[str, Spec]) -> None:
         fields = self._build(schema)
-        unknown = [name for name in [*self._encodings, *self._descriptions] if name.partition(".")[0] not in fields]
+        unknown = [
+            name for name in [*self._encodings, *self._descriptions] if name.partition(".")[0] not in fields
+        ]
         if unknown and schema:
-            raise UsageError(f"encodings or descriptions are given for {', '.join(unknown)}, which are no fields")
+            raise UsageError(
+                f"encodings or descriptions are given for {', '.join(unknown)}, which are no fields"
+            )
         self._writer = _core.make_writer(
             self._uri, self._name, list(fields.values()), self._projections, self._options, self._add
         )
@@ -334,7 +342,9 @@ def create(
     options = _core.WriteOptions()
     options.compression = str(compression)
     options.cluster_size = _bytes(cluster_size)
-    options.max_cluster_size = 10 * options.cluster_size if max_cluster_size is None else _bytes(max_cluster_size)
+    options.max_cluster_size = (
+        10 * options.cluster_size if max_cluster_size is None else _bytes(max_cluster_size)
+    )
     options.max_page_size = _bytes(page_size)
     options.initial_page_size = _bytes(initial_page_size)
     options.page_buffer_budget = _bytes(page_buffer_budget)

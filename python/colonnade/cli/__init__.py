@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import click
 
-from .. import __version__
-from ..errors import Error
+from colonnade import __version__
+from colonnade.errors import Error
+
 from .demo import demo
 from .generate import generate
 from .info import info, ls

@@ -58,5 +58,11 @@ def _plain(value: Any) -> Any:
 def progress_bar(unit: str) -> Progress:
     """Make a progress bar on standard error that leaves nothing behind; shown on terminals only."""
     out = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=out, transient=True, disable=not out.is_terminal)

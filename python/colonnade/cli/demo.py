@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from ..dataset import DataSet
-from ..samples import SAMPLES
+from colonnade.dataset import DataSet
+from colonnade.samples import SAMPLES
+
 from .common import bytes_text, progress_bar
 from .generate import write_sample
 
@@ -16,12 +17,18 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option("--events", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="How many events.")
-@click.option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
-@click.option("--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505.")
+@click.option(
+    "--events", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="How many events."
+)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True
+)
+@click.option(
+    "--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505."
+)
 def demo(events: int, output: Path, compression: str) -> None:
     """Make LHCb-like events, write them, read 18 of the 26 fields, and plot the mass of B candidates."""
-    from ..analysis import b_mass
+    from colonnade.analysis import b_mass
 
     output.mkdir(parents=True, exist_ok=True)
     file = output / "B2HHH.root"
@@ -29,9 +36,15 @@ def demo(events: int, output: Path, compression: str) -> None:
     with progress_bar("events") as progress:
         task = progress.add_task("generate and write", total=events)
         written = write_sample(
-            sample, str(file), events, compression=compression, progress=lambda done: progress.update(task, completed=done)
+            sample,
+            str(file),
+            events,
+            compression=compression,
+            progress=lambda done: progress.update(task, completed=done),
         )
-        click.echo(f"{'file':10} {file}, {bytes_text(written.size)}, {events} events, {len(sample.schema)} fields")
+        click.echo(
+            f"{'file':10} {file}, {bytes_text(written.size)}, {events} events, {len(sample.schema)} fields"
+        )
         _report("write", events, written.seconds)
 
         task = progress.add_task("read and select", total=events)
@@ -47,7 +60,9 @@ def demo(events: int, output: Path, compression: str) -> None:
                 analysing += before - read
     _report("read", events, reading)
     _report("analyse", events, analysing)
-    click.echo(f"{'found':10} {int(masses.sum())} candidates between {b_mass.WINDOW[0]:g} and {b_mass.WINDOW[1]:g} MeV/c^2")
+    click.echo(
+        f"{'found':10} {int(masses.sum())} candidates between {b_mass.WINDOW[0]:g} and {b_mass.WINDOW[1]:g} MeV/c^2"
+    )
     b_mass.plot(masses, output / "b_mass.png")
     click.echo(f"{'plot':10} {output / 'b_mass.png'}")
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from ..samples import SAMPLES, Sample
-from ..writing import create
+from colonnade.samples import SAMPLES, Sample
+from colonnade.writing import create
+
 from .common import bytes_text, progress_bar
 
 __all__ = ["Written", "generate", "write_sample"]
@@ -29,7 +30,13 @@ class Written(NamedTuple):
 
 
 def write_sample(
-    sample: Sample, path: str, events: int, *, seed: int | None = None, progress: Callable[[int], Any] = int, **options: Any
+    sample: Sample,
+    path: str,
+    events: int,
+    *,
+    seed: int | None = None,
+    progress: Callable[[int], Any] = int,
+    **options: Any,
 ) -> Written:
     """Make events and write them; `options` are those of `colonnade.create`."""
     seeds = {} if seed is None else {"seed": seed}
@@ -50,11 +57,17 @@ def write_sample(
 @click.command()
 @click.argument("sample", type=click.Choice([*SAMPLES, *_ALIASES]))
 @click.argument("out")
-@click.option("--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="How many events.")
-@click.option("--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505.")
+@click.option(
+    "--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="How many events."
+)
+@click.option(
+    "--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505."
+)
 @click.option("--seed", type=int, help="Of the random numbers.")
 @click.option("--cluster-size", default="128 MiB", show_default=True, help="Compressed size of a cluster.")
-def generate(sample: str, out: str, events: int, compression: str, seed: int | None, cluster_size: str) -> None:
+def generate(
+    sample: str, out: str, events: int, compression: str, seed: int | None, cluster_size: str
+) -> None:
     """Make a SAMPLE and write it to the file OUT: lhcb (B decays), nanoaod (muons) or random (numbers)."""
     chosen = SAMPLES[_ALIASES.get(sample, sample)]
     with progress_bar("events") as progress:

@@ -8,9 +8,10 @@ from typing import Any
 import click
 from rich.table import Table
 
-from .. import _core
-from ..dataset import DataSet
-from ..schema import FieldInfo
+from colonnade import _core
+from colonnade.dataset import DataSet
+from colonnade.schema import FieldInfo
+
 from .common import bytes_text, compression_name, console, print_json
 
 __all__ = ["info", "ls"]
@@ -72,10 +73,16 @@ def info(file: str, name: str | None, as_json: bool, everything: bool) -> None:
         with DataSet(file, each) as data_set:
             found.append(describe(data_set))
     if as_json:
-        objects = [{"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)]
-        print_json({"file": file, "size": os.path.getsize(file), "data_sets": found, "other_objects": objects})
+        objects = [
+            {"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)
+        ]
+        print_json(
+            {"file": file, "size": os.path.getsize(file), "data_sets": found, "other_objects": objects}
+        )
         return
-    click.echo(f"{file}: {bytes_text(os.path.getsize(file))}, {len(found)} data set{'s' if len(found) != 1 else ''}")
+    click.echo(
+        f"{file}: {bytes_text(os.path.getsize(file))}, {len(found)} data set{'s' if len(found) != 1 else ''}"
+    )
     for data in found:
         _print(data, everything)
 
@@ -86,7 +93,9 @@ def _print(data: dict[str, Any], everything: bool) -> None:
         f"\n{data['name']}: {data['entries']} entries, {data['clusters']} clusters, {data['pages']} pages, "
         f"{bytes_text(data['packed_bytes'])} stored in {bytes_text(data['stored_bytes'])}{ratio}"
     )
-    click.echo(f"  written by {data['writer'] or 'an unknown program'}, compression {', '.join(data['compression']) or '-'}")
+    click.echo(
+        f"  written by {data['writer'] or 'an unknown program'}, compression {', '.join(data['compression']) or '-'}"
+    )
     table = Table(box=None, pad_edge=True)
     for title in ("field", "type", "encoding"):
         table.add_column(title, overflow="fold")
@@ -101,7 +110,10 @@ def _add_rows(table: Table, field: dict[str, Any], depth: int, everything: bool)
     notes = f" -> {field['projected']}" if field["projected"] else ""
     notes += f" (cannot be read: {field['unreadable']})" if field["unreadable"] else ""
     table.add_row(
-        *(_quiet(text) for text in ("  " * depth + field["path"] + notes, field["type"], " ".join(field["encodings"]))),
+        *(
+            _quiet(text)
+            for text in ("  " * depth + field["path"] + notes, field["type"], " ".join(field["encodings"]))
+        ),
         str(field["pages"]),
         bytes_text(field["packed_bytes"]),
         bytes_text(field["stored_bytes"]),
@@ -122,12 +134,14 @@ def _quiet(text: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def ls(file: str, as_json: bool) -> None:
     """List the data sets and the other objects of FILE."""
-    rows = [{"path": name, "class": "RNTuple", "size": None} for name in _core.data_sets(file)]
+    rows: list[dict[str, Any]] = [
+        {"path": name, "class": "RNTuple", "size": None} for name in _core.data_sets(file)
+    ]
     rows += [{"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)]
     if as_json:
         print_json(rows)
         return
     width = max((len(str(row["path"])) for row in rows), default=0)
     for row in rows:
-        size = "" if row["size"] is None else f"  {bytes_text(int(row['size']))}"  # type: ignore[call-overload]
+        size = "" if row["size"] is None else f"  {bytes_text(row['size'])}"
         click.echo(f"{row['path']!s:{width}}  {row['class']}{size}")

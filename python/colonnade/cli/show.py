@@ -5,8 +5,9 @@ from __future__ import annotations
 import awkward as ak
 import click
 
-from ..dataset import DataSet
-from ..errors import ConversionError
+from colonnade.dataset import DataSet
+from colonnade.errors import ConversionError
+
 from .common import print_json
 
 __all__ = ["show"]
@@ -21,7 +22,9 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
         start = int(first) if first else None
         stop = int(last) if last else None
     except ValueError:
-        raise click.BadParameter(f"'{text}' is no range of entries; write a:b", param_hint="--entries") from None
+        raise click.BadParameter(
+            f"'{text}' is no range of entries; write a:b", param_hint="--entries"
+        ) from None
     if not colon and start is not None:
         return start, start + 1 if start != -1 else None
     return start, stop
@@ -31,10 +34,14 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 @click.argument("file")
 @click.argument("name", required=False)
 @click.option("--entries", metavar="A:B", help="Entries A to B, B excluded; the first ten if left out.")
-@click.option("--fields", metavar="NAMES", multiple=True, help="Names, paths or wildcards, separated by commas.")
+@click.option(
+    "--fields", metavar="NAMES", multiple=True, help="Names, paths or wildcards, separated by commas."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of entries.")
 @click.option("--schema", is_flag=True, help="Print the schema instead of values.")
-def show(file: str, name: str | None, entries: str | None, fields: tuple[str, ...], as_json: bool, schema: bool) -> None:
+def show(
+    file: str, name: str | None, entries: str | None, fields: tuple[str, ...], as_json: bool, schema: bool
+) -> None:
     """Print the values of the data set NAME in FILE; NAME may be left out if there is only one."""
     start, stop = _range(entries)
     names = [part for text in fields for part in text.split(",") if part] or None

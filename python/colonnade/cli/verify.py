@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from .. import _core
-from ..dataset import DataSet
-from ..errors import Error
+from colonnade import _core
+from colonnade.dataset import DataSet
+from colonnade.errors import Error
+
 from .common import progress_bar
 
 __all__ = ["verify"]
