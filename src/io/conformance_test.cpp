@@ -1,0 +1,304 @@
+// What users of io::RandomAccessFile and io::WritableFile may rely on, for every transport there is.
+#include "io/conformance_test.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+namespace colonnade::io {
+
+std::vector<TransportUnderTest>& transports_under_test() {
+  static std::vector<TransportUnderTest> all;
+  return all;
+}
+
+namespace {
+
+using testing::HasSubstr;
+
+Bytes pattern(std::size_t size, unsigned seed = 0) {
+  Bytes bytes(size);
+  for (std::size_t i = 0; i < size; ++i)
+    bytes[i] = static_cast<std::byte>((i * 131 + (i >> 8) + seed) & 0xff);
+  return bytes;
+}
+
+template <class Work>
+Error error_of(Work&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Error(ErrorKind::usage, "nothing was thrown");
+}
+
+class Transports : public testing::TestWithParam<TransportUnderTest> {
+ protected:
+  std::string fresh() const {
+    std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    return GetParam().fresh_uri(name.substr(0, name.find('/')));
+  }
+  std::string stored(ByteSpan content) const {
+    const std::string uri = fresh();
+    GetParam().store(uri, content);
+    return uri;
+  }
+};
+
+class WritingTransports : public Transports {
+ protected:
+  void SetUp() override { ASSERT_TRUE(GetParam().can_write); }
+};
+
+TEST_P(Transports, ReadsAnyRange) {
+  const Bytes content = pattern(100000);
+  const auto file = open_for_reading(stored(content));
+  EXPECT_EQ(file->size(), content.size());
+  for (const auto& [offset, count] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 100000}, {0, 1}, {99999, 1}, {4095, 2}, {17, 65536}}) {
+    Bytes into(count);
+    file->read(offset, into);
+    EXPECT_TRUE(std::equal(into.begin(), into.end(), content.begin() + static_cast<std::ptrdiff_t>(offset)))
+        << offset;
+  }
+}
+
+TEST_P(Transports, ReadsNothingAnywhereInside) {
+  const auto file = open_for_reading(stored(pattern(10)));
+  file->read(0, {});
+  file->read(10, {});
+  file->read_vector({});
+}
+
+TEST_P(Transports, OpensAnEmptyFile) {
+  const auto file = open_for_reading(stored({}));
+  EXPECT_EQ(file->size(), 0u);
+}
+
+TEST_P(Transports, NamesItsUri) {
+  const std::string uri = stored(pattern(1));
+  EXPECT_EQ(open_for_reading(uri)->uri(), uri);
+}
+
+TEST_P(Transports, DeclaresUsableNumbers) {
+  const IoTraits traits = open_for_reading(stored(pattern(1)))->traits();
+  EXPECT_GE(traits.max_request, 4096u);
+  EXPECT_GE(traits.concurrency, 1u);
+}
+
+TEST_P(Transports, RefusesToReadPastTheEnd) {
+  const std::string uri = stored(pattern(100));
+  const auto file = open_for_reading(uri);
+  Bytes into(50);
+  for (const std::uint64_t offset :
+       {std::uint64_t{51}, std::uint64_t{100}, std::uint64_t{1} << 40, ~std::uint64_t{0} - 10}) {
+    const Error error = error_of([&] { file->read(offset, into); });
+    EXPECT_EQ(error.kind(), ErrorKind::format);
+    EXPECT_EQ(error.problem(), "50 bytes are asked for where the file of 100 bytes ends");
+    EXPECT_EQ(error.context().uri, uri);
+    EXPECT_EQ(error.context().offset, offset);
+  }
+  const ReadRequest beyond{90, into};
+  EXPECT_EQ(error_of([&] { file->read_vector({&beyond, 1}); }).kind(), ErrorKind::format);
+}
+
+TEST_P(Transports, VectorReadsEqualSingleReads) {
+  const Bytes content = pattern(300000);
+  const auto file = open_for_reading(stored(content));
+  // Adjacent, overlapping, apart, empty, out of order.
+  const std::vector<std::pair<std::size_t, std::size_t>> ranges{
+      {5000, 100}, {0, 10},   {10, 4990},  {100000, 150000}, {99990, 20},
+      {5100, 0},   {5100, 1}, {299999, 1}, {0, 300000},      {10, 10}};
+  std::vector<Bytes> into;
+  for (const auto& range : ranges) into.emplace_back(range.second);
+  std::vector<ReadRequest> requests;
+  for (std::size_t i = 0; i < ranges.size(); ++i) requests.push_back({ranges[i].first, into[i]});
+  file->read_vector(requests);
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    EXPECT_TRUE(std::equal(into[i].begin(), into[i].end(),
+                           content.begin() + static_cast<std::ptrdiff_t>(ranges[i].first)))
+        << i;
+}
+
+TEST_P(Transports, VectorReadsTakeThousandsOfRequests) {
+  const Bytes content = pattern(5000);
+  const auto file = open_for_reading(stored(content));
+  Bytes into(content.size());
+  std::vector<ReadRequest> requests;
+  for (std::size_t i = 0; i < into.size(); ++i) requests.push_back({i, MutableByteSpan(into).subspan(i, 1)});
+  file->read_vector(requests);
+  EXPECT_EQ(into, content);
+}
+
+TEST_P(Transports, ManyThreadsReadOneFile) {
+  const Bytes content = pattern(200000);
+  const auto file = open_for_reading(stored(content));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t offset = t; offset + 1000 < content.size(); offset += 977) {
+        Bytes into(1000);
+        file->read(offset, into);
+        if (!std::equal(into.begin(), into.end(), content.begin() + static_cast<std::ptrdiff_t>(offset)))
+          ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(Transports, SaysThatAFileIsMissing) {
+  const std::string uri = GetParam().fresh_uri("missing");
+  const Error error = error_of([&] { open_for_reading(uri); });
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_EQ(error.context().uri, uri);
+  EXPECT_FALSE(error.advice().empty());
+}
+
+TEST_P(WritingTransports, WritesInAnyOrder) {
+  const std::string uri = fresh();
+  const Bytes content = pattern(50000);
+  const auto file = open_for_writing(uri, OpenMode::create);
+  file->write(30000, ByteSpan(content).subspan(30000));
+  file->write(0, ByteSpan(content).first(10000));
+  file->write(10000, ByteSpan(content).subspan(10000, 20000));
+  EXPECT_EQ(file->size(), content.size());
+  Bytes back(100);
+  file->read(12345, back);
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), content.begin() + 12345));
+  file->close();
+  EXPECT_EQ(GetParam().content(uri), content);
+}
+
+TEST_P(WritingTransports, WritesManyPartsAtOnce) {
+  const std::string uri = fresh();
+  const Bytes content = pattern(9000);
+  std::vector<ByteSpan> parts{{}};
+  for (std::size_t i = 0; i < 3000; ++i) parts.push_back(ByteSpan(content).subspan(3 * i, 3));
+  parts.emplace_back();
+  const auto file = open_for_writing(uri, OpenMode::create);
+  file->write(0, as_bytes("head"));
+  file->write_vector(4, parts);
+  file->write_vector(4, {});
+  file->close();
+  const Bytes all = GetParam().content(uri);
+  ASSERT_EQ(all.size(), 9004u);
+  EXPECT_TRUE(std::equal(content.begin(), content.end(), all.begin() + 4));
+}
+
+TEST_P(WritingTransports, LeavesZerosInHoles) {
+  const std::string uri = fresh();
+  const auto file = open_for_writing(uri, OpenMode::create);
+  file->write(1000, as_bytes("x"));
+  file->close();
+  const Bytes all = GetParam().content(uri);
+  ASSERT_EQ(all.size(), 1001u);
+  EXPECT_EQ(std::accumulate(all.begin(), all.end() - 1, 0,
+                            [](int sum, std::byte b) { return sum + static_cast<int>(b); }),
+            0);
+}
+
+TEST_P(WritingTransports, CreateEmptiesAndUpdateKeeps) {
+  const std::string uri = stored(pattern(100));
+  auto file = open_for_writing(uri, OpenMode::update);
+  EXPECT_EQ(file->size(), 100u);
+  file->write(0, as_bytes("new"));
+  file->close();
+  Bytes expected = pattern(100);
+  std::copy_n(as_bytes("new").begin(), 3, expected.begin());
+  EXPECT_EQ(GetParam().content(uri), expected);
+  file = open_for_writing(uri, OpenMode::create);
+  EXPECT_EQ(file->size(), 0u);
+}
+
+TEST_P(WritingTransports, UpdateNeedsAFile) {
+  EXPECT_EQ(error_of([&] { open_for_writing(GetParam().fresh_uri("missing"), OpenMode::update); }).kind(),
+            ErrorKind::not_found);
+}
+
+TEST_P(WritingTransports, TruncatesAndGrows) {
+  const std::string uri = fresh();
+  const auto file = open_for_writing(uri, OpenMode::create);
+  file->write(0, pattern(100));
+  file->truncate(40);
+  EXPECT_EQ(file->size(), 40u);
+  file->sync();
+  file->close();
+  EXPECT_EQ(GetParam().content(uri), pattern(40));
+}
+
+TEST_P(WritingTransports, RefusesASecondWriterAndKeepsTheFile) {
+  const std::string uri = stored(pattern(100));
+  auto first = open_for_writing(uri, OpenMode::update);
+  for (const OpenMode mode : {OpenMode::update, OpenMode::create}) {
+    const Error error = error_of([&] { open_for_writing(uri, mode); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_EQ(error.problem(), "cannot open for writing: another writer has it open");
+  }
+  EXPECT_EQ(GetParam().content(uri), pattern(100));
+  first->close();
+  EXPECT_NO_THROW(open_for_writing(uri, OpenMode::update));
+  first = open_for_writing(uri, OpenMode::update);
+  first.reset();
+  EXPECT_NO_THROW(open_for_writing(uri, OpenMode::update));
+}
+
+TEST_P(WritingTransports, RefusesUseAfterClose) {
+  const std::string uri = fresh();
+  const auto file = open_for_writing(uri, OpenMode::create);
+  file->close();
+  file->close();
+  EXPECT_EQ(error_of([&] { file->write(0, as_bytes("x")); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([&] { static_cast<void>(file->size()); }).kind(), ErrorKind::usage);
+}
+
+TEST_P(WritingTransports, ThreadsWriteAtDifferentOffsets) {
+  const std::string uri = fresh();
+  const Bytes content = pattern(400000);
+  const auto file = open_for_writing(uri, OpenMode::create);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::size_t offset = t * 1000; offset < content.size(); offset += 4000)
+        file->write(offset, ByteSpan(content).subspan(offset, 1000));
+    });
+  for (std::thread& thread : threads) thread.join();
+  file->close();
+  EXPECT_EQ(GetParam().content(uri), content);
+}
+
+TEST_P(WritingTransports, SaysThatAnOpenFileWasTruncated) {
+  const std::string uri = stored(pattern(10000));
+  const auto reader = open_for_reading(uri);
+  open_for_writing(uri, OpenMode::update)->truncate(5000);
+  Bytes into(1000);
+  reader->read(4000, into);
+  const Error error = error_of([&] { reader->read(4500, into); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(),
+              HasSubstr("the file ends at byte 5000 although it had 10000 bytes when it was opened"));
+  EXPECT_EQ(error.context().uri, uri);
+}
+
+std::vector<TransportUnderTest> writing_ones() {
+  std::vector<TransportUnderTest> some;
+  for (const TransportUnderTest& transport : transports_under_test())
+    if (transport.can_write) some.push_back(transport);
+  return some;
+}
+
+std::string name_of_param(const testing::TestParamInfo<TransportUnderTest>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Transports, testing::ValuesIn(transports_under_test()), name_of_param);
+INSTANTIATE_TEST_SUITE_P(All, WritingTransports, testing::ValuesIn(writing_ones()), name_of_param);
+
+}  // namespace
+}  // namespace colonnade::io

@@ -1,0 +1,32 @@
+// Which transport serves a URI.
+#include <gtest/gtest.h>
+
+#include "io/transport.h"
+
+namespace colonnade::io {
+namespace {
+
+TEST(Transport, IsFoundByScheme) {
+  EXPECT_EQ(transport_for("memory:x").scheme, "memory");
+  EXPECT_EQ(transport_for("MEMORY:x").scheme, "memory");
+  EXPECT_EQ(transport_for("file:///x").scheme, "file");
+}
+
+TEST(Transport, IsLocalForAnythingThatIsNoUri) {
+  for (const char* path : {"f.root", "/a/b.root", "run:1.root", "f.root:Events", ":x", "1:x", "a b://x", ""})
+    EXPECT_EQ(transport_for(path).scheme, "file") << path;
+}
+
+TEST(Transport, UnknownSchemesNameTheKnownOnes) {
+  try {
+    open_for_reading("gopher://host/file");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_EQ(error.problem(), "no transport serves the scheme \"gopher\"");
+    EXPECT_NE(error.advice().find("file:, memory:"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace colonnade::io
