@@ -116,9 +116,13 @@ TEST(LocalFile, SaysThatPermissionIsMissing) {
   fs::permissions(uri, fs::perms::none);
   constexpr uid_t nobody = 65534;
   const bool is_root = ::geteuid() == 0;  // root may open anything
-  if (is_root) ASSERT_EQ(::seteuid(nobody), 0);
+  if (is_root) {
+    ASSERT_EQ(::seteuid(nobody), 0);
+  }
   const std::string message = message_of([&] { open_for_writing(uri, OpenMode::update); });
-  if (is_root) ASSERT_EQ(::seteuid(0), 0);
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   EXPECT_THAT(message, HasSubstr("cannot open for writing (Permission denied)"));
   EXPECT_THAT(message, HasSubstr("check the permissions of the file and of its folder"));
 }
