@@ -125,6 +125,8 @@ class Field {
   virtual void read(ClusterIndex at, void* value) = 0;
   virtual void read_many(ClusterIndex first, std::size_t count, void* values);
   page::ColumnReader& reader(std::size_t column) const { return *readers_[column]; }
+  // How many values a cluster holds for this field: the bound for what a collection of them may claim.
+  virtual std::uint64_t stored_values(std::size_t cluster) const;
 
  protected:
   struct Shape {

@@ -7,6 +7,18 @@
 
 namespace colonnade::dataset {
 
+namespace {
+
+// "jets.pt" for "jets._0.pt" where both name the same field.
+std::string short_path(const Descriptor& descriptor, std::uint32_t field) {
+  const std::string whole = descriptor.path_of(field);
+  std::string shorter = whole;
+  for (std::size_t at = 0; (at = shorter.find("._0.", at)) != std::string::npos;) shorter.erase(at, 3);
+  return descriptor.find_field(shorter) == field ? shorter : whole;
+}
+
+}  // namespace
+
 std::uint32_t find_field(const page::PageSource& source, std::string_view path) {
   const Descriptor& descriptor = source.descriptor();
   const std::uint32_t field = descriptor.find_field(path);
@@ -14,7 +26,7 @@ std::uint32_t find_field(const page::PageSource& source, std::string_view path) 
   std::vector<std::string> names;
   for (const FieldDescriptor& f : descriptor.fields)
     if (f.parent == f.id || path.find('.') != std::string_view::npos)
-      names.push_back(descriptor.path_of(f.id));
+      names.push_back(short_path(descriptor, f.id));
   throw Error(ErrorKind::not_found, fmt::format("there is no field '{}'", path), did_you_mean(path, names),
               {.uri = source.uri(), .data_set = source.data_set(), .field = std::string(path)});
 }

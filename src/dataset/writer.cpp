@@ -306,10 +306,20 @@ std::shared_ptr<void> Writer::extend(std::string_view name, std::string_view typ
 void Writer::extend_projected(std::unique_ptr<Field> field, Model::Sources sources) {
   impl_->ensure_open();
   impl_->model->add_projected_field(std::move(field), std::move(sources));
-  impl_->guarded([&] {
+  // Nothing is stored for a projection, so a wrong one can be taken back.
+  Descriptor& descriptor = impl_->sink.descriptor();
+  const std::size_t fields = descriptor.fields.size();
+  const std::size_t aliases = descriptor.aliases.size();
+  try {
     const Model::Projection& p = impl_->model->projections().back();
-    impl_->describe_projection(*p.field, p, p.field->name(), invalid_id, invalid_id);
-  });
+    with_context({.uri = impl_->sink.uri(), .data_set = descriptor.name},
+                 [&] { impl_->describe_projection(*p.field, p, p.field->name(), invalid_id, invalid_id); });
+  } catch (...) {
+    descriptor.fields.resize(fields);
+    descriptor.aliases.resize(aliases);
+    impl_->model->projections_.pop_back();
+    throw;
+  }
 }
 
 void Writer::flush_columns() {

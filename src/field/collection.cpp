@@ -36,7 +36,7 @@ bool takes(Family memory, Family disk) {
       return true;
     case Family::multi_set:
     case Family::multi_map:
-      return disk != Family::nullable;
+      return true;
     case Family::unique_set:
     case Family::unique_map:
       return disk == Family::unique_set || disk == Family::unique_map;
@@ -173,6 +173,9 @@ class CollectionField final : public Field {
   std::vector<ColumnEncoding> default_encodings(bool compressed) const override {
     return {default_encoding(compressed ? ColumnType::split_index64 : ColumnType::index64)};
   }
+  std::uint64_t stored_values(std::size_t cluster) const override {
+    return fixed_ > 0 ? item_->stored_values(cluster) / fixed_ : readers_[0]->elements(cluster);
+  }
   void start_cluster() override { end_ = 0; }
 
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
@@ -180,7 +183,10 @@ class CollectionField final : public Field {
     const std::uint32_t stored = unwrap(descriptor, disk_field);
     const FieldDescriptor& disk = descriptor.fields[stored];
     const Family memory = family_kind(family_);
-    if (disk.role == FieldRole::collection && disk.type_name != "std::string" && disk.children.size() == 1) {
+    const bool stored_as_collection =
+        disk.role == FieldRole::collection && disk.type_name != "std::string" && disk.children.size() == 1;
+    const bool stored_as_nullable = family_kind(family_of(disk.type_name)) == Family::nullable;
+    if (stored_as_collection && (memory != Family::nullable || stored_as_nullable)) {
       if (!takes(memory, family_kind(family_of(disk.type_name)))) refuse(source, disk_field);
       open_columns(source, stored);
       item_->connect(source, disk.children.front());
@@ -208,7 +214,7 @@ class CollectionField final : public Field {
     if (fixed_ > 0) return {at.index * fixed_, (at.index + 1) * fixed_};
     const page::ColumnReader::Range range = readers_[0]->collection(at.cluster, at.index);
     if (at.cluster != limit_cluster_) {
-      limit_ = available(*item_, at.cluster);
+      limit_ = item_->stored_values(at.cluster);
       limit_cluster_ = at.cluster;
     }
     if (range.end > limit_)
@@ -286,6 +292,9 @@ class ArrayField final : public Field {
     return std::make_unique<ArrayField>(name(), array_size(), item_->clone("_0"));
   }
   std::vector<ColumnEncoding> default_encodings(bool) const override { return {}; }
+  std::uint64_t stored_values(std::size_t cluster) const override {
+    return item_->stored_values(cluster) / array_size();
+  }
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
     const std::uint32_t stored = unwrap(source.descriptor(), disk_field);
     const FieldDescriptor& disk = source.descriptor().fields[stored];

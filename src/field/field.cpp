@@ -191,7 +191,8 @@ void Field::describe(const std::vector<Field*>& top_level, Descriptor& descripto
       c.raw_type = static_cast<std::uint16_t>(encoding.type);
       c.encoding = encoding;
       c.has_range = encoding.type == ColumnType::real32_quant;
-      c.first_element = first_element(descriptor, field->disk_id_, entries);
+      // Further columns hold the data of collections (the text of strings), of which there was none so far.
+      if (group.empty()) c.first_element = first_element(descriptor, field->disk_id_, entries);
       c.deferred = c.first_element > 0;
       group.push_back(c.id);
       descriptor.columns.push_back(c);
@@ -237,6 +238,18 @@ void Field::connect(page::PageSource& source, std::uint32_t disk_field) {
 void Field::read_many(ClusterIndex first, std::size_t count, void* values) {
   auto* value = static_cast<std::byte*>(values);
   for (std::size_t i = 0; i < count; ++i) read({first.cluster, first.index + i}, value + i * value_size_);
+}
+
+std::uint64_t Field::stored_values(std::size_t cluster) const {
+  if (!readers_.empty()) {
+    const std::uint64_t elements = readers_[0]->elements(cluster);
+    return array_size_ > 0 ? elements / array_size_ : elements;
+  }
+  for (const auto& child : children_)
+    if (child->disk_id_ != invalid_id) return child->stored_values(cluster);
+  // Nothing is stored for an item without members; the limit only keeps a damaged count from filling the
+  // memory.
+  return std::uint64_t{1} << 24;
 }
 
 void Field::open_columns(page::PageSource& source, std::uint32_t disk_field) {
@@ -295,19 +308,6 @@ void print_quoted(std::string_view text, std::string& out) {
     }
   }
   out += '"';
-}
-
-std::uint64_t available(const Field& field, std::size_t cluster) {
-  if (field.kind() == FieldKind::array) return available(*field.children()[0], cluster) / field.array_size();
-  if (field.column_count() > 0) {
-    const std::uint64_t elements = field.reader(0).elements(cluster);
-    return field.kind() == FieldKind::bitset ? elements / field.array_size() : elements;
-  }
-  for (const auto& child : field.children())
-    if (child->disk_id() != invalid_id) return available(*child, cluster);
-  // Nothing is stored for an item without members; the limit only keeps a damaged count from filling the
-  // memory.
-  return std::uint64_t{1} << 32;
 }
 
 }  // namespace field

@@ -21,9 +21,6 @@ std::string_view family_of(std::string_view type_name);
 // Appends `text` as a JSON string; bytes that are no control characters pass unchanged.
 void print_quoted(std::string_view text, std::string& out);
 
-// How many values of a connected field a cluster holds: the bound for what a collection may claim.
-std::uint64_t available(const Field& field, std::size_t cluster);
-
 }  // namespace colonnade::field
 
 #endif

@@ -179,8 +179,10 @@ class CardinalityField final : public Field {
     return {default_encoding(default_type(ElementType::index, compressed))};
   }
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
-    const auto& groups = source.descriptor().fields[disk_field].representations;
-    if (groups.empty() || !is_index(source.descriptor().columns[groups.front().front()].encoding.type))
+    const FieldDescriptor& disk = source.descriptor().fields[disk_field];
+    const auto& groups = disk.representations;
+    if (groups.empty() || disk.type_name == "std::string" ||
+        !is_index(source.descriptor().columns[groups.front().front()].encoding.type))
       refuse(source, disk_field);
     std::vector<std::uint32_t> columns;
     for (const auto& group : groups) columns.push_back(group.front());

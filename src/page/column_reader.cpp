@@ -28,8 +28,7 @@ std::uint64_t ColumnReader::elements(std::size_t cluster) {
 
 std::uint64_t ColumnReader::first_global(std::size_t cluster) {
   enter(cluster);
-  const std::uint64_t listed = range_ != nullptr ? static_cast<std::uint64_t>(range_->first_element) : 0;
-  return listed >= extent_.leading_zeros ? listed - extent_.leading_zeros : 0;
+  return extent_.first;
 }
 
 void ColumnReader::enter(std::size_t cluster) {

@@ -100,8 +100,11 @@ void PageSource::read_descriptor() {
 PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster) const {
   const ClusterDescriptor& summary = descriptor_.clusters[cluster];
   Extent extent;
-  if (column < summary.columns.size())
-    for (const PageDescriptor& page : summary.columns[column].pages) extent.elements += page.elements;
+  if (column < summary.columns.size() && !summary.columns[column].suppressed) {
+    const ColumnRange& range = summary.columns[column];
+    for (const PageDescriptor& page : range.pages) extent.elements += page.elements;
+    extent.first = static_cast<std::uint64_t>(range.first_element);
+  }
   const ColumnDescriptor& description = descriptor_.columns[column];
   if (!description.deferred) return extent;
   const auto factor = repetitions(descriptor_, description.field);
@@ -109,6 +112,7 @@ PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster)
   const std::uint64_t expected = summary.entries * *factor;
   if (expected > extent.elements) extent.leading_zeros = expected - extent.elements;
   extent.elements += extent.leading_zeros;
+  extent.first = summary.first_entry * *factor;
   return extent;
 }
 

@@ -43,9 +43,10 @@ class PageSource {
   const ReadCounters& counters() const noexcept { return counters_; }
   ReadCounters& counters() noexcept { return counters_; }
 
-  // Elements that a column has in a cluster, and how many of these lead as zeros because the column was added
-  // later.
+  // Elements that a column has in a cluster, how many of these lead as zeros because the column was added
+  // later, and the number of the first one within the data set.
   struct Extent {
+    std::uint64_t first = 0;
     std::uint64_t elements = 0;
     std::uint64_t leading_zeros = 0;
   };
