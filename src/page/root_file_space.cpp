@@ -3,11 +3,14 @@
 #include "page/root_file_space.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace colonnade::page {
 namespace {
 
-constexpr std::uint64_t marker_size = 4;
+// What is left of a gap must hold its marker, and should hold another record.
+constexpr std::uint64_t smallest_rest = 32;
+constexpr std::uint64_t smallest_gap_for_blobs = 4096;
 
 std::uint64_t size_of(const format::FreeSegment& segment) noexcept {
   return segment.last - segment.first + 1;
@@ -19,10 +22,11 @@ bool before(const format::FreeSegment& a, const format::FreeSegment& b) noexcept
 
 }  // namespace
 
-RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size) {
+RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size, Use use) {
   for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
     const std::uint64_t room = size_of(*gap);
-    if (room != size && room < size + marker_size) continue;
+    if (use == Use::blob && room < smallest_gap_for_blobs) continue;
+    if (room != size && room < size + smallest_rest) continue;
     const std::uint64_t offset = gap->first;
     if (room == size) {
       gaps_.erase(gap);
@@ -31,13 +35,7 @@ RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size) {
     gap->first += size;
     return {offset, *gap};
   }
-  return {allocate_at_end(size), std::nullopt};
-}
-
-std::uint64_t RootFileSpace::allocate_at_end(std::uint64_t size) {
-  const std::uint64_t offset = end_;
-  end_ += size;
-  return offset;
+  return {std::exchange(end_, end_ + size), std::nullopt};
 }
 
 format::FreeSegment RootFileSpace::release(format::FreeSegment segment) {

@@ -23,9 +23,11 @@ class RootFileSpace {
     // What is left of the gap behind the record: its marker must be written before the record is.
     std::optional<format::FreeSegment> rest;
   };
-  Allocation allocate(std::uint64_t size);
-  std::uint64_t allocate_at_end(std::uint64_t size);
+  enum class Use { index, blob };
+  Allocation allocate(std::uint64_t size, Use use);
 
+  // A gap that the file has, with its marker. Gaps come in ascending order.
+  void add(format::FreeSegment gap) { gaps_.push_back(gap); }
   // Makes a segment below end() free again; returns the gap it now belongs to, whose marker must be written.
   format::FreeSegment release(format::FreeSegment segment);
   // A segment that the file lists as free but that is not to be used: it is listed again, nothing more.

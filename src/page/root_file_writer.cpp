@@ -21,9 +21,9 @@
 //   --- afterwards ---
 //   8. the replaced records are marked as gaps; those that 7 replaced are listed as free by the next commit
 //
-// A crash before 6 leaves the old state and unused bytes behind its end. Between 6 and 7 the file has the new
-// end and the old data set, whose records are all still there. After 7 the new state holds, whether or not 8
-// happened.
+// The writes 6 and 7 are small and inside one or two sectors; they must not be torn. A crash before 6 leaves
+// the old state and unused bytes behind its end. Between 6 and 7 the file has the new end and the old data
+// set, whose records are all still there. After 7 the new state holds, whether or not 8 happened.
 #include "page/root_file_writer.h"
 
 #include <fmt/format.h>
@@ -43,6 +43,7 @@ namespace {
 constexpr std::uint64_t smallest_key_limit = 64;
 constexpr std::uint64_t largest_key_limit = std::uint64_t{1}
                                             << 30;  // ROOT's limit, and the key's length has 31 bits
+constexpr std::uint64_t free_list_step = 80;        // bytes: eight segments in the small form
 constexpr std::string_view directory_class = "TDirectory";
 constexpr std::string_view file_class = "TFile";
 constexpr std::string_view blob_class = "RBlob";
@@ -258,7 +259,7 @@ void RootFileWriter::load_free_list() {
     const std::uint64_t size = segment.last - segment.first + 1;
     const bool holds_marker = size >= 4 && size <= format::small_tfile_limit;
     if (holds_marker && read_block(segment.first, 4) == format::gap_marker(size))
-      space_.release(segment);
+      space_.add(segment);
     else
       space_.keep_listed(segment);
   }
@@ -287,9 +288,13 @@ void RootFileWriter::load_path() {
 
 // ---- blobs ----
 
-std::uint64_t RootFileWriter::reserve(std::uint64_t size) {
+std::uint64_t RootFileWriter::reserve(std::uint64_t size, RootFileSpace::Use use) {
   const std::lock_guard lock(mutex_);
-  const RootFileSpace::Allocation allocation = space_.allocate(size);
+  return reserve_locked(size, use);
+}
+
+std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::Use use) {
+  const RootFileSpace::Allocation allocation = space_.allocate(size, use);
   if (allocation.rest)
     file_->write(allocation.rest->first,
                  format::gap_marker(allocation.rest->last - allocation.rest->first + 1));
@@ -308,7 +313,7 @@ std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts,
   const std::uint64_t length = uncompressed_length <= 0xffffffffu ? uncompressed_length : size;
   key.object_length = static_cast<std::uint32_t>(length);
   key.nbytes = static_cast<std::uint32_t>(size + format::tkey_size(key));
-  key.seek_key = reserve(key.nbytes);
+  key.seek_key = reserve(key.nbytes, RootFileSpace::Use::blob);
   const Bytes key_bytes = bytes_of(key);
   std::vector<ByteSpan> record{key_bytes};
   record.insert(record.end(), parts.begin(), parts.end());
@@ -379,7 +384,7 @@ RootFileWriter::Record RootFileWriter::place(format::TKey key, ByteSpan payload)
                 "fewer objects per directory");
   key.nbytes = static_cast<std::uint32_t>(key.key_length + payload.size());
   if (key.object_length == 0) key.object_length = static_cast<std::uint32_t>(payload.size());
-  key.seek_key = reserve(key.nbytes);
+  key.seek_key = reserve(key.nbytes, RootFileSpace::Use::index);
   const Bytes key_bytes = bytes_of(key);
   const std::array<ByteSpan, 2> record{key_bytes, payload};
   file_->write_vector(key.seek_key, record);
@@ -430,7 +435,7 @@ std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directori
     directory.record.big = space_.end() > format::small_tfile_limit / 2;  // settles the form of its key, too
     const format::TKey key = directory_key(directory);
     directory.record.nbytes_name = key.nbytes - key.object_length;
-    directory.record.seek_directory = reserve(key.nbytes);
+    directory.record.seek_directory = reserve(key.nbytes, RootFileSpace::Use::index);
     directory.record_at = directory.record.seek_directory + directory.record.nbytes_name;
     parent = directory.record.seek_directory;
     made.push_back(std::move(directory));
@@ -508,30 +513,36 @@ std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
   return place(std::move(key), block.span());
 }
 
-// At the end of the file, so that the list does not change by being written.
+// The list describes the file with the list itself in it and with `replaced` gone. It is sized before its
+// place is known; where it fills a gap and thereby shortens itself, zeros follow it, which readers do not
+// look at.
 void RootFileWriter::place_free_list(format::TFileHeader& header,
                                      std::span<const format::FreeSegment> replaced) {
   const std::lock_guard lock(mutex_);
+  const auto segments_then = [&](std::uint64_t end) {
+    RootFileSpace then = space_;
+    for (const format::FreeSegment& segment : replaced) then.release(segment);
+    return then.segments(end);
+  };
   const Directory& root = directories_.front();
   format::TKey key{.time = now(),
                    .seek_directory = header.begin,
                    .class_name = std::string(file_class),
                    .name = root.name,
                    .title = root.title};
-  RootFileSpace after = space_;
-  for (const format::FreeSegment& segment : replaced) after.release(segment);
-  // The tail's form and the key's depend on where the file ends, which depends on their size: settled in two
-  // rounds.
-  std::uint64_t size = 0;
+  // The tail's form depends on where the file ends, which depends on the size: settled in two rounds.
+  std::uint64_t list_size = 0;
   for (int round = 0; round < 2; ++round) {
-    make_big_if_far(key, size);
-    size = format::tkey_size(key) + format::free_list_size(after.segments(space_.end() + size));
+    make_big_if_far(key, list_size);
+    list_size = format::free_list_size(segments_then(space_.end() + format::tkey_size(key) + list_size));
+    list_size = (list_size + free_list_step - 1) / free_list_step * free_list_step;
   }
-  key.seek_key = space_.allocate_at_end(size);
-  const std::vector<format::FreeSegment> segments = after.segments(space_.end());
-  const Bytes list = format::write_free_list(segments);
-  key.object_length = static_cast<std::uint32_t>(list.size());
-  key.nbytes = static_cast<std::uint32_t>(size);
+  key.object_length = static_cast<std::uint32_t>(list_size);
+  key.nbytes = static_cast<std::uint32_t>(format::tkey_size(key) + list_size);
+  key.seek_key = reserve_locked(key.nbytes, RootFileSpace::Use::index);
+  const std::vector<format::FreeSegment> segments = segments_then(space_.end());
+  Bytes list = format::write_free_list(segments);
+  list.resize(list_size);
   const Bytes key_bytes = bytes_of(key);
   const std::array<ByteSpan, 2> record{key_bytes, list};
   file_->write_vector(key.seek_key, record);

@@ -63,7 +63,8 @@ class RootFileWriter final : public WriteContainer {
   std::vector<format::TKey> keys_of(const Directory& directory) const;
   Bytes read_block(std::uint64_t offset, std::uint64_t size) const;
 
-  std::uint64_t reserve(std::uint64_t size);
+  std::uint64_t reserve(std::uint64_t size, RootFileSpace::Use use);
+  std::uint64_t reserve_locked(std::uint64_t size, RootFileSpace::Use use);
   std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length);
   std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length);
   void make_big_if_far(format::TKey& key, std::uint64_t payload_size) const;
