@@ -125,13 +125,13 @@ TFileHeader read_tfile_header(ByteSpan bytes, std::uint64_t file_size) {
   header.uuid = read_uuid(in, what);
 
   if (units != 4 && units != 8) fail(fmt::format("file header: positions of {} bytes", units), 0);
-  if (header.begin < tfile_header_size - 12 || header.begin >= file_size)
-    fail(fmt::format("file header: the first record at {} lies outside of the file of {} bytes", header.begin,
-                     file_size),
-         0);
   if (header.end > file_size)
     fail(fmt::format("file header: the file has {} bytes but ends at {}: it is truncated", file_size,
                      header.end),
+         0);
+  if (header.begin < tfile_header_size - 12 || header.begin >= file_size)
+    fail(fmt::format("file header: the first record at {} lies outside of the file of {} bytes", header.begin,
+                     file_size),
          0);
   if (header.end <= header.begin)
     fail(fmt::format("file header: the end {} lies before the first record at {}", header.end, header.begin),

@@ -1,0 +1,71 @@
+// Fuzzes containers: the input is a whole file, ROOT or bare. Everything in it is listed and read; then a
+// data set is appended to it, which must either be refused or leave a file that can be opened.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "io/memory/memory_file.h"
+#include "page/container.h"
+
+namespace {
+
+using namespace colonnade;
+
+constexpr const char* uri = "memory:fuzz";
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+// A reader bounds what it allocates by the size of the file; so does this one.
+void read_blob(const page::ReadContainer& container, std::uint64_t offset, std::uint64_t size,
+               std::uint64_t most) {
+  if (size > container.file().size()) return;
+  Bytes into(static_cast<std::size_t>(size));
+  container.read_blob({.size = size, .offset = offset}, most, into);
+}
+
+void read_all() {
+  const auto container = page::open_container(uri);
+  for (const auto& object : container->objects()) require(object.size <= container->file().size());
+  for (const std::string& path : container->data_sets()) try {
+      const Anchor anchor = container->anchor(path);
+      read_blob(*container, anchor.header_offset, anchor.header_size, anchor.max_key_size);
+      read_blob(*container, anchor.footer_offset, anchor.footer_size, anchor.max_key_size);
+    } catch (const Error& error) {
+      require(!error.problem().empty() && error.kind() != ErrorKind::usage);
+    }
+}
+
+void append() {
+  const auto container = page::append_container(uri, "fuzz/appended", {});
+  const Bytes content(50);
+  Anchor anchor;
+  anchor.header_offset = anchor.footer_offset = container->write_blob(content, 50).offset;
+  anchor.header_size = anchor.header_length = anchor.footer_size = anchor.footer_length = content.size();
+  anchor.max_key_size = container->max_key_size();
+  container->commit(anchor);
+  container->commit(anchor);
+  container->close();
+  page::open_container(uri);
+}
+
+template <class Work>
+void attempt(Work&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    require(!error.problem().empty());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  io::store_memory_file(uri, {reinterpret_cast<const std::byte*>(data), size});
+  attempt(read_all);
+  attempt(append);
+  attempt(read_all);
+  return 0;
+}
