@@ -46,7 +46,9 @@ endfunction()
 function(colonnade_test name)
   cmake_parse_arguments(arg "" "" "LABELS;LAYERS;SOURCES" ${ARGN})
   add_executable(colonnade_${name}_test ${arg_SOURCES})
-  target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+  # Tests are compiled more often than they are run for long: less optimisation, line tables only.
+  target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
+                                                        -O1 -g1)
   foreach(layer ${arg_LAYERS})
     target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})
   endforeach()
