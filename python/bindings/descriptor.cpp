@@ -7,19 +7,15 @@
 #include <nanobind/stl/vector.h>
 
 #include "register.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
 namespace colonnade::python {
 namespace {
 
-// Names come from files: what is not UTF-8 is shown with replacement characters instead of failing.
-nb::object text(const std::string& bytes) {
-  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
-
 template <std::string FieldDescriptor::* member>
-nb::object field_text(const FieldDescriptor& self) {
+nb::str field_text(const FieldDescriptor& self) {
   return text(self.*member);
 }
 
@@ -29,15 +25,12 @@ void register_schema(nb::module_& module) {
       .def_ro("type_version", &FieldDescriptor::type_version)
       .def_ro("parent", &FieldDescriptor::parent, "Its own id for a top-level field.")
       .def_ro("role", &FieldDescriptor::role)
-      .def_prop_ro("name", field_text<&FieldDescriptor::name>, nb::sig("def name(self) -> str"))
-      .def_prop_ro("type_name", field_text<&FieldDescriptor::type_name>,
-                   nb::sig("def type_name(self) -> str"))
-      .def_prop_ro("type_alias", field_text<&FieldDescriptor::type_alias>,
-                   nb::sig("def type_alias(self) -> str"))
-      .def_prop_ro("description", field_text<&FieldDescriptor::description>,
-                   nb::sig("def description(self) -> str"))
+      .def_prop_ro("name", field_text<&FieldDescriptor::name>)
+      .def_prop_ro("type_name", field_text<&FieldDescriptor::type_name>)
+      .def_prop_ro("type_alias", field_text<&FieldDescriptor::type_alias>)
+      .def_prop_ro("description", field_text<&FieldDescriptor::description>)
       .def_prop_ro("unreadable", field_text<&FieldDescriptor::unreadable>,
-                   nb::sig("def unreadable(self) -> str"), "Why the field cannot be read; empty if it can.")
+                   "Why the field cannot be read; empty if it can.")
       .def_ro("array_size", &FieldDescriptor::array_size)
       .def_ro("source_field", &FieldDescriptor::source_field, "Set for a projected field.")
       .def_ro("type_checksum", &FieldDescriptor::type_checksum)
@@ -80,14 +73,9 @@ void register_descriptor(nb::module_& module) {
   register_schema(module);
   register_pages(module);
   nb::class_<Descriptor>(module, "Descriptor", "Everything that a data set says about itself.")
-      .def_prop_ro(
-          "name", [](const Descriptor& self) { return text(self.name); }, nb::sig("def name(self) -> str"))
-      .def_prop_ro(
-          "description", [](const Descriptor& self) { return text(self.description); },
-          nb::sig("def description(self) -> str"))
-      .def_prop_ro(
-          "writer", [](const Descriptor& self) { return text(self.writer); },
-          nb::sig("def writer(self) -> str"))
+      .def_prop_ro("name", [](const Descriptor& self) { return text(self.name); })
+      .def_prop_ro("description", [](const Descriptor& self) { return text(self.description); })
+      .def_prop_ro("writer", [](const Descriptor& self) { return text(self.writer); })
       .def_ro("fields", &Descriptor::fields, nb::rv_policy::reference_internal)
       .def_ro("columns", &Descriptor::columns, nb::rv_policy::reference_internal)
       .def_ro("clusters", &Descriptor::clusters, nb::rv_policy::reference_internal)
@@ -107,7 +95,7 @@ void register_descriptor(nb::module_& module) {
             if (field >= self.fields.size()) throw nb::index_error("no such field");
             return text(self.path_of(field));
           },
-          nb::arg("field"), nb::sig("def path_of(self, field: int) -> str"));
+          nb::arg("field"));
 }
 
 }  // namespace colonnade::python

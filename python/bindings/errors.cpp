@@ -5,6 +5,7 @@
 
 #include "colonnade/error.h"
 #include "register.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -16,9 +17,9 @@ void raise(const Error& error) {
     const ErrorContext& where = error.context();
     const nb::object exception =
         nb::module_::import_("colonnade.errors")
-            .attr("make_error")(name_of(error.kind()), error.problem(), error.advice(), where.uri,
-                                where.data_set, where.field, where.column, where.cluster, where.page,
-                                where.offset);
+            .attr("make_error")(name_of(error.kind()), text(error.problem()), text(error.advice()),
+                                text(where.uri), text(where.data_set), text(where.field), where.column,
+                                where.cluster, where.page, where.offset);
     PyErr_SetObject(exception.type().ptr(), exception.ptr());
   } catch (nb::python_error& failure) {
     failure.restore();

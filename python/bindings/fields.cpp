@@ -9,6 +9,7 @@
 #include "colonnade/error.h"
 #include "colonnade/field.h"
 #include "register.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -43,9 +44,9 @@ std::vector<Field*> children(const Field& field) {
 
 void register_fields(nb::module_& module) {
   nb::class_<Field>(module, "Field", "A type, as a tree of fields.")
-      .def_prop_ro("name", &Field::name)
-      .def_prop_ro("type_name", &Field::type_name)
-      .def_prop_ro("type_alias", &Field::type_alias)
+      .def_prop_ro("name", [](const Field& self) { return text(self.name()); })
+      .def_prop_ro("type_name", [](const Field& self) { return text(self.type_name()); })
+      .def_prop_ro("type_alias", [](const Field& self) { return text(self.type_alias()); })
       .def_prop_rw("description", &Field::description, &Field::set_description)
       .def_prop_ro("kind", &Field::kind)
       .def_prop_ro("array_size", &Field::array_size)

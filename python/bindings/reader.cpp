@@ -9,9 +9,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
-#include <sstream>
 
 #include "register.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -92,19 +92,18 @@ class PyReader {
     }
     return result;
   }
-  std::vector<std::string> entry_texts(std::uint64_t first, std::uint64_t last,
-                                       const std::vector<std::string>& fields) {
-    const nb::gil_scoped_release released;
-    const std::lock_guard turn(mutex_);
+  nb::typed<nb::list, nb::str> entry_texts(std::uint64_t first, std::uint64_t last,
+                                           const std::vector<std::string>& fields) {
     std::vector<std::string> texts;
-    for (std::uint64_t entry = first; entry < last; ++entry)
-      texts.push_back(reader_->entry_text(entry, fields));
-    return texts;
-  }
-  std::string schema_text() {
-    std::ostringstream out;
-    reader_->print_schema(out);
-    return out.str();
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard turn(mutex_);
+      for (std::uint64_t entry = first; entry < last; ++entry)
+        texts.push_back(reader_->entry_text(entry, fields));
+    }
+    nb::list result;
+    for (const std::string& entry : texts) result.append(text(entry));
+    return result;
   }
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
     const nb::gil_scoped_release released;
@@ -140,8 +139,8 @@ void register_reader(nb::module_& module) {
       .def_ro("metadata_bytes", &ReadMetrics::metadata_bytes, "Header, footer, page lists.");
   nb::class_<PyReader>(module, "Reader", "A data set opened for reading.")
       .def_prop_ro("descriptor", &PyReader::descriptor, nb::rv_policy::reference_internal)
-      .def_prop_ro("name", &PyReader::name)
-      .def_prop_ro("uri", &PyReader::uri)
+      .def_prop_ro("name", [](const PyReader& self) { return text(self.name()); })
+      .def_prop_ro("uri", [](const PyReader& self) { return text(self.uri()); })
       .def_prop_ro("num_entries", &PyReader::num_entries)
       .def("metrics", &PyReader::metrics, nb::call_guard<nb::gil_scoped_release>())
       .def("arrays", &PyReader::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
@@ -150,7 +149,6 @@ void register_reader(nb::module_& module) {
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
            "Entries in JSON's manner.")
-      .def("schema_text", &PyReader::schema_text)
       .def("verify", &PyReader::verify, nb::arg("progress").none() = nb::none(),
            nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
                    "-> None"),

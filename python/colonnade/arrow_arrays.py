@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import ConversionError, ResourceError
+from .errors import ConversionError
 from .forms import Flat
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ class ArrowBuilder:
     """The `Builder` of Arrow arrays.
 
     Lists and strings have 64-bit offsets, pairs and tuples become structs with the members "0", "1", ..., variants
-    dense unions (a variant without value is a missing value of the first alternative). All types are the same for
-    every part of a data set.
+    sparse unions, which more programs take than dense ones (a variant without value is a missing value of the first
+    alternative). All types are the same for every part of a data set.
     """
 
     def __init__(self) -> None:
@@ -80,19 +80,9 @@ class ArrowBuilder:
     def variant(self, tags: Flat, contents: Sequence[pa.Array]) -> pa.Array:
         """See `Builder`."""
         pa = self._pa
-        children = list(contents)
-        codes = np.maximum(tags - 1, 0).astype(np.int8)
-        if (tags == 0).any():
-            # Missing values take their turn among those of the first alternative: offsets must not go back.
-            first = tags[codes == 0]
-            children[0] = children[0].take(pa.array(np.cumsum(first) - 1, mask=first == 0))
-        offsets = np.zeros(len(tags), dtype=np.int64)
-        for number in range(len(children)):
-            here = codes == number
-            offsets[here] = np.arange(np.count_nonzero(here))
-        if len(tags) > np.iinfo(np.int32).max:
-            raise ResourceError("Arrow counts the values of a union in 32 bits", "read fewer entries at once")
-        names = [str(number) for number in range(len(children))]
-        return pa.UnionArray.from_dense(
-            pa.array(codes, pa.int8()), pa.array(offsets.astype(np.int32), pa.int32()), children, names
-        )
+        children = []
+        for number, content in enumerate(contents):
+            here = tags == number + 1
+            children.append(content.take(pa.array(np.cumsum(here) - 1, mask=~here)))
+        codes = pa.array(np.maximum(tags - 1, 0).astype(np.int8))
+        return pa.UnionArray.from_sparse(codes, children, [str(number) for number in range(len(children))])

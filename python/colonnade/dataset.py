@@ -275,13 +275,13 @@ class DataSet:
         paths = [info.path for info in selected.values()]
         arrays = self._open_reader().arrays(paths, start, stop) if paths else []
         assembler = Assembler(arrays, builder)
-        contents = {}
-        for name, info in selected.items():
-            try:
-                contents[name] = assembler.field(info, stop - start)
-            except Error as error:
-                raise locate(error, uri=self._uri, data_set=self._name, field=info.path) from error.__cause__
-        return contents
+        return {name: self._field(assembler, info, stop - start) for name, info in selected.items()}
+
+    def _field(self, assembler: Assembler[Any], info: FieldInfo, count: int) -> Any:
+        try:
+            return assembler.field(info, count)
+        except Error as error:
+            raise locate(error, uri=self._uri, data_set=self._name, field=info.path) from error.__cause__
 
     def _layouts(self, selected: dict[str, FieldInfo], start: int, stop: int) -> tuple[dict[str, Any], int]:
         from .awkward_arrays import AwkwardBuilder
@@ -317,8 +317,9 @@ class DataSet:
             from .numpy_arrays import to_series
 
             batch = self._batch(selected, start, stop)
-            series = {name: to_series(batch.column(name)) for name in batch.schema.names}
-            return pd.DataFrame(series, index=pd.RangeIndex(start, stop))
+            index = pd.RangeIndex(start, stop)
+            series = {name: to_series(batch.column(name), index) for name in batch.schema.names}
+            return pd.DataFrame(series, index=index)
         raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd'")
 
 

@@ -148,7 +148,7 @@ def make_error(
 ) -> Error:
     """Make the exception for an error of the C++ side, which calls this."""
     cls = _BY_KIND.get(kind, Error)
-    if cls is NotFoundError and uri and not data_set and not field and not os.path.exists(uri):
+    if cls is NotFoundError and uri and not field and not os.path.exists(uri):
         cls = FileMissingError
     return cls(
         problem,

@@ -59,16 +59,17 @@ def _is_flat(layout: Content) -> bool:
     return bool(layout.is_numpy)
 
 
-def to_series(array: pa.Array) -> pd.Series[Any]:
+def to_series(array: pa.Array, index: pd.Index) -> pd.Series[Any]:
     """Numbers as NumPy holds them, strings as pandas holds them, the rest as Arrow types without a copy."""
     import pandas as pd
     from pyarrow import types
 
     kind = array.type
-    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
-        if array.null_count == 0:
-            return pd.Series(array.to_numpy(zero_copy_only=False))
-        return pd.Series(pd.arrays.ArrowExtensionArray(array))
+    values: Any = pd.arrays.ArrowExtensionArray(array)
     if types.is_large_string(kind):
-        return pd.Series(array.to_pandas())
-    return pd.Series(pd.arrays.ArrowExtensionArray(array))
+        values = array.to_pandas().array
+    elif array.null_count == 0 and (
+        types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
+    ):
+        values = array.to_numpy(zero_copy_only=False)
+    return pd.Series(values, index=index)

@@ -77,9 +77,29 @@ def _from_arrow(data: Any) -> Batch:
     return Batch(columns, table.num_rows, True)
 
 
+def _without_views(kind: Any) -> Any:
+    """The type with the layouts that Awkward knows: Polars, for one, gives strings as views."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(kind):
+        return pa.large_utf8()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_without_views(kind.value_type), kind.list_size)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.large_list(_without_views(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct(
+            [(kind.field(k).name, _without_views(kind.field(k).type)) for k in range(kind.num_fields)]
+        )
+    return kind
+
+
 def _from_arrow_array(name: str, array: Any) -> Content:
     try:
-        return ak.to_layout(ak.from_arrow(array))
+        kind = _without_views(array.type)
+        return ak.to_layout(ak.from_arrow(array if kind == array.type else array.cast(kind)))
     except (TypeError, ValueError, NotImplementedError) as error:
         raise TypeMismatchError(f"Arrow values of type '{array.type}' cannot be taken", field=name) from error
 
@@ -102,6 +122,8 @@ def _column(name: str, values: Any) -> Content:
         raise TypeMismatchError(f"a {type(values).__name__} is not an array of values", field=name)
     try:
         if isinstance(values, np.ndarray):
+            if not values.dtype.isnative and values.dtype.kind in "biuf":
+                values = values.astype(values.dtype.newbyteorder("="))
             return ak.to_layout(values, regulararray=True)
         return ak.to_layout(ak.Array(values))
     except (TypeError, ValueError) as error:

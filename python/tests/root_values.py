@@ -1,4 +1,4 @@
-"""Values as ROOT read them from the fixtures (tests/fixtures/expected), turned into what Colonnade's arrays should hold."""
+"""Values as ROOT read them from the fixtures (tests/fixtures/expected), as Colonnade's arrays should hold them."""
 
 from __future__ import annotations
 

@@ -105,12 +105,11 @@ def test_values_are_those_of_uproot(file, name):
 def test_arrow_holds_the_same_values(file, name):
     data_set = colonnade.open(FIXTURES / f"{file}.root", name)
     for field in data_set.field_names:
-        try:
-            column = data_set.arrays(field, library="pa").column(0).combine_chunks()
-        except colonnade.ConversionError as error:
-            assert (file, field) == ("types_basic", "string"), field
-            assert error.field == "string"
+        if (file, field) == ("types_basic", "string"):  # one of them is not UTF-8
+            with pytest.raises(colonnade.ConversionError, match="field=string"):
+                data_set.arrays(field, library="pa")
             continue
+        column = data_set.arrays(field, library="pa").column(0).combine_chunks()
         column.validate(full=True)
         assert same(_from_arrow(column.to_pylist()), _from_arrow(ak.to_list(data_set[field]))), field
 

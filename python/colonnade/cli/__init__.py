@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         # Whoever read the output, `head` for instance, has seen enough; nothing may be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
+        status = 1
     except (Error, OSError, ImportError) as error:
         click.echo(f"colonnade: {' '.join(str(error).split())}", err=True)
         status = 1

@@ -22,19 +22,17 @@ def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
 
     The exit status is 0 if everything is as it was written and 1 otherwise.
     """
-    damaged = 0
-    for name in names or _core.data_sets(file):
-        try:
-            pages = _verify(file, name)
-        except Error as error:
-            damaged += 1
-            click.echo(f"{name}: damaged: {error}", err=True)
-        else:
-            click.echo(f"{name}: {pages} pages are as they were written")
-    context.exit(1 if damaged else 0)
+    good = [_verify(file, name) for name in names or _core.data_sets(file)]
+    context.exit(0 if all(good) else 1)
 
 
-def _verify(file: str, name: str) -> int:
-    with DataSet(file, name) as data_set, progress_bar("pages") as progress:
-        task = progress.add_task(name, total=None)
-        return data_set.verify(lambda done, pages: progress.update(task, completed=done, total=pages))
+def _verify(file: str, name: str) -> bool:
+    try:
+        with DataSet(file, name) as data_set, progress_bar("pages") as progress:
+            task = progress.add_task(name, total=None)
+            pages = data_set.verify(lambda done, pages: progress.update(task, completed=done, total=pages))
+    except Error as error:
+        click.echo(f"{name}: damaged: {error}", err=True)
+        return False
+    click.echo(f"{name}: {pages} pages are as they were written")
+    return True

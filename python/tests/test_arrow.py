@@ -1,0 +1,150 @@
+"""Arrow: the stream that a data set gives, and those who take it."""
+
+from __future__ import annotations
+
+import ctypes
+
+import awkward as ak
+import duckdb
+import numpy as np
+import polars
+import pyarrow as pa
+import pytest
+
+import colonnade
+from colonnade.arrow_arrays import ArrowBuilder
+
+
+@pytest.fixture
+def data_set(tmp_path):
+    """Two clusters of 50 entries."""
+    path = tmp_path / "arrow.root"
+    with colonnade.create(path, "Events") as writer:
+        for start in (0, 50):
+            number = np.arange(start, start + 50)
+            writer.extend(
+                {
+                    "id": number,
+                    "flag": number % 3 == 0,
+                    "pt": ak.unflatten(np.arange(50.0, dtype=np.float32), [2, 0, 1, 1, 1] * 10),
+                    "name": [f"µ{k}" for k in number],
+                    "maybe": ak.Array([k if k % 2 else None for k in number]),
+                    "jets": ak.Array([[{"pt": float(k), "n": k}] * (k % 3) for k in number]),
+                    "pair": ak.Array([(int(k), f"p{k}") for k in number]),
+                    "fixed": np.arange(150).reshape(50, 3),
+                    "either": ak.Array([k if k % 2 else str(k) for k in number.tolist()]),
+                }
+            )
+            writer.commit_cluster()
+    return colonnade.open(path)
+
+
+def test_table_from_the_stream(data_set):
+    table = pa.table(data_set)
+    table.validate(full=True)
+    assert table.num_rows == 100
+    assert table.column_names == data_set.field_names
+    assert table.schema.field("pt").type == pa.large_list(pa.float32())
+    assert table.schema.field("name").type == pa.large_utf8()
+    assert table.schema.field("fixed").type == pa.list_(pa.int64(), 3)
+    assert table.schema.field("jets").type == pa.large_list(
+        pa.struct([("pt", pa.float64()), ("n", pa.int64())])
+    )
+    assert pa.types.is_union(table.schema.field("either").type)
+    assert table.column("maybe").null_count == 50
+    rows = table.to_pylist()
+    expected = data_set.arrays().to_list()
+    for row, entry in zip(rows, expected, strict=True):
+        assert tuple(row.pop("pair").values()) == entry.pop("pair")
+        assert row == entry
+
+
+def test_schema_without_data(data_set):
+    assert pa.schema(data_set) == pa.table(data_set).schema
+
+
+def test_batches_follow_the_steps(data_set):
+    reader = data_set.to_arrow_reader(["id"], step_size="400 B")
+    assert [batch.num_rows for batch in reader] == [50, 50]
+    reader = data_set.to_arrow_reader(["id", "either"], step_size=30)
+    batches = list(reader)
+    assert [batch.num_rows for batch in batches] == [30, 30, 30, 10]
+    assert len({str(batch.schema) for batch in batches}) == 1
+
+
+def test_errors_in_the_stream_are_told(data_set, tmp_path):
+    damaged = tmp_path / "damaged.root"
+    content = bytearray((tmp_path / "arrow.root").read_bytes())
+    page = data_set.descriptor.clusters[1].columns[0].pages[0]
+    content[page.offset] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(Exception, match="checksum"):
+        pa.table(colonnade.open(damaged))
+
+
+def test_numbers_and_offsets_are_not_copied():
+    values, offsets = np.arange(4.0), np.array([0, 1, 4])
+    builder = ArrowBuilder()
+    numbers = builder.numbers(values)
+    assert numbers.buffers()[1].address == values.ctypes.data
+    lists = builder.list(offsets, numbers)
+    assert lists.buffers()[1].address == offsets.ctypes.data
+    assert lists.values.buffers()[1].address == values.ctypes.data
+    text = builder.text(offsets, np.frombuffer(b"abcd", dtype=np.uint8))
+    assert text.to_pylist() == ["a", "bcd"]
+
+
+def test_capsules_have_the_names_of_the_interface(data_set):
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    assert name(data_set.__arrow_c_stream__()) == b"arrow_array_stream"
+    assert name(data_set.__arrow_c_schema__()) == b"arrow_schema"
+
+
+def test_polars(data_set):
+    chosen = data_set.select(["id", "flag", "pt", "name", "maybe", "jets", "pair", "fixed"])
+    frame = polars.DataFrame(chosen)
+    assert frame.shape == (100, 8)
+    assert frame["id"].sum() == 4950
+    assert frame["maybe"].null_count() == 50
+    assert frame["name"][99] == "µ99"
+    assert frame["pt"].explode().drop_nulls().sum() == pytest.approx(ak.sum(data_set["pt"]))
+    assert frame["jets"].to_list() == data_set["jets"].to_list()
+
+
+def test_duckdb(data_set):
+    stream = data_set.to_arrow_reader()  # noqa: F841 - DuckDB finds variables by name
+    assert duckdb.sql("SELECT count(*), sum(id), count(maybe), max(name) FROM stream").fetchall() == [
+        (100, 4950, 50, "µ99")
+    ]
+    jets = pa.table(data_set.select("jets"))  # noqa: F841
+    (found,) = duckdb.sql("SELECT sum(j.pt) FROM (SELECT unnest(jets) AS j FROM jets)").fetchall()
+    assert found[0] == ak.sum(data_set["jets"].pt)
+
+
+def test_duckdb_takes_the_data_set_itself(data_set):
+    chosen = data_set.select(["id", "pt"])  # noqa: F841 - DuckDB finds it by name
+    assert duckdb.sql("SELECT sum(id) FROM chosen").fetchall() == [(4950,)]
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"s": "std::string"}) as writer:
+        writer.fill(s="fine")
+        writer.fill(s=b"\xff\xfe")
+    data_set = colonnade.open(tmp_path / "f.root")
+    with pytest.raises(colonnade.ConversionError, match="not UTF-8") as caught:
+        data_set.arrays(library="pa")
+    assert caught.value.field == "s"
+    assert data_set.arrays(library="np")["s"].tolist() == ["fine", "\udcff\udcfe"]
+
+
+def test_round_trip_through_arrow(data_set, tmp_path):
+    chosen = data_set.select(["id", "flag", "pt", "name", "maybe", "jets", "fixed"])
+    copy = tmp_path / "copy.root"
+    for source in (pa.table(chosen), polars.DataFrame(chosen), chosen):
+        with colonnade.create(copy, "Copy") as writer:
+            writer.extend(source)
+        again = colonnade.open(copy)
+        assert again.arrays().to_list() == chosen.arrays().to_list()
+        assert again.schema["id"].type == "std::int64_t"
+        assert again.schema["maybe"].type == "std::optional<std::int64_t>"

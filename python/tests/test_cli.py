@@ -1,0 +1,200 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from locations import FIXTURES
+
+import colonnade
+from colonnade.cli import main
+
+SEVERAL = str(FIXTURES / "several_data_sets.root")
+RECORDS = str(FIXTURES / "types_untyped.root")
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(each) for each in arguments])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def sample(tmp_path):
+    path = tmp_path / "sample.root"
+    with colonnade.create(path, "Events", {"id": "std::int32_t", "x": "std::vector<double>"}) as writer:
+        for number in range(20):
+            writer.fill(id=number, x=[number / 2, float("nan")])
+            if number == 9:
+                writer.commit_cluster()
+    return path
+
+
+def test_info_lists_sizes(run, sample):
+    status, out, err = run("info", sample)
+    assert (status, err) == (0, "")
+    assert "Events: 20 entries, 2 clusters, 6 pages" in out
+    assert "std::vector<double>" in out
+    assert "zstd:5" in out
+
+
+def test_info_as_json(run, sample):
+    status, out, _ = run("info", sample, "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert found["size"] == sample.stat().st_size
+    (data,) = found["data_sets"]
+    assert (data["name"], data["entries"], data["clusters"], data["pages"]) == ("Events", 20, 2, 6)
+    identity, x = data["fields"]
+    assert (identity["type"], identity["packed_bytes"]) == ("std::int32_t", 80)
+    assert x["packed_bytes"] == 20 * 8 + 40 * 8
+    assert x["fields"][0]["path"] == "x._0"
+    assert data["packed_bytes"] == identity["packed_bytes"] + x["packed_bytes"]
+    assert data["stored_bytes"] == identity["stored_bytes"] + x["stored_bytes"] < sample.stat().st_size
+
+
+def test_info_lists_sub_fields_on_demand(run, sample):
+    assert "x._0" not in run("info", sample)[1]
+    assert "x._0" in run("info", sample, "--all")[1]
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.root")), ids=lambda path: path.stem)
+def test_info_of_every_fixture(run, path):
+    assert run("info", path)[0] == 0
+    status, out, _ = run("info", path, "--json")
+    assert status == 0
+    assert {data["name"] for data in json.loads(out)["data_sets"]} == set(colonnade.datasets(path))
+
+
+def test_ls(run):
+    status, out, _ = run("ls", SEVERAL)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines() if "RNTuple" in line] == colonnade.datasets(SEVERAL)
+    rows = json.loads(run("ls", SEVERAL, "--json")[1])
+    assert {row["path"] for row in rows if row["class"] == "RNTuple"} == set(colonnade.datasets(SEVERAL))
+
+
+def test_show(run, sample):
+    status, out, _ = run("show", sample, "Events", "--entries", "3:5")
+    assert status == 0
+    assert out.splitlines() == ['3: {"id": 3, "x": [1.5, nan]}', '4: {"id": 4, "x": [2, nan]}']
+    assert len(run("show", sample)[1].splitlines()) == 10
+    assert run("show", sample, "--entries", "-1:", "--fields", "id")[1] == '19: {"id": 19}\n'
+    assert run("show", sample, "--entries", "7", "--fields", "i*")[1] == '7: {"id": 7}\n'
+
+
+def test_show_as_json(run, sample):
+    found = json.loads(run("show", sample, "--json", "--entries", "0:2")[1])
+    assert found == [{"id": 0, "x": [0, "nan"]}, {"id": 1, "x": [0.5, "nan"]}]
+
+
+def test_show_schema(run):
+    out = run("show", RECORDS, "--schema")[1]
+    assert "record: record" in out
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.root")), ids=lambda path: path.stem)
+def test_show_every_fixture(run, path):
+    for name in colonnade.datasets(path):
+        assert run("show", path, name)[0] == 0
+
+
+def test_verify(run):
+    status, out, err = run("verify", SEVERAL)
+    assert (status, err) == (0, "")
+    assert len(out.splitlines()) == len(colonnade.datasets(SEVERAL))
+
+
+def test_verify_names_the_damage(run, sample, tmp_path):
+    page = colonnade.open(sample).descriptor.clusters[1].columns[0].pages[0]
+    content = bytearray(sample.read_bytes())
+    content[page.offset] ^= 0xFF
+    damaged = tmp_path / "damaged.root"
+    damaged.write_bytes(content)
+    status, out, err = run("verify", damaged)
+    assert (status, out) == (1, "")
+    assert err.startswith("Events: damaged: ")
+    for place in (str(damaged), "cluster=1", "page=0", "offset="):
+        assert place in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("info", "/no/such/file.root"), "No such file"),
+        (("ls", __file__), "test_cli.py"),
+        (("show", SEVERAL, "Nope"), "Nope"),
+        (("show", SEVERAL), "5 data sets"),
+        (("show", RECORDS, "--fields", "nope"), "nope"),
+        (("verify", "/no/such/file.root"), "No such file"),
+        (("generate", "lhcb", "/no/such/folder/f.root"), "/no/such/folder"),
+    ],
+)
+def test_errors_are_one_line(run, arguments, text):
+    status, out, err = run(*arguments)
+    assert (status, out) == (1, "")
+    assert err.startswith("colonnade: ")
+    assert len(err.splitlines()) == 1
+    assert text in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nope",), ("info",), ("show", RECORDS, "--entries", "x"), ("generate", "nope", "f")]
+)
+def test_wrong_usage(run, arguments):
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert "Usage" in err
+
+
+def test_help_and_version(run):
+    assert run("--help")[0] == 0
+    assert colonnade.__version__ in run("--version")[1]
+
+
+@pytest.mark.parametrize(
+    ("sample_name", "data_set", "fields"),
+    [("lhcb", "DecayTree", 26), ("nanoaod", "Events", 6), ("random", "random", 2)],
+)
+def test_generate(run, tmp_path, sample_name, data_set, fields):
+    path = tmp_path / "f.root"
+    status, out, _ = run(
+        "generate", sample_name, path, "--events", 1000, "--compression", "lz4:1", "--seed", 3
+    )
+    assert status == 0
+    assert "1000 events" in out
+    found = colonnade.open(path)
+    assert (found.name, found.num_entries, len(found.field_names)) == (data_set, 1000, fields)
+
+
+def test_demo(run, tmp_path):
+    status, out, _ = run("demo", "--events", 50_000, "--output", tmp_path / "demo")
+    assert status == 0
+    assert "million events/s" in out
+    candidates = int(out.split("found")[1].split()[0])
+    assert 50 < candidates < 500
+    assert (tmp_path / "demo" / "b_mass.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_output_that_nobody_reads_ends_quietly(sample):
+    command = [
+        sys.executable,
+        "-c",
+        "from colonnade.cli import main; main()",
+        "show",
+        str(sample),
+        "--entries",
+        "0:20",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

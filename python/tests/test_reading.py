@@ -1,0 +1,336 @@
+"""Opening, selecting, and reading in all forms."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+from locations import FIXTURES
+
+import colonnade
+
+SEVERAL = FIXTURES / "several_data_sets.root"
+PROJECTED = FIXTURES / "types_projected.root"
+CLUSTERS = FIXTURES / "many_clusters.root"
+
+
+@pytest.fixture
+def sample(tmp_path):
+    """Three clusters of 100 entries, in "Events"."""
+    path = tmp_path / "sample.root"
+    with colonnade.create(path, "Events") as writer:
+        for start in (0, 100, 200):
+            number = np.arange(start, start + 100)
+            writer.extend(
+                {
+                    "id": number,
+                    "x": number / 2,
+                    "Muon_pt": ak.unflatten(np.arange(100.0), [2, 0, 1, 1] * 25),
+                    "Muon_eta": ak.unflatten(np.arange(100.0), [2, 0, 1, 1] * 25),
+                    "name": [f"n{k}" for k in number],
+                    "jets": ak.Array([[{"pt": float(k), "tags": ["a"] * (k % 3)}] * (k % 2) for k in number]),
+                    "matrix": np.arange(600).reshape(100, 2, 3),
+                    "maybe": ak.Array([k if k % 2 else None for k in number]),
+                }
+            )
+            writer.commit_cluster()
+    return path
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        (SEVERAL, "Events"),
+        (str(SEVERAL), "Events"),
+        (f"{SEVERAL}:Events", None),
+        ((SEVERAL, "Events"), None),
+        (f"{SEVERAL}:dir/deep/Events", None),
+        (SEVERAL, "dir/Other"),
+    ],
+)
+def test_data_set_is_named_in_several_ways(target):
+    data_set = colonnade.open(*target)
+    assert data_set.name == (
+        target[1] or (target[0][1] if isinstance(target[0], tuple) else target[0].split(":")[1])
+    )
+    assert data_set.num_entries > 0
+
+
+def test_name_may_be_left_out_if_there_is_one_data_set_only():
+    assert colonnade.open(PROJECTED).name == "Projected"
+    with pytest.raises(colonnade.UsageError, match="5 data sets") as caught:
+        colonnade.open(SEVERAL)
+    assert "Events" in caught.value.advice
+
+
+def test_name_given_twice_is_refused():
+    with pytest.raises(colonnade.UsageError, match="twice"):
+        colonnade.open((SEVERAL, "Events"), "Events")
+
+
+def test_missing_file_is_a_file_not_found_error(tmp_path):
+    for call in (colonnade.open, colonnade.datasets):
+        with pytest.raises(FileNotFoundError) as caught:
+            call(tmp_path / "none.root")
+        assert isinstance(caught.value, colonnade.FileMissingError)
+        assert isinstance(caught.value, colonnade.NotFoundError)
+        assert caught.value.uri == str(tmp_path / "none.root")
+    with pytest.raises(colonnade.FileMissingError, match=r"none\.root"):
+        colonnade.open(f"{tmp_path}/none.root:Events")
+
+
+def test_missing_data_set_and_field_are_lookup_errors():
+    with pytest.raises(LookupError, match="Nope") as caught:
+        colonnade.open(SEVERAL, "Nope")
+    assert caught.value.kind == "not_found"
+    with pytest.raises(LookupError, match="did you mean jets_pt") as caught:
+        colonnade.open(PROJECTED).arrays("jet_pt")
+    assert caught.value.field == "jet_pt"
+    assert caught.value.data_set == "Projected"
+
+
+def test_text_file_is_refused(tmp_path):
+    path = tmp_path / "text.root"
+    path.write_text("this is not a ROOT file, and it is long enough to hold a header" * 10)
+    with pytest.raises(colonnade.FormatError):
+        colonnade.datasets(path)
+
+
+def test_properties(sample):
+    data_set = colonnade.open(sample)
+    assert data_set.num_entries == 300
+    assert data_set.field_names == ["id", "x", "Muon_pt", "Muon_eta", "name", "jets", "matrix", "maybe"]
+    assert data_set.uri == str(sample)
+    assert data_set.schema["x"].type == "double"
+    assert data_set.schema["jets.pt"].path == "jets._0.pt"
+    assert "jets.tags" in data_set.schema
+    assert "jets.none" not in data_set.schema
+    assert len(data_set.descriptor.clusters) == 3
+    assert [cluster.entries for cluster in data_set.descriptor.clusters] == [100, 100, 100]
+
+
+def test_representations_name_what_matters(sample):
+    data_set = colonnade.open(sample)
+    assert repr(data_set) == f"<DataSet 'Events' in '{sample}': 300 entries, 8 fields>"
+    assert "jets: collection" in str(data_set.schema)
+    assert "    pt: double" in str(data_set.schema)
+    assert "<table>" in data_set._repr_html_()
+    assert "std::vector&lt;double&gt;" in data_set._repr_html_()
+
+
+def test_paths_reach_members_of_collections(sample):
+    data_set = colonnade.open(sample)
+    arrays = data_set.arrays(["jets.pt", "jets._0.pt", "jets.tags", "x"])
+    assert arrays.fields == ["jets.pt", "jets._0.pt", "jets.tags", "x"]
+    assert arrays["jets.pt"].to_list() == data_set["jets"].pt.to_list()
+    assert arrays["jets._0.pt"].to_list() == data_set["jets"].pt.to_list()
+    assert arrays["jets.tags"].to_list() == data_set["jets"].tags.to_list()
+
+
+def test_wildcards_select_names_and_members(sample):
+    data_set = colonnade.open(sample)
+    assert data_set.arrays("Muon_*").fields == ["Muon_pt", "Muon_eta"]
+    assert data_set.arrays(["jets.*", "i?"]).fields == ["jets.pt", "jets.tags", "id"]
+    assert data_set.arrays("*").fields == data_set.field_names
+    with pytest.raises(colonnade.NotFoundError, match="no field matches 'Electron_"):
+        data_set.arrays("Electron_*")
+
+
+def test_member_of_a_variant_is_missing_where_there_is_another():
+    data_set = colonnade.open(FIXTURES / "types_variants.root")
+    whole = data_set["variant_int32_string"].to_list()
+    assert data_set["variant_int32_string._0"].to_list() == [v if isinstance(v, int) else None for v in whole]
+    assert data_set["variant_int32_string._1"].to_list() == [v if isinstance(v, str) else None for v in whole]
+
+
+def test_member_of_an_optional_record_and_of_a_base_class():
+    optional = colonnade.open(FIXTURES / "types_nullables.root")
+    expected = [point and point["x"] for point in optional["optional_Point"].to_list()]
+    assert optional["optional_Point.x"].to_list() == expected
+    classes = colonnade.open(FIXTURES / "types_classes.root")
+    assert classes["Derived.base_id"].to_list() == [v["base_id"] for v in classes["Derived"].to_list()]
+
+
+def test_entries_count_like_slices(sample):
+    data_set = colonnade.open(sample)
+    for start, stop in [(None, None), (5, 10), (-10, None), (None, -290), (290, 1000), (10, 5), (150, 250)]:
+        found = data_set.arrays("id", entry_start=start, entry_stop=stop).id.to_list()
+        assert found == list(range(300))[start:stop]
+
+
+@pytest.mark.parametrize("step", [1, 7, 100, 299, 1000, "1 kB", "5 kB", "100 MB"])
+@pytest.mark.parametrize("bounds", [(None, None), (50, 251)])
+def test_steps_cover_everything_in_order(sample, step, bounds):
+    data_set = colonnade.open(sample)
+    start, stop = bounds
+    parts = list(data_set.iterate(["id", "jets"], step_size=step, entry_start=start, entry_stop=stop))
+    joined = ak.concatenate(parts)
+    assert joined.id.to_list() == list(range(300))[start:stop]
+    assert joined.jets.to_list() == data_set.arrays("jets").jets[start:stop].to_list()
+    if isinstance(step, int):
+        assert all(len(part) == step for part in parts[:-1])
+
+
+def test_steps_by_size_follow_clusters(sample):
+    data_set = colonnade.open(sample)
+    assert [len(part) for part in data_set.iterate("x", step_size="1000 B")] == [100, 100, 100]
+    assert [len(part) for part in data_set.iterate("x", step_size="1.6 kB")] == [200, 100]
+    assert [len(part) for part in data_set.iterate("x", step_size="400 B")] == [50] * 6
+    assert [len(part) for part in data_set.iterate("x", step_size="1 GiB")] == [300]
+
+
+@pytest.mark.parametrize("step", [0, -1, "0 B", "many", "10 parsec"])
+def test_steps_that_make_no_sense_are_refused(sample, step):
+    with pytest.raises(colonnade.UsageError):
+        list(colonnade.open(sample).iterate(step_size=step))
+
+
+def test_numpy(sample):
+    arrays = colonnade.open(sample).arrays(library="np")
+    assert arrays["id"].dtype == np.int64
+    assert arrays["x"].tolist() == [k / 2 for k in range(300)]
+    assert arrays["matrix"].shape == (300, 2, 3)
+    assert arrays["Muon_pt"].dtype == object
+    assert arrays["Muon_pt"][0].dtype == np.float64
+    assert arrays["Muon_pt"][0].tolist() == [0, 1]
+    assert arrays["name"][299] == "n299"
+    assert arrays["maybe"][:3].tolist() == [None, 1, None]
+    assert arrays["jets"][1] == [{"pt": 1.0, "tags": ["a"]}]
+
+
+def test_pandas(sample):
+    frame = colonnade.open(sample).arrays(entry_start=10, library="pd")
+    assert frame.index[0] == 10
+    assert frame["id"].dtype == np.int64
+    assert frame["x"].sum() == sum(k / 2 for k in range(10, 300))
+    assert frame["name"].iloc[0] == "n10"
+    assert str(frame["maybe"].dtype) == "int64[pyarrow]"
+    assert frame["maybe"].isna().sum() == 145
+    assert len(frame["Muon_pt"].iloc[2]) == 2
+
+
+def test_unknown_library_is_refused(sample):
+    with pytest.raises(colonnade.UsageError, match="'ak', 'np', 'pa', 'pd'"):
+        colonnade.open(sample).arrays(library="torch")
+
+
+def test_reading_copies_no_numbers(sample):
+    data_set = colonnade.open(sample)
+    reader = data_set._open_reader()
+    ((_, _, flat),) = reader.arrays(["x"], 0, 300)
+    assert flat.flags["ALIGNED"]
+    assert not flat.flags["OWNDATA"]
+    from colonnade.awkward_arrays import AwkwardBuilder
+
+    assert AwkwardBuilder().numbers(flat).data.ctypes.data == flat.ctypes.data
+
+
+def test_only_what_is_asked_is_read(sample):
+    data_set = colonnade.open(sample)
+    data_set.arrays("x")
+    assert data_set.metrics.pages == 3
+    data_set.arrays("x", entry_stop=1)
+    assert data_set.metrics.pages == 4
+
+
+def test_arrays_outlive_the_data_set(sample):
+    with colonnade.open(sample) as data_set:
+        arrays = data_set.arrays(["x", "name"])
+    assert arrays.x[299] == 149.5
+    with pytest.raises(colonnade.UsageError, match="closed"):
+        data_set.arrays("x")
+
+
+def test_selected_fields_go_with_pickling(sample):
+    chosen = colonnade.open(sample).select(["x", "jets.pt"])
+    again = pickle.loads(pickle.dumps(chosen))
+    assert again.field_names == ["x", "jets.pt"]
+    assert again.arrays().to_list() == chosen.arrays().to_list()
+
+
+def test_threads_may_share_a_data_set(sample):
+    data_set = colonnade.open(sample)
+    expected = data_set.arrays().to_list()
+
+    def part(start):
+        return data_set.arrays(entry_start=start, entry_stop=start + 30).to_list()
+
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(pool.map(part, range(0, 300, 30)))
+    assert [entry for each in parts for entry in each] == expected
+
+
+def test_show_prints_entries(sample):
+    data_set = colonnade.open(sample)
+    out = io.StringIO()
+    data_set.show(1, 3, fields=["id", "jets.pt", "name"], file=out)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("1: {")
+    assert '"n1"' in lines[0]
+    out = io.StringIO()
+    data_set.show(file=out)
+    assert len(out.getvalue().splitlines()) == 10
+
+
+def test_streamer_field_is_listed_and_the_rest_reads():
+    data_set = colonnade.open(FIXTURES / "types_streamer.root")
+    assert data_set.field_names == ["before", "after"]
+    assert data_set.schema["blob"].unreadable
+    assert "cannot be read" in str(data_set.schema)
+    assert len(data_set.arrays()) == 5
+
+
+def test_projected_fields_name_their_source():
+    schema = colonnade.open(PROJECTED).schema
+    assert schema["jets_pt"].projected == "jets"
+    assert schema["plain_again"].projected == "plain"
+    assert schema["plain"].projected is None
+
+
+def test_no_entries_keep_their_types():
+    arrays = colonnade.open(FIXTURES / "empty.root").arrays()
+    assert len(arrays) == 0
+    assert str(arrays.v.type) == "0 * var * int16"
+    assert str(arrays.s.type) == "0 * string"
+
+
+def test_clusters_may_be_many():
+    data_set = colonnade.open(CLUSTERS)
+    assert len(data_set.descriptor.clusters) > 10
+    assert [len(part) for part in data_set.iterate(step_size=1)] == [1] * data_set.num_entries
+
+
+@pytest.mark.parametrize("path", [Path(FIXTURES / "compression_505.root")])
+def test_damage_is_told_with_its_place(path, tmp_path):
+    data_set = colonnade.open(path)
+    page = next(r for r in data_set.descriptor.clusters[0].columns if r.pages).pages[0]
+    damaged = tmp_path / "damaged.root"
+    content = bytearray(path.read_bytes())
+    content[page.offset] ^= 0x40
+    damaged.write_bytes(content)
+    with pytest.raises(colonnade.ChecksumError) as caught:
+        colonnade.open(damaged).arrays()
+    error = caught.value
+    assert error.uri == str(damaged)
+    assert error.data_set == "Compressed"
+    assert error.field
+    assert error.cluster == 0
+    assert error.page == 0
+    assert error.offset is not None
+    assert isinstance(error, ValueError)
+    with pytest.raises(colonnade.ChecksumError):
+        colonnade.open(damaged).verify()
+
+
+def test_errors_survive_pickling():
+    error = colonnade.ChecksumError("broken", "copy it again", uri="f.root", page=3)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is colonnade.ChecksumError
+    assert str(again) == str(error) == "broken; try: copy it again [uri=f.root, page=3]"
+    assert (again.uri, again.page, again.problem, again.advice) == ("f.root", 3, "broken", "copy it again")

@@ -1,0 +1,678 @@
+"""Writing: schemas given and inferred, arrays and single entries, options, errors."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import uproot
+
+import colonnade
+
+SCHEMA = {"pt": "std::vector<float>", "id": "std::int32_t"}
+ENTRIES = {"pt": [[1.0, 2.0], [], [3.0]], "id": [1, 2, 3]}
+
+
+def written(path, data, *, schema=None, name="Events", **options):
+    with colonnade.create(path, name, schema, **options) as writer:
+        writer.extend(data)
+    return colonnade.open(path, name)
+
+
+# ---- What is given
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        lambda p: (p, "Events"),
+        lambda p: (f"{p}:Events",),
+        lambda p: ((p, "Events"),),
+        lambda p: (str(p), "Events"),
+    ],
+)
+def test_target_is_named_in_several_ways(tmp_path, target):
+    with colonnade.create(*target(tmp_path / "f.root"), schema=SCHEMA) as writer:
+        writer.extend(ENTRIES)
+    assert colonnade.datasets(tmp_path / "f.root") == ["Events"]
+
+
+def test_name_is_needed(tmp_path):
+    with pytest.raises(colonnade.UsageError, match="needs a name"):
+        colonnade.create(tmp_path / "f.root")
+    with pytest.raises(colonnade.UsageError, match="in place of the name"):
+        colonnade.create(tmp_path / "f.root", SCHEMA)
+
+
+def test_data_set_in_a_directory(tmp_path):
+    written(tmp_path / "f.root", ENTRIES, name="dir/sub/Events")
+    assert colonnade.datasets(tmp_path / "f.root") == ["dir/sub/Events"]
+    with uproot.open(tmp_path / "f.root") as file:
+        assert file["dir/sub/Events"].arrays().to_list() == ak.zip(ENTRIES, depth_limit=1).to_list()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda d: d,
+        lambda d: {name: ak.Array(values) for name, values in d.items()},
+        lambda d: ak.zip(d, depth_limit=1),
+        pa.table,
+        pd.DataFrame,
+        lambda d: [dict(zip(d, row, strict=True)) for row in zip(*d.values(), strict=True)],
+        lambda d: {name: pa.array(values) for name, values in d.items()},
+        lambda d: {name: pd.Series(values) for name, values in d.items()},
+        lambda d: {name: np.array([*values, None], dtype=object)[:-1] for name, values in d.items()},
+    ],
+    ids=["lists", "awkward", "records", "arrow", "pandas", "rows", "arrow arrays", "series", "objects"],
+)
+@pytest.mark.parametrize("schema", [SCHEMA, None], ids=["schema", "inferred"])
+def test_forms_of_data(tmp_path, form, schema):
+    data_set = written(tmp_path / "f.root", form(ENTRIES), schema=schema)
+    assert data_set.arrays().to_list() == ak.zip(ENTRIES, depth_limit=1).to_list()
+    assert not data_set.schema["id"].type.startswith("std::optional")
+
+
+def test_structured_numpy_array(tmp_path):
+    data = np.array([(1, 2.5), (3, 4.5)], dtype=[("a", "i2"), ("b", "f4")])
+    data_set = written(tmp_path / "f.root", data)
+    assert data_set.schema["a"].type == "std::int16_t"
+    assert data_set.schema["b"].type == "float"
+    assert data_set.arrays(library="np")["b"].tolist() == [2.5, 4.5]
+
+
+@pytest.mark.parametrize("data", [3, "text", np.arange(3), ak.Array([1, 2]), [1, 2], {"a": "text"}, {"a": 3}])
+def test_data_without_columns_are_refused(tmp_path, data):
+    with (
+        colonnade.create(tmp_path / "f.root", "Events") as writer,
+        pytest.raises(colonnade.TypeMismatchError),
+    ):
+        writer.extend(data)
+
+
+# ---- Inferred types
+
+
+@pytest.mark.parametrize(
+    ("values", "type_name"),
+    [
+        (np.array([True, False]), "bool"),
+        *(
+            (np.array([1, 2], dtype=dtype), f"std::{dtype}_t")
+            for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+        ),
+        (np.array([1, 2], dtype="f2"), "float"),
+        (np.array([1, 2], dtype="f4"), "float"),
+        (np.array([1, 2], dtype=">f8"), "double"),
+        (np.array([[1, 2], [3, 4]]), "std::array<std::int64_t,2>"),
+        (np.zeros((2, 2, 3), dtype="f4"), "std::array<std::array<float,3>,2>"),
+        (["a", "bc"], "std::string"),
+        (np.array(["a", "bc"]), "std::string"),
+        ([[1.5], []], "std::vector<double>"),
+        ([[[True]], [[], [False]]], "std::vector<std::vector<bool>>"),
+        ([1.5, None], "std::optional<double>"),
+        ([[None, 1], []], "std::vector<std::optional<std::int64_t>>"),
+        ([1, "a"], "std::variant<std::int64_t,std::string>"),
+        ([(1, "a"), (2, "b")], "std::tuple<std::int64_t,std::string>"),
+        ([{"x": 1}, {"x": 2}], "record"),
+        ([[{"x": 1}], []], "collection"),
+        (ak.to_regular(ak.Array([["a", "b"], ["c", "d"]])), "std::array<std::string,2>"),
+        (ak.str.to_categorical(ak.Array(["a", "b"])), "std::string"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_inferred_types(tmp_path, values, type_name):
+    data_set = written(tmp_path / "f.root", {"value": values})
+    assert data_set.schema["value"].type == type_name
+    expected = values if isinstance(values, np.ndarray) else ak.Array(values)
+    assert data_set["value"].to_list() == expected.tolist()
+
+
+def test_bytes_are_stored_as_bytes(tmp_path):
+    data_set = written(tmp_path / "f.root", {"value": [b"a", b"\xff\x00"]})
+    assert data_set.schema["value"].type == "std::vector<std::byte>"
+    assert data_set["value"].to_list() == [[97], [255, 0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ([[], []], "unknown"),
+        ([None, None], "unknown"),
+        ([{"x": 1}, None], "cannot be a record"),
+        ([{"x": 1}, "a"], "cannot be a record"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime64"),
+        (np.array([1j]), "complex128"),
+    ],
+)
+def test_types_that_cannot_be_inferred(tmp_path, values, problem):
+    with (
+        colonnade.create(tmp_path / "f.root", "Events") as writer,
+        pytest.raises(colonnade.SchemaError, match=problem) as caught,
+    ):
+        writer.extend({"value": values})
+    assert caught.value.field.startswith("value")
+
+
+# ---- Schemas
+
+
+def test_types_spelled_in_many_ways(tmp_path):
+    schema = {
+        "a": int,
+        "b": float,
+        "c": bool,
+        "d": str,
+        "e": np.float32,
+        "f": np.dtype("u2"),
+        "g": {"x": "float", "y": {"z": "std::string"}},
+        "h": [{"pt": "float", "hits": ["std::int16_t"]}],
+        "i": ["double"],
+        "j": "std::map<std::string,float>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.fill(
+            a=1,
+            b=2.5,
+            c=True,
+            d="text",
+            e=1.5,
+            f=7,
+            g={"x": 1, "y": {"z": "deep"}},
+            h=[{"pt": 1.5, "hits": [1, 2]}, {"pt": 2.5, "hits": []}],
+            i=[0.5],
+            j={"k": 1.5},
+        )
+    data_set = colonnade.open(tmp_path / "f.root")
+    types = [data_set.schema[name].type for name in "abcdefghij"]
+    assert types[:6] == ["std::int64_t", "double", "bool", "std::string", "float", "std::uint16_t"]
+    (entry,) = data_set.arrays().to_list()
+    assert entry["g"] == {"x": 1, "y": {"z": "deep"}}
+    assert entry["h"] == [{"pt": 1.5, "hits": [1, 2]}, {"pt": 2.5, "hits": []}]
+    assert entry["j"] == [("k", 1.5)]
+    with uproot.open(tmp_path / "f.root") as file:
+        assert file["Events"].arrays().to_list() == [entry]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("std::vector<", "type"),
+        ("NoSuchClass", "NoSuchClass"),
+        (["float", "int"], "one item type"),
+        (3, "not a type"),
+        ({"x": "nonsense"}, "nonsense"),
+        (np.complex64, "not a type"),
+    ],
+)
+def test_types_that_cannot_be_stored(tmp_path, spec, problem):
+    with pytest.raises(colonnade.SchemaError, match=problem) as caught:
+        colonnade.create(tmp_path / "f.root", "Events", {"value": spec})
+    assert caught.value.field.startswith("value")
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "a b", "a/b", "tab\t"])
+def test_names_that_are_not_allowed(tmp_path, name):
+    with pytest.raises(colonnade.SchemaError):
+        colonnade.create(tmp_path / "f.root", "Events", {name: "float"})
+
+
+# ---- Errors
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "text"),
+    [
+        ({"pt": [[1.0]]}, colonnade.TypeMismatchError, "fields id are missing"),
+        ({"pt": [[1.0]], "id": [1], "x": [1]}, colonnade.TypeMismatchError, "fields x are not in the schema"),
+        ({"pt": [[1.0], []], "id": [1]}, colonnade.UsageError, "pt: 2, id: 1"),
+        ({"pt": [[1.0]], "id": [1.5]}, colonnade.TypeMismatchError, "float64"),
+        ({"pt": [[1.0]], "id": ["a"]}, colonnade.TypeMismatchError, "string"),
+        ({"pt": [[1.0]], "id": [[1]]}, colonnade.TypeMismatchError, "var \\* int64"),
+        ({"pt": [1.0], "id": [1]}, colonnade.TypeMismatchError, "float64"),
+        ({"pt": ["abc"], "id": [1]}, colonnade.TypeMismatchError, "string"),
+        ({"pt": [[True]], "id": [1]}, colonnade.ConversionError, None),
+        ({"pt": [[1.0]], "id": [2**31]}, colonnade.ConversionError, "2147483648"),
+        ({"pt": [[1.0]], "id": [-(2**31) - 1]}, colonnade.ConversionError, "-2147483649"),
+        ({"pt": [[1e39]], "id": [1]}, colonnade.ConversionError, "1e\\+39"),
+        ({"pt": [[1.0]], "id": [None]}, colonnade.ConversionError, "missing"),
+        ({"pt": [[1.0, None]], "id": [1]}, colonnade.ConversionError, "missing"),
+    ],
+)
+def test_data_that_do_not_fit_leave_nothing(tmp_path, data, error, text):
+    with colonnade.create(tmp_path / "f.root", "Events", SCHEMA) as writer:
+        writer.extend(ENTRIES)
+        if text is None:  # a bool is a number
+            writer.extend(data)
+            return
+        with pytest.raises(error, match=text) as caught:
+            writer.extend(data)
+        assert caught.value.data_set == "Events"
+        assert caught.value.uri == str(tmp_path / "f.root")
+        assert writer.num_entries == 3
+        writer.extend(ENTRIES)
+    assert (
+        colonnade.open(tmp_path / "f.root").arrays().to_list() == 2 * ak.zip(ENTRIES, depth_limit=1).to_list()
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "text"),
+    [
+        ({"pt": [1.0]}, colonnade.TypeMismatchError, "fields id are missing"),
+        ({"pt": [1.0], "id": 1, "x": 1}, colonnade.TypeMismatchError, "fields x are not in the schema"),
+        ({"pt": [1.0], "id": 1.5}, colonnade.TypeMismatchError, "float"),
+        ({"pt": [1.0, "a"], "id": 1}, colonnade.TypeMismatchError, "pt._0"),
+        ({"pt": 1.0, "id": 1}, colonnade.TypeMismatchError, "float"),
+        ({"pt": "ab", "id": 1}, colonnade.TypeMismatchError, "str"),
+        ({"pt": [1.0], "id": True}, colonnade.TypeMismatchError, "bool"),
+        ({"pt": [1.0], "id": 2**31}, colonnade.ConversionError, "2147483648"),
+        ({"pt": [1.0, 1e39], "id": 1}, colonnade.ConversionError, "1e\\+39"),
+        ({"pt": [1.0, 10**400], "id": 1}, colonnade.ConversionError, "does not fit"),
+        ({"pt": [1.0], "id": None}, colonnade.TypeMismatchError, "NoneType"),
+    ],
+)
+def test_entry_that_does_not_fit_is_not_added(tmp_path, row, error, text):
+    with colonnade.create(tmp_path / "f.root", "Events", SCHEMA) as writer:
+        writer.fill(pt=[1.0], id=1)
+        with pytest.raises(error, match=text):
+            writer.fill(**row)
+        assert writer.num_entries == 1
+        writer.fill(pt=[2.0, float("inf")], id=2)
+    found = colonnade.open(tmp_path / "f.root").arrays().to_list()
+    assert found == [{"pt": [1.0], "id": 1}, {"pt": [2.0, float("inf")], "id": 2}]
+
+
+def test_entries_of_all_kinds_one_by_one(tmp_path):
+    schema = {
+        "v": "std::variant<std::int32_t,double,std::string,std::vector<float>>",
+        "o": "std::optional<std::vector<std::int8_t>>",
+        "u": "std::unique_ptr<std::string>",
+        "a": "std::array<std::array<bool,2>,2>",
+        "b": "std::bitset<5>",
+        "t": "std::tuple<std::int8_t,std::pair<float,std::string>>",
+        "s": "std::set<std::string>",
+        "m": "std::map<std::int32_t,std::vector<float>>",
+        "c": "char",
+        "at": "std::atomic<std::int16_t>",
+    }
+    rows = [
+        (
+            1,
+            [1, 2],
+            "x",
+            [[True, False], [False, True]],
+            [True, False, False, True, True],
+            (1, (2.5, "p")),
+            ["a"],
+            {},
+            "A",
+            5,
+        ),
+        (2.5, None, None, [[False] * 2] * 2, [False] * 5, (2, (0.5, "")), [], {3: [1.5]}, "B", -5),
+        ("txt", [], "", np.ones((2, 2), bool), np.ones(5, bool), (3, (1, "é")), {"z"}, {1: []}, b"C", 0),
+        ([1, 2.5], [7], "y", [[True] * 2] * 2, (True,) * 5, [4, [5, "q"]], ("k", "l"), [(1, [2])], 68, 1),
+        (None, None, None, [[True] * 2] * 2, (True,) * 5, [4, [5, "q"]], [], [], 69, 1),
+    ]
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        for row in rows:
+            writer.fill(**dict(zip(schema, row, strict=True)))
+    found = colonnade.open(tmp_path / "f.root").arrays()
+    assert found.v.to_list() == [1, 2.5, "txt", [1, 2.5], None]
+    assert found.o.to_list() == [[1, 2], None, [], [7], None]
+    assert found.u.to_list() == ["x", None, "", "y", None]
+    assert found.a[2].to_list() == [[True, True], [True, True]]
+    assert found.b[0].to_list() == [True, False, False, True, True]
+    assert found.t.to_list()[:2] == [(1, (2.5, "p")), (2, (0.5, ""))]
+    assert found.s.to_list() == [["a"], [], ["z"], ["k", "l"], []]
+    assert found.m.to_list() == [[], [(3, [1.5])], [(1, [])], [(1, [2])], []]
+    assert found.c.to_list() == [65, 66, 67, 68, 69]
+    assert found["at"].to_list() == [5, -5, 0, 1, 1]
+
+
+def test_many_entries_one_by_one_mixed_with_arrays(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"i": "std::int64_t"}) as writer:
+        for number in range(5000):
+            writer.fill(i=number)
+        assert writer.num_entries == 5000
+        writer.extend({"i": np.arange(5000, 6000)})
+        writer.fill(i=6000)
+        assert writer.num_entries == 6001
+    assert colonnade.open(tmp_path / "f.root")["i"].to_list() == list(range(6001))
+
+
+def test_schema_is_inferred_from_the_first_entry(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.fill(a=1, b=[{"x": 1.5}], c="text")
+        writer.fill(a=2, b=[], c="more")
+    assert colonnade.open(tmp_path / "f.root")["b"].to_list() == [[{"x": 1.5}], []]
+
+
+def test_numbers_widen_and_never_narrow_silently(tmp_path):
+    schema = {"f": "float", "d": "double", "i": "std::int64_t", "u": "std::uint8_t"}
+    data_set = written(
+        tmp_path / "f.root",
+        {
+            "f": np.array([0.1, np.inf, np.nan]),
+            "d": np.arange(3, dtype="i2"),
+            "i": np.arange(3, dtype="u1"),
+            "u": [0, 1, 255],
+        },
+        schema=schema,
+    )
+    found = data_set.arrays(library="np")
+    assert found["f"].dtype == np.float32
+    assert np.array_equal(found["f"], np.array([0.1, np.inf, np.nan], dtype="f4"), equal_nan=True)
+    assert found["d"].tolist() == [0, 1, 2]
+    assert found["u"].tolist() == [0, 1, 255]
+
+
+# ---- Late and projected fields
+
+
+def test_late_fields(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"a": "float"}) as writer:
+        writer.fill(a=1)
+        writer.extend({"a": [2.0]})
+        writer.extend_schema({"b": "std::vector<float>", "c": "std::int32_t", "d": [{"x": "float"}]})
+        with pytest.raises(colonnade.TypeMismatchError, match="b, c, d are missing"):
+            writer.fill(a=1)
+        writer.fill(a=3, b=[1.5], c=7, d=[{"x": 0.5}])
+        with pytest.raises(colonnade.SchemaError, match="already"):
+            writer.extend_schema({"b": "float"})
+    expected = [
+        {"a": 1, "b": [], "c": 0, "d": []},
+        {"a": 2, "b": [], "c": 0, "d": []},
+        {"a": 3, "b": [1.5], "c": 7, "d": [{"x": 0.5}]},
+    ]
+    assert colonnade.open(tmp_path / "f.root").arrays().to_list() == expected
+    with uproot.open(tmp_path / "f.root") as file:
+        assert file["Events"].arrays().to_list() == expected
+
+
+def test_projected_fields(tmp_path):
+    with colonnade.create(
+        tmp_path / "f.root", "Events", {"jets": [{"pt": "float", "n": "std::int32_t"}]}
+    ) as writer:
+        writer.add_projected("n_jets", "ROOT::RNTupleCardinality<std::uint32_t>", "jets")
+        writer.add_projected("jet_pt", "std::vector<float>", {"jet_pt": "jets", "jet_pt._0": "jets._0.pt"})
+        writer.fill(jets=[{"pt": 1.5, "n": 1}, {"pt": 2.5, "n": 2}])
+        writer.fill(jets=[])
+    data_set = colonnade.open(tmp_path / "f.root")
+    assert data_set.arrays(["n_jets", "jet_pt"]).to_list() == [
+        {"n_jets": 2, "jet_pt": [1.5, 2.5]},
+        {"n_jets": 0, "jet_pt": []},
+    ]
+
+
+def test_projected_field_of_another_type_is_refused(tmp_path):
+    writer = colonnade.create(tmp_path / "f.root", "Events", {"jets": [{"pt": "float"}]})
+    with pytest.raises(colonnade.SchemaError, match="cannot be projected"):
+        writer.add_projected("bad", "std::vector<double>", {"bad": "jets", "bad._0": "jets._0.pt"})
+    writer.abort()
+
+
+def test_projected_fields_added_late(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.add_projected("n_jets", "ROOT::RNTupleCardinality<std::uint32_t>", "jets")
+        writer.extend({"jets": ak.Array([[{"pt": 1.5, "n": 1}, {"pt": 2.5, "n": 2}], []])})
+        writer.add_projected("jet_pt", "std::vector<double>", {"jet_pt": "jets", "jet_pt._0": "jets._0.pt"})
+    data_set = colonnade.open(tmp_path / "f.root")
+    assert data_set["n_jets"].to_list() == [2, 0]
+    assert data_set["jet_pt"].to_list() == [[1.5, 2.5], []]
+    assert data_set.schema["jet_pt"].projected == "jets"
+    with uproot.open(tmp_path / "f.root") as file:
+        found = file["Events"].arrays()
+    assert found.n_jets.to_list() == [2, 0]
+    assert found.jet_pt.to_list() == [[1.5, 2.5], []]
+
+
+# ---- Committing
+
+
+def test_exception_leaves_what_was_committed(tmp_path):
+    path = tmp_path / "f.root"
+
+    def interrupted():
+        with colonnade.create(path, "Events", SCHEMA) as writer:
+            writer.extend(ENTRIES)
+            writer.commit()
+            assert colonnade.open(path).num_entries == 3
+            writer.extend(ENTRIES)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        interrupted()
+    assert colonnade.open(path).arrays().to_list() == ak.zip(ENTRIES, depth_limit=1).to_list()
+
+
+def test_exception_before_any_commit_leaves_no_data_set(tmp_path):
+    path = tmp_path / "f.root"
+
+    def interrupted():
+        with colonnade.create(path, "Events", SCHEMA) as writer:
+            writer.extend(ENTRIES)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        interrupted()
+    with pytest.raises(colonnade.Error):
+        colonnade.open(path, "Events")
+
+
+def test_commits_in_between(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", SCHEMA) as writer:
+        for number in range(1, 4):
+            writer.fill(pt=[1.0] * number, id=number)
+            writer.commit()
+            assert colonnade.open(path)["id"].to_list() == list(range(1, number + 1))
+
+
+def test_clusters_end_where_asked(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", SCHEMA) as writer:
+        writer.extend(ENTRIES)
+        writer.commit_cluster()
+        writer.fill(pt=[], id=4)
+    clusters = colonnade.open(tmp_path / "f.root").descriptor.clusters
+    assert [cluster.entries for cluster in clusters] == [3, 1]
+
+
+def test_closed_writer_refuses(tmp_path):
+    writer = colonnade.create(tmp_path / "f.root", "Events", SCHEMA)
+    writer.close()
+    writer.close()
+    assert "closed" in repr(writer)
+    for call in (
+        lambda: writer.extend(ENTRIES),
+        lambda: writer.fill(pt=[], id=1),
+        writer.commit,
+        writer.__enter__,
+    ):
+        with pytest.raises(colonnade.UsageError, match="closed"):
+            call()
+    assert colonnade.open(tmp_path / "f.root").num_entries == 0
+
+
+def test_forgotten_writer_warns(tmp_path):
+    writer = colonnade.create(tmp_path / "f.root", "Events", SCHEMA)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        del writer
+        gc.collect()
+    mine = [warning for warning in caught if str(tmp_path) in str(warning.message)]
+    assert [warning.category for warning in mine] == [ResourceWarning]
+
+
+def test_nothing_written_is_an_empty_data_set(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events"):
+        pass
+    data_set = colonnade.open(tmp_path / "f.root")
+    assert (data_set.num_entries, data_set.field_names) == (0, [])
+    assert len(data_set.arrays()) == 0
+
+
+# ---- Files
+
+
+@pytest.mark.parametrize("option", [{"append": True}, {"mode": "update"}])
+def test_adding_to_a_file_keeps_the_rest(tmp_path, option):
+    path = tmp_path / "f.root"
+    with uproot.recreate(path) as file:
+        file["histogram"] = np.histogram([1, 2, 3])
+        file.mkrntuple("theirs", {"x": np.array([1.5, 2.5])})
+    written(path, ENTRIES, name="ours", **option)
+    written(path, ENTRIES, name="dir/more", **option)
+    assert sorted(colonnade.datasets(path)) == ["dir/more", "ours", "theirs"]
+    assert colonnade.open(path, "theirs")["x"].to_list() == [1.5, 2.5]
+    with uproot.open(path) as file:
+        assert file["histogram"].values().sum() == 3
+        assert file["theirs"].arrays().x.to_list() == [1.5, 2.5]
+        assert file["ours"].arrays().id.to_list() == [1, 2, 3]
+        assert file["dir/more"].arrays().pt.to_list() == ENTRIES["pt"]
+
+
+def test_adding_to_no_file_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        colonnade.create(tmp_path / "none.root", "Events", SCHEMA, mode="update")
+
+
+def test_folder_that_does_not_exist_is_told(tmp_path):
+    with pytest.raises(colonnade.Error, match="none"):
+        colonnade.create(tmp_path / "none" / "f.root", "Events", SCHEMA)
+
+
+@pytest.mark.parametrize("compression", ["none", "zlib:1", "lzma:2", "lz4:4", "zstd:5", 101, "404", 505, 0])
+def test_compressions(tmp_path, compression):
+    data = {"x": np.arange(20000) % 100, "y": np.zeros(20000)}
+    data_set = written(tmp_path / "f.root", data, compression=compression)
+    assert data_set["x"].to_list() == data["x"].tolist()
+    smaller = (tmp_path / "f.root").stat().st_size < 100_000
+    assert smaller == (compression not in ("none", 0))
+    with uproot.open(tmp_path / "f.root") as file:
+        assert file["Events"].arrays().x.to_list() == data["x"].tolist()
+
+
+def test_bare_file(tmp_path):
+    data_set = written(tmp_path / "f.rnt", ENTRIES, schema=SCHEMA, container="bare")
+    assert (tmp_path / "f.rnt").read_bytes()[:4] == b"rntu"
+    assert data_set.arrays().id.to_list() == [1, 2, 3]
+
+
+def test_sizes_of_clusters_and_pages(tmp_path):
+    generator = np.random.default_rng(1)
+    data = {"x": generator.random(100_000)}
+    data_set = written(
+        tmp_path / "f.root", data, compression="none", cluster_size="100 kB", page_size="8 KiB"
+    )
+    clusters = data_set.descriptor.clusters
+    assert 6 <= len(clusters) <= 12
+    pages = clusters[0].columns[0].pages
+    assert max(page.elements for page in pages) == 1024
+    assert data_set["x"].to_list() == data["x"].tolist()
+
+
+def test_checksums_may_be_left_out(tmp_path):
+    for checksums in (True, False):
+        data_set = written(tmp_path / "f.root", ENTRIES, schema=SCHEMA, checksums=checksums)
+        assert data_set.descriptor.clusters[0].columns[0].pages[0].has_checksum is checksums
+
+
+def test_equal_pages_are_stored_once(tmp_path):
+    data = {name: np.arange(1000) for name in "abcdef"}
+    sizes = []
+    for merging in (True, False):
+        written(tmp_path / "f.root", data, compression="none", same_page_merging=merging)
+        sizes.append((tmp_path / "f.root").stat().st_size)
+    assert sizes[1] - sizes[0] == 5 * (8000 + 8)
+
+
+def test_descriptions_are_kept(tmp_path):
+    data_set = written(
+        tmp_path / "f.root",
+        ENTRIES,
+        schema=SCHEMA,
+        description="my data",
+        field_descriptions={"pt": "in GeV"},
+    )
+    assert data_set.description == "my data"
+    assert data_set.schema["pt"].description == "in GeV"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "column", "tolerance"),
+    [
+        ("Real16", "Real16", 1e-3),
+        ("SplitReal16", "SplitReal16", 1e-3),
+        ("Real32", "Real32", 0),
+        (("Real32Trunc", 16), "Real32Trunc", 1e-2),
+        (("Real32Quant", 20, -3.2, 3.2), "Real32Quant", 1e-5),
+    ],
+)
+@pytest.mark.parametrize("path", ["x", "v", "jets.pt"])
+def test_encodings(tmp_path, encoding, column, tolerance, path):
+    schema = {"x": "float", "v": "std::vector<float>", "jets": [{"pt": "float"}]}
+    values = np.linspace(-3, 3, 99, dtype="f4")
+    data = {
+        "x": values,
+        "v": ak.unflatten(values, [3] * 33 + [0] * 66),
+        "jets": ak.unflatten(ak.zip({"pt": values}), [3] * 33 + [0] * 66),
+    }
+    data_set = written(tmp_path / "f.root", data, schema=schema, encodings={path: encoding})
+    (leaf,) = [info for info in data_set.schema[path].walk() if not info.children]
+    assert leaf.encodings == (column,)
+    found = ak.to_numpy(ak.flatten(data_set[path], axis=None))
+    assert np.allclose(found, values, rtol=tolerance, atol=tolerance)
+    with uproot.open(tmp_path / "f.root") as file:
+        theirs = file["Events"].arrays()
+        assert theirs.x.to_list() == data_set["x"].to_list()
+        assert theirs.v.to_list() == data_set["v"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("encodings", "error"),
+    [
+        ({"nope": "Real16"}, colonnade.UsageError),
+        ({"x": "Real99"}, colonnade.SchemaError),
+        ({"x": "Int32"}, colonnade.SchemaError),
+        ({"x": ("Real32Trunc", 99)}, colonnade.SchemaError),
+        ({"x": ("Real32Quant", 20, 3.2, -3.2)}, colonnade.SchemaError),
+        ({"x.y": "Real16"}, colonnade.UsageError),
+    ],
+)
+def test_encodings_that_do_not_fit(tmp_path, encodings, error):
+    with pytest.raises(error):
+        colonnade.create(tmp_path / "f.root", "Events", {"x": "float"}, encodings=encodings)
+
+
+def test_quantised_values_out_of_range_are_told(tmp_path):
+    writer = colonnade.create(
+        tmp_path / "f.root", "Events", {"x": "float"}, encodings={"x": ("Real32Quant", 20, -3.2, 3.2)}
+    )
+    writer.extend({"x": [1.0, 5.0]})  # found when the page is sealed
+    with pytest.raises(colonnade.ConversionError):
+        writer.close()
+    writer.abort()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compression": "snappy"},
+        {"compression": "zstd:99"},
+        {"mode": "append"},
+        {"container": "parquet"},
+        {"cluster_size": "many"},
+        {"page_size": -1},
+        {"page_size": 8},
+        {"cluster_size": 0},
+    ],
+)
+def test_options_that_make_no_sense(tmp_path, options):
+    with pytest.raises(colonnade.Error):
+        colonnade.create(tmp_path / "f.root", "Events", SCHEMA, **options)
