@@ -96,6 +96,8 @@ class ViewCore {
   std::uint64_t first_item_of(std::size_t cluster);
   void enter(std::size_t cluster);
   [[noreturn]] void out_of_range(std::uint64_t index);
+  template <class Work>
+  decltype(auto) placed(Work&& work);
 
   std::shared_ptr<page::PageSource> source_;
   std::unique_ptr<Field> field_;

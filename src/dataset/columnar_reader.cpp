@@ -58,10 +58,11 @@ class ArrayReader {
   }
 
   static Stretches scale(Stretches stretches, std::uint64_t factor) {
-    for (Stretch& s : stretches) {
-      s.begin *= factor;
-      s.end *= factor;
-    }
+    for (Stretch& s : stretches)
+      if (__builtin_mul_overflow(s.begin, factor, &s.begin) || __builtin_mul_overflow(s.end, factor, &s.end))
+        throw Error(ErrorKind::format,
+                    fmt::format("{} arrays of {} items are more than can be addressed", s.end, factor), "",
+                    {.cluster = s.cluster});
     return stretches;
   }
 

@@ -116,15 +116,27 @@ ClusterIndex ViewCore::locate(std::uint64_t index) {
   out_of_range(index);
 }
 
+// Adds the place to errors that only know a part of it.
+template <class Work>
+decltype(auto) ViewCore::placed(Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw error.with({.uri = source_->uri(),
+                      .data_set = source_->data_set(),
+                      .field = source_->descriptor().path_of(disk_field_)});
+  }
+}
+
 void ViewCore::read(std::uint64_t index, void* value) {
-  field_->read(locate(index), value);
+  placed([&] { field_->read(locate(index), value); });
 }
 
 ViewCore::Stretch ViewCore::map(std::uint64_t index) {
   const ClusterIndex at = locate(index);
   Field* scalar = field_.get();
   while (scalar->kind() == FieldKind::wrapper) scalar = scalar->children().front().get();
-  const auto stretch = scalar->reader(0).map(at.cluster, at.index);
+  const auto stretch = placed([&] { return scalar->reader(0).map(at.cluster, at.index); });
   return {stretch.data, cluster_first_ + stretch.first, stretch.count};
 }
 
@@ -133,7 +145,7 @@ void ViewCore::read_scalars(std::uint64_t first, std::uint64_t count, void* out)
   while (count > 0) {
     const ClusterIndex at = locate(first);
     const std::uint64_t step = std::min(count, cluster_count_ - at.index);
-    field_->read_many(at, step, to);
+    placed([&] { field_->read_many(at, step, to); });
     to += step * field_->value_size();
     first += step;
     count -= step;
@@ -161,7 +173,7 @@ void ViewCore::read_collections(std::uint64_t first, std::uint64_t count, std::s
     for (const std::uint64_t end : ends) offsets.push_back(base + end - begin);
     const std::uint64_t added = ends.back() - begin;
     items.resize(items.size() + added * width);
-    item.read_many({at.cluster, begin}, added, items.data() + base * width);
+    placed([&] { item.read_many({at.cluster, begin}, added, items.data() + base * width); });
     first += step;
     count -= step;
   }

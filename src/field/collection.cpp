@@ -239,6 +239,19 @@ class CollectionField final : public Field {
   std::size_t limit_cluster_ = static_cast<std::size_t>(-1);
 };
 
+// Values that a damaged header could ask for must not fill the memory, nor overflow its size.
+constexpr std::size_t max_array_bytes = std::size_t{64} << 20;
+
+std::size_t array_bytes(const Field& item, std::size_t size) {
+  if (item.value_size() > 0 && size > max_array_bytes / item.value_size())
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("an array of {} items of {} bytes is larger than {} MiB, the most that a value may have",
+                    size, item.value_size(), max_array_bytes >> 20),
+        "store it as a collection");
+  return item.value_size() * size;
+}
+
 class ArrayField final : public Field {
  public:
   ArrayField(std::string name, std::size_t size, std::unique_ptr<Field> item)
@@ -248,7 +261,7 @@ class ArrayField final : public Field {
                .type_alias = item->type_alias().empty()
                                  ? std::string()
                                  : fmt::format("std::array<{},{}>", item->type_alias(), size),
-               .value_size = item->value_size() * size,
+               .value_size = array_bytes(*item, size),
                .alignment = item->alignment(),
                .array_size = size}) {
     item->set_name("_0");

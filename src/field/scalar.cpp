@@ -240,6 +240,18 @@ class StringField final : public Field {
   }
 };
 
+// A damaged header must not ask for more memory than any set of flags needs.
+constexpr std::size_t max_bits = std::size_t{64} << 20;
+
+std::size_t check_bits(std::size_t size) {
+  if (size > max_bits)
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("a bitset of {} bits is larger than {}, the most that a value may have", size, max_bits),
+        "store it as a collection");
+  return size;
+}
+
 // One bit a flag, the least significant first.
 class BitsetField final : public Field {
  public:
@@ -251,7 +263,7 @@ class BitsetField final : public Field {
                                 .array_size = size,
                                 .elements = {ElementType::boolean}}),
         ops_(ops),
-        bits_(new bool[size]) {}
+        bits_(new bool[check_bits(size)]) {}
 
   void construct(void* value) const override {
     if (ops_.value.construct == nullptr) {

@@ -39,6 +39,8 @@ void ColumnReader::enter(std::size_t cluster) {
                 fmt::format("cluster {} of a data set with {} clusters", cluster, descriptor.clusters.size()),
                 "", source_->context());
   const auto& columns = descriptor.clusters[cluster].columns;
+  cluster_ = static_cast<std::size_t>(-1);  // until all of it is known to be sound
+  stretch_ = {};
   range_ = nullptr;
   column_ = representations_.front();
   for (std::uint32_t column : representations_) {
@@ -52,13 +54,13 @@ void ColumnReader::enter(std::size_t cluster) {
   page_first_.clear();
   std::uint64_t first = extent_.leading_zeros;
   if (range_ != nullptr)
-    for (const PageDescriptor& page : range_->pages) {
+    for (std::size_t page = 0; page < range_->pages.size(); ++page) {
+      check_page(cluster, page);
       page_first_.push_back(first);
-      first += page.elements;
+      first += range_->pages[page].elements;
     }
   page_first_.push_back(first);
   cluster_ = cluster;
-  stretch_ = {};
   next_page_ = 0;
 }
 
@@ -139,14 +141,14 @@ void ColumnReader::decode(std::size_t page, void* out) {
   }
 }
 
-void ColumnReader::check_page(std::size_t page) const {
+void ColumnReader::check_page(std::size_t cluster, std::size_t page) const {
   const PageDescriptor& description = range_->pages[page];
   const std::size_t packed = codec::packed_size(encoding_, description.elements);
   if (!is_plausible_length(description.locator.size, packed))
     throw Error(ErrorKind::format,
                 fmt::format("the page claims {} elements in {} stored bytes", description.elements,
                             description.locator.size),
-                "", source_->context(column_, cluster_, page));
+                "", source_->context(column_, cluster, page));
 }
 
 void ColumnReader::load(std::size_t cluster, std::uint64_t index) {
@@ -164,7 +166,6 @@ void ColumnReader::load(std::size_t cluster, std::uint64_t index) {
   }
   const std::size_t page = page_of(index);
   const std::uint32_t elements = range_->pages[page].elements;
-  check_page(page);
   page_.resize(elements * width);
   decode(page, page_.data());
   stretch_ = {page_.data(), page_first_[page], elements};

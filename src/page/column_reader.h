@@ -63,7 +63,7 @@ class ColumnReader {
   ByteSpan sealed(std::size_t page);
   void decode_page(std::size_t page, void* out);
   void decode(std::size_t page, void* out);  // decode_page, with the place added to its errors
-  void check_page(std::size_t page) const;
+  void check_page(std::size_t cluster, std::size_t page) const;
 
   PageSource* source_;
   std::vector<std::uint32_t> representations_;
