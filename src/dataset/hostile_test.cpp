@@ -1,0 +1,371 @@
+// Damaged files: every byte changed in turn, every length cut, envelopes changed behind correct checksums.
+// Whatever happens, the answer is an Error or exactly the values that were written, within bounded memory.
+#include <malloc.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <sstream>
+
+#include "codec/compression.h"
+#include "dataset/test_round_trip.h"
+#include "page/page_source.h"
+
+// --- what the program has allocated, counted through operator new
+
+namespace {
+
+std::atomic<std::size_t> allocated{0};
+std::atomic<std::size_t> peak{0};
+
+void* counted(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  const std::size_t now = allocated += malloc_usable_size(memory);
+  std::size_t highest = peak;
+  while (now > highest && !peak.compare_exchange_weak(highest, now)) {
+  }
+  return memory;
+}
+void release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  allocated -= malloc_usable_size(memory);
+  std::free(memory);
+}
+void* aligned(std::size_t size, std::align_val_t alignment) {
+  const auto boundary = static_cast<std::size_t>(alignment);
+  if (size > SIZE_MAX - boundary) throw std::bad_alloc();
+  return counted(std::aligned_alloc(boundary, (size + boundary - 1) / boundary * boundary));
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return counted(std::malloc(size == 0 ? 1 : size));
+}
+void* operator new[](std::size_t size) {
+  return counted(std::malloc(size == 0 ? 1 : size));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return aligned(size, alignment);
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return aligned(size, alignment);
+}
+void operator delete(void* memory) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory) noexcept {
+  release(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  release(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  release(memory);
+}
+
+namespace hostile_test {
+
+struct Point {
+  float x = 0;
+  std::int16_t n = 0;
+};
+
+}  // namespace hostile_test
+
+namespace colonnade {
+namespace {
+
+using hostile_test::Point;
+using testing::error_of;
+using testing::MemoryFile;
+
+// Everything that a file shows: schema, all entries, all arrays.
+std::string everything_in(const std::string& name, const std::string& uri, const ReadOptions& options = {}) {
+  auto reader = Reader::open(name, uri, options);
+  std::ostringstream out;
+  reader->print_schema(out);
+  std::vector<std::string> paths;
+  std::vector<View<void>> views;
+  for (const std::uint32_t id : reader->descriptor().top_level_fields()) {
+    if (!reader->descriptor().fields[id].unreadable.empty()) continue;
+    paths.push_back(reader->descriptor().fields[id].name);
+    views.push_back(reader->view(paths.back()));
+  }
+  // Only a limit for entries without fields, which cost nothing on storage.
+  const std::uint64_t entries = std::min<std::uint64_t>(reader->num_entries(), 4096);
+  for (std::uint64_t i = 0; i < entries; ++i)
+    for (auto& view : views) out << view.text(i) << '\n';
+  for (std::uint64_t i = 0; i < entries; ++i) reader->load_entry(i);
+  for (const ColumnArray& array : reader->arrays(paths, 0, reader->num_entries())) {
+    out << array.field << ' ' << static_cast<int>(array.role) << ' ';
+    out.write(reinterpret_cast<const char*>(array.data.get()),
+              static_cast<std::streamsize>(array.size * size_of(array.element)));
+  }
+  reader->verify();
+  return out.str();
+}
+
+void write_sample(const std::string& uri, const WriteOptions& options) {
+  auto model = Model::create();
+  auto i = model->make_field<std::int32_t>("i");
+  auto v = model->make_field<std::vector<float>>("v");
+  auto s = model->make_field<std::string>("s");
+  auto o = model->make_field<std::optional<double>>("o");
+  auto m = model->make_field<std::map<char, bool>>("m");
+  auto a = model->make_field<std::array<std::bitset<3>, 2>>("a");
+  auto u = model->make_field<std::variant<std::uint8_t, Point>>("u");
+  auto q = model->make_field<float>("q");
+  auto e = model->make_field<std::atomic<std::int64_t>>("e");
+  model->field("q").set_quantized(0, 10, 5);
+  model->add_projected_field<Cardinality<std::uint32_t>>("n", {{"n", "v"}});
+  auto writer = Writer::recreate(std::move(model), "Data", uri, options);
+  for (int k = 0; k < 9; ++k) {
+    *i = 1000 * k;
+    v->assign(static_cast<std::size_t>(k % 3), 0.5f * static_cast<float>(k));
+    *s = std::string(static_cast<std::size_t>(k % 4), static_cast<char>('a' + k));
+    *o = k % 2 == 0 ? std::optional<double>(k) : std::nullopt;
+    m->emplace(static_cast<char>('a' + k), k % 2 == 0);
+    (*a)[0] = static_cast<unsigned>(k);
+    if (k % 2 == 0) {
+      *u = static_cast<std::uint8_t>(k);
+    } else {
+      *u = Point{static_cast<float>(k), static_cast<std::int16_t>(-k)};
+    }
+    *q = static_cast<float>(k);
+    *e = -k;
+    writer->fill();
+    if (k == 4) writer->commit_cluster();
+  }
+  auto late = writer->extend<std::vector<std::int16_t>>("late");
+  late->assign(2, 7);
+  writer->fill();
+  writer->close();
+}
+
+constexpr std::size_t memory_bound(std::size_t file_size) {
+  return 300 * file_size + (std::size_t{1} << 20);
+}
+
+// What a damaged file did.
+enum class Outcome { error, right, wrong };
+template <class Read>
+Outcome outcome_of(const std::string& expected, std::size_t bound, Read&& read) {
+  const std::size_t before = allocated;
+  peak = before;
+  Outcome outcome = Outcome::error;
+  try {
+    outcome = read() == expected ? Outcome::right : Outcome::wrong;
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.problem().empty());
+    EXPECT_FALSE(error.context().uri.empty()) << error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "not an Error: " << error.what();
+  }
+  EXPECT_LE(peak - before, bound) << "bytes of memory";
+  return outcome;
+}
+
+struct Tally {
+  std::size_t errors = 0;
+  std::size_t right = 0;
+};
+
+Tally flip_every_byte(const Bytes& original, const std::string& name,
+                      std::initializer_list<unsigned> patterns) {
+  const MemoryFile file;
+  file.store(original);
+  const std::string expected = everything_in(name, file);
+  Tally tally;
+  for (std::size_t at = 0; at < original.size(); ++at)
+    for (const unsigned pattern : patterns) {
+      Bytes damaged = original;
+      damaged[at] ^= static_cast<std::byte>(pattern);
+      file.store(damaged);
+      const Outcome outcome =
+          outcome_of(expected, memory_bound(original.size()), [&] { return everything_in(name, file); });
+      EXPECT_NE(outcome, Outcome::wrong)
+          << "byte " << at << " of " << original.size() << " changed by " << pattern;
+      ++(outcome == Outcome::error ? tally.errors : tally.right);
+      if (::testing::Test::HasFailure()) return tally;
+    }
+  return tally;
+}
+
+const std::pair<const char*, WriteOptions> samples[] = {
+    {"root zstd", {.compression = "zstd:5"}},
+    {"root none", {.compression = "none"}},
+    {"root lz4, tiny keys and pages",
+     {.compression = "lz4:1", .max_page_size = 64, .max_key_size = 512, .clusters_per_group = 1}},
+    {"bare zlib", {.compression = "zlib:1", .container = Container::bare_file}},
+    {"bare none", {.compression = "none", .container = Container::bare_file}},
+    {"bare lzma", {.compression = "lzma:1", .container = Container::bare_file}}};
+
+TEST(Hostile, AFlippedByteGivesAnErrorOrTheRightValues) {
+  for (const auto& [what, options] : samples) {
+    SCOPED_TRACE(what);
+    const MemoryFile file;
+    write_sample(file, options);
+    const Bytes content = file.content();
+    EXPECT_LT(content.size(), 7000u);
+    const Tally tally = flip_every_byte(content, "Data", {0x01, 0x80, 0xff});
+    EXPECT_GT(tally.errors, 2000u);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Hostile, WithoutPageChecksumsNothingWorseThanOtherValuesHappens) {
+  for (const char* compression : {"none", "zstd:5", "lz4:1", "zlib:1", "lzma:1"}) {
+    const MemoryFile file;
+    write_sample(file, {.compression = compression, .page_checksums = Checksums::off});
+    const Bytes original = file.content();
+    const auto reader = Reader::open("Data", file);
+    for (const ClusterDescriptor& cluster : reader->descriptor().clusters)
+      for (const ColumnRange& range : cluster.columns)
+        for (const PageDescriptor& page : range.pages)
+          for (std::uint64_t k = 0; k < page.locator.size; ++k)
+            for (const unsigned pattern : {0x01u, 0x10u, 0x80u, 0xffu, 0x7fu}) {
+              Bytes damaged = original;
+              damaged[page.locator.offset + k] ^= static_cast<std::byte>(pattern);
+              file.store(damaged);
+              outcome_of("", memory_bound(original.size()), [&] { return everything_in("Data", file); });
+              if (HasFailure()) return;
+            }
+  }
+}
+
+TEST(Hostile, IgnoringPageChecksumsIsAsSafe) {
+  const MemoryFile file;
+  write_sample(file, {.compression = "none"});
+  const Bytes original = file.content();
+  for (std::size_t at = 0; at < original.size(); ++at) {
+    Bytes damaged = original;
+    damaged[at] ^= std::byte{0xff};
+    file.store(damaged);
+    outcome_of("", memory_bound(original.size()),
+               [&] { return everything_in("Data", file, {.page_checksums = Checksums::off}); });
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Hostile, ACutFileGivesAClearError) {
+  for (const auto& [what, options] : samples) {
+    SCOPED_TRACE(what);
+    const MemoryFile file;
+    write_sample(file, options);
+    const Bytes original = file.content();
+    for (std::size_t size = 0; size < original.size(); ++size) {
+      file.store(ByteSpan(original).first(size));
+      const std::size_t before = allocated;
+      peak = before;
+      try {
+        everything_in("Data", file);
+        ADD_FAILURE() << "cut to " << size << " of " << original.size() << " bytes it was read";
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.kind() == ErrorKind::format || error.kind() == ErrorKind::not_found ||
+                    error.kind() == ErrorKind::checksum)
+            << size << ": " << error.what();
+        EXPECT_EQ(error.context().uri, file.uri());
+        EXPECT_NE(std::string(error.what()).find("check that"), std::string::npos)
+            << size << ": " << error.what();
+      }
+      EXPECT_LE(peak - before, memory_bound(original.size()));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// --- envelopes that were changed by someone who can compute checksums
+
+void reseal(Bytes& file, const Locator& envelope) {
+  const MutableByteSpan bytes = MutableByteSpan(file).subspan(envelope.offset, envelope.size);
+  store_le(bytes.data() + bytes.size() - 8, codec::xxh3(bytes.first(bytes.size() - 8)));
+}
+
+// Header, footer and page lists, all uncompressed, behind correct checksums.
+struct Envelopes {
+  explicit Envelopes(const std::string& uri) {
+    const auto reader = Reader::open("Data", uri);
+    const Descriptor& d = reader->descriptor();
+    header = {.size = d.anchor.header_size, .offset = d.anchor.header_offset};
+    footer = {.size = d.anchor.footer_size, .offset = d.anchor.footer_offset};
+    for (const ClusterGroup& group : d.cluster_groups) page_lists.push_back(group.page_list.locator);
+  }
+  void seal(Bytes& file) const {
+    reseal(file, header);
+    const auto sum = load_le<std::uint64_t>(file.data() + header.offset + header.size - 8);
+    store_le(file.data() + footer.offset + 16, sum);
+    reseal(file, footer);
+    for (const Locator& list : page_lists) {
+      store_le(file.data() + list.offset + 8, sum);
+      reseal(file, list);
+    }
+  }
+  Locator header, footer;
+  std::vector<Locator> page_lists;
+};
+
+TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
+  const MemoryFile file;
+  write_sample(file, {.compression = "none", .clusters_per_group = 1, .container = Container::bare_file});
+  const Bytes original = file.content();
+  const Envelopes envelopes(file);
+  std::vector<Locator> all = envelopes.page_lists;
+  all.push_back(envelopes.header);
+  all.push_back(envelopes.footer);
+  std::size_t errors = 0;
+  for (const Locator& envelope : all)
+    for (std::uint64_t at = envelope.offset; at < envelope.offset + envelope.size; ++at)
+      for (const unsigned pattern : {0x01u, 0x10u, 0x80u, 0xffu}) {
+        Bytes damaged = original;
+        damaged[at] ^= static_cast<std::byte>(pattern);
+        envelopes.seal(damaged);
+        file.store(damaged);
+        // A page may claim what a run of equal values compresses to, and no more.
+        if (outcome_of("", std::size_t{64} << 20, [&] { return everything_in("Data", file); }) ==
+            Outcome::error)
+          ++errors;
+        if (HasFailure()) {
+          ADD_FAILURE() << "at " << at - envelope.offset << " of the envelope at " << envelope.offset
+                        << " by " << pattern;
+          return;
+        }
+      }
+  EXPECT_GT(errors, 1000u);
+}
+
+// --- files that ROOT wrote
+
+TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
+  const auto fixtures = std::filesystem::path(__FILE__).parent_path() / "../../tests/fixtures";
+  const std::pair<const char*, const char*> files[] = {
+      {"types_basic.root", ""},    {"no_fields.root", ""},        {"bare.root", ""},
+      {"types_enums.root", ""},    {"late_fields_only.root", ""}, {"suppressed_columns.root", ""},
+      {"encodings_reals.root", ""}};
+  for (const auto& [name, data_set] : files) {
+    SCOPED_TRACE(name);
+    std::ifstream in(fixtures / name, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    ASSERT_FALSE(text.empty());
+    const ByteSpan bytes = as_bytes(text);
+    flip_every_byte({bytes.begin(), bytes.end()}, data_set, {0x04});
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace colonnade
