@@ -24,6 +24,21 @@ std::optional<std::uint64_t> repetitions(const Descriptor& descriptor, std::uint
   }
 }
 
+// Parsers count from the start of their envelope, which may be compressed: people get both that and where the
+// envelope lies in the file.
+template <class Parse>
+decltype(auto) in_envelope(const Locator& locator, Parse&& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    ErrorContext where = error.context();
+    std::string problem = error.problem();
+    if (where.offset) problem += fmt::format(" (byte {} of the envelope)", *where.offset);
+    where.offset = locator.offset;
+    throw Error(error.kind(), std::move(problem), error.advice(), std::move(where));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
@@ -83,16 +98,15 @@ void PageSource::read_descriptor() {
   const Locator header{.size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.size = anchor.footer_size, .offset = anchor.footer_offset};
   const Bytes header_bytes = read_envelope(header, anchor.header_length, "header");
-  Descriptor parsed =
-      with_context({.offset = header.offset}, [&] { return format::read_header(header_bytes); });
+  Descriptor parsed = in_envelope(header, [&] { return format::read_header(header_bytes); });
   parsed.anchor = anchor;
   descriptor_ = std::move(parsed);
   const Bytes footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
-  with_context({.offset = footer.offset}, [&] { format::read_footer(footer_bytes, descriptor_); });
+  in_envelope(footer, [&] { format::read_footer(footer_bytes, descriptor_); });
   for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
     const EnvelopeLink link = descriptor_.cluster_groups[group].page_list;
     const Bytes list = read_envelope(link.locator, link.length, "page list");
-    with_context({.offset = link.locator.offset}, [&] { format::read_page_list(list, group, descriptor_); });
+    in_envelope(link.locator, [&] { format::read_page_list(list, group, descriptor_); });
   }
   format::finish(descriptor_);
 }
