@@ -15,6 +15,7 @@
 #include "codec/compression.h"
 #include "format/tfile_anchor.h"
 #include "page/root_file_chunks.h"
+#include "page/root_file_keys.h"
 
 namespace colonnade::page {
 namespace {
@@ -22,10 +23,6 @@ namespace {
 constexpr std::size_t first_read = 4096;
 constexpr std::size_t deepest = 100;
 constexpr std::string_view prerelease_class = "ROOT::Experimental::RNTuple";
-
-bool is_directory(const format::TKey& key) {
-  return key.class_name == "TDirectory" || key.class_name == "TDirectoryFile";
-}
 
 Bytes read_block(const io::RandomAccessFile& file, std::uint64_t offset, std::uint64_t size) {
   if (offset > file.size() || size > file.size() - offset)

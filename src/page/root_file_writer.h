@@ -44,13 +44,24 @@ class RootFileWriter final : public WriteContainer {
     format::TDirectoryRecord record;
     std::uint64_t record_at = 0;
     std::uint64_t record_room = format::tdirectory_size;
-    std::uint32_t entry_count =
-        0;  // of the entries, kept as the bytes they were found as; without our data set
+    // Without our data set; the entries are kept as the bytes they were found as.
+    std::uint32_t entry_count = 0;
     Bytes entries;
   };
   struct Record {
     format::TKey key;
     format::FreeSegment place() const noexcept { return {key.seek_key, key.seek_key + key.nbytes - 1}; }
+  };
+
+  // A commit whose records lie in the file but that nothing points to yet.
+  struct Pending {
+    format::TFileHeader header;
+    std::vector<Directory> made;  // directories that are new
+    Directory changed;            // the innermost one that was there before, with its new list of keys
+    Bytes entries;                // of that list
+    std::optional<Record> anchor;
+    std::vector<format::FreeSegment> replaced_by_head;
+    std::vector<format::FreeSegment> replaced_by_directory;
   };
 
   RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path,
@@ -78,6 +89,9 @@ class RootFileWriter final : public WriteContainer {
   void place_free_list(format::TFileHeader& header, std::span<const format::FreeSegment> replaced);
   std::vector<format::FreeSegment> replaced_lists() const;
   std::vector<format::FreeSegment> replaced_by_head(const format::TFileHeader& header, bool in_root) const;
+  Pending place_records(const Anchor& anchor);
+  void switch_to(const Pending& pending);
+  void adopt(Pending pending);
   void write_head(const format::TFileHeader& header, const Directory& root);
   void write_directory(const Directory& directory);
   Bytes directory_bytes(const Directory& directory) const;
@@ -89,9 +103,9 @@ class RootFileWriter final : public WriteContainer {
   std::mutex mutex_;  // guards space_
   RootFileSpace space_;
   format::TFileHeader header_;  // as committed
-  Bytes head_;  // the file from its start to the end of its own directory record, as committed
-  std::vector<Directory>
-      directories_;  // the file's own one first; with none missing, the last one gets the data set
+  Bytes head_;                  // from the start to the end of the file's own directory, as committed
+  // The file's own one first; with none missing, the last one gets the data set.
+  std::vector<Directory> directories_;
   std::vector<std::string> missing_;  // directories that the first commit makes below the last one
   std::string name_;
   std::optional<Record> anchor_;               // as committed

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <numeric>
 #include <system_error>
@@ -26,11 +25,7 @@
 namespace colonnade::io {
 namespace {
 
-#ifdef IOV_MAX
-constexpr std::size_t most_parts = IOV_MAX < 1024 ? IOV_MAX : 1024;
-#else
-constexpr std::size_t most_parts = 16;
-#endif
+constexpr std::size_t most_parts = 1024;                  // of one system call on Linux (IOV_MAX)
 constexpr std::size_t most_bytes = std::size_t{1} << 30;  // Linux transfers at most 2 GiB - 4 KiB in one call
 
 std::string system_text(int code) {
