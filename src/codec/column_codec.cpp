@@ -78,6 +78,11 @@ std::size_t packed_size(const ColumnEncoding& encoding, std::size_t elements) {
   return bits / 8;
 }
 
+std::size_t plane_size(const ColumnEncoding& encoding, std::size_t elements) noexcept {
+  return encoding.type >= ColumnType::split_int16 && encoding.type <= ColumnType::split_index64 ? elements
+                                                                                                : 0;
+}
+
 bool can_encode(ElementType from, ColumnType to) noexcept {
   if (!is_known(to)) return false;
   const ElementType natural = natural_element(to);

@@ -15,6 +15,9 @@ namespace colonnade::codec {
 // Bytes of n packed elements: ceil(n * bits / 8). Throws ErrorKind::format if that overflows.
 std::size_t packed_size(const ColumnEncoding& encoding, std::size_t elements);
 
+// Of a page with a split encoding the bytes of one plane, of any other page 0.
+std::size_t plane_size(const ColumnEncoding& encoding, std::size_t elements) noexcept;
+
 // Can elements of this type in memory be stored in / be read from such a column? Reading allows every
 // integer, bool and character type from every integer-like column, float32/float64 from every real column;
 // writing only what the specification's table marks W (plus index/switch_ to theirs).

@@ -15,8 +15,10 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <vector>
 
 #include "codec/compressor.h"
+#include "codec/planes.h"
 
 namespace colonnade::codec {
 namespace {
@@ -75,44 +77,14 @@ std::size_t load_size(const std::byte* from) noexcept {
   return size;
 }
 
-// Searching for matches costs most where it finds least: in the mantissas of measured numbers. Eight slices,
-// so one from each byte plane of split doubles, tell whether the level asked for gains anything over a quick
-// one. The highest level is taken at its word.
-constexpr std::size_t slices = 8;
-constexpr std::size_t slice_part = 16;              // all slices together are this part of the content
-constexpr std::size_t smallest_probed = 128 << 10;  // bytes
-constexpr std::size_t worthwhile_gain = 128;        // one part in so many
-constexpr int uncompromising_level = 9;
-
-bool is_quick_as_good(const Compressor& compressor, int level, ByteSpan content) {
-  if (compressor.compress_quickly == nullptr || level >= uncompromising_level ||
-      content.size() < smallest_probed)
-    return false;
-  thread_local AlignedBuffer scratch;
-  const std::size_t slice = content.size() / slices / slice_part;
-  scratch.resize(2 * slice + 1024);  // room for a slice that grows
-  std::size_t quick = 0;
-  std::size_t thorough = 0;
-  for (std::size_t i = 0; i < slices; ++i) {
-    // Each on its own, as the byte planes of a page are far enough apart to be coded on their own.
-    const ByteSpan part = content.subspan(content.size() / slices * i + slice, slice);
-    quick += compressor.compress_quickly(part, scratch.span());
-    thorough += compressor.compress(level, part, scratch.span());
-  }
-  return quick <= thorough + thorough / worthwhile_gain;
-}
-
 // Writes one chunk into `out`; 0 if it does not fit.
-std::size_t write_chunk(const Compressor& compressor, int level, ByteSpan content, MutableByteSpan out) {
+std::size_t write_chunk(const Compressor& compressor, int level, const Piece& piece, MutableByteSpan out) {
   if (out.size() <= header_size) return 0;
-  const MutableByteSpan body = out.subspan(header_size);
-  const bool quick = is_quick_as_good(compressor, level, content);
-  const std::size_t size =
-      quick ? compressor.compress_quickly(content, body) : compressor.compress(level, content, body);
+  const std::size_t size = compressor.compress(level, piece, out.subspan(header_size));
   if (size == 0) return 0;
   std::memcpy(out.data(), compressor.tag.data(), compressor.tag.size());
   store_size(out.data() + 3, size);
-  store_size(out.data() + 6, content.size());
+  store_size(out.data() + 6, piece.noise.size() + piece.rest.size());
   return header_size + size;
 }
 
@@ -123,12 +95,36 @@ std::size_t write_chunks(const Compressor& compressor, int level, ByteSpan conte
   std::size_t written = 0;
   while (!content.empty()) {
     const ByteSpan part = content.first(std::min(chunk_size, content.size()));
-    const std::size_t size = write_chunk(compressor, level, part, out.subspan(written, part.size() - 1));
+    const std::size_t size =
+        write_chunk(compressor, level, {{}, part}, out.subspan(written, part.size() - 1));
     if (size == 0) return 0;
     written += size;
     content = content.subspan(part.size());
   }
   return written;
+}
+
+// The same with a chunk per plane.
+std::size_t write_planes(const Compressor& compressor, int level, const std::vector<Piece>& pieces,
+                         MutableByteSpan out) {
+  std::size_t written = 0;
+  for (const Piece& piece : pieces) {
+    const std::size_t limit = piece.noise.size() + piece.rest.size() - 1;
+    const std::size_t size = write_chunk(compressor, level, piece, out.subspan(written, limit));
+    if (size == 0) return 0;
+    written += size;
+  }
+  return written;
+}
+
+std::size_t write_block(const Compressor& compressor, int level, ByteSpan content, std::size_t plane_size,
+                        MutableByteSpan out) {
+  if (level >= compressor.planes.from_level && plane_size >= min_plane_size && content.size() <= max_chunk) {
+    const std::vector<Piece> pieces = cut_planes(content, plane_size, compressor.planes.gain, out);
+    const std::size_t size = write_planes(compressor, level, pieces, out);
+    if (size != 0 || pieces.empty()) return size;
+  }
+  return write_chunks(compressor, level, content, out);
 }
 
 const Compressor& compressor_of(const std::byte* tag) {
@@ -201,7 +197,8 @@ std::string CompressionSettings::to_string() const {
   return row->compressor == nullptr ? std::string(row->name) : fmt::format("{}:{}", row->name, level);
 }
 
-std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out) {
+std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out,
+                     std::size_t plane_size) {
   const AlgorithmRow* row = find(settings.algorithm);
   if (row == nullptr || (row->compressor != nullptr && (settings.level < 1 || settings.level > 9)))
     throw Error(ErrorKind::usage, fmt::format("{} is no compression setting", settings.to_string()), choices);
@@ -211,7 +208,8 @@ std::size_t compress(const CompressionSettings& settings, ByteSpan content, Alig
   out.resize(needed);
   const MutableByteSpan target = out.span().subspan(start);
   std::size_t size = 0;
-  if (row->compressor != nullptr) size = write_chunks(*row->compressor, settings.level, content, target);
+  if (row->compressor != nullptr)
+    size = write_block(*row->compressor, settings.level, content, plane_size, target);
   if (size == 0) {
     size = content.size();
     if (size > 0) std::memcpy(target.data(), content.data(), size);

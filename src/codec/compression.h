@@ -29,8 +29,10 @@ struct CompressionSettings {
 };
 
 // Writes the block for `content` to the end of `out`; returns its size, which equals content.size() if stored
-// as is. Keeps per-thread compressor contexts, so it is cheap to call for many small pages.
-std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out);
+// as is. Keeps per-thread compressor contexts, so it is cheap to call for many small pages. `plane_size`: of
+// content that consists of planes, as split encodings make them, the bytes of one; see planes.h.
+std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out,
+                     std::size_t plane_size = 0);
 
 // Fills `content` from `block`; the sizes must be the true ones. Throws ErrorKind::format for a bad chunk
 // header or chunk sizes that do not add up, ErrorKind::checksum if a codec's own sum fails. Never writes

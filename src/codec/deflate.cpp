@@ -1,9 +1,16 @@
 // Deflate chunks: "ZL" 8 holds a zlib stream, the legacy "CS" 8 a raw deflate stream; the latter is only
 // read.
+//
+// Noise becomes stored blocks in front of the deflate stream of the rest:
+//
+//   | zlib header (2) | stored blocks | deflate stream of the rest | Adler-32 of all, big-endian (4) |
+//   stored block: | 0 | size (2) | complement of the size (2) | up to 65535 bytes |
 #include <fmt/format.h>
 #include <libdeflate.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -65,17 +72,49 @@ void require_exact(const char* name, const Outcome& outcome, ByteSpan chunk, Mut
                 fmt::format("the {} data ends after {} of {} bytes", name, outcome.read, chunk.size()));
 }
 
-std::size_t compress_zlib(int level, ByteSpan content, MutableByteSpan out) {
-  return libdeflate_zlib_compress(compression_context(level), content.data(), content.size(), out.data(),
-                                  out.size());
+constexpr std::size_t zlib_header_size = 2;
+constexpr std::size_t sum_size = 4;
+constexpr std::size_t stored_header_size = 5;
+constexpr std::size_t max_stored = 65535;
+
+// There must be room.
+void write_stored(ByteSpan content, std::byte* to) {
+  while (!content.empty()) {
+    const ByteSpan block = content.first(std::min(max_stored, content.size()));
+    const auto size = static_cast<std::uint16_t>(block.size());
+    to[0] = std::byte{0};
+    store_le(to + 1, size);
+    store_le(to + 3, static_cast<std::uint16_t>(~size));
+    std::memcpy(to + stored_header_size, block.data(), block.size());
+    to += stored_header_size + block.size();
+    content = content.subspan(block.size());
+  }
+}
+
+std::size_t compress_zlib(int level, const Piece& piece, MutableByteSpan out) {
+  libdeflate_compressor* context = compression_context(level);
+  const ByteSpan rest = piece.rest;
+  const std::size_t noise = piece.noise.size();
+  if (noise == 0) return libdeflate_zlib_compress(context, rest.data(), rest.size(), out.data(), out.size());
+  const std::size_t before =
+      zlib_header_size + noise + stored_header_size * ((noise + max_stored - 1) / max_stored);
+  if (before + sum_size >= out.size()) return 0;
+  const std::size_t size = libdeflate_deflate_compress(context, rest.data(), rest.size(), out.data() + before,
+                                                       out.size() - before - sum_size);
+  if (size == 0) return 0;
+  // A window of 32 KiB, no dictionary; the second byte makes the two a multiple of 31.
+  out[0] = std::byte{0x78};
+  out[1] = std::byte{0x01};
+  write_stored(piece.noise, out.data() + zlib_header_size);
+  store_le(out.data() + before + size,
+           byte_swap(libdeflate_adler32(1, piece.noise.data(), noise + rest.size())));
+  return before + size + sum_size;
 }
 
 // libdeflate does not tell a wrong Adler-32 from bad data: see whether the deflate stream alone is good.
 bool only_sum_is_wrong(ByteSpan chunk, MutableByteSpan content) {
-  constexpr std::size_t header_size = 2;
-  constexpr std::size_t sum_size = 4;
-  if (chunk.size() < header_size + sum_size) return false;
-  const ByteSpan stream = chunk.subspan(header_size, chunk.size() - header_size - sum_size);
+  if (chunk.size() < zlib_header_size + sum_size) return false;
+  const ByteSpan stream = chunk.subspan(zlib_header_size, chunk.size() - zlib_header_size - sum_size);
   const Outcome outcome = run(&libdeflate_deflate_decompress_ex, stream, content);
   return outcome.result == LIBDEFLATE_SUCCESS && outcome.read == stream.size() &&
          outcome.written == content.size() &&
@@ -96,7 +135,8 @@ void decompress_old(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor zlib_compressor = {"zlib", {'Z', 'L', 8}, compress_zlib, nullptr, decompress_zlib};
-const Compressor old_deflate_compressor = {"old deflate", {'C', 'S', 8}, nullptr, nullptr, decompress_old};
+const Compressor zlib_compressor = {
+    "zlib", {'Z', 'L', 8}, compress_zlib, decompress_zlib, {Gain::repeats_and_frequencies, 1}};
+const Compressor old_deflate_compressor = {"old deflate", {'C', 'S', 8}, nullptr, decompress_old};
 
 }  // namespace colonnade::codec

@@ -2,11 +2,17 @@
 // 3 are the fast compressor, 4 to 9 are LZ4 HC with that level.
 //
 //   | XXH64 of the LZ4 block, seed 0, big-endian (8 bytes) | LZ4 block |
+//
+// Noise becomes literals in front of those of the first sequence that LZ4 makes of the rest:
+//
+//   | count of literals (4 bits) | match (4 bits) | more to the count, 255 each | literals | rest of the
+//   sequence |
 #include <fmt/format.h>
 #include <lz4.h>
 #include <lz4hc.h>
 #include <xxhash.h>
 
+#include <cstring>
 #include <memory>
 
 #include "codec/compressor.h"
@@ -35,22 +41,71 @@ std::uint64_t sum_of(ByteSpan block) noexcept {
   return XXH64(block.data(), block.size(), 0);
 }
 
-std::size_t compress(int level, ByteSpan content, MutableByteSpan out) {
-  if (out.size() <= sum_size) return 0;
-  const MutableByteSpan block = out.subspan(sum_size);
+// 0 if `out` is too small.
+std::size_t compress_block(int level, ByteSpan content, MutableByteSpan out) {
   const int from = static_cast<int>(content.size());
-  const int room = static_cast<int>(block.size());
+  const int room = static_cast<int>(out.size());
   const int size = level < lowest_hc_level
-                       ? LZ4_compress_default(chars(content.data()), chars(block.data()), from, room)
-                       : LZ4_compress_HC_extStateHC(hc_state(), chars(content.data()), chars(block.data()),
+                       ? LZ4_compress_default(chars(content.data()), chars(out.data()), from, room)
+                       : LZ4_compress_HC_extStateHC(hc_state(), chars(content.data()), chars(out.data()),
                                                     from, room, level);
-  if (size <= 0) return 0;
-  store_le(out.data(), byte_swap(sum_of(block.first(static_cast<std::size_t>(size)))));
-  return sum_size + static_cast<std::size_t>(size);
+  return size > 0 ? static_cast<std::size_t>(size) : 0;
 }
 
-std::size_t compress_quickly(ByteSpan content, MutableByteSpan out) {
-  return compress(1, content, out);
+// Of the first sequence of a block that LZ4 made.
+struct Literals {
+  std::size_t count = 0;
+  std::size_t start = 1;
+};
+
+Literals first_literals(ByteSpan block) {
+  Literals literals;
+  literals.count = static_cast<std::size_t>(block[0]) >> 4;
+  if (literals.count < 15) return literals;
+  for (std::size_t more = 255; more == 255; literals.count += more)
+    more = static_cast<std::size_t>(block[literals.start++]);
+  return literals;
+}
+
+// Bytes of a sequence in front of its literals, 15 or more.
+std::size_t head_size(std::size_t literals) {
+  return 2 + (literals - 15) / 255;
+}
+
+void write_head(std::byte* out, std::size_t literals, std::byte match) {
+  out[0] = match | std::byte{0xf0};
+  const std::size_t full = (literals - 15) / 255;
+  std::memset(out + 1, 0xff, full);
+  out[1 + full] = static_cast<std::byte>((literals - 15) % 255);
+}
+
+std::size_t compress_sequences(int level, const Piece& piece, MutableByteSpan out) {
+  const std::size_t noise = piece.noise.size();
+  if (noise < 15) {
+    const ByteSpan content(piece.rest.data() - noise, noise + piece.rest.size());
+    return compress_block(level, content, out);
+  }
+  const std::size_t reserved = head_size(noise) + noise + 1;  // one more may be needed to count all literals
+  if (reserved >= out.size()) return 0;
+  const MutableByteSpan rest = out.subspan(reserved);
+  const std::size_t size = compress_block(level, piece.rest, rest);
+  if (size == 0) return 0;
+  const Literals literals = first_literals(rest);
+  const std::byte match = rest[0] & std::byte{0x0f};
+  const std::size_t head = head_size(noise + literals.count);
+  std::memmove(out.data() + head + noise, rest.data() + literals.start, size - literals.start);
+  write_head(out.data(), noise + literals.count, match);
+  std::memcpy(out.data() + head, piece.noise.data(), noise);
+  return head + noise + size - literals.start;
+}
+
+std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
+  if (out.size() <= sum_size) return 0;
+  const MutableByteSpan block = out.subspan(sum_size);
+  const std::size_t size = compress_sequences(level, piece, block);
+  if (size == 0) return 0;
+  store_le(out.data(), byte_swap(sum_of(block.first(size))));
+  return sum_size + size;
 }
 
 void decompress(ByteSpan chunk, MutableByteSpan content) {
@@ -73,6 +128,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 }  // namespace
 
 const Compressor lz4_compressor = {
-    "lz4", {'L', '4', LZ4_VERSION_MAJOR}, compress, compress_quickly, decompress};
+    "lz4", {'L', '4', LZ4_VERSION_MAJOR}, compress, decompress, {Gain::repeats, lowest_hc_level}};
 
 }  // namespace colonnade::codec

@@ -32,7 +32,8 @@ struct Stream {
   }
 };
 
-std::size_t compress(int level, ByteSpan content, MutableByteSpan out) {
+std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
+  const ByteSpan content = piece.rest;
   lzma_options_lzma options;
   if (lzma_lzma_preset(&options, static_cast<std::uint32_t>(level)))
     throw Error(ErrorKind::usage, fmt::format("LZMA has no level {}", level));
@@ -94,6 +95,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor lzma_compressor = {"lzma", {'X', 'Z', 0}, compress, nullptr, decompress};
+const Compressor lzma_compressor = {"lzma", {'X', 'Z', 0}, compress, decompress};
 
 }  // namespace colonnade::codec

@@ -137,7 +137,7 @@ void PageSink::seal(ColumnWriter& writer, std::size_t elements) {
   if (compression_.algorithm != codec::Algorithm::none) {
     // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
     block_.resize(0);
-    codec::compress(compression_, block, block_);
+    codec::compress(compression_, block, block_, codec::plane_size(writer.encoding_, elements));
     block = block_.span();
   }
   const bool with_sum = options_.page_checksums == Checksums::on;
