@@ -105,8 +105,8 @@ class Field {
   // --- for Writer
   // ---------------------------------------------------------------------------------------------------
   void connect(page::PageSink& sink);  // the columns must be described already (see describe())
-  // Adds this field and all below it to the descriptor, breadth first; `entries` > 0 makes the columns
-  // deferred.
+  // Adds these fields, each followed by all below it (the order that ROOT's merger relies on), to the
+  // descriptor; `entries` > 0 makes the columns deferred.
   static void describe(const std::vector<Field*>& top_level, Descriptor& descriptor, bool compressed,
                        std::uint64_t entries);
   virtual void append(const void* value) = 0;
@@ -155,6 +155,9 @@ class Field {
   std::vector<std::unique_ptr<page::ColumnReader>> readers_;
 
  private:
+  void describe(std::uint32_t parent, Descriptor& descriptor, bool compressed, std::uint64_t entries);
+  void describe_columns(Descriptor& descriptor, bool compressed, std::uint64_t entries) const;
+
   std::string name_;
   FieldKind kind_;
   std::string type_name_;

@@ -159,44 +159,44 @@ std::uint64_t first_element(const Descriptor& descriptor, std::uint32_t field, s
 
 void Field::describe(const std::vector<Field*>& top_level, Descriptor& descriptor, bool compressed,
                      std::uint64_t entries) {
-  std::vector<Field*> queue;
-  const auto add = [&](Field* field, std::uint32_t parent) {
-    FieldDescriptor d;
-    d.id = static_cast<std::uint32_t>(descriptor.fields.size());
-    d.parent = parent == invalid_id ? d.id : parent;
-    d.type_version = field->type_version_;
-    d.role = field->role();
-    d.raw_role = static_cast<std::uint16_t>(d.role);
-    d.name = field->name_;
-    d.type_name = field->type_name_;
-    d.type_alias = field->type_alias_;
-    d.description = field->description_;
-    d.array_size = field->array_size_;
-    field->disk_id_ = d.id;
-    if (parent != invalid_id) descriptor.fields[parent].children.push_back(d.id);
-    descriptor.fields.push_back(std::move(d));
-    queue.push_back(field);
-  };
-  for (Field* field : top_level) add(field, invalid_id);
-  for (std::size_t i = 0; i < queue.size(); ++i)
-    for (const auto& child : queue[i]->children_) add(child.get(), queue[i]->disk_id_);
-  for (const Field* field : queue) {
-    const auto encodings = field->encodings(compressed);
-    if (encodings.empty()) continue;
-    auto& group = descriptor.fields[field->disk_id_].representations.emplace_back();
-    for (const ColumnEncoding& encoding : encodings) {
-      ColumnDescriptor c;
-      c.id = static_cast<std::uint32_t>(descriptor.columns.size());
-      c.field = field->disk_id_;
-      c.raw_type = static_cast<std::uint16_t>(encoding.type);
-      c.encoding = encoding;
-      c.has_range = encoding.type == ColumnType::real32_quant;
-      // Further columns hold the data of collections (the text of strings), of which there was none so far.
-      if (group.empty()) c.first_element = first_element(descriptor, field->disk_id_, entries);
-      c.deferred = c.first_element > 0;
-      group.push_back(c.id);
-      descriptor.columns.push_back(c);
-    }
+  for (Field* field : top_level) field->describe(invalid_id, descriptor, compressed, entries);
+}
+
+void Field::describe(std::uint32_t parent, Descriptor& descriptor, bool compressed, std::uint64_t entries) {
+  FieldDescriptor d;
+  d.id = static_cast<std::uint32_t>(descriptor.fields.size());
+  d.parent = parent == invalid_id ? d.id : parent;
+  d.type_version = type_version_;
+  d.role = role();
+  d.raw_role = static_cast<std::uint16_t>(d.role);
+  d.name = name_;
+  d.type_name = type_name_;
+  d.type_alias = type_alias_;
+  d.description = description_;
+  d.array_size = array_size_;
+  disk_id_ = d.id;
+  if (parent != invalid_id) descriptor.fields[parent].children.push_back(d.id);
+  descriptor.fields.push_back(std::move(d));
+  describe_columns(descriptor, compressed, entries);
+  for (const auto& child : children_) child->describe(disk_id_, descriptor, compressed, entries);
+}
+
+void Field::describe_columns(Descriptor& descriptor, bool compressed, std::uint64_t entries) const {
+  const auto all = encodings(compressed);
+  if (all.empty()) return;
+  auto& group = descriptor.fields[disk_id_].representations.emplace_back();
+  for (const ColumnEncoding& encoding : all) {
+    ColumnDescriptor c;
+    c.id = static_cast<std::uint32_t>(descriptor.columns.size());
+    c.field = disk_id_;
+    c.raw_type = static_cast<std::uint16_t>(encoding.type);
+    c.encoding = encoding;
+    c.has_range = encoding.type == ColumnType::real32_quant;
+    // Further columns hold the data of collections (the text of strings), of which there was none so far.
+    if (group.empty()) c.first_element = first_element(descriptor, disk_id_, entries);
+    c.deferred = c.first_element > 0;
+    group.push_back(c.id);
+    descriptor.columns.push_back(c);
   }
 }
 
