@@ -39,7 +39,7 @@ struct WriteOptions {
 
 struct ReadOptions {
   Checksums page_checksums = Checksums::on;       // verify them where they are present
-  std::size_t read_ahead = std::size_t{2} << 20;  // bytes read at once per column while reading in order
+  std::size_t read_ahead = std::size_t{1} << 20;  // bytes read at once per column while reading in order
 };
 
 }  // namespace colonnade

@@ -124,9 +124,10 @@ void ColumnReader::decode_page(std::size_t page, void* out) {
       codec::decompress(block, {static_cast<std::byte*>(out), packed});
       content = {};
     } else {
-      scratch_.resize(packed);
-      codec::decompress(block, scratch_.span());
-      content = scratch_.span();
+      AlignedBuffer& scratch = source_->scratch();
+      scratch.resize(packed);
+      codec::decompress(block, scratch.span());
+      content = scratch.span();
     }
   }
   if (!content.empty()) codec::decode(encoding_, content, description.elements, element_, out);

@@ -71,8 +71,7 @@ class ColumnReader {
 
   std::size_t cluster_ = static_cast<std::size_t>(-1);
   Stretch stretch_;
-  AlignedBuffer page_;     // the decoded page that stretch_ points into
-  AlignedBuffer scratch_;  // decompressed, still encoded
+  AlignedBuffer page_;  // the decoded page that stretch_ points into
   // The current cluster's pages.
   const ColumnRange* range_ = nullptr;
   ColumnEncoding encoding_;

@@ -52,6 +52,9 @@ class PageSource {
   };
   Extent extent(std::uint32_t column, std::size_t cluster) const;
 
+  // Memory for a page that is decompressed but not yet decoded; whoever uses it is done before returning.
+  AlignedBuffer& scratch() noexcept { return scratch_; }
+
   // The bytes from `offset` on, `size` of them, plain file content.
   void read_bytes(std::uint64_t offset, MutableByteSpan into);
   // A page whose locator is not a plain file range (split over keys): reads the sealed bytes and, behind
@@ -73,6 +76,7 @@ class PageSource {
   ReadOptions options_;
   Descriptor descriptor_;
   ReadCounters counters_;
+  AlignedBuffer scratch_;
 };
 
 // Could `stored` compressed bytes honestly hold `length` bytes? Stops a hostile length from asking for more
