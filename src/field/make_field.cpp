@@ -91,11 +91,21 @@ Fields from_arguments(const TypeName& type) {
   return fields;
 }
 
+// The field is named by the caller, who knows the whole path.
+[[noreturn]] void refuse_name(const TypeName& type) {
+  throw Error(ErrorKind::type,
+              fmt::format("'{}' is not a type that can be made from its name", field::to_string(type)),
+              "use make_field<T> for a class or enum of your own, or make_record_field for a record without "
+              "C++ type");
+}
+
 std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
   if (type.alias == "Double32_t") return detail::double32_field(std::move(name));
   if (const NamedScalar* scalar = find_scalar(type.name))
     return detail::scalar_field(std::move(name), scalar->element, std::string(scalar->name));
   if (type.name == "std::string") return detail::string_field(std::move(name));
+  // The name of a template alone, "std::vector", is no type; with arguments they are the right ones already.
+  if (type.args.empty()) refuse_name(type);
   if (type.name == "std::array")
     return detail::array_field(std::move(name), type.args[1].magnitude, from_type("_0", type.args[0].type));
   if (type.name == "std::bitset")
@@ -111,11 +121,7 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
   if (type.name == "std::atomic") return make_atomic(std::move(name), from_type("_0", type.args[0].type));
   if (type.name == "ROOT::RNTupleCardinality")
     return make_cardinality(std::move(name), field::to_string(type.args[0].type));
-  throw Error(
-      ErrorKind::type,
-      fmt::format("'{}' is not a type that can be made from its name", field::to_string(type)),
-      "use make_field<T> for a class or enum of your own, or make_record_field for a record without C++ type",
-      {.field = std::move(name)});
+  refuse_name(type);
 }
 
 // --- as stored
@@ -183,8 +189,15 @@ std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescri
 }  // namespace
 
 std::unique_ptr<Field> make_field(std::string_view name, std::string_view type_name) {
-  return with_context({.field = std::string(name)},
-                      [&] { return from_type(std::string(name), field::normalize(type_name).type); });
+  try {
+    return from_type(std::string(name), field::normalize(type_name).type);
+  } catch (const Error& error) {
+    // What the parser calls a broken schema is, to who asks here, no storable type.
+    const ErrorKind kind = error.kind() == ErrorKind::schema ? ErrorKind::type : error.kind();
+    ErrorContext where = error.context();
+    where.field = name;
+    throw Error(kind, error.problem(), error.advice(), std::move(where));
+  }
 }
 
 std::unique_ptr<Field> make_field(const Descriptor& descriptor, std::uint32_t disk_field) {
