@@ -258,12 +258,14 @@ class Spreader {
   }
 
  private:
-  // A record can be read without one of its members; nothing else can be read without a sub-field, and no
-  // sub-field without what is above it.
+  // A record can be read without one of its members, unless they are counted instead of named; nothing else
+  // can be read without a sub-field, and no sub-field without what is above it.
   void along_tree() {
     for (const std::uint32_t id : std::views::reverse(order_)) {
       FieldDescriptor& parent = fields_[fields_[id].parent];
-      if (parent.role != FieldRole::record) mark_by(parent, fields_[id], "its sub-field");
+      const bool counted =
+          parent.type_name.starts_with("std::pair<") || parent.type_name.starts_with("std::tuple<");
+      if (parent.role != FieldRole::record || counted) mark_by(parent, fields_[id], "its sub-field");
     }
     for (const std::uint32_t id : order_) mark_by(fields_[id], fields_[fields_[id].parent], "its parent");
   }

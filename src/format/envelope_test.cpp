@@ -283,6 +283,16 @@ TEST(Finish, UnknownColumnTypeMakesTheFieldUnreadableAndARecordPartlyReadable) {
   EXPECT_EQ(read.columns[3].raw_type, 0x42);
 }
 
+TEST(Finish, UnreadableMemberMakesAPairUnreadable) {
+  Descriptor descriptor = everything();
+  descriptor.columns[3].raw_type = 0x42;
+  descriptor.columns[3].has_range = false;
+  descriptor.fields[2].type_name = "std::pair<float,float>";
+  const Descriptor read = load(store(descriptor));
+  EXPECT_EQ(read.fields[2].unreadable, "its sub-field \"" + read.fields[3].name +
+                                           "\" cannot be read: column type 0x42 is unknown to this version");
+}
+
 TEST(Finish, UnreadableItemMakesItsCollectionUnreadable) {
   Descriptor descriptor = small();
   descriptor.columns[2].raw_type = 0x1e;
