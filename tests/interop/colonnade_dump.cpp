@@ -279,7 +279,6 @@ std::string typed_values(const std::string& file, const std::string& name) {
     const FieldDescriptor& field = descriptor.fields[id];
     const interop::TypedCodec* codec =
         interop::find_typed(field.type_alias.empty() ? field.type_name : field.type_alias);
-    if (codec == nullptr) codec = interop::find_typed(field.type_name);
     if (codec == nullptr || !field.unreadable.empty()) continue;
     separate();
     append_text(out, field.name);

@@ -49,7 +49,7 @@ class RootWorker:
             self._read_output(start)
             self._start()
             raise RuntimeError(
-                f"ROOT ended with status {status} in {function}{arguments}:\n{self.printed}"
+                f"ROOT ended with status {status} in {function}{arguments}:\n{self.printed[:3000]}"
             ) from None
         self._read_output(start)
         if not succeeded:

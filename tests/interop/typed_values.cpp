@@ -252,9 +252,16 @@ void fill(Tokens& tokens, T& value) {
 
 // --- the list
 
+// As a file spells it: Double32_t is the alias of a double.
+template <class T>
+std::string stored_name() {
+  const auto field = colonnade::make_field<T>("x");
+  return field->type_alias().empty() ? field->type_name() : field->type_alias();
+}
+
 template <class T>
 TypedCodec codec_of() {
-  return {.type = colonnade::make_field<T>("x")->type_name(),
+  return {.type = stored_name<T>(),
           .make = [](std::string_view name) { return colonnade::make_field<T>(name); },
           .fill = [](Tokens& tokens, void* value) { fill(tokens, *static_cast<T*>(value)); },
           .print = [](std::string& out, const void* value) { print(out, *static_cast<const T*>(value)); },

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import root_bridge
 import root_dump
+import root_write
 import root_write_random
+from root_write import Field
+
+
+@lru_cache(maxsize=1)
+def _with_writers() -> Any:
+    ROOT = root_bridge.load()
+    ROOT.gInterpreter.Declare(f'#include "{root_bridge.CLASSES.parent / "fixture_writers.h"}"')
+    return ROOT
 
 
 def dump(path: str, names: list[str]) -> dict[str, Any]:
@@ -23,3 +33,101 @@ def write_random(seed: int, path: str) -> dict[str, Any]:
         name: {**content, "values": root_dump.expanded(content["values"])}
         for name, content in root_write_random.write_random(seed, path).items()
     }
+
+
+def inspect(path: str) -> dict[str, Any]:
+    """How ROOT finds the file itself: repaired or not, its keys by directory, and what TFile::Map prints."""
+    ROOT = root_bridge.load()
+    file = ROOT.TFile.Open(path)
+    if not file or file.IsZombie():
+        raise OSError(f"ROOT cannot open {path}")
+    found = {
+        "recovered": bool(file.TestBit(ROOT.TFile.kRecovered)),
+        "size": file.GetSize(),
+        "end": file.GetEND(),
+        "keys": _keys(file),
+        "streamer_infos": sorted(info.GetName() for info in file.GetStreamerInfoList()),
+    }
+    file.Map("extended")
+    file.Close()
+    return found
+
+
+def _keys(directory: Any) -> dict[str, Any]:
+    return {
+        f"{key.GetName()};{key.GetCycle()}": _keys(directory.Get(key.GetName()))
+        if key.GetClassName().startswith("TDirectory")
+        else key.GetClassName()
+        for key in directory.GetListOfKeys()
+    }
+
+
+def write_with_root(path: str) -> None:
+    """A file with a histogram, a tree and a data set of ROOT's."""
+    ROOT = _with_writers()
+    ROOT.colonnade_test.write_tree(path)
+    add_with_root(path, "FromROOT", "histogram")
+
+
+def add_with_root(path: str, dataset: str, histogram: str) -> None:
+    """Lets ROOT add a data set of ten entries and a histogram to a file."""
+    ROOT = root_bridge.load()
+    file = ROOT.TFile.Open(path, "UPDATE")
+    made = ROOT.TH1F(histogram, "a histogram", 10, 0.0, 10.0)
+    made.SetDirectory(ROOT.nullptr)  # else it is written once more with the data set
+    made.Fill(4.5, 3.0)
+    file.WriteObject(made, histogram)
+    out = root_write.writer([Field("number", "std::int32_t"), Field("floats", "std::vector<float>")])
+    out.append(dataset, file, root_write.options())
+    fields = [
+        Field("number", values=list(range(10))),
+        Field("floats", values=[[0.5 * k] * (k % 4) for k in range(10)]),
+    ]
+    root_write.fill_all(out, fields, clusters=[4])
+    out.close()
+    file.Close()
+
+
+def read_objects(path: str) -> dict[str, Any]:
+    """The content of the histograms, trees and other objects of a file."""
+    ROOT = root_bridge.load()
+    file = ROOT.TFile.Open(path)
+    found: dict[str, Any] = {}
+    for key in file.GetListOfKeys():
+        if key.GetClassName() not in ("TH1F", "TTree"):
+            continue
+        content = key.ReadObj()
+        if key.GetClassName() == "TH1F":
+            found[key.GetName()] = [content.GetBinContent(k) for k in range(content.GetNbinsX() + 2)]
+        else:
+            found[key.GetName()] = [
+                [int(row.event), [float(weight) for weight in row.weights]] for row in content
+            ]
+    file.Close()
+    return found
+
+
+def merge(dataset: str, inputs: list[str], output: str, mode: str, compression: int = -1) -> None:
+    """Merge data sets with RNTupleMerger; compression < 0 leaves the pages as they are."""
+    ROOT = root_bridge.load()
+    settings = {} if compression < 0 else {"Compression": compression}
+    ROOT.colonnade_test.merge(dataset, inputs, output, compression, mode, root_write.options(**settings))
+
+
+def hadd(inputs: list[str], output: str) -> None:
+    """Merge whole files, as the program hadd does."""
+    ROOT = root_bridge.load()
+    merger = ROOT.TFileMerger(False, False)
+    merger.SetPrintLevel(0)
+    if not merger.OutputFile(output, "RECREATE"):
+        raise OSError(f"cannot create {output}")
+    for path in inputs:
+        if not merger.AddFile(path, False):
+            raise OSError(f"cannot add {path}")
+    if not merger.Merge():
+        raise OSError("the merger failed")
+
+
+def write_fields(path: str, dataset: str, fields: list[tuple[str, str, list[Any]]]) -> None:
+    """A data set of fields given as (name, type, values)."""
+    root_write.write(path, dataset, [Field(*field) for field in fields])

@@ -155,6 +155,24 @@ def generate(type_name: str, rng: random.Random) -> Any:
     raise ValueError(f"no generator for {type_name}")
 
 
+def in_order(type_name: str, value: Any) -> Any:
+    """The value with the items of sets and maps in the order in which the C++ containers hold them."""
+    kind, parts = type_name.split("<", 1)[0], arguments(type_name) if "<" in type_name else []
+    if kind in CLASSES or not parts or value is None or kind == "std::bitset":
+        return value
+    if kind in root_bridge.MAP_KINDS:
+        value = [[in_order(part, item) for part, item in zip(parts, pair, strict=True)] for pair in value]
+        return value if "unordered" in kind else sorted(value, key=lambda pair: pair[0])
+    if kind in ("std::pair", "std::tuple"):
+        return [in_order(part, item) for part, item in zip(parts, value, strict=True)]
+    if kind == "std::variant":
+        return Variant(value.tag, in_order(parts[value.tag - 1], value.value)) if value.tag else value
+    if kind in ("std::optional", "std::unique_ptr", "std::atomic"):
+        return in_order(parts[0], value)
+    value = [in_order(parts[0], item) for item in value]
+    return sorted(value) if kind in ("std::set", "std::multiset") else value
+
+
 _LEAVES = [*INTEGERS, "bool", "char", "std::byte", "float", "double", "std::string"]
 _KEYS = [*INTEGERS, "std::string"]
 
