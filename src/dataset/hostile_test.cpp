@@ -348,6 +348,71 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
   EXPECT_GT(errors, 1000u);
 }
 
+// --- what a later version might write
+
+TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
+  const MemoryFile file;
+  auto model = Model::create();
+  auto good = model->make_field<int>("good");
+  model->make_field<std::int8_t>("strange");
+  model->make_field<std::vector<std::int8_t>>("list");
+  model->make_field<std::pair<int, std::int8_t>>("pair");
+  std::vector<std::unique_ptr<Field>> members;
+  members.push_back(make_field("a", "std::int8_t"));
+  members.push_back(make_field("b", "float"));
+  model->add_field(make_record_field("record", std::move(members)));
+  auto writer = Writer::recreate(std::move(model), "Data", file,
+                                 {.compression = "none", .container = Container::bare_file});
+  for (*good = 0; *good < 5; ++*good) writer->fill();
+  writer->close();
+  const Envelopes envelopes(file);
+  Bytes content = file.content();
+  const std::string_view known = "std::int8_t", unknown = "std::int9_t";
+  for (auto at = content.begin();
+       (at = std::search(at, content.end(), as_bytes(known).begin(), as_bytes(known).end())) != content.end();
+       ++at)
+    std::copy(as_bytes(unknown).begin(), as_bytes(unknown).end(), at);
+  envelopes.seal(content);
+  file.store(content);
+
+  auto reader = Reader::open("Data", file);
+  std::ostringstream schema;
+  reader->print_schema(schema);
+  EXPECT_EQ(schema.str(),
+            "Data (5 entries)\n"
+            "  good: std::int32_t  [Int32]\n"
+            "  strange: std::int9_t  [Int8]  (cannot be read: the stored type 'std::int9_t' is unknown to "
+            "this version)\n"
+            "  list: std::vector<std::int9_t>  [Index64]  (cannot be read: its sub-field \"_0\" cannot be "
+            "read: the stored type "
+            "'std::int9_t' is unknown to this version)\n"
+            "    _0: std::int9_t  [Int8]  (cannot be read: the stored type 'std::int9_t' is unknown to this "
+            "version)\n"
+            "  pair: std::pair<std::int32_t,std::int9_t>  (cannot be read: its sub-field \"_1\" cannot be "
+            "read: the stored type "
+            "'std::int9_t' is unknown to this version)\n"
+            "    _0: std::int32_t  [Int32]  (cannot be read: its parent \"pair\" cannot be read: the stored "
+            "type 'std::int9_t' is "
+            "unknown to this version)\n"
+            "    _1: std::int9_t  [Int8]  (cannot be read: the stored type 'std::int9_t' is unknown to this "
+            "version)\n"
+            "  record: (untyped record)\n"
+            "    a: std::int9_t  [Int8]  (cannot be read: the stored type 'std::int9_t' is unknown to this "
+            "version)\n"
+            "    b: float  [Real32]\n");
+  EXPECT_EQ(reader->entry_text(3), R"({"good": 3, "record": {"b": 0}})");
+  reader->load_entry(4);
+  EXPECT_EQ(*reader->model().default_entry().ptr<int>("good"), 4);
+  const Error error = error_of([&] { reader->view<std::int8_t>("strange"); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.context().field, "strange");
+  EXPECT_EQ(error_of([&] { reader->view("list"); }).kind(), ErrorKind::unsupported);
+  const std::vector<std::string> some = {"good", "record"}, wrong = {"strange"};
+  EXPECT_EQ(reader->arrays(some, 0, 5).size(), 2u);
+  EXPECT_EQ(error_of([&] { reader->arrays(wrong, 0, 5); }).kind(), ErrorKind::unsupported);
+  reader->verify();
+}
+
 // --- files that ROOT wrote
 
 TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {

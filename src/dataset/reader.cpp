@@ -16,18 +16,38 @@
 namespace colonnade {
 namespace {
 
+// A type that came after this version must not keep anyone from the other fields.
+void mark_unknown_types(page::PageSource& source) {
+  const Descriptor& descriptor = source.descriptor();
+  std::vector<std::pair<std::uint32_t, std::string>> reasons;
+  for (const FieldDescriptor& field : descriptor.fields) {
+    if (field.role != FieldRole::leaf || !field.unreadable.empty()) continue;
+    try {
+      static_cast<void>(make_field(descriptor, field.id));
+    } catch (const Error& error) {
+      reasons.emplace_back(field.id, error.problem());
+    }
+  }
+  if (!reasons.empty()) source.mark_unreadable(reasons);
+}
+
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options) {
   std::shared_ptr<page::ReadContainer> container = page::open_container(uri);
-  if (!name.empty()) return page::PageSource::open(name, container, options);
-  const std::vector<std::string> names = container->data_sets();
-  if (names.size() != 1)
-    throw Error(
-        names.empty() ? ErrorKind::not_found : ErrorKind::usage,
-        names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
-        names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")),
-        {.uri = uri});
-  return page::PageSource::open(names.front(), container, options);
+  std::string chosen(name);
+  if (chosen.empty()) {
+    const std::vector<std::string> names = container->data_sets();
+    if (names.size() != 1)
+      throw Error(
+          names.empty() ? ErrorKind::not_found : ErrorKind::usage,
+          names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
+          names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")),
+          {.uri = uri});
+    chosen = names.front();
+  }
+  std::shared_ptr<page::PageSource> source = page::PageSource::open(chosen, container, options);
+  mark_unknown_types(*source);
+  return source;
 }
 
 void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std::ostream& out) {
@@ -60,8 +80,10 @@ std::unique_ptr<Reader> Reader::open(std::string_view name, const std::string& u
 
 std::unique_ptr<Reader> Reader::open(std::unique_ptr<Model> model, std::string_view name,
                                      const std::string& uri, const ReadOptions& options) {
+  if (!model) throw Error(ErrorKind::usage, "there is no model", "see Model::create()", {.uri = uri});
   auto reader = open(name, uri, options);
   reader->model_ = std::move(model);
+  reader->model_->complete_ = true;
   reader->connect_model();
   return reader;
 }
@@ -99,11 +121,13 @@ CollectionView Reader::collection(std::string_view path) {
 
 Model& Reader::model() {
   if (model_) return *model_;
-  model_ = Model::create();
+  auto model = Model::create();
   with_context(source_->context(), [&] {
     for (const std::uint32_t id : descriptor().top_level_fields())
-      if (descriptor().fields[id].unreadable.empty()) model_->add_field(make_field(descriptor(), id));
+      if (descriptor().fields[id].unreadable.empty()) model->add_field(make_field(descriptor(), id));
   });
+  model->complete_ = true;
+  model_ = std::move(model);
   return *model_;
 }
 
@@ -191,7 +215,8 @@ void Reader::verify_structure(const FieldDescriptor& field) {
     for (std::size_t k = 0; k < parts.size(); ++k)
       if (parts[k]) limits[k] = parts[k]->elements(c) / per_value[k];
     std::uint64_t previous = 0;
-    for (std::uint64_t at = 0; at < own.elements(c);) {
+    // What was never written is empty, however much of it there is.
+    for (std::uint64_t at = own.leading_zeros(c); at < own.elements(c);) {
       const auto stretch = own.map(c, at);
       if (is_collection) {
         const std::span ends(static_cast<const std::uint64_t*>(stretch.data), stretch.count);

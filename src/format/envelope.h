@@ -5,6 +5,9 @@
 #define COLONNADE_FORMAT_ENVELOPE_H
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "colonnade/descriptor.h"
@@ -21,6 +24,9 @@ void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor
 // that clusters cover the entries, that page element counts agree with entries for top-level columns, that
 // representations agree.
 void finish(Descriptor& descriptor);
+// Marks more fields, for reasons that a layer above knows, and those that depend on them. After finish().
+void mark_unreadable(Descriptor& descriptor,
+                     const std::vector<std::pair<std::uint32_t, std::string>>& reasons);
 
 // Writing. Fields, columns, aliases and type infos with an index below header_* go to the header, the others
 // to the footer's schema extension.

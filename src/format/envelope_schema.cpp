@@ -303,6 +303,18 @@ void spread_unreadable(Descriptor& descriptor, const FieldOrder& order) {
   Spreader(descriptor, order).run();
 }
 
+void mark_unreadable(Descriptor& descriptor,
+                     const std::vector<std::pair<std::uint32_t, std::string>>& reasons) {
+  FieldOrder order = descriptor.top_level_fields();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::vector<std::uint32_t>& children = descriptor.fields[order[i]].children;
+    order.insert(order.end(), children.begin(), children.end());
+  }
+  for (const auto& [field, reason] : reasons)
+    if (descriptor.fields[field].unreadable.empty()) descriptor.fields[field].unreadable = reason;
+  spread_unreadable(descriptor, order);
+}
+
 void finish(Descriptor& descriptor) {
   const FieldOrder order = link_schema(descriptor);
   check_clusters(descriptor, order);

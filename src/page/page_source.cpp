@@ -103,12 +103,22 @@ void PageSource::read_descriptor() {
   descriptor_ = std::move(parsed);
   const Bytes footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
   in_envelope(footer, [&] { format::read_footer(footer_bytes, descriptor_); });
+  // Groups that share one page list could ask for memory and time without end; true ones lie apart.
+  std::uint64_t left = container_->file().size();
   for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
     const EnvelopeLink link = descriptor_.cluster_groups[group].page_list;
+    if (link.locator.size > left)
+      throw Error(ErrorKind::format, "the page lists together are longer than the file",
+                  "check that the file was transferred completely", {.offset = link.locator.offset});
+    left -= link.locator.size;
     const Bytes list = read_envelope(link.locator, link.length, "page list");
     in_envelope(link.locator, [&] { format::read_page_list(list, group, descriptor_); });
   }
   format::finish(descriptor_);
+}
+
+void PageSource::mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons) {
+  format::mark_unreadable(descriptor_, reasons);
 }
 
 PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster) const {
@@ -120,7 +130,9 @@ PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster)
     extent.first = static_cast<std::uint64_t>(range.first_element);
   }
   const ColumnDescriptor& description = descriptor_.columns[column];
-  if (!description.deferred) return extent;
+  // Further columns hold what a first one counts, such as the text of strings: nothing of it is missing.
+  const auto& groups = descriptor_.fields[description.field].representations;
+  if (!description.deferred || groups[description.representation].front() != column) return extent;
   const auto factor = repetitions(descriptor_, description.field);
   if (!factor) return extent;
   const std::uint64_t expected = summary.entries * *factor;

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/bytes.h"
@@ -37,11 +39,15 @@ class PageSource {
                                           const ReadOptions& options = {});
 
   const Descriptor& descriptor() const noexcept { return descriptor_; }
+  // Fields whose types a layer above cannot read; before anybody else looks at the descriptor.
+  void mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons);
   const std::string& uri() const noexcept { return container_->uri(); }
   const std::string& data_set() const noexcept { return data_set_; }
   const ReadOptions& options() const noexcept { return options_; }
   const ReadCounters& counters() const noexcept { return counters_; }
   ReadCounters& counters() noexcept { return counters_; }
+
+  std::uint64_t file_size() const { return container_->file().size(); }
 
   // Elements that a column has in a cluster, how many of these lead as zeros because the column was added
   // later, and the number of the first one within the data set.
