@@ -48,6 +48,7 @@ class Entry {
   struct Slot {
     std::string name;
     std::string type_name;
+    std::string layout;  // what the name leaves open
     bool native = true;
     std::shared_ptr<void> value;
   };

@@ -66,11 +66,12 @@ class Model {
   friend class Writer;
   Model();
   void add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value);
-  void check_name(std::string_view name) const;
+  void check_new(const Field* field) const;
 
   std::vector<std::unique_ptr<Field>> fields_;
   std::vector<Projection> projections_;
   Entry default_entry_;
+  bool complete_ = false;  // given to a reader or writer: fields added now would not be connected to it
 };
 
 }  // namespace colonnade

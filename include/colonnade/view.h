@@ -73,6 +73,7 @@ class ViewCore {
 
   const Field& field() const noexcept { return *field_; }
   std::uint64_t size();  // number of values in the data set
+  void check_range(std::uint64_t first, std::uint64_t count);
   void read(std::uint64_t index, void* value);
 
   // Elements around `index` as one run in memory: data[0] is element `first`.
@@ -186,9 +187,10 @@ class View {
     if (count == 0) return {};
     if (first - first_ >= count_) map(first);
     if (count <= count_ - (first - first_)) return {data_ + (first - first_), count};
+    core_.check_range(first, count);
+    count_ = 0;  // the page that data_ shows goes, even if reading fails
     bytes_.resize(count * sizeof(T));
     core_.read_scalars(first, count, bytes_.data());
-    count_ = 0;  // the page that data_ showed is gone
     return {static_cast<const T*>(static_cast<const void*>(bytes_.data())), count};
   }
 

@@ -65,11 +65,7 @@ class Writer {
     return value;
   }
   std::shared_ptr<void> extend(std::string_view name, std::string_view type_name);
-  std::shared_ptr<void> extend(std::unique_ptr<Field> field) {
-    std::shared_ptr<void> value = field->make_value();
-    extend(std::move(field), value);
-    return value;
-  }
+  std::shared_ptr<void> extend(std::unique_ptr<Field> field);
   template <class T>
   void extend_projected(std::string_view name, Model::Sources sources) {
     extend_projected(make_field<T>(name), std::move(sources));

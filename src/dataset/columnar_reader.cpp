@@ -88,10 +88,18 @@ class ArrayReader {
     array.role = role;
     array.element = element;
     array.size = size;
-    constexpr auto alignment = std::align_val_t{64};
-    auto* memory =
-        static_cast<std::byte*>(::operator new(std::max<std::size_t>(size * size_of(element), 1), alignment));
-    array.data = {memory, [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
+    // Elements of a column that came later cost nothing in the file, so there may be any number of them.
+    std::uint64_t bytes = 0;
+    const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes);
+    void* memory =
+        fits ? ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}, std::nothrow) : nullptr;
+    if (memory == nullptr)
+      throw Error(
+          ErrorKind::resource,
+          fmt::format("an array of {} elements of {} bytes does not fit the memory", size, size_of(element)),
+          "read fewer entries at once");
+    array.data = {static_cast<std::byte*>(memory),
+                  [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
     return arrays_.emplace_back(std::move(array));
   }
 
@@ -123,6 +131,7 @@ class ArrayReader {
                     "", {.cluster = s.cluster});
     const ColumnArray array = add(f, ArrayRole::offsets, ElementType::int64, total(stretches) + 1);
     auto* offsets = reinterpret_cast<std::int64_t*>(array.data.get());
+    constexpr std::uint64_t max_items = std::uint64_t{1} << 62;
     std::int64_t base = 0;
     *offsets++ = 0;
     Stretches items;
@@ -132,7 +141,7 @@ class ArrayReader {
       const std::size_t count = s.end - s.begin;
       reader.read(s.cluster, s.begin, count, offsets);
       const std::span<const std::uint64_t> ends(reinterpret_cast<const std::uint64_t*>(offsets), count);
-      check_ends(source_, f.id, s.cluster, begin, ends, std::uint64_t{1} << 62);
+      check_ends(source_, f.id, s.cluster, begin, ends, max_items - static_cast<std::uint64_t>(base));
       const std::uint64_t end = ends.back();
       for (std::size_t i = 0; i < count; ++i) offsets[i] += base - static_cast<std::int64_t>(begin);
       offsets += count;
@@ -171,7 +180,7 @@ class ArrayReader {
         // The values of an alternative stand in the order of the variants that hold them.
         Stretch& own = seen[element.tag - 1];
         if (own.begin == own.end) own.begin = own.end = element.index;
-        if (element.index != own.end)
+        if (element.index != own.end || element.index == ~std::uint64_t{0})
           throw Error(ErrorKind::format,
                       fmt::format("a variant points to value {} of its alternative where {} is next",
                                   element.index, own.end),

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "field/field_tools.h"
 #include "field/type_name.h"
 
 namespace colonnade {
@@ -16,17 +17,24 @@ const Entry::Slot& Entry::slot(std::string_view name) const {
 
 const Entry::Slot& Entry::checked(std::string_view name, const Field& type) const {
   const Slot& found = slot(name);
-  if (found.type_name != type.type_name() || !found.native)
+  const bool same_layout = found.layout == field::hidden_layout(type);
+  if (found.type_name != type.type_name() || !found.native || !same_layout)
     throw Error(ErrorKind::type,
                 fmt::format("the value is a {}{}, not a {}",
                             found.type_name.empty() ? "untyped record" : found.type_name,
-                            found.native ? "" : " known by name only", type.type_name()),
+                            !found.native  ? " known by name only"
+                            : !same_layout ? " with enumerations as they are stored"
+                                           : "",
+                            type.type_name()),
                 "open the data set with a model that has the field as this type",
                 {.field = std::string(name)});
   return found;
 }
 
 void Entry::rebind(std::string_view name, std::shared_ptr<void> value) {
+  if (value == nullptr)
+    throw Error(ErrorKind::usage, "a null pointer is bound", "bind memory that holds a value",
+                {.field = std::string(name)});
   const_cast<Slot&>(slot(name)).value = std::move(value);
 }
 
@@ -43,7 +51,8 @@ void Entry::bind(std::string_view name, void* memory, std::string_view type_name
 }
 
 void Entry::add(const Field& field, std::shared_ptr<void> value) {
-  slots_.push_back({field.name(), field.type_name(), field.is_native(), std::move(value)});
+  slots_.push_back(
+      {field.name(), field.type_name(), field::hidden_layout(field), field.is_native(), std::move(value)});
 }
 
 std::vector<std::string> Entry::field_names() const {

@@ -33,25 +33,30 @@ std::unique_ptr<Model> Model::create() {
   return std::unique_ptr<Model>(new Model);
 }
 
-void Model::check_name(std::string_view name) const {
+void Model::check_new(const Field* field) const {
+  if (field == nullptr) throw Error(ErrorKind::usage, "there is no field to add", "see make_field()");
+  const std::string& name = field->name();
+  if (complete_)
+    throw Error(ErrorKind::usage, "the model belongs to a reader or writer and takes no more fields",
+                "add the field before, or use Writer::extend()", {.field = name});
   if (!is_allowed(name))
     throw Error(ErrorKind::schema, fmt::format("'{}' is no valid field name", name),
-                "use a name without spaces, control characters, '.', '/' and '\\'",
-                {.field = std::string(name)});
-  const auto same = [&](const Field& field) { return field.name() == name; };
+                "use a name without spaces, control characters, '.', '/' and '\\'", {.field = name});
+  const auto same = [&](const Field& other) { return other.name() == name; };
   if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||
       std::any_of(projections_.begin(), projections_.end(), [&](const auto& p) { return same(*p.field); }))
     throw Error(ErrorKind::schema, fmt::format("the model has a field '{}' already", name),
-                "choose another name", {.field = std::string(name)});
+                "choose another name", {.field = name});
 }
 
 void Model::add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value) {
-  check_name(field->name());
+  check_new(field.get());
   default_entry_.add(*field, std::move(value));
   fields_.push_back(std::move(field));
 }
 
 std::shared_ptr<void> Model::add_field(std::unique_ptr<Field> field) {
+  check_new(field.get());
   std::shared_ptr<void> value = field->make_value();
   add_field(std::move(field), value);
   return value;
@@ -65,7 +70,7 @@ std::shared_ptr<void> Model::make_field(std::string_view name, std::string_view 
 }
 
 void Model::add_projected_field(std::unique_ptr<Field> field, Sources sources) {
-  check_name(field->name());
+  check_new(field.get());
   projections_.push_back({std::move(field), std::move(sources)});
 }
 

@@ -43,7 +43,11 @@ bool is_per_entry(const Descriptor& descriptor, std::uint32_t field) {
 
 std::vector<std::uint32_t> columns_of(const FieldDescriptor& field, std::size_t k) {
   std::vector<std::uint32_t> columns;
-  for (const auto& group : field.representations) columns.push_back(group[k]);
+  for (const auto& group : field.representations)
+    if (k < group.size()) columns.push_back(group[k]);
+  if (columns.empty())
+    throw Error(ErrorKind::format, fmt::format("a {} without its column {}", field.type_name, k), "",
+                {.field = field.name});
   return columns;
 }
 
@@ -55,9 +59,13 @@ std::optional<CountingColumn> counting_column(const Descriptor& descriptor, std:
                           field.array_size > 0 ? field.array_size : 1};
   }
   for (const std::uint32_t child : field.children) {
+    // A member of a record may be unreadable because the number of its elements is wrong.
+    if (field.unreadable.empty() && !descriptor.fields[child].unreadable.empty()) continue;
     auto found = counting_column(descriptor, child);
     if (!found) continue;
-    if (field.array_size > 0) found->per_value *= field.array_size;
+    if (field.array_size > 0 && __builtin_mul_overflow(found->per_value, field.array_size, &found->per_value))
+      throw Error(ErrorKind::format, "the array sizes multiply to more than 2^64", "",
+                  {.field = descriptor.path_of(id)});
     return found;
   }
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "dataset/schema_walk.h"
+#include "field/field_tools.h"
 #include "page/column_reader.h"
 #include "page/page_source.h"
 
@@ -128,6 +129,11 @@ decltype(auto) ViewCore::placed(Work&& work) {
   }
 }
 
+void ViewCore::check_range(std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t all = size();
+  if (first > all || count > all - first) out_of_range(first > all ? first : all);
+}
+
 void ViewCore::read(std::uint64_t index, void* value) {
   placed([&] { field_->read(locate(index), value); });
 }
@@ -199,7 +205,9 @@ View<void>::View(std::shared_ptr<page::PageSource> source, std::string_view path
 
 void View<void>::check_type(const Field& type) const {
   const Field& own = core_.field();
-  if (own.type_name() == type.type_name() && own.is_native()) return;
+  if (own.type_name() == type.type_name() && own.is_native() &&
+      field::hidden_layout(own) == field::hidden_layout(type))
+    return;
   throw Error(ErrorKind::type,
               fmt::format("the view is of type {}, not {}", own.type_name(), type.type_name()), "",
               {.field = own.name()});

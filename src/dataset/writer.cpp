@@ -27,7 +27,9 @@ page::ContainerOptions container_options(const WriteOptions& options) {
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root()};
 }
 
-void check(const WriteOptions& options) {
+// Before the file is touched.
+void check(const Model* model, const WriteOptions& options) {
+  if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   const auto require = [](bool holds, const char* problem) {
     if (!holds) throw Error(ErrorKind::usage, problem);
   };
@@ -136,6 +138,19 @@ struct Writer::Impl {
       describe_projection(*child, projection, path + "." + child->name(), id, source);
   }
 
+  // The model takes new fields only from here, where they are connected.
+  template <class Add>
+  void extend_model(Add&& add) const {
+    model->complete_ = false;
+    try {
+      add(*model);
+    } catch (...) {
+      model->complete_ = true;
+      throw;
+    }
+    model->complete_ = true;
+  }
+
   // --- clusters ---
   void commit_cluster() {
     const std::uint64_t pending = entries - committed_entries;
@@ -209,12 +224,13 @@ Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
     impl_->describe_projection(*p.field, p, p.field->name(), invalid_id, invalid_id);
   impl_->sink.start();
   for (Field* field : fields) field->connect(impl_->sink);
+  impl_->model->complete_ = true;
 }
 
 std::unique_ptr<Writer> Writer::recreate(std::unique_ptr<Model> model, std::string_view name,
                                          const std::string& uri, const WriteOptions& options) {
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
-    check(options);
+    check(model.get(), options);
     auto container = page::create_container(uri, name, container_options(options));
     return std::unique_ptr<Writer>(
         new Writer(std::make_unique<Impl>(std::move(model), name, std::move(container), options)));
@@ -224,7 +240,7 @@ std::unique_ptr<Writer> Writer::recreate(std::unique_ptr<Model> model, std::stri
 std::unique_ptr<Writer> Writer::add_to(std::unique_ptr<Model> model, std::string_view name,
                                        const std::string& uri, const WriteOptions& options) {
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
-    check(options);
+    check(model.get(), options);
     auto container = page::append_container(uri, name, container_options(options));
     return std::unique_ptr<Writer>(
         new Writer(std::make_unique<Impl>(std::move(model), name, std::move(container), options)));
@@ -289,23 +305,26 @@ void Writer::append(std::span<const NamedArray> arrays) {
 void Writer::extend(std::unique_ptr<Field> field, std::shared_ptr<void> value) {
   impl_->ensure_open();
   Field* added = field.get();
-  impl_->model->add_field(std::move(field), std::move(value));
+  impl_->extend_model([&](Model& model) { model.add_field(std::move(field), std::move(value)); });
   impl_->guarded([&] {
     impl_->describe({added});
     added->connect(impl_->sink);
   });
 }
 
-std::shared_ptr<void> Writer::extend(std::string_view name, std::string_view type_name) {
-  auto field = make_field(name, type_name);
-  std::shared_ptr<void> value = field->make_value();
+std::shared_ptr<void> Writer::extend(std::unique_ptr<Field> field) {
+  std::shared_ptr<void> value = field ? field->make_value() : nullptr;
   extend(std::move(field), value);
   return value;
 }
 
+std::shared_ptr<void> Writer::extend(std::string_view name, std::string_view type_name) {
+  return extend(make_field(name, type_name));
+}
+
 void Writer::extend_projected(std::unique_ptr<Field> field, Model::Sources sources) {
   impl_->ensure_open();
-  impl_->model->add_projected_field(std::move(field), std::move(sources));
+  impl_->extend_model([&](Model& model) { model.add_projected_field(std::move(field), std::move(sources)); });
   // Nothing is stored for a projection, so a wrong one can be taken back.
   Descriptor& descriptor = impl_->sink.descriptor();
   const std::size_t fields = descriptor.fields.size();

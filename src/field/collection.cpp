@@ -83,6 +83,19 @@ class Item {
   void* memory_;
 };
 
+// Values that a damaged header could ask for must not fill the memory, nor overflow its size.
+constexpr std::size_t max_array_bytes = std::size_t{64} << 20;
+
+std::size_t array_bytes(const Field& item, std::size_t size) {
+  if (item.value_size() > 0 && size > max_array_bytes / item.value_size())
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("an array of {} items of {} bytes is larger than {} MiB, the most that a value may have",
+                    size, item.value_size(), max_array_bytes >> 20),
+        "store it as a collection");
+  return item.value_size() * size;
+}
+
 class CollectionField final : public Field {
  public:
   CollectionField(std::string name, std::string_view family, std::shared_ptr<const CollectionProxy> proxy,
@@ -195,6 +208,7 @@ class CollectionField final : public Field {
     const bool takes_arrays =
         memory == Family::sequence || memory == Family::multi_set || memory == Family::multi_map;
     if (takes_arrays && disk.array_size > 0 && disk.children.size() == 1) {
+      array_bytes(*item_, disk.array_size);
       fixed_ = disk.array_size;
       item_->connect(source, disk.children.front());
       return;
@@ -211,7 +225,10 @@ class CollectionField final : public Field {
     proxy_->insert(container, item.get());
   }
   page::ColumnReader::Range locate(ClusterIndex at) {
-    if (fixed_ > 0) return {at.index * fixed_, (at.index + 1) * fixed_};
+    if (fixed_ > 0) {
+      const std::uint64_t begin = first_part(at.index, fixed_);
+      return {begin, begin + fixed_};
+    }
     const page::ColumnReader::Range range = readers_[0]->collection(at.cluster, at.index);
     if (at.cluster != limit_cluster_) {
       limit_ = item_->stored_values(at.cluster);
@@ -238,19 +255,6 @@ class CollectionField final : public Field {
   std::uint64_t limit_ = 0;  // reading: items stored in limit_cluster_
   std::size_t limit_cluster_ = static_cast<std::size_t>(-1);
 };
-
-// Values that a damaged header could ask for must not fill the memory, nor overflow its size.
-constexpr std::size_t max_array_bytes = std::size_t{64} << 20;
-
-std::size_t array_bytes(const Field& item, std::size_t size) {
-  if (item.value_size() > 0 && size > max_array_bytes / item.value_size())
-    throw Error(
-        ErrorKind::resource,
-        fmt::format("an array of {} items of {} bytes is larger than {} MiB, the most that a value may have",
-                    size, item.value_size(), max_array_bytes >> 20),
-        "store it as a collection");
-  return item.value_size() * size;
-}
 
 class ArrayField final : public Field {
  public:
@@ -294,10 +298,10 @@ class ArrayField final : public Field {
     item_->append_many(values, count * array_size());
   }
   void read(ClusterIndex at, void* value) override {
-    item_->read_many({at.cluster, at.index * array_size()}, array_size(), value);
+    item_->read_many({at.cluster, first_part(at.index, array_size())}, array_size(), value);
   }
   void read_many(ClusterIndex first, std::size_t count, void* values) override {
-    item_->read_many({first.cluster, first.index * array_size()}, count * array_size(), values);
+    item_->read_many({first.cluster, first_part(first.index, array_size())}, count * array_size(), values);
   }
 
  protected:

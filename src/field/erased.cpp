@@ -15,6 +15,16 @@ std::size_t round_up(std::size_t value, std::size_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+// Memory as std::allocator takes it: only items that need more than the usual alignment ask for theirs.
+void* allocate(std::size_t bytes, const Field& item) {
+  if (item.alignment() <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return ::operator new(bytes);
+  return ::operator new(bytes, std::align_val_t(item.alignment()));
+}
+void deallocate(void* memory, const Field& item) noexcept {
+  if (item.alignment() <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return ::operator delete(memory);
+  ::operator delete(memory, std::align_val_t(item.alignment()));
+}
+
 // std::vector<T>: three pointers. Items are always overwritten by whoever resizes, so growing does not move
 // them.
 class VectorProxy final : public CollectionProxy {
@@ -36,7 +46,7 @@ class VectorProxy final : public CollectionProxy {
     auto& v = *static_cast<Vector*>(container);
     if (count > static_cast<std::size_t>(v.capacity_end - v.begin) / width()) {
       release(v);
-      v.begin = static_cast<std::byte*>(::operator new(count * width()));
+      v.begin = static_cast<std::byte*>(allocate(count * width(), *item_));
       v.end = v.begin;
       v.capacity_end = v.begin + count * width();
     }
@@ -63,7 +73,7 @@ class VectorProxy final : public CollectionProxy {
       v.end -= width();
       item_->destroy(v.end);
     }
-    ::operator delete(v.begin);
+    deallocate(v.begin, *item_);
     v = Vector();
   }
 
@@ -137,7 +147,7 @@ class PointerProxy final : public CollectionProxy {
     void*& item = pointer(container);
     if (item != nullptr) {
       item_->destroy(item);
-      ::operator delete(item);
+      deallocate(item, *item_);
     }
     item = nullptr;
   }
@@ -147,11 +157,11 @@ class PointerProxy final : public CollectionProxy {
     if (count == 0) {
       destroy(container);
     } else if (pointer(container) == nullptr) {
-      void* fresh = ::operator new(item_->value_size());
+      void* fresh = allocate(item_->value_size(), *item_);
       try {
         item_->construct(fresh);
       } catch (...) {
-        ::operator delete(fresh);
+        deallocate(fresh, *item_);
         throw;
       }
       pointer(container) = fresh;

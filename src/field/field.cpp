@@ -291,8 +291,24 @@ std::uint32_t unwrap(const Descriptor& descriptor, std::uint32_t id) {
   }
 }
 
+std::uint64_t first_part(std::uint64_t index, std::uint64_t parts) {
+  std::uint64_t first = 0;
+  if (__builtin_mul_overflow(index, parts, &first) || first + parts < first)
+    throw Error(ErrorKind::format, fmt::format("value {} of {} parts each cannot exist", index, parts));
+  return first;
+}
+
 std::string_view family_of(std::string_view type_name) {
   return type_name.substr(0, type_name.find('<'));
+}
+
+std::string hidden_layout(const Field& field) {
+  std::string layout;
+  for (const auto& child : field.children()) {
+    if (field.kind() == FieldKind::wrapper) layout += child->type_name() + ';';
+    layout += hidden_layout(*child);
+  }
+  return layout;
 }
 
 void print_quoted(std::string_view text, std::string& out) {

@@ -15,8 +15,16 @@ namespace colonnade::field {
 // are returned as they are.
 std::uint32_t unwrap(const Descriptor& descriptor, std::uint32_t id);
 
+// The number of the first part of value `index`, of which each has `parts`. Throws ErrorKind::format where a
+// damaged index has none.
+std::uint64_t first_part(std::uint64_t index, std::uint64_t parts);
+
 // "std::vector" of "std::vector<float>".
 std::string_view family_of(std::string_view type_name);
+
+// What the name of a type leaves open about its values in memory: the types below its enumerations. An
+// enumeration that is read as stored has the size of the stored one, whatever it is in the program.
+std::string hidden_layout(const Field& field);
 
 // Appends `text` as a JSON string; bytes that are no control characters pass unchanged.
 void print_quoted(std::string_view text, std::string& out);

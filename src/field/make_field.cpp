@@ -68,6 +68,12 @@ std::unique_ptr<Field> make_collection(std::string name, std::string_view family
 }
 
 std::unique_ptr<Field> make_variant(std::string name, Fields alternatives) {
+  // One byte says which is the current one, and 255 stands for none.
+  constexpr std::size_t most = 254;
+  if (alternatives.empty() || alternatives.size() > most)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("a std::variant of {} alternatives, not 1 to {}", alternatives.size(), most), "",
+                {.field = std::move(name)});
   const detail::VariantOps ops = field::erased_variant_ops(alternatives);
   return detail::variant_field(std::move(name), ops, std::move(alternatives));
 }

@@ -285,7 +285,7 @@ class BitsetField final : public Field {
     writers_[0]->append(static_cast<const void*>(bits_.get()), array_size());
   }
   void read(ClusterIndex at, void* value) override {
-    readers_[0]->read(at.cluster, at.index * array_size(), array_size(), bits_.get());
+    readers_[0]->read(at.cluster, first_part(at.index, array_size()), array_size(), bits_.get());
     for (std::size_t i = 0; i < array_size(); ++i) ops_.set(value, i, bits_[i]);
   }
 

@@ -46,7 +46,8 @@ void check_groups(const Descriptor& descriptor) {
                     {.cluster = next_cluster});
     }
     const std::uint64_t span = next_entry - first_entry;
-    if (group.entry_span != span || (group.clusters > 0 && group.min_entry != first_entry))
+    if (group.entry_span != span ||
+        (group.clusters > 0 ? group.min_entry != first_entry : group.min_entry > first_entry))
       throw Error(ErrorKind::format,
                   fmt::format("cluster group {} says {} entries from {} on, its clusters hold {} from {} on",
                               i, group.entry_span, group.min_entry, span, first_entry));

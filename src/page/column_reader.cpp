@@ -26,6 +26,11 @@ std::uint64_t ColumnReader::elements(std::size_t cluster) {
   return extent_.elements;
 }
 
+std::uint64_t ColumnReader::leading_zeros(std::size_t cluster) {
+  enter(cluster);
+  return extent_.leading_zeros;
+}
+
 std::uint64_t ColumnReader::first_global(std::size_t cluster) {
   enter(cluster);
   return extent_.first;
@@ -150,6 +155,17 @@ void ColumnReader::check_page(std::size_t cluster, std::size_t page) const {
                 fmt::format("the page claims {} elements in {} stored bytes", description.elements,
                             description.locator.size),
                 "", source_->context(column_, cluster, page));
+  if (description.locator.kind != Locator::Kind::file) return;
+  // Before anybody makes room for the bytes. Of a page that is split over keys only the first part is there.
+  const std::uint64_t size = stored_size(description);
+  const std::uint64_t max_key = source_->descriptor().anchor.max_key_size;
+  const std::uint64_t in_one_piece = max_key > 0 ? std::min(size, max_key) : size;
+  const std::uint64_t file_size = source_->file_size();
+  if (size > file_size || description.locator.offset > file_size - in_one_piece)
+    throw Error(
+        ErrorKind::format,
+        fmt::format("the page of {} bytes lies beyond the end of the file ({} bytes)", size, file_size),
+        "check that the file was transferred completely", source_->context(column_, cluster, page));
 }
 
 void ColumnReader::load(std::size_t cluster, std::uint64_t index) {

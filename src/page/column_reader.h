@@ -24,6 +24,8 @@ class ColumnReader {
 
   // Number of elements in a cluster.
   std::uint64_t elements(std::size_t cluster);
+  // How many of them were never written: the column came later, and they are zeros.
+  std::uint64_t leading_zeros(std::size_t cluster);
   // Global index of the first element in a cluster.
   std::uint64_t first_global(std::size_t cluster);
 

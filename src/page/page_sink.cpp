@@ -16,7 +16,8 @@ ColumnWriter::ColumnWriter(PageSink& sink, std::uint32_t column, const ColumnEnc
     : sink_(&sink), column_(column), encoding_(encoding), element_(element), width_(size_of(element)) {
   // The limit is on the uncompressed page, whose elements may be narrower than those in memory.
   const std::size_t bits = std::max<std::size_t>(encoding.bits, 1);
-  max_elements_ = std::max<std::size_t>(sink.options().max_page_size * 8 / bits, 1);
+  // The format counts the elements of a page with 31 bits.
+  max_elements_ = std::clamp<std::size_t>(sink.options().max_page_size * 8 / bits, 1, 0x7fffffff);
 }
 
 void ColumnWriter::make_room() {
