@@ -49,6 +49,8 @@ function(colonnade_test name)
   # Tests are compiled more often than they are run for long: less optimisation, line tables only.
   target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
                                                         -O1 -g1)
+  target_compile_definitions(colonnade_${name}_test
+                             PRIVATE COLONNADE_FIXTURES="${PROJECT_SOURCE_DIR}/tests/fixtures")
   foreach(layer ${arg_LAYERS})
     target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})
   endforeach()

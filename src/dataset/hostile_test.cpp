@@ -53,6 +53,13 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return aligned(size, alignment);
 }
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  try {
+    return aligned(size, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept {
   release(memory);
 }
@@ -416,7 +423,7 @@ TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
 // --- files that ROOT wrote
 
 TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
-  const auto fixtures = std::filesystem::path(__FILE__).parent_path() / "../../tests/fixtures";
+  const std::filesystem::path fixtures = COLONNADE_FIXTURES;
   const std::pair<const char*, const char*> files[] = {
       {"types_basic.root", ""},    {"no_fields.root", ""},        {"bare.root", ""},
       {"types_enums.root", ""},    {"late_fields_only.root", ""}, {"suppressed_columns.root", ""},

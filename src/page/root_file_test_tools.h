@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,9 +24,7 @@ inline Bytes payload(std::size_t size, unsigned seed) {
 }
 
 inline std::string fixture(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "../../tests/fixtures" / name)
-      .lexically_normal()
-      .string();
+  return std::string(COLONNADE_FIXTURES) + "/" + name;
 }
 
 inline Bytes content_of(const std::string& uri) {
