@@ -85,8 +85,8 @@ class Reader {
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
 
-  // Reads, checks and decodes every page, and checks that collections and variants point to items that exist.
-  // Calls `progress(pages done, pages)` now and then; throws at the first damage.
+  // Reads, checks and decodes every page, and checks that collections, strings and variants end within what
+  // is stored. Calls `progress(pages done, pages)` now and then; throws at the first damage.
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:

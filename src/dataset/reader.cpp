@@ -198,13 +198,16 @@ void Reader::verify_pages(std::uint32_t column, const std::function<void()>& pag
 }
 
 void Reader::verify_structure(const FieldDescriptor& field) {
-  const bool is_collection = field.role == FieldRole::collection && field.children.size() == 1;
+  const bool is_string = field.type_name == "std::string" && !field.representations.empty() &&
+                         field.representations.front().size() == 2;
+  const bool is_collection = is_string || (field.role == FieldRole::collection && field.children.size() == 1);
   if ((!is_collection && field.role != FieldRole::variant) || field.source_field) return;
   page::ColumnReader own(*source_, dataset::columns_of(field, 0),
                          is_collection ? ElementType::index : ElementType::switch_);
-  std::vector<std::optional<page::ColumnReader>> parts(field.children.size());
-  std::vector<std::uint64_t> per_value(field.children.size(), 1);
-  for (std::size_t k = 0; k < parts.size(); ++k) {
+  std::vector<std::optional<page::ColumnReader>> parts(is_string ? 1 : field.children.size());
+  std::vector<std::uint64_t> per_value(parts.size(), 1);
+  if (is_string) parts[0].emplace(*source_, dataset::columns_of(field, 1), ElementType::character);
+  for (std::size_t k = 0; k < field.children.size() && !is_string; ++k) {
     const auto counter = dataset::counting_column(descriptor(), field.children[k]);
     if (!counter) continue;
     parts[k].emplace(*source_, counter->columns, counter->element);

@@ -404,6 +404,49 @@ TEST(Review, ItemsAreCountedByReadableMembers) {
   EXPECT_EQ(view.text(3), R"({"b": 11})");
 }
 
+TEST(Review, AStringThatEndsBehindItsTextIsFoundByVerify) {
+  for (const std::uint64_t second : {3, 4}) {
+    const MemoryFile file;
+    {
+      Forge forge(file);
+      const auto text = forge.field("s", "std::string", FieldRole::leaf);
+      forge.column(text, ColumnType::index64);
+      forge.column(text, ColumnType::character);
+      forge.sink().start();
+      auto& ends = forge.writer(0, ElementType::index);
+      auto& characters = forge.writer(1, ElementType::character);
+      ends.append(std::uint64_t{1});
+      ends.append(second);
+      for (const char letter : {'a', 'b', 'c'}) characters.append(letter);
+      forge.sink().commit_cluster(2);
+      forge.finish();
+    }
+    auto reader = Reader::open("Data", file);
+    if (second == 3) {
+      reader->verify();
+    } else {
+      EXPECT_EQ(error_of([&] { reader->verify(); }).kind(), ErrorKind::format);
+    }
+  }
+}
+
+// Every entry has two of the records; one by one they would be those of other entries.
+TEST(Review, ARecordThatRepeatsIsNotReadAsOne) {
+  const MemoryFile file;
+  {
+    Forge forge(file);
+    const auto record = forge.field("r", "", FieldRole::record, invalid_id, 2);
+    forge.column(forge.field("x", "std::int32_t", FieldRole::leaf, record), ColumnType::int32);
+    forge.sink().start();
+    auto& numbers = forge.writer(0, ElementType::int32);
+    for (const std::int32_t number : {1, 2, 3, 4}) numbers.append(number);
+    forge.sink().commit_cluster(2);
+    forge.finish();
+  }
+  auto reader = Reader::open("Data", file);
+  EXPECT_EQ(error_of([&] { reader->view("r").text(1); }).kind(), ErrorKind::unsupported);
+}
+
 // The place of an alternative's value has 64 bits, and an array multiplies it.
 TEST(Review, AVariantDoesNotPointAroundTheWorld) {
   for (const std::uint64_t index : {std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
