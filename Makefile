@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 JOBS ?= $(shell nproc)
 EVENTS ?= 1000000
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 
 PYTHON_ENV := .venv/bin/python
 STAGES := lint build unit package python-package typing pytest examples sanitize fuzz tsan tidy

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "examples", "fuzz", "benchmarks")
+FOLDERS = ("src", "examples")
 
 
 def chosen_sources(build: Path, everything: bool) -> list[Path]:

@@ -57,6 +57,7 @@ void Entry::add(const Field& field, std::shared_ptr<void> value) {
 
 std::vector<std::string> Entry::field_names() const {
   std::vector<std::string> names;
+  names.reserve(slots_.size());
   for (const Slot& slot : slots_) names.push_back(slot.name);
   return names;
 }

@@ -43,9 +43,8 @@ ViewCore::ViewCore(std::shared_ptr<page::PageSource> source, std::string_view pa
   }
   const FieldDescriptor& disk = descriptor.fields[disk_field_];
   if (disk.role == FieldRole::collection && disk.unreadable.empty() && !disk.representations.empty()) {
-    std::vector<std::uint32_t> ends;
-    for (const auto& group : disk.representations) ends.push_back(group.front());
-    place_->ends = std::make_unique<page::ColumnReader>(*source_, std::move(ends), ElementType::index);
+    place_->ends =
+        std::make_unique<page::ColumnReader>(*source_, dataset::columns_of(disk, 0), ElementType::index);
     if (!disk.children.empty()) open(disk.children.front(), place_->items, place_->per_item);
   }
   if (field_) with_context({.field = std::string(path)}, [&] { field_->connect(*source_, disk_field_); });
