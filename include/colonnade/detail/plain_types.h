@@ -5,6 +5,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -73,13 +74,11 @@ constexpr Scalar scalar_of() {
 template <class E>
 std::unique_ptr<Field> make_enum(std::string_view name) {
   using Inner = std::underlying_type_t<E>;
+  // As bytes: a file may hold a number that is no value of the enumeration, and then not even a load is
+  // defined.
   constexpr WrapperOps ops{value_ops<E>(),
-                           [](const void* outer, void* inner) {
-                             *static_cast<Inner*>(inner) = static_cast<Inner>(*static_cast<const E*>(outer));
-                           },
-                           [](void* outer, const void* inner) {
-                             *static_cast<E*>(outer) = static_cast<E>(*static_cast<const Inner*>(inner));
-                           }};
+                           [](const void* outer, void* inner) { std::memcpy(inner, outer, sizeof(Inner)); },
+                           [](void* outer, const void* inner) { std::memcpy(outer, inner, sizeof(Inner)); }};
   return enum_field(std::string(name), reflect::type_name<E>(), ops, FieldOf<Inner>::make("_0"));
 }
 
