@@ -33,19 +33,26 @@ void release(void* memory) noexcept {
   allocated -= malloc_usable_size(memory);
   std::free(memory);
 }
+// More than any machine has; sanitizers end the program where malloc() would give nothing.
+constexpr std::size_t beyond_memory = std::size_t{1} << 39;
+
+void* plain(std::size_t size) {
+  if (size > beyond_memory) throw std::bad_alloc();
+  return counted(std::malloc(size == 0 ? 1 : size));
+}
 void* aligned(std::size_t size, std::align_val_t alignment) {
   const auto boundary = static_cast<std::size_t>(alignment);
-  if (size > SIZE_MAX - boundary) throw std::bad_alloc();
+  if (size > beyond_memory) throw std::bad_alloc();
   return counted(std::aligned_alloc(boundary, (size + boundary - 1) / boundary * boundary));
 }
 
 }  // namespace
 
 void* operator new(std::size_t size) {
-  return counted(std::malloc(size == 0 ? 1 : size));
+  return plain(size);
 }
 void* operator new[](std::size_t size) {
-  return counted(std::malloc(size == 0 ? 1 : size));
+  return plain(size);
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return aligned(size, alignment);
@@ -53,12 +60,32 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return aligned(size, alignment);
 }
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+// Those that must not throw are the sanitizers' own unless they are replaced too.
+template <class Allocate>
+void* or_null(Allocate&& allocate) noexcept {
   try {
-    return aligned(size, alignment);
+    return allocate();
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return or_null([&] { return plain(size); });
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return or_null([&] { return plain(size); });
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return or_null([&] { return aligned(size, alignment); });
+}
+void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return or_null([&] { return aligned(size, alignment); });
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  release(memory);
+}
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  release(memory);
 }
 void operator delete(void* memory) noexcept {
   release(memory);
@@ -187,6 +214,20 @@ Outcome outcome_of(const std::string& expected, std::size_t bound, Read&& read) 
   return outcome;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool is_sanitized = true;
+#elif defined(__has_feature)
+constexpr bool is_sanitized = __has_feature(address_sanitizer);
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+// The changes to try at a byte: all, or in the slow builds with a sanitizer one, another at the next byte.
+std::vector<unsigned> patterns_at(std::uint64_t byte, std::initializer_list<unsigned> patterns) {
+  if (!is_sanitized) return patterns;
+  return {*(patterns.begin() + byte % patterns.size())};
+}
+
 struct Tally {
   std::size_t errors = 0;
   std::size_t right = 0;
@@ -199,7 +240,7 @@ Tally flip_every_byte(const Bytes& original, const std::string& name,
   const std::string expected = everything_in(name, file);
   Tally tally;
   for (std::size_t at = 0; at < original.size(); ++at)
-    for (const unsigned pattern : patterns) {
+    for (const unsigned pattern : patterns_at(at, patterns)) {
       Bytes damaged = original;
       damaged[at] ^= static_cast<std::byte>(pattern);
       file.store(damaged);
@@ -230,7 +271,7 @@ TEST(Hostile, AFlippedByteGivesAnErrorOrTheRightValues) {
     const Bytes content = file.content();
     EXPECT_LT(content.size(), 7000u);
     const Tally tally = flip_every_byte(content, "Data", {0x01, 0x80, 0xff});
-    EXPECT_GT(tally.errors, 2000u);
+    EXPECT_GT(3 * tally.errors, tally.right);
     if (HasFailure()) return;
   }
 }
@@ -245,7 +286,7 @@ TEST(Hostile, WithoutPageChecksumsNothingWorseThanOtherValuesHappens) {
       for (const ColumnRange& range : cluster.columns)
         for (const PageDescriptor& page : range.pages)
           for (std::uint64_t k = 0; k < page.locator.size; ++k)
-            for (const unsigned pattern : {0x01u, 0x10u, 0x80u, 0xffu, 0x7fu}) {
+            for (const unsigned pattern : patterns_at(k, {0x01u, 0x10u, 0x80u, 0xffu, 0x7fu})) {
               Bytes damaged = original;
               damaged[page.locator.offset + k] ^= static_cast<std::byte>(pattern);
               file.store(damaged);
@@ -337,7 +378,7 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
   std::size_t errors = 0;
   for (const Locator& envelope : all)
     for (std::uint64_t at = envelope.offset; at < envelope.offset + envelope.size; ++at)
-      for (const unsigned pattern : {0x01u, 0x10u, 0x80u, 0xffu}) {
+      for (const unsigned pattern : patterns_at(at, {0x01u, 0x10u, 0x80u, 0xffu})) {
         Bytes damaged = original;
         damaged[at] ^= static_cast<std::byte>(pattern);
         envelopes.seal(damaged);
@@ -352,7 +393,7 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
           return;
         }
       }
-  EXPECT_GT(errors, 1000u);
+  EXPECT_GT(errors, is_sanitized ? 500u : 2000u);
 }
 
 // --- what a later version might write

@@ -179,8 +179,10 @@ void randomize(Random& random, T& value, int depth) {
     value = random() % 2 == 1;
   } else if constexpr (std::is_arithmetic_v<T>) {
     value = random_number<T>(random);
-  } else if constexpr (std::is_enum_v<T>) {
+  } else if constexpr (std::is_enum_v<T> && requires { T{std::underlying_type_t<T>(0)}; }) {
     value = static_cast<T>(random_number<std::underlying_type_t<T>>(random));
+  } else if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(random() % 2);  // no fixed type: other numbers are no values
   } else if constexpr (std::is_same_v<T, Double32>) {
     value = random_number<float>(random);
   } else if constexpr (std::is_same_v<T, std::string>) {
