@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,8 @@ for folder in (INTEROP / "root_tools", INTEROP):
 
 
 @pytest.fixture(scope="session")
-def root() -> Iterator["RootWorker"]:  # noqa: F821
-    """ROOT, started once for all tests: root.dump(path), root.call("function of root_tasks", ...)."""
+def root() -> Iterator[Any]:
+    """ROOT, started once for all tests: a RootWorker."""
     from root_worker import RootWorker
 
     with RootWorker() as worker:

@@ -91,9 +91,8 @@ def field_differences(root: Any, ours: Any, path: str = "", late: bool = False) 
 def differences(root: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     """Everything in which two dumps of one data set differ."""
     found = list(field_differences(root["fields"], ours["fields"]))
-    for key in ("entries", "description", "clusters", "cluster_groups", "extra_type_info"):
-        if root.get(key) != ours.get(key):
-            found.append(f"{key}: {root.get(key)} and {ours.get(key)}")
+    keys = ("entries", "description", "clusters", "cluster_groups", "extra_type_info")
+    found += [f"{key}: {root.get(key)} and {ours.get(key)}" for key in keys if root.get(key) != ours.get(key)]
     sets = [{k: v for k, v in one.items() if k != "entries"} for one in root.get("attribute_sets", [])]
     if sets != ours.get("attribute_sets", []):
         found.append(f"attribute sets: {sets} and {ours.get('attribute_sets')}")

@@ -1,4 +1,4 @@
-"""From a dump (tests/fixtures/README.md) back to fields and values that can be written: what ROOT wrote, written again."""
+"""From a dump (tests/fixtures/README.md) to fields and values: to write again what ROOT wrote."""
 
 from __future__ import annotations
 

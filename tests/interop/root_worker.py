@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+# Seconds for one call. After a crash ROOT's own handler may hang.
+_PATIENCE = 120
 _TOOLS = Path(__file__).resolve().parent / "root_tools"
 
 
@@ -24,7 +26,7 @@ class RootWorker:
 
     def __init__(self) -> None:
         self.printed = ""
-        self._output = tempfile.TemporaryFile("w+", errors="replace")
+        self._output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (closed in __exit__)
         self._start()
 
     def _start(self) -> None:
@@ -43,6 +45,8 @@ class RootWorker:
         start = self._output.seek(0, 2)
         try:
             self._connection.send((function, arguments, options))
+            if not self._connection.poll(_PATIENCE):
+                self._process.kill()
             succeeded, result = self._connection.recv()
         except (EOFError, OSError):
             status = self._process.wait()

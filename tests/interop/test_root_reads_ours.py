@@ -1,15 +1,17 @@
-"""Files that Colonnade wrote: ROOT and uproot read the values that were given, and ROOT has nothing to complain about."""
+"""Files that Colonnade wrote: ROOT and uproot read the values that were given, and ROOT does not complain."""
 
 from __future__ import annotations
 
 import random
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import pytest
 import uproot
 from comparing import all_differences, field_differences, value_differences
 from programs import FIXTURES, Script, dump, expected, write
+from programs import field_of as spelled
 from rebuilding import field_of, sources_of, writable
 from root_bridge import Variant
 from root_write import Field, agrees
@@ -230,7 +232,7 @@ def test_options(root, tmp_path, options, clusters):
     assert_given(read, fields)
     if "approximate_cluster_size" not in options:
         ends = sorted({0, *clusters, 60})
-        assert read["clusters"] == [[a, b - a] for a, b in zip(ends, ends[1:], strict=False)]
+        assert read["clusters"] == [[a, b - a] for a, b in pairwise(ends)]
     if "clusters_per_group" in options:
         assert read["cluster_groups"] == (len(read["clusters"]) + 1) // 2
     if options.get("max_page_size") == 64:
@@ -297,11 +299,11 @@ def test_late_fields(root, tmp_path):
     script.open(tmp_path / "f.root", "Late", early)
     script.fill(early, 0, 7, clusters=[4])
     for field in late:
-        script.step("extend", _field(field))
+        script.step("extend", spelled(field))
     pick = Field("floats", "std::vector<std::vector<float>>")
-    script.step("project", [_field(pick), [["floats", "late_vv"]]])
+    script.step("project", [spelled(pick), [["floats", "late_vv"]]])
     script.step(
-        "project", [_field(Field("sizes", "ROOT::RNTupleCardinality<std::uint32_t>")), [["sizes", "late_v"]]]
+        "project", [spelled(Field("sizes", "ROOT::RNTupleCardinality<std::uint32_t>")), [["sizes", "late_v"]]]
     )
     script.fill([*early, *late], 7, count, clusters=[12])
     script.step("close")
@@ -313,12 +315,6 @@ def test_late_fields(root, tmp_path):
     assert_given(read, late)
     assert read["values"]["floats"] == read["values"]["late_vv"]
     assert read["values"]["sizes"] == [len(value) for value in read["values"]["late_v"]]
-
-
-def _field(field: Field) -> list[Any]:
-    import programs
-
-    return programs.field_of(field)
 
 
 def test_data_set_is_readable_after_each_commit(root, tmp_path):
@@ -343,7 +339,8 @@ def test_data_set_is_readable_after_each_commit(root, tmp_path):
 def in_root_file(root, path):
     """Check that ROOT finds the file in order; its keys and objects."""
     found = root.call("inspect", str(path))
-    assert "Error" not in root.printed and "Warning" not in root.printed
+    assert "Error" not in root.printed
+    assert "Warning" not in root.printed
     assert not found["recovered"]
     assert found["size"] == found["end"] == path.stat().st_size
     objects = root.call("read_objects", str(path))
@@ -416,8 +413,8 @@ def test_root_adds_to_our_file(root, tmp_path):
 
 
 def parts_to_merge() -> list[list[Field]]:
-    """Two times the same fields with other values. Without classes: the version of those that ROOT only interprets is 1,
-    that of compiled ones and of ours is "none", and the merger wants them equal."""
+    """Two times the same fields with other values. Without classes: those that ROOT interprets have the version 1,
+    those that it compiles and ours have none, and the merger wants them equal."""
     parts = [some_fields(9), some_fields(18)]
     for field in parts[1]:
         field.values = field.values[9:]
