@@ -35,7 +35,7 @@ bool is_base(const std::string& member) {
 
 class RecordField final : public Field {
  public:
-  RecordField(std::string name, std::string_view family, const std::string& class_name, ValueOps ops,
+  RecordField(std::string name, std::string_view family, std::string class_name, ValueOps ops,
               std::vector<Member> members, std::uint32_t version, RuleMaker rule)
       : Field(std::move(name), {.kind = FieldKind::record,
                                 .type_name = compose(family, class_name, members, false),
@@ -44,7 +44,7 @@ class RecordField final : public Field {
                                 .alignment = ops.alignment,
                                 .type_version = version}),
         family_(family),
-        class_name_(class_name),
+        class_name_(std::move(class_name)),
         ops_(ops),
         rule_maker_(std::move(rule)) {
     for (Member& member : members) {
@@ -178,8 +178,8 @@ namespace colonnade::detail {
 std::unique_ptr<Field> record_field(std::string name, std::string_view family, std::string class_name,
                                     ValueOps ops, std::vector<Member> members, std::uint32_t version,
                                     std::shared_ptr<const std::function<ReadRuleHook()>> rule) {
-  return std::make_unique<field::RecordField>(std::move(name), family, class_name, ops, std::move(members),
-                                              version, std::move(rule));
+  return std::make_unique<field::RecordField>(std::move(name), family, std::move(class_name), ops,
+                                              std::move(members), version, std::move(rule));
 }
 
 }  // namespace colonnade::detail

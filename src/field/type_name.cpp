@@ -349,7 +349,8 @@ class Parser {
       if (!accept("]")) fail_here("']'");
       if (depth + sizes.size() > max_type_name_depth) fail_depth(start);
     }
-    for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) type = array_of(std::move(type), *size);
+    std::reverse(sizes.begin(), sizes.end());
+    for (const auto size : sizes) type = array_of(std::move(type), size);
     return type;
   }
 

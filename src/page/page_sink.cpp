@@ -184,7 +184,7 @@ std::uint64_t PageSink::commit_cluster(std::uint64_t entries) {
     for (const SealedPage& page : column.pages)
       if (!placed[page.chunk]) {
         placed[page.chunk] = true;
-        parts.push_back(sealed_[page.chunk].bytes.span());
+        parts.emplace_back(sealed_[page.chunk].bytes.span());
         order.push_back(page.chunk);
       }
   const std::vector<std::uint64_t> offsets = container_->write_parts(parts);
