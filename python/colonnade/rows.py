@@ -6,6 +6,7 @@ Each value is checked when it comes: a wrong one is refused with its path, and t
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -56,7 +57,7 @@ class Rows:
         return arrays
 
 
-class _Cell:
+class _Cell(ABC):
     """The values of one field so far."""
 
     def __init__(self, field: _core.Field, path: str) -> None:
@@ -68,14 +69,17 @@ class _Cell:
             f"a value of type {type(value).__name__} cannot be stored as '{self.type_name}'", field=self.path
         )
 
+    @abstractmethod
     def add(self, value: Any) -> None:
-        raise NotImplementedError
+        """Takes one value; raises if it does not fit."""
 
+    @abstractmethod
     def truncate(self, count: int) -> None:
-        raise NotImplementedError
+        """Forgets all but the first `count` values."""
 
+    @abstractmethod
     def take(self, out: list[PathArray]) -> None:
-        raise NotImplementedError
+        """Moves the values to `out` as arrays."""
 
 
 class _Numbers(_Cell):
