@@ -151,12 +151,24 @@ void PageSink::seal(ColumnWriter& writer, std::size_t elements) {
 
   SealedBytes sealed;
   sealed.block_size = block.size();
-  sealed.bytes.resize(block.size() + (with_sum ? sizeof sum : 0));
+  const std::size_t needed = block.size() + (with_sum ? sizeof sum : 0);
+  sealed.bytes = take_spare(needed);
+  sealed.bytes.resize(needed);
   std::memcpy(sealed.bytes.data(), block.data(), block.size());
   if (with_sum) store_le(sealed.bytes.data() + block.size(), sum);
   sealed_bytes_ += sealed.bytes.size();
   if (merging) sealed_by_hash_.emplace(sum, sealed_.size());
   sealed_.push_back(std::move(sealed));
+}
+
+// Memory of the cluster before, which the system has given already; empty if the next piece does not fit
+// well.
+AlignedBuffer PageSink::take_spare(std::size_t size) {
+  if (spare_.empty()) return {};
+  AlignedBuffer buffer = std::move(spare_.back());
+  spare_.pop_back();
+  const bool fits = buffer.capacity() >= size && buffer.capacity() / 2 <= size;
+  return fits ? std::move(buffer) : AlignedBuffer();
 }
 
 // The number of an equal page of this cluster, or one past the last.
@@ -212,6 +224,8 @@ std::uint64_t PageSink::commit_cluster(std::uint64_t entries) {
   descriptor_.clusters.push_back(std::move(cluster));
   for (ColumnWriter& writer : writers_) writer.in_cluster_ = 0;
   const std::uint64_t written = sealed_bytes_;
+  spare_.clear();
+  for (SealedBytes& sealed : sealed_) spare_.push_back(std::move(sealed.bytes));
   sealed_.clear();
   sealed_by_hash_.clear();
   sealed_bytes_ = 0;

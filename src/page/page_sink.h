@@ -114,6 +114,7 @@ class PageSink {
   void seal(ColumnWriter& writer, std::size_t elements);
   ByteSpan pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size);
   std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
+  AlignedBuffer take_spare(std::size_t size);
   void made_room(const ColumnWriter& grown);  // keeps the page buffer budget
 
   std::unique_ptr<WriteContainer> container_;
@@ -124,7 +125,8 @@ class PageSink {
   std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;
   std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;
-  std::size_t capacity_bytes_ = 0;  // of all open pages
+  std::vector<AlignedBuffer> spare_;  // the pages' memory of the last cluster
+  std::size_t capacity_bytes_ = 0;    // of all open pages
   std::uint64_t sealed_bytes_ = 0;
   std::uint64_t uncompressed_bytes_ = 0;
   std::size_t grouped_clusters_ = 0;  // clusters that a cluster group covers already
