@@ -325,7 +325,8 @@ std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, Ope
   Descriptor file = open_regular(uri, O_RDWR | (mode == OpenMode::create ? O_CREAT : 0), status);
   lock_exclusively(file, uri);
   auto result = std::make_unique<LocalWritableFile>(uri, std::move(file));
-  if (mode == OpenMode::create) result->truncate(0);
+  // Only what is there: truncating makes ext4 write the whole file out when it is closed.
+  if (mode == OpenMode::create && result->size() > 0) result->truncate(0);
   return result;
 }
 
