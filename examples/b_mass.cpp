@@ -1,8 +1,8 @@
 // Finds B mesons by the mass of their decay products: reads a data set with views, event by event, and draws
 // a histogram.
 //
-//   b_mass FILE [DATASET]    a sample made by `colonnade generate lhcb`, or the LHCb open data B2HHH as
-//   RNTuple b_mass                   makes a small sample of its own first, b_mass_example.root
+//   b_mass FILE [DATASET]  a sample of `colonnade generate lhcb`, or the LHCb open data B2HHH as RNTuple
+//   b_mass                 makes a small sample of its own first, b_mass_example.root
 #include <colonnade/colonnade.h>
 
 #include <algorithm>

@@ -2,17 +2,19 @@
 // entry.
 //
 // A field is spelled by its arrays:
+//
 //   scalar        values
 //   string        offsets at its path, characters as values at its path
-//   collection    offsets at its path, the arrays of its item at path + "._0" (maps: pairs; optional: zero or
-//   one item) array         nothing at its path; the items, size times as many, at path + "._0" bitset size
-//   booleans per value, the least significant bit first record        nothing at its path; its members at
-//   path + ".member" variant       tags at its path (1 for the first alternative, 0 for no value); the values
-//   of each alternative, in
-//                 order, at path + "._0", "._1", ...
+//   collection    offsets at its path, the arrays of its item at path + "._0"
+//                 (the items of maps are pairs, those of optional are zero or one)
+//   array         nothing at its path; the items, size times as many, at path + "._0"
+//   bitset        size booleans per value, the least significant bit first
+//   record        nothing at its path; its members at path + ".member"
+//   variant       tags at its path (1 for the first alternative, 0 for no value)
+//                 the values of each alternative, in order, at path + "._0", "._1", ...
 //   enum, atomic  values at path + "._0" (writing accepts them at the path as well)
-// Offsets are n + 1 numbers that never decrease; item i spans offsets[i] to offsets[i + 1], and the items
-// start at offsets[0].
+//
+// Offsets are n + 1 numbers from 0 on that never decrease; item i spans offsets[i] to offsets[i + 1].
 #ifndef COLONNADE_COLUMNAR_H
 #define COLONNADE_COLUMNAR_H
 

@@ -7,10 +7,11 @@
 // its owner (Writer, Reader, View). Fields are not shared between threads.
 //
 // Values are handled through void* of the field's type. The layouts of types known by name only:
-//   arithmetic types, std::string         themselves
-//   sets and maps                         like std::vector<T>, of std::pair<K, V> for maps (is_native() is
-//   false) the other standard types              themselves (with GCC's standard library) classes without C++
-//   type              their members one after the other, naturally aligned
+//
+//   arithmetic types, std::string   themselves
+//   sets and maps                   like std::vector<T>, of std::pair<K, V> for maps; is_native() is false
+//   the other standard types        themselves (with GCC's standard library)
+//   classes without C++ type        their members one after the other, naturally aligned
 #ifndef COLONNADE_FIELD_H
 #define COLONNADE_FIELD_H
 

@@ -227,7 +227,6 @@ class ColumnarInput::Matcher {
         fail(node.path, fmt::format("value {} has {} items where at most one is possible", i,
                                     offsets[i + 1] - offsets[i]));
     }
-    // Items before the first offset are skipped.
     if (offsets[0] != 0)
       fail(node.path, fmt::format("the first offset is {}, not 0", offsets[0]),
            "slice the items to start there");

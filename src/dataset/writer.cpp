@@ -13,7 +13,7 @@
 namespace colonnade {
 namespace {
 
-constexpr const char* library_name = "Colonnade 0.1.0";
+constexpr const char* library_name = "Colonnade " COLONNADE_VERSION;
 
 // Entries of a batch that are appended between two looks at the size of the cluster.
 constexpr std::uint64_t batch_block = 8192;

@@ -77,6 +77,12 @@ ColumnWriter& PageSink::add_column(std::uint32_t column, ElementType element) {
   return writers_.emplace_back(*this, column, description.encoding, element);
 }
 
+Locator PageSink::write_envelope(ByteSpan envelope) {
+  AlignedBuffer block;
+  codec::compress(compression_, envelope, block);
+  return container_->write_blob(block.span(), envelope.size());
+}
+
 void PageSink::start() {
   descriptor_.header_fields = static_cast<std::uint32_t>(descriptor_.fields.size());
   descriptor_.header_columns = static_cast<std::uint32_t>(descriptor_.columns.size());
@@ -84,9 +90,7 @@ void PageSink::start() {
   descriptor_.header_type_infos = static_cast<std::uint32_t>(descriptor_.type_infos.size());
   const format::EnvelopeBytes header = format::write_header(descriptor_);
   descriptor_.header_checksum = header.checksum;
-  AlignedBuffer block;
-  codec::compress(compression_, header.bytes, block);
-  const Locator locator = container_->write_blob(block.span(), header.bytes.size());
+  const Locator locator = write_envelope(header.bytes);
   descriptor_.anchor.header_offset = locator.offset;
   descriptor_.anchor.header_size = locator.size;
   descriptor_.anchor.header_length = header.bytes.size();
@@ -238,15 +242,12 @@ void PageSink::commit_cluster_group() {
   const std::size_t count = descriptor_.clusters.size() - grouped_clusters_;
   if (count == 0) return;
   const format::EnvelopeBytes list = format::write_page_list(descriptor_, grouped_clusters_, count);
-  AlignedBuffer block;
-  codec::compress(compression_, list.bytes, block);
   ClusterGroup group;
   group.min_entry = descriptor_.clusters[grouped_clusters_].first_entry;
   for (std::size_t i = grouped_clusters_; i < descriptor_.clusters.size(); ++i)
     group.entry_span += descriptor_.clusters[i].entries;
   group.clusters = static_cast<std::uint32_t>(count);
-  group.page_list = {.length = list.bytes.size(),
-                     .locator = container_->write_blob(block.span(), list.bytes.size())};
+  group.page_list = {.length = list.bytes.size(), .locator = write_envelope(list.bytes)};
   descriptor_.cluster_groups.push_back(group);
   grouped_clusters_ = descriptor_.clusters.size();
 }
@@ -254,9 +255,7 @@ void PageSink::commit_cluster_group() {
 void PageSink::commit_data_set() {
   commit_cluster_group();
   const format::EnvelopeBytes footer = format::write_footer(descriptor_);
-  AlignedBuffer block;
-  codec::compress(compression_, footer.bytes, block);
-  const Locator locator = container_->write_blob(block.span(), footer.bytes.size());
+  const Locator locator = write_envelope(footer.bytes);
   descriptor_.anchor.footer_offset = locator.offset;
   descriptor_.anchor.footer_size = locator.size;
   descriptor_.anchor.footer_length = footer.bytes.size();

@@ -111,6 +111,7 @@ class PageSink {
     std::uint64_t first_element = 0;
   };
 
+  Locator write_envelope(ByteSpan envelope);
   void seal(ColumnWriter& writer, std::size_t elements);
   ByteSpan pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size);
   std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
