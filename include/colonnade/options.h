@@ -13,6 +13,27 @@ enum class Checksums { off, on };
 enum class SamePageMerging { off, on };
 enum class Container { root_file, bare_file };
 
+// How local files are read. `automatic` is the fastest that the machine allows, see docs/local-storage.md.
+enum class LocalIo {
+  automatic,
+  pread,     // one request at a time, in the calling thread
+  threads,   // several at once, each in a thread of its own
+  io_uring,  // several at once through the kernel's queue; falls back to threads where it is denied
+  mmap       // the file as memory
+};
+
+// In which order a ParallelWriter's clusters stand in the data set.
+enum class ClusterOrder {
+  as_written,  // as they are finished
+  staged       // of each context together, contexts in the order they were made: the same in every run
+};
+
+// When a writer makes what it has written readable; 0: not before close().
+struct CheckpointEvery {
+  std::uint32_t clusters = 0;
+  double seconds = 0;  // looked at whenever a cluster is written
+};
+
 // A compression setting: "zstd:5", "lz4", "none" or ROOT's number (505). Checked when a writer is made.
 struct Compression {
   std::string text = "zstd:5";
@@ -34,12 +55,20 @@ struct WriteOptions {
   std::uint64_t max_key_size = std::uint64_t{1} << 30;  // bytes; larger payloads are split over several keys
   std::uint32_t clusters_per_group = 1024;              // clusters whose page lists share one envelope
   Container container = Container::root_file;
+  bool direct_io = false;                                 // past the page cache, where the file system can
+  bool parallel_sealing = false;                          // encode and compress pages in the thread pool
+  ClusterOrder cluster_order = ClusterOrder::as_written;  // of a ParallelWriter
+  CheckpointEvery checkpoint_every = {};
   std::string description = {};  // of the data set
 };
 
 struct ReadOptions {
-  Checksums page_checksums = Checksums::on;       // verify them where they are present
-  std::size_t read_ahead = std::size_t{1} << 20;  // bytes read at once per column while reading in order
+  Checksums page_checksums = Checksums::on;            // verify them where they are present
+  std::size_t read_ahead = std::size_t{1} << 20;       // bytes read at once per column while reading in order
+  std::size_t memory_budget = std::size_t{256} << 20;  // bytes of pages that a reader fetches and keeps ahead
+  bool parallel_decompression = true;                  // decompress pages that come next on idle processors
+  LocalIo local_io = LocalIo::automatic;
+  bool direct_io = false;  // past the page cache, where the file system can
 };
 
 }  // namespace colonnade

@@ -8,6 +8,7 @@
 #include "io/local/local_file.h"
 #include "io/memory/memory_file.h"
 #include "io/random_access_file.h"
+#include "io/thread_queue.h"
 #include "io/transport.h"
 
 namespace colonnade::io {
@@ -57,20 +58,25 @@ const Transport& transport_for(std::string_view uri) {
   return table.front();
 }
 
-std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri) {
-  return transport_for(uri).open_for_reading(uri);
+std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri, const ReadFileOptions& options) {
+  return transport_for(uri).open_for_reading(uri, options);
 }
 
-std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode) {
+std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode,
+                                               const WriteFileOptions& options) {
   const Transport& transport = transport_for(uri);
   if (transport.open_for_writing == nullptr)
     throw Error(ErrorKind::unsupported, fmt::format("the transport \"{}\" can only read", transport.scheme),
                 "write to a local file and copy it", {.uri = uri});
-  return transport.open_for_writing(uri, mode);
+  return transport.open_for_writing(uri, mode, options);
 }
 
 void RandomAccessFile::read_vector(std::span<const ReadRequest> requests) const {
   for (const ReadRequest& request : requests) read(request.offset, request.into);
+}
+
+std::unique_ptr<ReadQueue> RandomAccessFile::open_queue(unsigned depth) const {
+  return make_thread_queue(*this, depth);
 }
 
 void WritableFile::write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) {

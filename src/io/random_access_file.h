@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/bytes.h"
+#include "colonnade/options.h"
 
 namespace colonnade::io {
 
@@ -20,11 +22,29 @@ struct IoTraits {
   std::size_t max_request = 64u << 20;  // bytes; larger reads are split
   std::size_t worthwhile_gap = 4096;    // bytes worth reading over to save a request
   unsigned concurrency = 1;             // requests in flight that pay
+  std::size_t alignment = 1;  // of offsets, lengths and memory of the requests that are fastest; a power of 2
 };
 
 struct ReadRequest {
   std::uint64_t offset = 0;
   MutableByteSpan into;
+};
+
+// Asynchronous reads of one file. Belongs to one thread at a time; lives at most as long as its file. The
+// destructor waits until nothing is written to the callers' memory any more.
+class ReadQueue {
+ public:
+  virtual ~ReadQueue() = default;
+  struct Completion {
+    std::uint64_t id = 0;
+    std::exception_ptr failure;  // null if all bytes are there
+  };
+  // Starts to fill `into` (all of it, or it fails). `id` comes back with the completion. May block while as
+  // many requests are in flight as the queue was opened for.
+  virtual void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) = 0;
+  // Takes completions in any order; blocks until there is at least one, or nothing is in flight (then 0).
+  virtual std::size_t wait(std::span<Completion> completions) = 0;
+  virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
 };
 
 class RandomAccessFile {
@@ -36,6 +56,11 @@ class RandomAccessFile {
   // Fills `into` completely or throws ErrorKind::io / format (past the end) with URI and offset.
   virtual void read(std::uint64_t offset, MutableByteSpan into) const = 0;
   virtual void read_vector(std::span<const ReadRequest> requests) const;  // default: one read() each
+  // A queue for `depth` requests in flight. The default reads in as many threads of its own, started as they
+  // are needed.
+  virtual std::unique_ptr<ReadQueue> open_queue(unsigned depth) const;
+  // The whole file in memory for as long as this object lives, where the back end has that; else empty.
+  virtual ByteSpan mapped() const noexcept { return {}; }
 };
 
 class WritableFile {
@@ -48,6 +73,8 @@ class WritableFile {
   virtual void write_vector(std::uint64_t offset,
                             std::span<const ByteSpan> parts);  // contiguous; default: one write() each
   virtual void truncate(std::uint64_t size) = 0;
+  // A hint that bytes up to `size` will be written; size() does not change. Default: nothing.
+  virtual void preallocate(std::uint64_t /*size*/) {}
   virtual void sync() = 0;
   virtual void close() = 0;  // reports every error; the destructor reports none
 };
@@ -55,12 +82,21 @@ class WritableFile {
 // A path, "file:///path" or "memory:name" (a named buffer of this process, for tests). Throws
 // ErrorKind::not_found or io; a scheme that no back end serves is ErrorKind::unsupported, naming the schemes
 // there are.
-std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri);
+struct ReadFileOptions {
+  LocalIo local_io = LocalIo::automatic;
+  bool direct_io = false;
+};
+std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
+                                                   const ReadFileOptions& options = {});
 enum class OpenMode {
   create,
   update
 };  // create truncates; update needs an existing file and locks it against a second writer
-std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode);
+struct WriteFileOptions {
+  bool direct_io = false;
+};
+std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode,
+                                               const WriteFileOptions& options = {});
 
 }  // namespace colonnade::io
 

@@ -16,8 +16,10 @@ struct Transport {
   std::string_view scheme;  // lower case, without the colon
   // Both get the whole URI, so that messages name what the caller wrote. A transport that cannot write has no
   // writer.
-  std::unique_ptr<RandomAccessFile> (*open_for_reading)(const std::string& uri) = nullptr;
-  std::unique_ptr<WritableFile> (*open_for_writing)(const std::string& uri, OpenMode mode) = nullptr;
+  std::unique_ptr<RandomAccessFile> (*open_for_reading)(const std::string& uri,
+                                                        const ReadFileOptions& options) = nullptr;
+  std::unique_ptr<WritableFile> (*open_for_writing)(const std::string& uri, OpenMode mode,
+                                                    const WriteFileOptions& options) = nullptr;
 };
 
 std::span<const Transport> transports() noexcept;

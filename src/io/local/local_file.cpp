@@ -314,13 +314,14 @@ std::string local_path(const std::string& uri) {
   return percent_decoded(rest.substr(slash), uri);
 }
 
-std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri) {
+std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri, const ReadFileOptions&) {
   struct stat status{};
   Descriptor file = open_regular(uri, O_RDONLY, status);
   return std::make_unique<LocalFile>(uri, std::move(file), static_cast<std::uint64_t>(status.st_size));
 }
 
-std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode) {
+std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
+                                                     const WriteFileOptions&) {
   struct stat status{};
   Descriptor file = open_regular(uri, O_RDWR | (mode == OpenMode::create ? O_CREAT : 0), status);
   lock_exclusively(file, uri);

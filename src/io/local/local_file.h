@@ -9,8 +9,10 @@
 
 namespace colonnade::io {
 
-std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri);
-std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode);
+std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri,
+                                                         const ReadFileOptions& options);
+std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
+                                                     const WriteFileOptions& options);
 
 // The path that a local URI means. Throws ErrorKind::usage for another host or a broken percent sequence.
 std::string local_path(const std::string& uri);

@@ -147,11 +147,12 @@ class MemoryWritableFile final : public WritableFile {
 
 }  // namespace
 
-std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri) {
+std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri, const ReadFileOptions&) {
   return std::make_unique<MemoryFile>(uri, find_buffer(uri, false));
 }
 
-std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode) {
+std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode,
+                                                      const WriteFileOptions&) {
   return std::make_unique<MemoryWritableFile>(uri, find_buffer(uri, mode == OpenMode::create), mode);
 }
 

@@ -11,8 +11,10 @@
 
 namespace colonnade::io {
 
-std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri);
-std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode);
+std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri,
+                                                          const ReadFileOptions& options = {});
+std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode,
+                                                      const WriteFileOptions& options = {});
 
 // The content of a buffer as a whole; `uri` with or without "memory:". Throws ErrorKind::not_found.
 Bytes memory_file_content(const std::string& uri);

@@ -1,0 +1,146 @@
+// See thread_pool.h. A task of a group is queued twice: in the group, from which the waiting thread takes it,
+// and as a ticket in the pool that says "take one of this group". A ticket that finds nothing left does
+// nothing.
+#include "base/thread_pool.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace colonnade {
+
+ThreadPool::ThreadPool(unsigned threads) {
+  threads_.reserve(threads);
+  for (unsigned i = 0; i < std::max(threads, 1u); ++i) threads_.emplace_back([this] { work(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wakes_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+ThreadPool& ThreadPool::shared() {
+  struct Shared {
+    pid_t process;
+    ThreadPool pool;
+  };
+  // Never destroyed: tasks may still be running when the process ends, and a child cannot join the parent's
+  // threads.
+  static std::atomic<Shared*> current{nullptr};
+  static std::mutex mutex;
+  Shared* shared = current.load(std::memory_order_acquire);
+  if (shared != nullptr && shared->process == ::getpid()) return shared->pool;
+  const std::lock_guard lock(mutex);
+  shared = current.load(std::memory_order_acquire);
+  if (shared == nullptr || shared->process != ::getpid()) {
+    shared = new Shared{::getpid(), ThreadPool(std::max(processors(), 2u) - 1)};
+    current.store(shared, std::memory_order_release);
+  }
+  return shared->pool;
+}
+
+unsigned ThreadPool::processors() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return std::max(std::thread::hardware_concurrency(), 1u);
+  return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
+}
+
+void ThreadPool::submit(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  wakes_.notify_one();
+}
+
+void ThreadPool::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wakes_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+struct TaskGroup::State {
+  std::mutex mutex;
+  std::condition_variable done;
+  std::deque<std::pair<std::size_t, std::function<void()>>> waiting;
+  std::size_t added = 0;
+  std::size_t unfinished = 0;
+  std::size_t failed_at = static_cast<std::size_t>(-1);
+  std::exception_ptr failure;
+
+  // Does one task if one is waiting. `lock` is held before and after.
+  bool do_one(std::unique_lock<std::mutex>& lock) {
+    if (waiting.empty()) return false;
+    auto [number, task] = std::move(waiting.front());
+    waiting.pop_front();
+    lock.unlock();
+    std::exception_ptr thrown;
+    try {
+      task();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    task = nullptr;
+    lock.lock();
+    if (thrown && number < failed_at) {
+      failed_at = number;
+      failure = thrown;
+    }
+    if (--unfinished == 0) done.notify_all();
+    return true;
+  }
+};
+
+TaskGroup::TaskGroup(ThreadPool& pool) : pool_(&pool), state_(std::make_shared<State>()) {}
+
+TaskGroup::~TaskGroup() {
+  try {
+    wait();
+  } catch (...) {  // nobody is left to hear of it
+  }
+}
+
+void TaskGroup::run(std::function<void()> task) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->waiting.emplace_back(state_->added++, std::move(task));
+    ++state_->unfinished;
+  }
+  pool_->submit([state = state_] {
+    std::unique_lock lock(state->mutex);
+    state->do_one(lock);
+  });
+}
+
+void TaskGroup::wait() {
+  std::unique_lock lock(state_->mutex);
+  while (state_->do_one(lock)) {
+  }
+  state_->done.wait(lock, [this] { return state_->unfinished == 0; });
+  state_->failed_at = static_cast<std::size_t>(-1);
+  if (const std::exception_ptr failure = std::exchange(state_->failure, nullptr))
+    std::rethrow_exception(failure);
+}
+
+std::size_t TaskGroup::unfinished() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->unfinished;
+}
+
+}  // namespace colonnade

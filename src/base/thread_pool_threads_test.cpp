@@ -1,0 +1,70 @@
+// The pool and its groups: everything runs once, errors reach the waiter, nothing stands still.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include "base/thread_pool.h"
+
+namespace colonnade {
+namespace {
+
+TEST(ThreadPool, RunsEveryTaskBeforeItEnds) {
+  std::atomic<int> done = 0;
+  {
+    ThreadPool pool(3);
+    for (int i = 0; i < 1000; ++i) pool.submit([&] { ++done; });
+  }
+  EXPECT_EQ(done, 1000);
+}
+
+TEST(TaskGroup, WaitsForAllOfItsTasks) {
+  ThreadPool pool(2);
+  TaskGroup group(pool);
+  std::atomic<int> done = 0;
+  for (int round = 1; round <= 3; ++round) {
+    for (int i = 0; i < 200; ++i) group.run([&] { ++done; });
+    group.wait();
+    EXPECT_EQ(done, 200 * round);
+    EXPECT_EQ(group.unfinished(), 0u);
+  }
+}
+
+TEST(TaskGroup, ThrowsTheEarliestFailureAndCanBeUsedAgain) {
+  ThreadPool pool(2);
+  TaskGroup group(pool);
+  std::atomic<int> done = 0;
+  for (int i = 0; i < 50; ++i)
+    group.run([&, i] {
+      ++done;
+      if (i % 10 == 7) throw std::runtime_error(std::to_string(i));
+    });
+  try {
+    group.wait();
+    FAIL() << "no exception";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "7");
+  }
+  EXPECT_EQ(done, 50);
+  group.run([&] { ++done; });
+  EXPECT_NO_THROW(group.wait());
+  EXPECT_EQ(done, 51);
+}
+
+TEST(TaskGroup, GroupsInsideTasksDoNotStandStill) {
+  ThreadPool pool(1);
+  TaskGroup outer(pool);
+  std::atomic<int> done = 0;
+  for (int i = 0; i < 8; ++i)
+    outer.run([&] {
+      TaskGroup inner(pool);
+      for (int k = 0; k < 8; ++k) inner.run([&] { ++done; });
+      inner.wait();
+    });
+  outer.wait();
+  EXPECT_EQ(done, 64);
+}
+
+}  // namespace
+}  // namespace colonnade

@@ -1,0 +1,107 @@
+// See thread_queue.h.
+#include "io/thread_queue.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace colonnade::io {
+namespace {
+
+class ThreadQueue final : public ReadQueue {
+ public:
+  ThreadQueue(const RandomAccessFile& file, unsigned depth) : file_(&file), depth_(depth) {}
+
+  ~ThreadQueue() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      waiting_.clear();
+    }
+    wakes_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    ++in_flight_;
+    if (depth_ <= 1) {
+      done_.push_back(read({id, offset, into}));
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    completed_.wait(lock, [this] { return waiting_.size() < depth_; });
+    waiting_.push_back({id, offset, into});
+    if (threads_.size() < depth_ && idle_ < waiting_.size()) threads_.emplace_back([this] { work(); });
+    lock.unlock();
+    wakes_.notify_one();
+  }
+
+  std::size_t wait(std::span<Completion> completions) override {
+    if (in_flight_ == 0 || completions.empty()) return 0;
+    std::unique_lock lock(mutex_);
+    completed_.wait(lock, [this] { return !done_.empty(); });
+    const std::size_t count = std::min(completions.size(), done_.size());
+    std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
+    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+    in_flight_ -= count;
+    return count;
+  }
+
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+
+ private:
+  struct Request {
+    std::uint64_t id = 0;
+    std::uint64_t offset = 0;
+    MutableByteSpan into;
+  };
+
+  Completion read(const Request& request) const noexcept {
+    try {
+      file_->read(request.offset, request.into);
+      return {request.id, nullptr};
+    } catch (...) {
+      return {request.id, std::current_exception()};
+    }
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      ++idle_;
+      wakes_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      --idle_;
+      if (waiting_.empty()) return;
+      const Request request = waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      const Completion completion = read(request);
+      lock.lock();
+      done_.push_back(completion);
+      completed_.notify_all();
+    }
+  }
+
+  const RandomAccessFile* file_;
+  const unsigned depth_;
+  std::size_t in_flight_ = 0;  // of the owner alone
+  std::mutex mutex_;
+  std::condition_variable wakes_;      // the threads
+  std::condition_variable completed_;  // the owner
+  std::deque<Request> waiting_;
+  std::deque<Completion> done_;
+  std::size_t idle_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadQueue> make_thread_queue(const RandomAccessFile& file, unsigned depth) {
+  return std::make_unique<ThreadQueue>(file, depth);
+}
+
+}  // namespace colonnade::io
