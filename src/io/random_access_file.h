@@ -42,8 +42,9 @@ class ReadQueue {
   // Starts to fill `into` (all of it, or it fails). `id` comes back with the completion. May block while as
   // many requests are in flight as the queue was opened for.
   virtual void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) = 0;
-  // Takes completions in any order; blocks until there is at least one, or nothing is in flight (then 0).
-  virtual std::size_t wait(std::span<Completion> completions) = 0;
+  // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
+  // gives 0.
+  virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;
   virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
 };
 
@@ -75,6 +76,10 @@ class WritableFile {
   virtual void truncate(std::uint64_t size) = 0;
   // A hint that bytes up to `size` will be written; size() does not change. Default: nothing.
   virtual void preallocate(std::uint64_t /*size*/) {}
+  // Writes may return before their bytes are in the file. flush() waits until all earlier ones are there, so
+  // that other processes and a crash of this one find them, and reports what failed; sync() flushes and waits
+  // for the device.
+  virtual void flush() {}
   virtual void sync() = 0;
   virtual void close() = 0;  // reports every error; the destructor reports none
 };

@@ -39,10 +39,10 @@ class ThreadQueue final : public ReadQueue {
     wakes_.notify_one();
   }
 
-  std::size_t wait(std::span<Completion> completions) override {
+  std::size_t wait(std::span<Completion> completions, bool block) override {
     if (in_flight_ == 0 || completions.empty()) return 0;
     std::unique_lock lock(mutex_);
-    completed_.wait(lock, [this] { return !done_.empty(); });
+    if (block) completed_.wait(lock, [this] { return !done_.empty(); });
     const std::size_t count = std::min(completions.size(), done_.size());
     std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
     done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
