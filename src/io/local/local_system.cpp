@@ -1,0 +1,124 @@
+// See local_system.h.
+#include "io/local/local_system.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "io/local/local_file.h"
+
+namespace colonnade::io {
+namespace {
+
+constexpr std::size_t most_parts = 1024;                  // of one system call on Linux (IOV_MAX)
+constexpr std::size_t most_bytes = std::size_t{1} << 30;  // Linux transfers at most 2 GiB - 4 KiB in one call
+
+std::string system_text(int code) {
+  return std::generic_category().message(code);
+}
+
+std::string advice_for(int code) {
+  switch (code) {
+    case ENOENT:
+      return "check the path";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "check the permissions of the file and of its folder";
+    case EMFILE:
+    case ENFILE:
+      return "close other files or raise the limit of open files (ulimit -n)";
+    case ENOSPC:
+    case EDQUOT:
+      return "free space on the device or choose another one";
+    case EFBIG:
+      return "raise the limit of file sizes (ulimit -f)";
+    case EIO:
+      return "check the device and the system's log";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void fail_system(const std::string& uri, std::string_view action, int code,
+                 std::optional<std::uint64_t> offset) {
+  const ErrorKind kind = code == ENOENT || code == ENOTDIR ? ErrorKind::not_found : ErrorKind::io;
+  throw Error(kind, fmt::format("cannot {} ({})", action, system_text(code)), advice_for(code),
+              {.uri = uri, .offset = offset});
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+// O_NONBLOCK keeps the open of a pipe from waiting for its other end; it has no effect on regular files.
+FileDescriptor open_regular(const std::string& uri, int flags, struct stat& status) {
+  const std::string path = local_path(uri);
+  int number = -1;
+  do number = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
+  while (number < 0 && errno == EINTR);
+  const bool writing = (flags & O_ACCMODE) != O_RDONLY;
+  if (number < 0 && errno != EISDIR) fail_system(uri, writing ? "open for writing" : "open", errno);
+  FileDescriptor file(number);
+  if (number >= 0 && ::fstat(number, &status) != 0) fail_system(uri, "examine", errno);
+  if (number < 0 || S_ISDIR(status.st_mode))
+    throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it", {.uri = uri});
+  if (!S_ISREG(status.st_mode))
+    throw Error(ErrorKind::io, "cannot open: it is not a regular file", "copy its content to a file first",
+                {.uri = uri});
+  return file;
+}
+
+std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done) {
+  while (first < vectors.size() && done >= vectors[first].iov_len) done -= vectors[first++].iov_len;
+  if (done > 0) {
+    vectors[first].iov_base = static_cast<char*>(vectors[first].iov_base) + done;
+    vectors[first].iov_len -= done;
+  }
+  return first;
+}
+
+int batch_of(const std::vector<iovec>& vectors, std::size_t first) {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  while (first + count < vectors.size() && count < most_parts) {
+    bytes += vectors[first + count].iov_len;
+    if (count > 0 && bytes > most_bytes) break;
+    ++count;
+  }
+  return static_cast<int>(count);
+}
+
+void read_all(int file, const std::string& uri, std::uint64_t size, std::uint64_t offset,
+              std::vector<iovec>& vectors) {
+  std::size_t first = advance(vectors, 0, 0);
+  while (first < vectors.size()) {
+    const ssize_t done =
+        ::preadv(file, vectors.data() + first, batch_of(vectors, first), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail_system(uri, fmt::format("read {} bytes", vectors[first].iov_len), errno, offset);
+    if (done == 0) fail_truncated(uri, offset, size);
+    offset += static_cast<std::uint64_t>(done);
+    first = advance(vectors, first, static_cast<std::size_t>(done));
+  }
+}
+
+void fail_truncated(const std::string& uri, std::uint64_t end, std::uint64_t size) {
+  throw Error(ErrorKind::io,
+              fmt::format("the file ends at byte {} although it had {} bytes when it was opened", end, size),
+              "another program truncated it: open it again when it is complete", {.uri = uri, .offset = end});
+}
+
+void check_range(const std::string& uri, std::uint64_t size, std::uint64_t offset, std::uint64_t count) {
+  if (offset > size || count > size - offset)
+    throw Error(ErrorKind::format,
+                fmt::format("{} bytes are asked for where the file of {} bytes ends", count, size),
+                "check that the file was transferred completely", {.uri = uri, .offset = offset});
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,61 @@
+// What reading and writing local files share: descriptors, the loops around system calls, and errors that say
+// what the system refused. Every loop continues after a signal (EINTR) and after a short transfer.
+#ifndef COLONNADE_IO_LOCAL_LOCAL_SYSTEM_H
+#define COLONNADE_IO_LOCAL_LOCAL_SYSTEM_H
+
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace colonnade::io {
+
+// Throws the error of the system `code` (errno) for `action` ("read 5 bytes").
+[[noreturn]] void fail_system(const std::string& uri, std::string_view action, int code,
+                              std::optional<std::uint64_t> offset = {});
+
+// Owns a file descriptor.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  ~FileDescriptor();
+  int get() const noexcept { return number_; }
+  int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+// Opens the regular file that a local URI means, or throws; `status` becomes that of the file.
+FileDescriptor open_regular(const std::string& uri, int flags, struct stat& status);
+
+// Drops the first `done` bytes of the vectors from `first` on; returns the new first one.
+std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done);
+
+// How many vectors from `first` on fit one system call. A single larger one is passed as it is: the kernel
+// shortens it.
+int batch_of(const std::vector<iovec>& vectors, std::size_t first);
+
+// Reads all vectors from `offset` on. `size` is that of the opening, for the message.
+void read_all(int file, const std::string& uri, std::uint64_t size, std::uint64_t offset,
+              std::vector<iovec>& vectors);
+
+// A read met the end of the file at `end`, before the size seen at opening.
+[[noreturn]] void fail_truncated(const std::string& uri, std::uint64_t end, std::uint64_t size);
+
+// Throws ErrorKind::format unless the range lies in a file of `size` bytes.
+void check_range(const std::string& uri, std::uint64_t size, std::uint64_t offset, std::uint64_t count);
+
+}  // namespace colonnade::io
+
+#endif
