@@ -28,6 +28,10 @@ enum class ClusterOrder {
   staged       // of each context together, contexts in the order they were made: the same in every run
 };
 
+// What is promised of data once it is committed, by a checkpoint or by close(): that they survive a crash of
+// the process, or also one of the machine (slower: the device is waited for twice per commit).
+enum class Durability { process, machine };
+
 // When a writer makes what it has written readable; 0: not before close().
 struct CheckpointEvery {
   std::uint32_t clusters = 0;
@@ -59,6 +63,7 @@ struct WriteOptions {
   bool parallel_sealing = false;                          // encode and compress pages in the thread pool
   ClusterOrder cluster_order = ClusterOrder::as_written;  // of a ParallelWriter
   CheckpointEvery checkpoint_every = {};
+  Durability durability = Durability::process;
   std::string description = {};  // of the data set
 };
 

@@ -24,7 +24,8 @@ page::ContainerOptions container_options(const WriteOptions& options) {
   return {.kind = options.container == Container::bare_file ? page::ContainerKind::bare_file
                                                             : page::ContainerKind::root_file,
           .max_key_size = options.max_key_size,
-          .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root()};
+          .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
+          .durability = options.durability};
 }
 
 // Before the file is touched.

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "colonnade/descriptor.h"
+#include "colonnade/options.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::page {
@@ -65,10 +66,6 @@ class WriteContainer {
 };
 
 enum class ContainerKind { root_file, bare_file };
-
-// What commit() promises: the state survives a crash of the process, or also one of the machine (slower: the
-// device is waited for twice per commit).
-enum class Durability { process, machine };
 
 struct ContainerOptions {
   ContainerKind kind = ContainerKind::root_file;
