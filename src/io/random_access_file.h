@@ -46,6 +46,8 @@ class ReadQueue {
   // gives 0.
   virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;
   virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
+  // Whether submit() returns when the bytes are there, so that nothing is gained by submitting early.
+  virtual bool reads_in_submit() const noexcept { return false; }
 };
 
 class RandomAccessFile {

@@ -51,6 +51,7 @@ class ThreadQueue final : public ReadQueue {
   }
 
   std::size_t in_flight() const noexcept override { return in_flight_; }
+  bool reads_in_submit() const noexcept override { return depth_ <= 1; }
 
  private:
   struct Request {

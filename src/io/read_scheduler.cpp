@@ -1,0 +1,245 @@
+// See read_scheduler.h. Planning works on ranges in the order of the file, rounded to the transport's
+// alignment: neighbours join while the gap between them is cheaper than another request and the extent stays
+// within its limit.
+#include "io/read_scheduler.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+namespace colonnade::io {
+namespace {
+
+std::uint64_t round_down(std::uint64_t value, std::uint64_t alignment) noexcept {
+  return value & ~(alignment - 1);
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) noexcept {
+  return round_down(value + (alignment - 1), alignment);
+}
+
+// Requests of about equal size, so that the last one does not come alone after the others.
+std::size_t request_size_for(std::size_t extent, const IoTraits& traits) noexcept {
+  const std::size_t most = std::max(round_down(traits.max_request, traits.alignment), traits.alignment);
+  const std::size_t count = (extent + most - 1) / most;
+  return std::min<std::size_t>(round_up((extent + count - 1) / count, traits.alignment), most);
+}
+
+class Planner {
+ public:
+  Planner(const IoTraits& traits, std::size_t max_extent, std::uint64_t file_size)
+      : traits_(traits), max_extent_(max_extent), file_size_(file_size) {}
+
+  bool is_readable(const WantedRange& range) const noexcept {
+    return range.size > 0 && range.offset <= file_size_ && range.size <= file_size_ - range.offset;
+  }
+
+  // Ranges must come in the order of their offsets. `need` is the range's place in the order of need.
+  void add(const WantedRange& range, std::size_t need) {
+    const std::uint64_t begin = round_down(range.offset, traits_.alignment);
+    const std::uint64_t end = std::min(round_up(range.offset + range.size, traits_.alignment), file_size_);
+    if (extents_.empty() || !joins(begin, end)) {
+      extents_.push_back({.offset = begin, .size = 0});
+      needs_.push_back(need);
+      wanted_end_ = range.offset;
+    }
+    ReadExtent& extent = extents_.back();
+    extent.size = std::max(extent.size, static_cast<std::size_t>(end - extent.offset));
+    const std::uint64_t fresh = std::max(wanted_end_, range.offset);
+    if (range.offset + range.size > fresh) {
+      extent.wanted += static_cast<std::size_t>(range.offset + range.size - fresh);
+      wanted_end_ = range.offset + range.size;
+    }
+    needs_.back() = std::min(needs_.back(), need);
+  }
+
+  std::size_t last() const noexcept { return extents_.size() - 1; }
+  std::uint64_t last_offset() const noexcept { return extents_.back().offset; }
+
+  // The extents in the order of need; `places` are given their new indices.
+  std::vector<ReadExtent> in_order(std::vector<ReadPlan::Place>& places) {
+    std::vector<std::size_t> order(extents_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return needs_[a] < needs_[b]; });
+    std::vector<std::size_t> rank(order.size());
+    std::vector<ReadExtent> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t index : order) {
+      rank[index] = sorted.size();
+      sorted.push_back(extents_[index]);
+      sorted.back().request_size = request_size_for(sorted.back().size, traits_);
+    }
+    for (ReadPlan::Place& place : places)
+      if (place.extent != ReadPlan::none) place.extent = rank[place.extent];
+    return sorted;
+  }
+
+ private:
+  bool joins(std::uint64_t begin, std::uint64_t end) const noexcept {
+    const ReadExtent& extent = extents_.back();
+    const std::uint64_t extent_end = extent.offset + extent.size;
+    if (end <= extent_end) return true;
+    if (begin > extent_end && begin - extent_end > traits_.worthwhile_gap) return false;
+    return end - extent.offset <= max_extent_;
+  }
+
+  const IoTraits& traits_;
+  std::size_t max_extent_;
+  std::uint64_t file_size_;
+  std::vector<ReadExtent> extents_;  // in the order of the file
+  std::vector<std::size_t> needs_;   // of each extent, when it is first needed
+  std::uint64_t wanted_end_ = 0;     // of the last extent: where the ranges so far end
+};
+
+}  // namespace
+
+ReadPlan plan_reads(std::span<const WantedRange> wanted, const IoTraits& traits, std::size_t max_extent,
+                    std::uint64_t file_size) {
+  Planner planner(traits, max_extent, file_size);
+  std::vector<std::size_t> order;
+  order.reserve(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (planner.is_readable(wanted[i])) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(wanted[a].offset, wanted[a].size) < std::pair(wanted[b].offset, wanted[b].size);
+  });
+  ReadPlan plan;
+  plan.places.resize(wanted.size());
+  for (const std::size_t i : order) {
+    planner.add(wanted[i], i);
+    plan.places[i] = {planner.last(), static_cast<std::size_t>(wanted[i].offset - planner.last_offset())};
+  }
+  plan.extents = planner.in_order(plan.places);
+  return plan;
+}
+
+ReadScheduler::ReadScheduler(const RandomAccessFile& file) : file_(&file), traits_(file.traits()) {
+  traits_.concurrency = std::max(traits_.concurrency, 1u);
+}
+
+ReadScheduler::~ReadScheduler() = default;
+
+const ReadScheduler::Extent& ReadScheduler::extent(Id id) const {
+  const auto found = extents_.find(id);
+  if (found == extents_.end())
+    throw Error(ErrorKind::usage, "the extent is not known to this scheduler", "use it before forget()",
+                {.uri = file_->uri()});
+  return found->second;
+}
+
+ReadScheduler::Extent& ReadScheduler::extent(Id id) {
+  return const_cast<Extent&>(std::as_const(*this).extent(id));
+}
+
+ReadScheduler::Id ReadScheduler::start(const ReadExtent& plan, MutableByteSpan into, bool urgent) {
+  if (queue_ == nullptr) queue_ = file_->open_queue(traits_.concurrency);
+  const Id id = next_id_++;
+  Extent& fresh = extents_[id];
+  fresh.plan = plan;
+  fresh.into = into.first(plan.size);
+  if (plan.size == 0) return id;
+  ++unsettled_;
+  urgent ? line_.push_front(id) : line_.push_back(id);
+  submit_what_fits();
+  return id;
+}
+
+void ReadScheduler::drop_from_line(Id id) {
+  const auto found = std::find(line_.begin(), line_.end(), id);
+  if (found != line_.end()) line_.erase(found);
+}
+
+void ReadScheduler::hurry(Id id) {
+  if (extent(id).complete() || line_.front() == id) return;
+  drop_from_line(id);
+  line_.push_front(id);
+}
+
+void ReadScheduler::submit_one() {
+  const Id id = line_.front();
+  Extent& next = extent(id);
+  const std::size_t count = std::min(next.plan.request_size, next.plan.size - next.submitted);
+  if (next.submitted == 0) counters_.read_over_bytes += next.plan.size - next.plan.wanted;
+  ++counters_.requests;
+  counters_.bytes += count;
+  queue_->submit(id, next.plan.offset + next.submitted, next.into.subspan(next.submitted, count));
+  next.submitted += count;
+  ++next.in_flight;
+  if (next.submitted == next.plan.size) line_.pop_front();
+}
+
+// A queue that reads in submit() gets nothing before it is needed.
+void ReadScheduler::submit_what_fits() {
+  if (queue_->reads_in_submit()) return;
+  while (!line_.empty() && queue_->in_flight() < traits_.concurrency) submit_one();
+}
+
+void ReadScheduler::take(bool block) {
+  std::array<ReadQueue::Completion, 32> arrived;
+  std::size_t count = 0;
+  do {
+    count = queue_->wait(arrived, block);
+    for (const ReadQueue::Completion& completion : std::span(arrived).first(count)) {
+      Extent& of = extent(completion.id);
+      --of.in_flight;
+      if (completion.failure != nullptr && of.failure == nullptr) {
+        of.failure = completion.failure;
+        if (of.submitted < of.plan.size && !of.cancelled) drop_from_line(completion.id);
+      }
+      if (of.settled()) --unsettled_;
+    }
+    block = false;
+  } while (count == arrived.size());
+}
+
+void ReadScheduler::poll() {
+  if (queue_ == nullptr) return;
+  take(false);
+  submit_what_fits();
+}
+
+bool ReadScheduler::settled(Id id) const {
+  return extent(id).settled();
+}
+
+void ReadScheduler::wait_for(Id id) {
+  poll();
+  const Extent& wanted = extent(id);
+  if (!wanted.settled()) {
+    const auto begin = std::chrono::steady_clock::now();
+    ++counters_.waits;
+    hurry(id);
+    while (!wanted.settled()) {
+      if (queue_->reads_in_submit() && !wanted.complete()) submit_one();
+      submit_what_fits();
+      take(true);
+    }
+    submit_what_fits();
+    counters_.seconds_waiting +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  if (wanted.failure != nullptr) std::rethrow_exception(wanted.failure);
+  if (wanted.cancelled && wanted.submitted < wanted.plan.size)
+    throw Error(ErrorKind::usage, "the extent was cancelled before it was read", "start it again",
+                {.uri = file_->uri(), .offset = wanted.plan.offset});
+}
+
+void ReadScheduler::cancel(Id id) {
+  Extent& unwanted = extent(id);
+  if (unwanted.complete()) return;
+  unwanted.cancelled = true;
+  drop_from_line(id);
+  if (unwanted.settled()) --unsettled_;
+}
+
+void ReadScheduler::forget(Id id) {
+  cancel(id);
+  const Extent& leaving = extent(id);
+  while (!leaving.settled()) take(true);
+  extents_.erase(id);
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,125 @@
+// What lies between a reader of pages and a transport: a planner, which turns byte ranges that are wanted
+// into requests that suit the transport's IoTraits, and a scheduler, which keeps as many of them in flight as
+// the transport asks for. All transports are read through these; none plans by itself.
+#ifndef COLONNADE_IO_READ_SCHEDULER_H
+#define COLONNADE_IO_READ_SCHEDULER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "io/random_access_file.h"
+
+namespace colonnade::io {
+
+struct WantedRange {
+  std::uint64_t offset = 0;
+  std::size_t size = 0;
+};
+
+// A contiguous stretch of the file that is read into one buffer of `size` bytes, itself aligned to
+// IoTraits::alignment. The stretch is aligned too, except where the file ends.
+struct ReadExtent {
+  std::uint64_t offset = 0;
+  std::size_t size = 0;
+  std::size_t wanted = 0;        // bytes of it that were asked for; the others are read over
+  std::size_t request_size = 0;  // it is read in requests of so many bytes, the last one may be shorter
+  std::size_t requests() const noexcept { return (size + request_size - 1) / request_size; }
+};
+
+struct ReadPlan {
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct Place {
+    std::size_t extent = none;  // index into `extents`
+    std::size_t position = 0;   // of the wanted range in it
+  };
+  std::vector<ReadExtent> extents;  // in the order in which they are first needed
+  std::vector<Place> places;        // one per wanted range
+};
+
+// Plans to read `wanted`, given in the order of need; they may overlap. An extent has at most `max_extent`
+// bytes unless a single range is larger; each range lies in one extent as a whole. A range that is empty or
+// does not lie within the `file_size` bytes of the file gets no extent (`none`): reading it by itself gives
+// the error.
+ReadPlan plan_reads(std::span<const WantedRange> wanted, const IoTraits& traits, std::size_t max_extent,
+                    std::uint64_t file_size);
+
+struct ReadCounters {
+  std::uint64_t requests = 0;
+  std::uint64_t bytes = 0;            // asked of the transport
+  std::uint64_t read_over_bytes = 0;  // of these, not wanted
+  std::uint64_t waits = 0;            // times that wait_for() found bytes missing
+  double seconds_waiting = 0;
+};
+
+// Reads extents of one file. Belongs to one thread at a time, has none of its own and moves only inside its
+// calls; the file must outlive it. The destructor waits for what is in flight.
+class ReadScheduler {
+ public:
+  using Id = std::uint64_t;
+
+  explicit ReadScheduler(const RandomAccessFile& file);
+  ReadScheduler(const ReadScheduler&) = delete;
+  ReadScheduler& operator=(const ReadScheduler&) = delete;
+  ~ReadScheduler();
+
+  const RandomAccessFile& file() const noexcept { return *file_; }
+
+  // Queues the extent behind those that were started before, or in front of them. `into` has extent.size
+  // bytes and stays where it is until forget().
+  Id start(const ReadExtent& extent, MutableByteSpan into, bool urgent = false);
+  // Moves what has not been submitted of an extent to the front.
+  void hurry(Id id);
+  // Takes what has arrived and submits what may follow, without waiting. Call it now and then while working
+  // on other things.
+  void poll();
+  // Whether nothing more will be written to the buffer: it was read, it failed, or it was cancelled.
+  bool settled(Id id) const;
+  // Returns when the extent has been read, which is urgent from now on; throws what made it fail, as often as
+  // it is asked. One bad byte fails the whole extent: a range of it may still be read by itself.
+  void wait_for(Id id);
+  // What has not been submitted of an extent is not read. It settles when what is in flight has arrived.
+  void cancel(Id id);
+  // Cancels the extent, waits until it is settled and gives the buffer back. The id is not valid any more.
+  void forget(Id id);
+
+  std::size_t unsettled() const noexcept { return unsettled_; }
+  const ReadCounters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Extent {
+    ReadExtent plan;
+    MutableByteSpan into;
+    std::size_t submitted = 0;  // bytes
+    std::size_t in_flight = 0;  // requests
+    bool cancelled = false;
+    std::exception_ptr failure;
+    bool complete() const noexcept { return submitted == plan.size || cancelled || failure != nullptr; }
+    bool settled() const noexcept { return in_flight == 0 && complete(); }
+  };
+
+  void submit_one();
+  void submit_what_fits();
+  void take(bool block);
+  void drop_from_line(Id id);
+  const Extent& extent(Id id) const;
+  Extent& extent(Id id);
+
+  const RandomAccessFile* file_;
+  IoTraits traits_;
+  std::unique_ptr<ReadQueue> queue_;  // opened when first needed
+  std::unordered_map<Id, Extent> extents_;
+  std::deque<Id> line_;  // extents that are not submitted completely, next one first
+  Id next_id_ = 1;
+  std::size_t unsettled_ = 0;
+  ReadCounters counters_;
+};
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,331 @@
+// Plans by hand and at random; the scheduler over a file whose queue answers when the test lets it.
+#include "io/read_scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace colonnade::io {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::uint64_t large_file = std::uint64_t{1} << 40;
+
+std::vector<std::uint64_t> offsets(const ReadPlan& plan) {
+  std::vector<std::uint64_t> all;
+  for (const ReadExtent& extent : plan.extents) all.push_back(extent.offset);
+  return all;
+}
+
+TEST(ReadPlan, JoinsOverSmallGapsOnly) {
+  const std::vector<WantedRange> wanted{{0, 100}, {200, 100}, {401, 100}};
+  const ReadPlan plan = plan_reads(wanted, {.worthwhile_gap = 100}, 10000, large_file);
+  ASSERT_EQ(plan.extents.size(), 2u);
+  EXPECT_EQ(plan.extents[0].offset, 0u);
+  EXPECT_EQ(plan.extents[0].size, 300u);
+  EXPECT_EQ(plan.extents[0].wanted, 200u);
+  EXPECT_EQ(plan.extents[1].offset, 401u);
+  EXPECT_EQ(plan.places[1].extent, 0u);
+  EXPECT_EQ(plan.places[1].position, 200u);
+  EXPECT_EQ(plan.places[2].extent, 1u);
+}
+
+TEST(ReadPlan, KeepsTheOrderOfNeed) {
+  const std::vector<WantedRange> wanted{{50000, 10}, {0, 10}, {90000, 10}, {50010, 10}};
+  const ReadPlan plan = plan_reads(wanted, {}, 10000, large_file);
+  EXPECT_THAT(offsets(plan), ElementsAre(50000, 0, 90000));
+  EXPECT_EQ(plan.places[3].extent, 0u);
+}
+
+TEST(ReadPlan, StaysWithinTheLargestExtentUnlessOneRangeIsLarger) {
+  const std::vector<WantedRange> wanted{{0, 600}, {600, 400}, {1000, 1}, {1001, 5000}, {6001, 1}};
+  const ReadPlan plan = plan_reads(wanted, {}, 1000, large_file);
+  EXPECT_THAT(offsets(plan), ElementsAre(0, 1000, 1001, 6001));
+  EXPECT_EQ(plan.extents[2].size, 5000u);
+}
+
+TEST(ReadPlan, AlignsExtentsExceptAtTheEndOfTheFile) {
+  const std::vector<WantedRange> wanted{{5000, 10}, {20000, 400}};
+  const ReadPlan plan = plan_reads(wanted, {.worthwhile_gap = 0, .alignment = 4096}, 10000, 20400);
+  ASSERT_EQ(plan.extents.size(), 2u);
+  EXPECT_EQ(plan.extents[0].offset, 4096u);
+  EXPECT_EQ(plan.extents[0].size, 4096u);
+  EXPECT_EQ(plan.places[0].position, 904u);
+  EXPECT_EQ(plan.extents[1].offset, 16384u);
+  EXPECT_EQ(plan.extents[1].size, 20400u - 16384u);
+}
+
+TEST(ReadPlan, SplitsLargeExtentsEvenlyAndAligned) {
+  const std::vector<WantedRange> wanted{{0, 100000}};
+  const ReadPlan plan = plan_reads(wanted, {.max_request = 40000, .alignment = 4096}, 1 << 20, large_file);
+  const ReadExtent& extent = plan.extents.at(0);
+  EXPECT_EQ(extent.size, 102400u);
+  EXPECT_EQ(extent.requests(), 3u);
+  EXPECT_EQ(extent.request_size, 36864u);
+}
+
+TEST(ReadPlan, CountsOverlappingAndRepeatedRangesOnce) {
+  const std::vector<WantedRange> wanted{{100, 50}, {100, 50}, {120, 10}, {140, 60}, {100, 100}};
+  const ReadPlan plan = plan_reads(wanted, {}, 10000, large_file);
+  ASSERT_EQ(plan.extents.size(), 1u);
+  EXPECT_EQ(plan.extents[0].size, 100u);
+  EXPECT_EQ(plan.extents[0].wanted, 100u);
+}
+
+TEST(ReadPlan, LeavesOutWhatIsEmptyOrNotInTheFile) {
+  const std::uint64_t end = 1000;
+  const std::vector<WantedRange> wanted{
+      {0, 0}, {990, 11}, {1001, 1}, {~std::uint64_t{0} - 1, 2}, {1, ~std::size_t{0}}, {990, 10}};
+  const ReadPlan plan = plan_reads(wanted, {.alignment = 512}, 10000, end);
+  ASSERT_EQ(plan.extents.size(), 1u);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(plan.places[i].extent, ReadPlan::none) << i;
+  EXPECT_EQ(plan.places[5].extent, 0u);
+  EXPECT_TRUE(plan_reads({}, {}, 1, end).extents.empty());
+}
+
+// What a plan promises, for one random set of ranges.
+void check_plan(const std::vector<WantedRange>& wanted, const IoTraits& traits, std::size_t max_extent,
+                std::uint64_t file_size) {
+  const ReadPlan plan = plan_reads(wanted, traits, max_extent, file_size);
+  ASSERT_EQ(plan.places.size(), wanted.size());
+  std::vector<std::size_t> first_need(plan.extents.size(), wanted.size());
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ReadPlan::Place place = plan.places[i];
+    ASSERT_LT(place.extent, plan.extents.size());
+    const ReadExtent& extent = plan.extents[place.extent];
+    ASSERT_EQ(extent.offset + place.position, wanted[i].offset);
+    ASSERT_LE(place.position + wanted[i].size, extent.size);
+    first_need[place.extent] = std::min(first_need[place.extent], i);
+    largest = std::max(largest, wanted[i].size);
+  }
+  EXPECT_TRUE(std::is_sorted(first_need.begin(), first_need.end()));
+  for (const ReadExtent& extent : plan.extents) {
+    EXPECT_EQ(extent.offset % traits.alignment, 0u);
+    const std::uint64_t end = extent.offset + extent.size;
+    EXPECT_TRUE(end == file_size || end % traits.alignment == 0) << end;
+    EXPECT_LE(end, file_size);
+    EXPECT_LE(extent.size, std::max(max_extent, largest + 2 * traits.alignment));
+    EXPECT_LE(extent.wanted, extent.size);
+    EXPECT_EQ(extent.request_size % traits.alignment == 0 || extent.requests() == 1, true);
+    EXPECT_LE(extent.request_size, std::max(traits.max_request, traits.alignment));
+  }
+}
+
+TEST(ReadPlan, KeepsItsPromisesForRandomRanges) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200; ++round) {
+    const std::uint64_t file_size = 1 + random() % 2'000'000;
+    IoTraits traits{.max_request = 1 + random() % 100'000,
+                    .worthwhile_gap = random() % 20'000,
+                    .alignment = std::size_t{1} << (random() % 13)};
+    std::vector<WantedRange> wanted(random() % 300);
+    for (WantedRange& range : wanted) {
+      range.offset = random() % file_size;
+      range.size = 1 + random() % std::min<std::uint64_t>(file_size - range.offset, 30'000);
+    }
+    check_plan(wanted, traits, 1 + random() % 200'000, file_size);
+  }
+}
+
+// A file whose requests are answered one by one by the test. Byte i of it is i modulo 251.
+class HeldFile final : public RandomAccessFile {
+ public:
+  struct Held {
+    std::uint64_t id, offset;
+    MutableByteSpan into;
+  };
+  explicit HeldFile(const IoTraits& traits) : traits_(traits) {}
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return large_file; }
+  IoTraits traits() const noexcept override { return traits_; }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = static_cast<std::byte>((offset + i) % 251);
+  }
+  std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override {
+    EXPECT_EQ(depth, traits_.concurrency);
+    return std::make_unique<Queue>(*this);
+  }
+  std::vector<std::uint64_t> held_offsets() const {
+    std::vector<std::uint64_t> all;
+    for (const Held& request : held_) all.push_back(request.offset);
+    return all;
+  }
+  // Lets the oldest request go, with the next poll.
+  void answer(std::size_t count = 1) const { to_answer_ += count; }
+  mutable std::vector<std::uint64_t> order;  // offsets, as they were submitted
+  std::uint64_t bad_offset = large_file;     // a request that starts here fails
+
+ private:
+  class Queue final : public ReadQueue {
+   public:
+    explicit Queue(const HeldFile& file) : file_(&file) {}
+    void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+      EXPECT_LT(file_->held_.size(), file_->traits_.concurrency);
+      file_->order.push_back(offset);
+      file_->held_.push_back({id, offset, into});
+    }
+    std::size_t wait(std::span<Completion> completions, bool block) override {
+      std::size_t count = 0;
+      while (count < completions.size() && !file_->held_.empty() &&
+             (file_->to_answer_ > 0 || (block && count == 0))) {
+        const Held request = file_->held_.front();
+        file_->held_.erase(file_->held_.begin());
+        if (file_->to_answer_ > 0) --file_->to_answer_;
+        completions[count].id = request.id;
+        completions[count].failure = nullptr;
+        if (request.offset == file_->bad_offset)
+          completions[count].failure = std::make_exception_ptr(Error(ErrorKind::io, "the disk is on fire"));
+        else
+          file_->read(request.offset, request.into);
+        ++count;
+      }
+      return count;
+    }
+    std::size_t in_flight() const noexcept override { return file_->held_.size(); }
+
+   private:
+    const HeldFile* file_;
+  };
+  std::string uri_ = "held:";
+  IoTraits traits_;
+  mutable std::vector<Held> held_;
+  mutable std::size_t to_answer_ = 0;
+};
+
+struct Started {
+  Bytes buffer;
+  ReadScheduler::Id id = 0;
+};
+
+Started start(ReadScheduler& scheduler, std::uint64_t offset, std::size_t size, std::size_t request_size,
+              bool urgent = false) {
+  Started result{Bytes(size), 0};
+  result.id = scheduler.start({offset, size, size, request_size}, result.buffer, urgent);
+  return result;
+}
+
+bool holds(const Started& extent, std::uint64_t offset) {
+  for (std::size_t i = 0; i < extent.buffer.size(); ++i)
+    if (extent.buffer[i] != static_cast<std::byte>((offset + i) % 251)) return false;
+  return true;
+}
+
+TEST(ReadScheduler, KeepsTheDeclaredNumberInFlightInOrder) {
+  const HeldFile file({.concurrency = 2});
+  ReadScheduler scheduler(file);
+  const Started first = start(scheduler, 0, 30, 10);
+  const Started second = start(scheduler, 100, 10, 10);
+  EXPECT_THAT(file.held_offsets(), ElementsAre(0, 10));
+  file.answer();
+  scheduler.poll();
+  EXPECT_THAT(file.held_offsets(), ElementsAre(10, 20));
+  EXPECT_FALSE(scheduler.settled(first.id));
+  EXPECT_EQ(scheduler.unsettled(), 2u);
+  file.answer(3);
+  scheduler.poll();
+  EXPECT_TRUE(scheduler.settled(first.id));
+  scheduler.wait_for(second.id);
+  EXPECT_THAT(file.order, ElementsAre(0, 10, 20, 100));
+  EXPECT_TRUE(holds(first, 0));
+  EXPECT_TRUE(holds(second, 100));
+  EXPECT_EQ(scheduler.unsettled(), 0u);
+  EXPECT_EQ(scheduler.counters().requests, 4u);
+  EXPECT_EQ(scheduler.counters().bytes, 40u);
+}
+
+TEST(ReadScheduler, CountsWaitsAndBytesReadOver) {
+  const HeldFile file({.concurrency = 1});
+  ReadScheduler scheduler(file);
+  Bytes buffer(20);
+  const auto id = scheduler.start({.offset = 5, .size = 20, .wanted = 15, .request_size = 20}, buffer);
+  scheduler.wait_for(id);
+  scheduler.wait_for(id);
+  EXPECT_EQ(scheduler.counters().waits, 1u);
+  EXPECT_EQ(scheduler.counters().read_over_bytes, 5u);
+  EXPECT_GE(scheduler.counters().seconds_waiting, 0);
+}
+
+TEST(ReadScheduler, UrgentOnesJumpTheLine) {
+  const HeldFile file({.concurrency = 1});
+  ReadScheduler scheduler(file);
+  const Started a = start(scheduler, 0, 20, 10);
+  const Started b = start(scheduler, 100, 10, 10);
+  const Started c = start(scheduler, 200, 10, 10);
+  const Started d = start(scheduler, 300, 10, 10, true);
+  scheduler.wait_for(c.id);
+  scheduler.wait_for(b.id);
+  scheduler.wait_for(a.id);
+  scheduler.wait_for(d.id);
+  EXPECT_THAT(file.order, ElementsAre(0, 200, 300, 100, 10));
+  EXPECT_TRUE(holds(c, 200));
+}
+
+TEST(ReadScheduler, CancelsWhatWasNotSubmitted) {
+  const HeldFile file({.concurrency = 1});
+  ReadScheduler scheduler(file);
+  const Started a = start(scheduler, 0, 20, 10);
+  const Started b = start(scheduler, 100, 10, 10);
+  scheduler.cancel(b.id);
+  EXPECT_TRUE(scheduler.settled(b.id));
+  scheduler.cancel(a.id);
+  EXPECT_FALSE(scheduler.settled(a.id));
+  file.answer(10);
+  scheduler.poll();
+  EXPECT_TRUE(scheduler.settled(a.id));
+  EXPECT_EQ(scheduler.unsettled(), 0u);
+  EXPECT_THAT(file.order, ElementsAre(0));
+  EXPECT_THROW(scheduler.wait_for(a.id), Error);
+}
+
+TEST(ReadScheduler, ForgetsOnlyWhenTheBufferIsFree) {
+  const HeldFile file({.concurrency = 4});
+  ReadScheduler scheduler(file);
+  const Started a = start(scheduler, 0, 30, 10);
+  scheduler.forget(a.id);
+  EXPECT_TRUE(file.held_offsets().empty());
+  EXPECT_THROW(scheduler.settled(a.id), Error);
+}
+
+TEST(ReadScheduler, ReportsTheFailureOfItsExtentAndGoesOn) {
+  HeldFile file({.concurrency = 2});
+  file.bad_offset = 0;
+  ReadScheduler scheduler(file);
+  const Started a = start(scheduler, 0, 50, 10);
+  const Started b = start(scheduler, 100, 10, 10);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      scheduler.wait_for(a.id);
+      FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.problem(), "the disk is on fire");
+    }
+  }
+  scheduler.wait_for(b.id);
+  EXPECT_TRUE(holds(b, 100));
+  EXPECT_EQ(scheduler.unsettled(), 0u);
+  EXPECT_LT(file.order.size(), 6u);  // the rest of what failed is not read
+}
+
+TEST(ReadScheduler, ReadsNothingEarlyWhereReadingBlocks) {
+  const std::string uri = "memory:read_scheduler";
+  auto writer = open_for_writing(uri, OpenMode::create);
+  writer->write(0, Bytes(1000, std::byte{7}));
+  writer->close();
+  const auto file = open_for_reading(uri);
+  ReadScheduler scheduler(*file);
+  const Started a = start(scheduler, 0, 100, 10);
+  const Started b = start(scheduler, 500, 100, 10);
+  scheduler.poll();
+  EXPECT_EQ(scheduler.counters().requests, 0u);
+  scheduler.wait_for(b.id);
+  EXPECT_EQ(b.buffer, Bytes(100, std::byte{7}));
+  EXPECT_EQ(scheduler.counters().requests, 10u);
+  EXPECT_FALSE(scheduler.settled(a.id));
+  scheduler.forget(a.id);
+}
+
+}  // namespace
+}  // namespace colonnade::io
