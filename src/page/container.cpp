@@ -12,8 +12,8 @@
 
 namespace colonnade::page {
 
-std::unique_ptr<ReadContainer> open_container(const std::string& uri) {
-  return open_container(io::open_for_reading(uri));
+std::unique_ptr<ReadContainer> open_container(const std::string& uri, const io::ReadFileOptions& options) {
+  return open_container(io::open_for_reading(uri, options));
 }
 
 std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file) {

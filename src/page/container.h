@@ -46,7 +46,8 @@ class ReadContainer {
 };
 
 // Opens a ROOT file or a bare file, told apart by their first bytes. `uri` as for io::open_for_reading.
-std::unique_ptr<ReadContainer> open_container(const std::string& uri);
+std::unique_ptr<ReadContainer> open_container(const std::string& uri,
+                                              const io::ReadFileOptions& options = {});
 std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file);
 
 class WriteContainer {
