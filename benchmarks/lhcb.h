@@ -3,7 +3,7 @@
 // report.
 //
 // Raw sample: the columns of 26 fields one after the other, little-endian, without any header; see
-// raw_sample() in run.py.
+// raw_sample.py.
 #ifndef COLONNADE_BENCHMARKS_LHCB_H
 #define COLONNADE_BENCHMARKS_LHCB_H
 
@@ -165,15 +165,27 @@ inline std::uint64_t file_size(const char* path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// One JSON object on one line; run.py reads the last line of the output.
-inline void report(const char* path, std::size_t events, double wall, double cpu, const Spectrum& spectrum) {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
+// The largest resident memory of this program. Not ru_maxrss: that begins with what the process had in memory
+// that started this one.
+inline long peak_rss_kib() {
+  long peak = 0;
+  if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, status))
+      if (std::sscanf(line, "VmHWM: %ld", &peak) == 1) break;
+    std::fclose(status);
+  }
+  return peak;
+}
+
+// One JSON object on one line; the runners read the last line of the output. `more` is added as it is.
+inline void report(const char* path, std::size_t events, double wall, double cpu, const Spectrum& spectrum,
+                   const std::string& more = {}) {
   std::printf(
       "{\"events\": %zu, \"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes\": %llu, \"candidates\": %lld, "
-      "\"mass_sum\": %.3f, \"max_rss_kib\": %ld}\n",
+      "\"mass_sum\": %.3f, \"max_rss_kib\": %ld%s}\n",
       events, wall, cpu, static_cast<unsigned long long>(file_size(path)),
-      static_cast<long long>(spectrum.candidates), spectrum.mass_sum, usage.ru_maxrss);
+      static_cast<long long>(spectrum.candidates), spectrum.mass_sum, peak_rss_kib(), more.c_str());
 }
 
 // Runs body(), which returns the exit status; an error goes to stderr.

@@ -1,6 +1,7 @@
 // Writing with Colonnade: the columns of a raw sample, one thread. The clock runs from making the writer
-// until the file is closed. lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append, compression as in "zstd:5"
-// fill: event by event, as ROOT's side does it; append: all events at once, as arrays.
+// until the file is closed. lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append [--direct], compression as in
+// "zstd:5". fill: event by event, as ROOT's side does it; append: all events at once, as arrays; --direct:
+// past the page cache.
 #include <colonnade/colonnade.h>
 
 #include <memory>
@@ -17,7 +18,8 @@ struct Source {
   const T* data;
 };
 
-void write(const lhcb::Sample& sample, const char* path, const char* compression, bool as_arrays) {
+void write(const lhcb::Sample& sample, const char* path, const colonnade::WriteOptions& options,
+           bool as_arrays) {
   auto model = colonnade::Model::create();
   std::vector<Source<double>> doubles;
   std::vector<Source<std::int32_t>> ints;
@@ -31,8 +33,7 @@ void write(const lhcb::Sample& sample, const char* path, const char* compression
       arrays.push_back({column.name, std::span(column.doubles(), sample.events)});
     }
   }
-  auto writer =
-      colonnade::Writer::recreate(std::move(model), "DecayTree", path, {.compression = compression});
+  auto writer = colonnade::Writer::recreate(std::move(model), "DecayTree", path, options);
   if (as_arrays) {
     writer->append(arrays);
   } else {
@@ -48,15 +49,15 @@ void write(const lhcb::Sample& sample, const char* path, const char* compression
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view way = argc == 5 ? argv[4] : "";
-  if (way != "fill" && way != "append") {
-    std::fprintf(stderr, "usage: lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append\n");
+  const std::string_view way = argc >= 5 ? argv[4] : "", flag = argc == 6 ? argv[5] : "";
+  if (argc > 6 || (way != "fill" && way != "append") || (!flag.empty() && flag != "--direct")) {
+    std::fprintf(stderr, "usage: lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append [--direct]\n");
     return EXIT_FAILURE;
   }
   return lhcb::guarded([&] {
     const auto sample = lhcb::read_sample(argv[1]);
     const lhcb::Clock clock;
-    write(sample, argv[2], argv[3], way == "append");
+    write(sample, argv[2], {.compression = argv[3], .direct_io = flag == "--direct"}, way == "append");
     const double wall = clock.wall(), cpu = clock.cpu();
     lhcb::report(argv[2], sample.events, wall, cpu, {});
     return EXIT_SUCCESS;
