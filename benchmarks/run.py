@@ -12,23 +12,27 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
-import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from common import (
+    HERE,
+    BenchmarkError,
+    Run,
+    Series,
+    alternate,
+    describe_machine,
+    machine,
+    ratios,
+    raw_sample,
+    root_setting,
+    run,
+    spread,
+)
 
-from colonnade.analysis import b_mass
-from colonnade.samples import LHCB_SCHEMA, lhcb
-
-HERE = Path(__file__).resolve().parent
-ROOT_ALGORITHMS = {"none": 0, "zlib": 100, "lzma": 200, "lz4": 400, "zstd": 500}
-DTYPES: dict[str, np.dtype[Any]] = {"double": np.dtype("<f8"), "std::int32_t": np.dtype("<i4")}
 # What is measured: name, kind of task, way of doing it on Colonnade's side. ROOT has one way for each task.
 VARIANTS = (
     ("write, event by event", "write", "fill"),
@@ -38,20 +42,6 @@ VARIANTS = (
 )
 # Files of the two sides may differ by a little: other cluster boundaries, other metadata.
 SIZE_TOLERANCE = 1.02
-
-
-@dataclass
-class Series:
-    """The runs of one program."""
-
-    seconds: list[float] = field(default_factory=list)
-    cpu_seconds: list[float] = field(default_factory=list)
-    max_rss_kib: int = 0
-
-    def add(self, run: dict[str, Any]) -> None:
-        self.seconds.append(run["seconds"])
-        self.cpu_seconds.append(run["cpu_seconds"])
-        self.max_rss_kib = max(self.max_rss_kib, run["max_rss_kib"])
 
 
 @dataclass
@@ -68,65 +58,7 @@ class Row:
 
     def ratios(self, measure: str = "seconds") -> list[float]:
         """ROOT's time over ours, round by round: above 1 we are faster."""
-        return [r / o for r, o in zip(getattr(self.root, measure), getattr(self.ours, measure), strict=True)]
-
-
-def root_setting(codec: str) -> int:
-    name, _, level = codec.partition(":")
-    if name not in ROOT_ALGORITHMS or (name != "none" and not level.isdecimal()):
-        raise SystemExit(
-            f"unknown codec {codec!r}; known: none, and zlib, lzma, lz4, zstd with a level, as in zstd:5"
-        )
-    return ROOT_ALGORITHMS[name] + int(level or 0)
-
-
-# ---- The sample
-
-
-def raw_sample(work: Path, events: int) -> tuple[Path, int]:
-    """Make the columns as the programs read them, one after the other, once.
-
-    Returns the file and the number of candidates in it.
-    """
-    path = work / f"lhcb-{events}.raw"
-    note = path.with_suffix(".json")
-    if path.exists() and note.exists():
-        return path, int(json.loads(note.read_text())["candidates"])
-    print(f"making a sample of {events} events ...", flush=True)
-    sizes = [DTYPES[type_name].itemsize for type_name in LHCB_SCHEMA.values()]
-    starts = dict(zip(LHCB_SCHEMA, events * np.cumsum([0, *sizes[:-1]]), strict=True))
-    file: Any = np.memmap(path, np.uint8, "w+", shape=(events * sum(sizes),))
-    at = candidates = 0
-    for columns in lhcb(events):
-        for name, values in columns.items():
-            start = starts[name] + at * values.itemsize
-            file[start : start + values.nbytes] = values.view(np.uint8)
-        at += columns["H1_PX"].size
-        candidates += b_mass.select(columns).mass.size
-    file.flush()
-    note.write_text(json.dumps({"candidates": candidates}))
-    return path, candidates
-
-
-# ---- Running
-
-
-def run(program: Path, *arguments: object) -> dict[str, Any]:
-    command = [str(program), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def alternate(rounds: int, root: Any, ours: Any) -> tuple[Series, Series]:
-    """Run both sides `rounds` times, each going first in every other round."""
-    series = (Series(), Series())
-    for number in range(rounds):
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            series[side].add((root, ours)[side]())
-    return series
+        return ratios(self.root, self.ours, measure)
 
 
 class Bench:
@@ -139,12 +71,12 @@ class Bench:
         }
         for path in self.programs.values():
             if not path.exists():
-                raise SystemExit(f"{path} is missing (not built); try `make bench`")
+                raise BenchmarkError(f"{path} is missing (not built); try `make bench`")
         self.work, self.events, self.repeats = work, events, repeats
         self.sample, self.candidates = raw_sample(work, events)
         self.problems: list[str] = []
 
-    def write(self, codec: str, side: str, way: str = "fill") -> dict[str, Any]:
+    def write(self, codec: str, side: str, way: str = "fill") -> Run:
         path = self.work / f"{side}.root"
         path.unlink(missing_ok=True)
         os.sync()  # what earlier runs left to be written must not slow this one down
@@ -152,7 +84,7 @@ class Bench:
             return run(self.programs["lhcb_write_root"], self.sample, path, root_setting(codec))
         return run(self.programs["lhcb_write"], self.sample, path, codec, way)
 
-    def read(self, reader: str, writer: str, way: str = "view") -> dict[str, Any]:
+    def read(self, reader: str, writer: str, way: str = "view") -> Run:
         path = self.work / f"{writer}.root"
         if reader == "root":
             result = run(self.programs["lhcb_read_root"], path)
@@ -170,22 +102,28 @@ class Bench:
         sizes = {"root": 0, "ours": 0}
         for name, task, way in VARIANTS:
             if task == "write":
-                root, ours = alternate(
+                series = alternate(
                     self.repeats,
-                    lambda: self.write(codec, "root"),
-                    lambda way=way: self.write(codec, "ours", way),
+                    {
+                        "root": lambda: self.write(codec, "root"),
+                        "ours": lambda way=way: self.write(codec, "ours", way),
+                    },
                 )
                 sizes = {side: (self.work / f"{side}.root").stat().st_size for side in sizes}
                 # Each side reads what the other one wrote; not timed, and it warms the page cache.
                 self.read("root", "ours")
                 self.read("ours", "root")
             else:
-                root, ours = alternate(
+                series = alternate(
                     self.repeats,
-                    lambda: self.read("root", "root"),
-                    lambda way=way: self.read("ours", "root", way),
+                    {
+                        "root": lambda: self.read("root", "root"),
+                        "ours": lambda way=way: self.read("ours", "root", way),
+                    },
                 )
-            rows.append(Row(name, codec, self.events, root, ours, sizes["root"], sizes["ours"]))
+            rows.append(
+                Row(name, codec, self.events, **series, root_bytes=sizes["root"], our_bytes=sizes["ours"])
+            )
             print(describe(rows[-1]), flush=True)
         if sizes["ours"] > sizes["root"] * SIZE_TOLERANCE:
             self.problems.append(f"{codec}: our file has {sizes['ours']} bytes, ROOT's {sizes['root']}")
@@ -195,31 +133,8 @@ class Bench:
 # ---- Reporting
 
 
-def rate(seconds: float, events: int) -> str:
-    return f"{events / seconds / 1e6:.2f}"
-
-
 def describe(row: Row) -> str:
-    ratio = row.ratios()
-    spread = f"{min(ratio):.2f} to {max(ratio):.2f}"
-    return f"  {row.codec:8s} {row.name:24s} {statistics.median(ratio):5.2f} times ROOT ({spread})"
-
-
-def machine() -> dict[str, Any]:
-    models = [
-        line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
-    ]
-    cpu = models[0].split(":", 1)[1].strip() if models else platform.machine()
-    version = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
-    commit = subprocess.run(version, capture_output=True, text=True, check=False).stdout.strip()
-    return {
-        "date": time.strftime("%Y-%m-%d %H:%M:%S%z"),
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0],
-        "kernel": platform.release(),
-        "commit": commit,
-    }
+    return f"  {row.codec:8s} {row.name:24s} {spread(row.ratios())} times ROOT"
 
 
 def table(rows: list[Row], about: dict[str, Any], candidates: int) -> str:
@@ -228,22 +143,16 @@ def table(rows: list[Row], about: dict[str, Any], candidates: int) -> str:
     lines = [
         f"LHCb B2HHH, {rows[0].events} events, {candidates} candidates, one thread, warm page cache.",
         f"Medians of {len(rows[0].root.seconds)} rounds, in brackets the range.",
-        f"{about['cpu']}, {about['cores']} cores, load before {about['load_before']:.1f}, Linux {about['kernel']},",
-        f"commit {about['commit']}, {about['date']}.",
+        *describe_machine(about),
         "",
         f"| {' | '.join(heads)} |",
         "|---" * len(heads) + "|",
     ]
     for row in rows:
         cells = [row.name, row.codec]
-        for series in (row.root, row.ours):
-            middle, low, high = (
-                rate(pick(series.seconds), row.events) for pick in (statistics.median, max, min)
-            )
-            cells.append(f"{middle} ({low} to {high})")
-        for measure in ("seconds", "cpu_seconds"):
-            ratio = row.ratios(measure)
-            cells.append(f"{statistics.median(ratio):.2f} ({min(ratio):.2f} to {max(ratio):.2f})")
+        for seconds in (row.root.seconds, row.ours.seconds):
+            cells += [spread([row.events / value / 1e6 for value in seconds])]
+        cells += [spread(row.ratios(measure)) for measure in ("seconds", "cpu_seconds")]
         cells.append(f"{row.our_bytes / row.root_bytes:.4f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -322,4 +231,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BenchmarkError as error:
+        sys.exit(f"error: {error}")
