@@ -1,0 +1,50 @@
+// The one handler of the process.
+#include "base/warning.h"
+
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace colonnade {
+namespace {
+
+std::mutex& handler_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+WarningHandler& current_handler() {
+  static WarningHandler handler;
+  return handler;
+}
+
+void print(const std::string& message) noexcept {
+  std::fprintf(stderr, "colonnade: %s\n", message.c_str());
+}
+
+}  // namespace
+
+WarningHandler set_warning_handler(WarningHandler handler) {
+  const std::lock_guard lock(handler_mutex());
+  return std::exchange(current_handler(), std::move(handler));
+}
+
+// The handler is copied, so that it may set another one or warn itself.
+void warn(const std::string& message) noexcept {
+  try {
+    WarningHandler handler;
+    {
+      const std::lock_guard lock(handler_mutex());
+      handler = current_handler();
+    }
+    handler ? handler(message) : print(message);
+  } catch (const std::exception& error) {
+    print(message);
+    print(std::string("the handler of warnings failed: ") + error.what());
+  } catch (...) {
+    print(message);
+  }
+}
+
+}  // namespace colonnade
