@@ -5,6 +5,9 @@
 //   89  name: length 1, characters
 //       anchor, as in tfile_anchor.h but with a little-endian checksum
 //       blobs back to back, without keys
+//
+// Replacing the anchor is what commits. It lies inside the first sector, so that no crash can tear it; a
+// reader that looks at it meanwhile sees a wrong checksum and looks again.
 #ifndef COLONNADE_PAGE_BARE_FILE_READER_H
 #define COLONNADE_PAGE_BARE_FILE_READER_H
 
@@ -23,12 +26,21 @@ inline constexpr std::size_t bare_file_name_at = 89;
 
 bool is_bare_file(ByteSpan first_bytes) noexcept;
 
+// What lies before the anchor.
+struct BareFileHead {
+  std::string name;
+  std::uint64_t anchor_at = 0;
+};
+inline constexpr std::size_t longest_bare_file_head = bare_file_name_at + 255;
+// From the first bytes of a file, as many of `longest_bare_file_head` as it has.
+BareFileHead read_bare_file_head(ByteSpan first_bytes);
+
 class BareFileReader final : public ReadContainer {
  public:
   explicit BareFileReader(std::unique_ptr<io::RandomAccessFile> file);
 
   const std::string& uri() const noexcept override { return file_->uri(); }
-  std::vector<std::string> data_sets() const override { return {name_}; }
+  std::vector<std::string> data_sets() const override { return {head_.name}; }
   std::vector<ObjectEntry> objects() const override { return {}; }
   Anchor anchor(std::string_view path) const override;
   void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
@@ -36,8 +48,7 @@ class BareFileReader final : public ReadContainer {
 
  private:
   std::unique_ptr<io::RandomAccessFile> file_;
-  std::string name_;
-  std::uint64_t anchor_at_ = 0;
+  BareFileHead head_;
 };
 
 }  // namespace colonnade::page

@@ -46,6 +46,25 @@ BareFileWriter::BareFileWriter(std::unique_ptr<io::WritableFile> file, std::stri
   end_ = head.position();
 }
 
+std::unique_ptr<BareFileWriter> BareFileWriter::replace(std::unique_ptr<io::WritableFile> file,
+                                                        std::string_view name,
+                                                        const ContainerOptions& options) {
+  const std::string uri = file->uri();
+  return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
+    Bytes first(static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), longest_bare_file_head)));
+    file->read(0, first);
+    const BareFileHead head = read_bare_file_head(first);
+    if (head.name != name)
+      throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", name),
+                  fmt::format("\"{}\"", head.name));
+    std::unique_ptr<BareFileWriter> writer(new BareFileWriter(std::move(file), options));
+    writer->name_ = head.name;
+    writer->anchor_at_ = head.anchor_at;
+    writer->end_ = std::max<std::uint64_t>(writer->file_->size(), head.anchor_at + format::anchor_size);
+    return writer;
+  });
+}
+
 void BareFileWriter::check_open() const {
   if (closed_)
     throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
@@ -97,9 +116,17 @@ std::vector<std::uint64_t> BareFileWriter::write_parts(std::span<const ByteSpan>
 
 void BareFileWriter::commit(const Anchor& anchor) {
   check_open();
-  if (options_.durability == Durability::machine) file_->sync();
+  settle();
   file_->write(anchor_at_, format::write_anchor(anchor, format::ChecksumOrder::little_endian));
-  if (options_.durability == Durability::machine) file_->sync();
+  settle();
+}
+
+// Everything written so far is where a crash leaves it.
+void BareFileWriter::settle() {
+  if (options_.durability == Durability::machine)
+    file_->sync();
+  else
+    file_->flush();
 }
 
 void BareFileWriter::close() {

@@ -20,6 +20,11 @@ class BareFileWriter final : public WriteContainer {
   BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name,
                  const ContainerOptions& options);
 
+  // An existing file, whose data set must be called `name`: blobs go behind everything it has, commit()
+  // replaces its anchor.
+  static std::unique_ptr<BareFileWriter> replace(std::unique_ptr<io::WritableFile> file,
+                                                 std::string_view name, const ContainerOptions& options);
+
   const std::string& uri() const noexcept override { return file_->uri(); }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
@@ -28,7 +33,10 @@ class BareFileWriter final : public WriteContainer {
   void close() override;
 
  private:
+  BareFileWriter(std::unique_ptr<io::WritableFile> file, const ContainerOptions& options)
+      : file_(std::move(file)), options_(options) {}
   void check_open() const;
+  void settle();
   std::uint64_t write_split(ByteSpan payload);
 
   std::unique_ptr<io::WritableFile> file_;

@@ -41,17 +41,33 @@ std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::st
   return RootFileWriter::create(std::move(file), path, options);
 }
 
+namespace {
+
+bool begins_bare_file(const io::WritableFile& file) {
+  std::array<std::byte, 8> magic{};
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), magic.size()));
+  file.read(0, MutableByteSpan(magic).first(count));
+  return is_bare_file(ByteSpan(magic).first(count));
+}
+
+}  // namespace
+
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
   with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
   std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::update);
-  std::array<std::byte, 8> magic{};
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), magic.size()));
-  file->read(0, MutableByteSpan(magic).first(count));
-  if (is_bare_file(ByteSpan(magic).first(count)))
+  if (begins_bare_file(*file))
     throw Error(ErrorKind::usage, "a bare file holds one data set and cannot take another", "a ROOT file",
                 {.uri = uri});
   return RootFileWriter::append(std::move(file), path, options);
+}
+
+std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
+                                                  const ContainerOptions& options) {
+  std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::update);
+  if (begins_bare_file(*file)) return BareFileWriter::replace(std::move(file), path, options);
+  with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
+  return RootFileWriter::replace(std::move(file), path, options);
 }
 
 }  // namespace colonnade::page

@@ -61,7 +61,9 @@ class WriteContainer {
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
   virtual std::uint64_t max_key_size() const noexcept = 0;
   // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free
-  // list, streamer info. After it returns the file is complete and readable; may be called again later.
+  // list, streamer info. After it returns the file is complete and readable; may be called again later. While
+  // it runs, and after a crash at any moment of it, whoever opens the file finds this state or the one
+  // before.
   virtual void commit(const Anchor& anchor) = 0;
   virtual void close() = 0;  // reports every error
 };
@@ -82,6 +84,12 @@ std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::st
 // ErrorKind::usage if `path` exists already.
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
+
+// Opens a file to replace the anchor of the data set at `path`: commit() does, and before that nothing that
+// is in the file changes, its bytes behind the last commit included. Throws ErrorKind::not_found for a data
+// set that is not there.
+std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
+                                                  const ContainerOptions& options);
 
 }  // namespace colonnade::page
 

@@ -18,12 +18,19 @@
 //                                                directory of the file: list of keys        (some 200 bytes
 //                                                in all)
 //   7. directory, if 3. is about a sub-directory: 60 bytes in place
-//   --- afterwards ---
-//   8. the replaced records are marked as gaps; those that 7 replaced are listed as free by the next commit
+//   --- some commits later, or when the file is closed ---
+//   8. the replaced records are marked as gaps and may be used again
 //
-// The writes 6 and 7 are small and inside one or two sectors; they must not be torn. A crash before 6 leaves
-// the old state and unused bytes behind its end. Between 6 and 7 the file has the new end and the old data
-// set, whose records are all still there. After 7 the new state holds, whether or not 8 happened.
+// Before 6 all earlier writes are in the file (with Durability::machine: on the device). 6 lies inside the
+// first sector of 512 bytes, 7 inside one, too, in directories that are made here: neither can be torn. (Of
+// files and directories that others made, a long name may put it across two sectors of one page: a crash of
+// the process cannot tear that either.) A crash before 6 leaves the old state and unused bytes behind its
+// end. Between 6 and 7 the file has the new end and the old data set, whose records are all still there.
+// After 7 the new state holds, whether or not 8 happened.
+//
+// Other processes may open the file at any time. One that has read the head before 6 and goes on after it
+// finds everything of the old state in its place: what is replaced is listed as free, but neither marked
+// nor used for some more commits. Blobs of a writer are never reused while it is open.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,6 +47,9 @@ namespace colonnade::page {
 namespace {
 
 constexpr std::uint64_t free_list_step = 80;  // bytes: eight segments in the small form
+// Commits after which the space of replaced records is used again.
+constexpr std::size_t commits_until_reuse = 4;
+constexpr std::uint64_t sector_size = 512;
 
 Bytes joined(ByteSpan a, ByteSpan b) {
   Bytes result(a.begin(), a.end());
@@ -88,7 +98,8 @@ RootFileWriter::Record RootFileWriter::place_key_list(const Directory& directory
 }
 
 RootFileWriter::Record RootFileWriter::place_anchor(const Anchor& anchor, const Directory& directory) {
-  return place({.seek_directory = directory.record.seek_directory,
+  return place({.cycle = anchor_ ? anchor_->key.cycle : std::uint16_t{1},
+                .seek_directory = directory.record.seek_directory,
                 .class_name = std::string(format::anchor_class),
                 .name = name_},
                format::write_anchor(anchor));
@@ -107,6 +118,22 @@ format::TKey RootFileWriter::directory_key(const Directory& directory) const {
   return key;
 }
 
+// Each commit of a data set in a directory overwrites the directory's record: it must lie inside one sector.
+std::uint64_t RootFileWriter::reserve_directory(const format::TKey& key) {
+  std::vector<format::FreeSegment> unfit;
+  while (true) {
+    const std::uint64_t offset = reserve(key.nbytes, RootFileSpace::Use::index);
+    const std::uint64_t record_at = offset + key.nbytes - key.object_length;
+    if (record_at % sector_size + key.object_length > sector_size) {
+      unfit.push_back({offset, offset + key.nbytes - 1});
+      continue;
+    }
+    for (const format::FreeSegment& segment : unfit) release(segment);
+    if (!unfit.empty()) file_->flush();
+    return offset;
+  }
+}
+
 // Where the directories will lie must be known before anything in them is written.
 std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directories() {
   std::vector<Directory> made;
@@ -119,7 +146,7 @@ std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directori
     directory.record.big = space_.end() > format::small_tfile_limit / 2;  // settles the form of its key, too
     const format::TKey key = directory_key(directory);
     directory.record.nbytes_name = key.nbytes - key.object_length;
-    directory.record.seek_directory = reserve(key.nbytes, RootFileSpace::Use::index);
+    directory.record.seek_directory = reserve_directory(key);
     directory.record_at = directory.record.seek_directory + directory.record.nbytes_name;
     parent = directory.record.seek_directory;
     made.push_back(std::move(directory));
@@ -205,6 +232,8 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
   const std::lock_guard lock(mutex_);
   const auto segments_then = [&](std::uint64_t end) {
     RootFileSpace then = space_;
+    for (const auto& segments : retired_)
+      for (const format::FreeSegment& segment : segments) then.release(segment);
     for (const format::FreeSegment& segment : replaced) then.release(segment);
     return then.segments(end);
   };
@@ -292,12 +321,28 @@ std::vector<format::FreeSegment> RootFileWriter::replaced_by_head(const format::
   return segments;
 }
 
-void RootFileWriter::sync_if_asked() {
-  if (options_.durability == Durability::machine) file_->sync();
+// Everything written so far is where a crash leaves it.
+void RootFileWriter::settle() {
+  if (options_.durability == Durability::machine)
+    file_->sync();
+  else
+    file_->flush();
+}
+
+// The marker of a gap and the record that takes its place later must not overtake each other.
+void RootFileWriter::reuse_retired() {
+  if (!unlisted_.empty() && retired_.empty()) retired_.emplace_back();
+  for (const format::FreeSegment& segment : std::exchange(unlisted_, {})) retired_.back().push_back(segment);
+  if (retired_.size() <= commits_until_reuse) return;
+  while (retired_.size() > commits_until_reuse) {
+    for (const format::FreeSegment& segment : retired_.front()) release(segment);
+    retired_.pop_front();
+  }
+  file_->flush();
 }
 
 RootFileWriter::Pending RootFileWriter::place_records(const Anchor& anchor) {
-  for (const format::FreeSegment& segment : std::exchange(unlisted_, {})) release(segment);
+  reuse_retired();
   Pending pending{.header = header_, .made = reserve_missing_directories()};
   pending.anchor = place_anchor(anchor, pending.made.empty() ? directories_.back() : pending.made.back());
   const Bytes entry = place_made_directories(pending.made, *pending.anchor);
@@ -322,14 +367,16 @@ RootFileWriter::Pending RootFileWriter::place_records(const Anchor& anchor) {
 }
 
 void RootFileWriter::switch_to(const Pending& pending) {
+  settle();
+  // Space that was reserved for a blob whose writing failed.
+  if (file_->size() < pending.header.end) file_->truncate(pending.header.end);
   uncertain_ = true;
-  sync_if_asked();
   const bool in_root = directories_.size() == 1;
   write_head(pending.header, in_root ? pending.changed : directories_.front());
-  sync_if_asked();
+  settle();
   if (in_root) return;
   write_directory(pending.changed);
-  sync_if_asked();
+  settle();
 }
 
 void RootFileWriter::adopt(Pending pending) {
@@ -344,11 +391,8 @@ void RootFileWriter::adopt(Pending pending) {
   }
   knows_streamer_infos_ = true;
   uncertain_ = false;
-  for (const format::FreeSegment& segment : pending.replaced_by_head) release(segment);
-  for (const format::FreeSegment& segment : pending.replaced_by_directory) {
-    file_->write(segment.first, format::gap_marker(segment.last - segment.first + 1));
-    unlisted_.push_back(segment);
-  }
+  retired_.push_back(std::move(pending.replaced_by_head));
+  unlisted_ = std::move(pending.replaced_by_directory);
 }
 
 void RootFileWriter::commit(const Anchor& anchor) {

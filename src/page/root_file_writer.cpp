@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "codec/compression.h"
 #include "format/tfile_anchor.h"
@@ -18,11 +19,19 @@ constexpr std::uint64_t smallest_key_limit = 64;
 constexpr std::uint64_t largest_key_limit = std::uint64_t{1}
                                             << 30;  // ROOT's; the length of a key has 31 bits
 constexpr std::string_view blob_class = "RBlob";
+// Of the file's name that it records twice before its directory: head and directory fit one sector of 512
+// bytes.
+constexpr std::size_t longest_base_name = 150;
 
 // The last part of a path or URI: what ROOT calls the file inside of it.
 std::string base_name(const std::string& uri) {
   const std::size_t slash = uri.find_last_of("/:");
-  return slash == std::string::npos ? uri : uri.substr(slash + 1);
+  std::string name = slash == std::string::npos ? uri : uri.substr(slash + 1);
+  if (name.size() <= longest_base_name) return name;
+  std::size_t size = longest_base_name;
+  while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0) == 0x80) --size;  // within a character
+  name.resize(size);
+  return name;
 }
 
 std::vector<std::string> split_path(std::string_view path) {
@@ -77,8 +86,22 @@ std::unique_ptr<RootFileWriter> RootFileWriter::append(std::unique_ptr<io::Writa
   const std::string uri = file->uri();
   return with_context({.uri = uri, .data_set = std::string(path)}, [&] {
     std::unique_ptr<RootFileWriter> writer(new RootFileWriter(std::move(file), path, options));
-    writer->load();
+    writer->load(0);
     writer->load_path();
+    writer->cut_tail_ = writer->file_->size() > writer->header_.end;
+    return writer;
+  });
+}
+
+std::unique_ptr<RootFileWriter> RootFileWriter::replace(std::unique_ptr<io::WritableFile> file,
+                                                        std::string_view path,
+                                                        const ContainerOptions& options) {
+  const std::string uri = file->uri();
+  return with_context({.uri = uri, .data_set = std::string(path)}, [&] {
+    std::unique_ptr<RootFileWriter> writer(new RootFileWriter(std::move(file), path, options));
+    writer->keep_up_to_ = writer->file_->size();
+    writer->load(writer->keep_up_to_);
+    writer->load_existing();
     return writer;
   });
 }
@@ -139,7 +162,8 @@ Bytes RootFileWriter::read_block(std::uint64_t offset, std::uint64_t size) const
   return bytes;
 }
 
-void RootFileWriter::load() {
+// New records go to gaps, or behind both `first_free` and the end.
+void RootFileWriter::load(std::uint64_t first_free) {
   const std::uint64_t file_size = file_->size();
   header_ = format::read_tfile_header(
       read_block(0, std::min<std::uint64_t>(file_size, format::tfile_header_size)), file_size);
@@ -153,7 +177,7 @@ void RootFileWriter::load() {
   directories_.push_back(load_directory(format::read_tkey(in, file_size), record_at));
   directories_.front().class_name = file_class;
   head_ = read_block(0, record_at + directories_.front().record_room);
-  load_free_list();
+  load_free_list(first_free);
 }
 
 // The record's room is what its object has behind the names: the small form may have been written without
@@ -192,12 +216,12 @@ std::vector<format::TKey> RootFileWriter::keys_of(const Directory& directory) co
 }
 
 // Gaps are used only where the file itself agrees that they are gaps; others stay listed as they are.
-void RootFileWriter::load_free_list() {
+void RootFileWriter::load_free_list(std::uint64_t first_free) {
   if (header_.seek_free == 0)
     throw Error(ErrorKind::format, "the file was not closed by its writer: it has no list of free space",
                 "open it once with ROOT in update mode, which repairs it");
   const Bytes record = read_block(header_.seek_free, header_.nbytes_free);
-  space_ = RootFileSpace(header_.end);
+  space_ = RootFileSpace(std::max(header_.end, first_free));
   for (const format::FreeSegment& segment : format::read_free_list(record, header_.seek_free, header_.end)) {
     if (segment.first == header_.end) break;
     const std::uint64_t size = segment.last - segment.first + 1;
@@ -230,6 +254,41 @@ void RootFileWriter::load_path() {
   }
 }
 
+// Goes down the path to a data set that is there, and takes it out of its directory's list: each commit puts
+// it in again.
+void RootFileWriter::load_existing() {
+  const auto last_of = [&](const std::string& wanted, auto&& fits) {
+    std::optional<format::TKey> found;
+    for (format::TKey& key : keys_of(directories_.back()))
+      if (key.name == wanted && fits(key) && (!found || key.cycle > found->cycle)) found = std::move(key);
+    if (!found)
+      throw Error(ErrorKind::not_found, fmt::format("there is no \"{}\" in the file", wanted),
+                  "check the name of the data set");
+    return *found;
+  };
+  for (const std::string& directory : missing_) {
+    const format::TKey key = last_of(directory, is_directory);
+    directories_.push_back(load_directory(key, key.seek_key + key.key_length));
+  }
+  missing_.clear();
+  const auto is_data_set = [](const format::TKey& key) { return key.class_name == format::anchor_class; };
+  anchor_ = Record{last_of(name_, is_data_set)};
+
+  Directory& directory = directories_.back();
+  ByteReader in(directory.entries, directory.record.seek_keys);
+  Bytes others;
+  for (std::uint32_t left = directory.entry_count; left > 0; --left) {
+    const std::size_t begin = in.position();
+    const format::TKey key = format::read_tkey(in, file_->size(), format::KeyPlace::list);
+    const ByteSpan bytes = ByteSpan(directory.entries).subspan(begin, in.position() - begin);
+    const bool is_ours = is_data_set(key) && key.name == name_ && key.cycle == anchor_->key.cycle &&
+                         key.seek_key == anchor_->key.seek_key;
+    if (!is_ours) others.insert(others.end(), bytes.begin(), bytes.end());
+    if (is_ours) --directory.entry_count;
+  }
+  directory.entries = std::move(others);
+}
+
 // ---- blobs ----
 
 std::uint64_t RootFileWriter::reserve(std::uint64_t size, RootFileSpace::Use use) {
@@ -238,6 +297,7 @@ std::uint64_t RootFileWriter::reserve(std::uint64_t size, RootFileSpace::Use use
 }
 
 std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::Use use) {
+  if (std::exchange(cut_tail_, false)) file_->truncate(header_.end);
   const RootFileSpace::Allocation allocation = space_.allocate(size, use);
   if (allocation.rest)
     file_->write(allocation.rest->first,
@@ -313,8 +373,16 @@ void RootFileWriter::close() {
   if (closed_) return;
   closed_ = true;
   with_context({.uri = uri(), .data_set = name_}, [&] {
-    // Blobs behind the end belong to no data set: they were written after the last commit.
-    if (!uncertain_ && file_->size() > header_.end) file_->truncate(header_.end);
+    if (!uncertain_) {
+      for (const auto& segments : std::exchange(retired_, {}))
+        for (const format::FreeSegment& segment : segments) release(segment);
+      for (const format::FreeSegment& segment : std::exchange(unlisted_, {}))
+        file_->write(segment.first, format::gap_marker(segment.last - segment.first + 1));
+      // Blobs behind the end belong to no data set: they were written after the last commit.
+      const std::uint64_t end = std::max(header_.end, keep_up_to_);
+      file_->flush();
+      if (file_->size() > end) file_->truncate(end);
+    }
     file_->close();
   });
 }

@@ -2,6 +2,7 @@
 #ifndef COLONNADE_PAGE_ROOT_FILE_WRITER_H
 #define COLONNADE_PAGE_ROOT_FILE_WRITER_H
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,9 +26,14 @@ class RootFileWriter final : public WriteContainer {
   // Throws ErrorKind::usage for a path or options that cannot be; called before a file is opened, which
   // empties it.
   static void check(std::string_view path, const ContainerOptions& options);
-  // An existing file: changes nothing before the first write_*() or commit().
+  // An existing file: changes nothing before the first write_*() or commit(). What lies behind its end, left
+  // by a writer that crashed, is cut off then.
   static std::unique_ptr<RootFileWriter> append(std::unique_ptr<io::WritableFile> file, std::string_view path,
                                                 const ContainerOptions& options);
+  // The same for a data set that is there: commit() replaces its anchor. What lies behind the end is kept and
+  // belongs to the file afterwards.
+  static std::unique_ptr<RootFileWriter> replace(std::unique_ptr<io::WritableFile> file,
+                                                 std::string_view path, const ContainerOptions& options);
 
   const std::string& uri() const noexcept override { return file_->uri(); }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
@@ -67,15 +73,17 @@ class RootFileWriter final : public WriteContainer {
   RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path,
                  const ContainerOptions& options);
   void write_skeleton(std::uint64_t first_free);
-  void load();
-  void load_free_list();
+  void load(std::uint64_t first_free);
+  void load_free_list(std::uint64_t first_free);
   void load_path();
+  void load_existing();
   Directory load_directory(const format::TKey& key, std::uint64_t record_at) const;
   std::vector<format::TKey> keys_of(const Directory& directory) const;
   Bytes read_block(std::uint64_t offset, std::uint64_t size) const;
 
   std::uint64_t reserve(std::uint64_t size, RootFileSpace::Use use);
   std::uint64_t reserve_locked(std::uint64_t size, RootFileSpace::Use use);
+  std::uint64_t reserve_directory(const format::TKey& key);
   std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length);
   std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length);
   void make_big_if_far(format::TKey& key, std::uint64_t payload_size) const;
@@ -96,7 +104,8 @@ class RootFileWriter final : public WriteContainer {
   void write_directory(const Directory& directory);
   Bytes directory_bytes(const Directory& directory) const;
   void release(const format::FreeSegment& segment);
-  void sync_if_asked();
+  void reuse_retired();
+  void settle();
 
   std::unique_ptr<io::WritableFile> file_;
   ContainerOptions options_;
@@ -108,8 +117,12 @@ class RootFileWriter final : public WriteContainer {
   std::vector<Directory> directories_;
   std::vector<std::string> missing_;  // directories that the first commit makes below the last one
   std::string name_;
-  std::optional<Record> anchor_;               // as committed
-  std::vector<format::FreeSegment> unlisted_;  // gaps that the committed free list does not know
+  std::optional<Record> anchor_;  // as committed
+  // What the last commits replaced, oldest first. Free, but a reader may still be on its way there.
+  std::deque<std::vector<format::FreeSegment>> retired_;
+  std::vector<format::FreeSegment> unlisted_;  // the same of the last commit, not in its free list yet
+  bool cut_tail_ = false;                      // before the first write: bytes behind the end are nobody's
+  std::uint64_t keep_up_to_ = 0;               // closing does not cut the file shorter
   bool knows_streamer_infos_ = false;
   bool uncertain_ = false;  // a commit failed half-way: which state the file is in is not known
   bool closed_ = false;

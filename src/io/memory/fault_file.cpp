@@ -65,6 +65,8 @@ class FaultyWritableFile final : public WritableFile {
     if (faults_.writes == 0 || faults_.space == 0) fail(uri(), "truncate", size);
     file_->truncate(size);
   }
+  void preallocate(std::uint64_t size) override { file_->preallocate(size); }
+  void flush() override { file_->flush(); }
   void sync() override {
     if (faults_.sync_fails) fail(uri(), "flush to the device", 0);
     file_->sync();
