@@ -60,6 +60,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "view.h": "dataset",
     "reader.h": "dataset",
     "writer.h": "dataset",
+    "parallel_writer.h": "dataset",
     "colonnade.h": "dataset",
 }
 

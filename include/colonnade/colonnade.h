@@ -12,6 +12,7 @@
 #include "colonnade/field_types.h"
 #include "colonnade/model.h"
 #include "colonnade/options.h"
+#include "colonnade/parallel_writer.h"
 #include "colonnade/reader.h"
 #include "colonnade/types.h"
 #include "colonnade/view.h"
