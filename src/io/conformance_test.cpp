@@ -164,7 +164,7 @@ TEST_P(Transports, SaysThatAFileIsMissing) {
 TEST_P(WritingTransports, WritesInAnyOrder) {
   const std::string uri = fresh();
   const Bytes content = pattern(50000);
-  const auto file = open_for_writing(uri, OpenMode::create);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   file->write(30000, ByteSpan(content).subspan(30000));
   file->write(0, ByteSpan(content).first(10000));
   file->write(10000, ByteSpan(content).subspan(10000, 20000));
@@ -182,7 +182,7 @@ TEST_P(WritingTransports, WritesManyPartsAtOnce) {
   std::vector<ByteSpan> parts{{}};
   for (std::size_t i = 0; i < 3000; ++i) parts.push_back(ByteSpan(content).subspan(3 * i, 3));
   parts.emplace_back();
-  const auto file = open_for_writing(uri, OpenMode::create);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   file->write(0, as_bytes("head"));
   file->write_vector(4, parts);
   file->write_vector(4, {});
@@ -194,7 +194,7 @@ TEST_P(WritingTransports, WritesManyPartsAtOnce) {
 
 TEST_P(WritingTransports, LeavesZerosInHoles) {
   const std::string uri = fresh();
-  const auto file = open_for_writing(uri, OpenMode::create);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   file->write(1000, as_bytes("x"));
   file->close();
   const Bytes all = GetParam().content(uri);
@@ -206,25 +206,27 @@ TEST_P(WritingTransports, LeavesZerosInHoles) {
 
 TEST_P(WritingTransports, CreateEmptiesAndUpdateKeeps) {
   const std::string uri = stored(pattern(100));
-  auto file = open_for_writing(uri, OpenMode::update);
+  auto file = open_for_writing(uri, OpenMode::update, GetParam().write_options);
   EXPECT_EQ(file->size(), 100u);
   file->write(0, as_bytes("new"));
   file->close();
   Bytes expected = pattern(100);
   std::copy_n(as_bytes("new").begin(), 3, expected.begin());
   EXPECT_EQ(GetParam().content(uri), expected);
-  file = open_for_writing(uri, OpenMode::create);
+  file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   EXPECT_EQ(file->size(), 0u);
 }
 
 TEST_P(WritingTransports, UpdateNeedsAFile) {
-  EXPECT_EQ(error_of([&] { open_for_writing(GetParam().fresh_uri("missing"), OpenMode::update); }).kind(),
+  EXPECT_EQ(error_of([&] {
+              open_for_writing(GetParam().fresh_uri("missing"), OpenMode::update, GetParam().write_options);
+            }).kind(),
             ErrorKind::not_found);
 }
 
 TEST_P(WritingTransports, TruncatesAndGrows) {
   const std::string uri = fresh();
-  const auto file = open_for_writing(uri, OpenMode::create);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   file->write(0, pattern(100));
   file->truncate(40);
   EXPECT_EQ(file->size(), 40u);
@@ -235,23 +237,23 @@ TEST_P(WritingTransports, TruncatesAndGrows) {
 
 TEST_P(WritingTransports, RefusesASecondWriterAndKeepsTheFile) {
   const std::string uri = stored(pattern(100));
-  auto first = open_for_writing(uri, OpenMode::update);
+  auto first = open_for_writing(uri, OpenMode::update, GetParam().write_options);
   for (const OpenMode mode : {OpenMode::update, OpenMode::create}) {
-    const Error error = error_of([&] { open_for_writing(uri, mode); });
+    const Error error = error_of([&] { open_for_writing(uri, mode, GetParam().write_options); });
     EXPECT_EQ(error.kind(), ErrorKind::io);
     EXPECT_EQ(error.problem(), "cannot open for writing: another writer has it open");
   }
   EXPECT_EQ(GetParam().content(uri), pattern(100));
   first->close();
-  EXPECT_NO_THROW(open_for_writing(uri, OpenMode::update));
-  first = open_for_writing(uri, OpenMode::update);
+  EXPECT_NO_THROW(open_for_writing(uri, OpenMode::update, GetParam().write_options));
+  first = open_for_writing(uri, OpenMode::update, GetParam().write_options);
   first.reset();
-  EXPECT_NO_THROW(open_for_writing(uri, OpenMode::update));
+  EXPECT_NO_THROW(open_for_writing(uri, OpenMode::update, GetParam().write_options));
 }
 
 TEST_P(WritingTransports, RefusesUseAfterClose) {
   const std::string uri = fresh();
-  const auto file = open_for_writing(uri, OpenMode::create);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   file->close();
   file->close();
   EXPECT_EQ(error_of([&] { file->write(0, as_bytes("x")); }).kind(), ErrorKind::usage);
@@ -261,7 +263,7 @@ TEST_P(WritingTransports, RefusesUseAfterClose) {
 TEST_P(WritingTransports, ThreadsWriteAtDifferentOffsets) {
   const std::string uri = fresh();
   const Bytes content = pattern(400000);
-  const auto file = open_for_writing(uri, OpenMode::create);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
@@ -276,7 +278,7 @@ TEST_P(WritingTransports, ThreadsWriteAtDifferentOffsets) {
 TEST_P(WritingTransports, SaysThatAnOpenFileWasTruncated) {
   const std::string uri = stored(pattern(10000));
   const auto reader = open_for_reading(uri);
-  open_for_writing(uri, OpenMode::update)->truncate(5000);
+  open_for_writing(uri, OpenMode::update, GetParam().write_options)->truncate(5000);
   Bytes into(1000);
   reader->read(4000, into);
   const Error error = error_of([&] { reader->read(4500, into); });

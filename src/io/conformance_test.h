@@ -19,6 +19,7 @@ struct TransportUnderTest {
   std::function<void(const std::string& uri, ByteSpan content)> store;
   std::function<Bytes(const std::string& uri)> content;
   bool can_write = true;
+  WriteFileOptions write_options = {};
 };
 
 std::vector<TransportUnderTest>& transports_under_test();

@@ -1,26 +1,110 @@
-// Writing local files through pwritev. A writer takes an exclusive advisory lock (flock) before it changes
-// anything, truncation included, so a second writer is refused and the first one's file stays whole. The lock
-// goes with the descriptor: a crashed process leaves none. File systems that know no locks are written
-// without.
+// Opening local files for writing, and the two ways of it: through the page cache (pwritev) and past it
+// (WriteStaging). A writer takes an exclusive advisory lock (flock) before it changes anything, truncation
+// included, so a second writer is refused and the first one's file stays whole. The lock goes with the
+// descriptor: a crashed process leaves none. File systems that know no locks are written without.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <exception>
+#include <mutex>
 #include <utility>
 
+#include "base/warning.h"
 #include "io/local/local_file.h"
 #include "io/local/local_system.h"
+#include "io/local/write_calls.h"
+#include "io/local/write_staging.h"
 
 namespace colonnade::io {
 namespace {
 
-class LocalWritableFile final : public WritableFile {
+// Space that the file system was asked for ahead of the writing, behind the end of the file. Only large files
+// get any; the steps grow with the file, so that a file has few pieces and a small one costs nothing.
+class Preallocation {
  public:
-  LocalWritableFile(std::string uri, FileDescriptor file) : uri_(std::move(uri)), file_(std::move(file)) {}
+  void reach(const WriteCalls& calls, int file, std::uint64_t size) {
+    constexpr std::uint64_t worthwhile = std::uint64_t{32} << 20;
+    constexpr std::uint64_t first_step = std::uint64_t{64} << 20;
+    constexpr std::uint64_t largest_step = std::uint64_t{1} << 30;
+    if (size < worthwhile || size <= end_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard lock(mutex_);
+    if (size <= end_) return;
+    const std::uint64_t step = std::clamp(size, first_step, largest_step);
+    // Where there is no room, or no such call, the writing itself will tell or do without.
+    static_cast<void>(
+        calls.fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size), static_cast<off_t>(step)));
+    end_ = size + step;
+  }
+
+  // Returns what is not used. Truncating to the size a file has frees what lies behind it.
+  int give_back(const WriteCalls& calls, int file, std::uint64_t size) {
+    if (end_ <= size) return 0;
+    end_ = 0;
+    return calls.ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::uint64_t> end_ = 0;
+};
+
+// What both ways have in common.
+class LocalWritable : public WritableFile {
+ public:
+  LocalWritable(std::string uri, FileDescriptor file, WriteCalls calls)
+      : uri_(std::move(uri)), file_(std::move(file)), calls_(std::move(calls)) {}
 
   const std::string& uri() const noexcept override { return uri_; }
+
+  void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
+
+  void preallocate(std::uint64_t size) override { preallocation_.reach(calls_, number(), size); }
+
+  void sync() override {
+    flush();
+    while (calls_.fdatasync(number()) != 0)
+      if (errno != EINTR) fail_system(uri_, "flush to the device", errno);
+  }
+
+ protected:
+  int number() const {
+    if (file_.get() < 0)
+      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+    return file_.get();
+  }
+
+  // Throws what `flush` throws, else what the system says to closing; the descriptor is gone in any case.
+  // Closing is never repeated after EINTR: the number may be another thread's by then.
+  template <class Flush>
+  void close_after(Flush&& flush) {
+    std::exception_ptr failure;
+    try {
+      flush();
+      if (const int code = preallocation_.give_back(calls_, number(), size()); code != 0)
+        fail_system(uri_, "give back space that is not needed", code);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool closed = calls_.close(file_.release()) == 0 || errno == EINTR;
+    const int code = errno;
+    if (failure) std::rethrow_exception(failure);
+    if (!closed) fail_system(uri_, "close", code);
+  }
+
+  std::string uri_;
+  FileDescriptor file_;
+  WriteCalls calls_;
+  Preallocation preallocation_;
+};
+
+class CachedWritable final : public LocalWritable {
+ public:
+  using LocalWritable::LocalWritable;
 
   std::uint64_t size() const override {
     struct stat status{};
@@ -35,8 +119,6 @@ class LocalWritableFile final : public WritableFile {
     read_all(number(), uri_, now, offset, vectors);
   }
 
-  void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
-
   void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {
     std::vector<iovec> vectors;
     vectors.reserve(parts.size());
@@ -44,8 +126,8 @@ class LocalWritableFile final : public WritableFile {
       if (!part.empty()) vectors.push_back({const_cast<std::byte*>(part.data()), part.size()});
     std::size_t first = 0;
     while (first < vectors.size()) {
-      const ssize_t done =
-          ::pwritev(number(), vectors.data() + first, batch_of(vectors, first), static_cast<off_t>(offset));
+      const ssize_t done = calls_.pwritev(number(), vectors.data() + first, batch_of(vectors, first),
+                                          static_cast<off_t>(offset));
       if (done < 0 && errno == EINTR) continue;
       if (done <= 0)
         fail_system(uri_, fmt::format("write {} bytes", vectors[first].iov_len), done < 0 ? errno : EIO,
@@ -56,30 +138,49 @@ class LocalWritableFile final : public WritableFile {
   }
 
   void truncate(std::uint64_t size) override {
-    while (::ftruncate(number(), static_cast<off_t>(size)) != 0)
+    while (calls_.ftruncate(number(), static_cast<off_t>(size)) != 0)
       if (errno != EINTR) fail_system(uri_, fmt::format("truncate to {} bytes", size), errno);
   }
 
-  void sync() override {
-    while (::fdatasync(number()) != 0)
-      if (errno != EINTR) fail_system(uri_, "flush to the device", errno);
+  void close() override {
+    if (file_.get() >= 0) close_after([] {});
+  }
+};
+
+class DirectWritable final : public LocalWritable {
+ public:
+  DirectWritable(std::string uri, FileDescriptor file, WriteCalls calls, std::uint64_t size)
+      : LocalWritable(std::move(uri), std::move(file), std::move(calls)),
+        staging_(std::make_unique<WriteStaging>(calls_, file_.get(), uri_, size, WriteStaging::Limits{})) {}
+
+  ~DirectWritable() override {
+    if (file_.get() < 0) return;
+    try {
+      staging_->flush();
+    } catch (...) {  // close() would have reported it
+    }
   }
 
-  // Never repeated after EINTR: the descriptor is gone by then and its number may be another thread's.
+  std::uint64_t size() const override { return staging().size(); }
+  void read(std::uint64_t offset, MutableByteSpan into) const override { staging().read(offset, into); }
+  void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {
+    staging().write(offset, parts);
+  }
+  void truncate(std::uint64_t size) override { staging().truncate(size); }
+  void flush() override { staging().flush(); }
   void close() override {
     if (file_.get() < 0) return;
-    if (::close(file_.release()) != 0 && errno != EINTR) fail_system(uri_, "close", errno);
+    close_after([this] { staging_->flush(); });
+    staging_.reset();
   }
 
  private:
-  int number() const {
-    if (file_.get() < 0)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
-    return file_.get();
+  WriteStaging& staging() const {
+    static_cast<void>(number());
+    return *staging_;
   }
 
-  std::string uri_;
-  FileDescriptor file_;
+  std::unique_ptr<WriteStaging> staging_;
 };
 
 void lock_exclusively(const FileDescriptor& file, const std::string& uri) {
@@ -93,16 +194,65 @@ void lock_exclusively(const FileDescriptor& file, const std::string& uri) {
   }
 }
 
+// What the file system wants direct requests to be multiples of; 0 if it does not say.
+std::uint64_t direct_alignment(int file) {
+#ifdef STATX_DIOALIGN
+  struct statx status{};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
+      (status.stx_mask & STATX_DIOALIGN) != 0)
+    return std::max<std::uint64_t>(status.stx_dio_offset_align, status.stx_dio_mem_align);
+#endif
+  static_cast<void>(file);
+  return 0;
+}
+
+bool can_go_direct(const WriteCalls& calls, const FileDescriptor& file, const std::string& uri) {
+  const std::uint64_t alignment = direct_alignment(file.get());
+  if (alignment <= WriteStaging::block_size && calls.set_direct(file.get(), true) == 0) return true;
+  warn(fmt::format("{}: the file system refuses direct I/O{}; writing goes through the page cache", uri,
+                   alignment > WriteStaging::block_size
+                       ? fmt::format(" in blocks of {} bytes", WriteStaging::block_size)
+                       : ""));
+  return false;
+}
+
 }  // namespace
 
+WriteCalls WriteCalls::of_system() {
+  return {.pwrite = ::pwrite,
+          .pwritev = ::pwritev,
+          .pread = ::pread,
+          .fallocate = ::fallocate,
+          .ftruncate = ::ftruncate,
+          .fdatasync = ::fdatasync,
+          .close = ::close,
+          .set_direct = [](int file, bool on) {
+            const int flags = ::fcntl(file, F_GETFL);
+            return flags < 0 ? -1 : ::fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
+          }};
+}
+
 std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
-                                                     const WriteFileOptions&) {
+                                                     const WriteFileOptions& options) {
+  return open_local_for_writing(uri, mode, options, WriteCalls::of_system());
+}
+
+std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
+                                                     const WriteFileOptions& options, WriteCalls calls) {
   struct stat status{};
   FileDescriptor file = open_regular(uri, O_RDWR | (mode == OpenMode::create ? O_CREAT : 0), status);
   lock_exclusively(file, uri);
-  auto result = std::make_unique<LocalWritableFile>(uri, std::move(file));
+  // As it is under the lock: another writer may have finished since the opening.
+  if (::fstat(file.get(), &status) != 0) fail_system(uri, "examine", errno);
+  const bool direct = options.direct_io && can_go_direct(calls, file, uri);
+  std::unique_ptr<WritableFile> result;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (direct)
+    result = std::make_unique<DirectWritable>(uri, std::move(file), std::move(calls), size);
+  else
+    result = std::make_unique<CachedWritable>(uri, std::move(file), std::move(calls));
   // Only what is there: truncating makes ext4 write the whole file out when it is closed.
-  if (mode == OpenMode::create && result->size() > 0) result->truncate(0);
+  if (mode == OpenMode::create && size > 0) result->truncate(0);
   return result;
 }
 

@@ -1,0 +1,159 @@
+// WriteStaging: what stands between writes of any size and a file that takes only whole, aligned blocks
+// (O_DIRECT). Everything goes to the file in whole blocks through one descriptor, so no block is ever written
+// in two ways.
+//
+//   write(offset, bytes) -- whole blocks --> window: 4 MiB of the file in aligned memory, with a mark per
+//   block
+//                        -- the edges -----> open block: 4 KiB and a mark per byte
+//   open block, all bytes given ----------> its window
+//   window, all blocks marked ------------> written by a thread of the staging, in the background
+//   flush() ------------------------------> the marked blocks of every window; open blocks as well, with what
+//                                           the file has in the bytes that were not given
+//
+// A block is in one window or in one open block or in neither. Windows and open blocks are limited in number:
+// where none is free, the one used least recently is written. A window that is being written is not touched;
+// who needs it waits.
+//
+// Any number of threads may write at once, to bytes apart, which may share blocks. The copying of whole
+// blocks is done outside of the lock. An error of the background stays until clear_failure(): the bytes are
+// lost, and every later call says so.
+#ifndef COLONNADE_IO_LOCAL_WRITE_STAGING_H
+#define COLONNADE_IO_LOCAL_WRITE_STAGING_H
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/bytes.h"
+#include "io/local/write_calls.h"
+
+namespace colonnade::io {
+
+class WriteStaging {
+ public:
+  static constexpr std::size_t block_size = 4096;
+  static constexpr std::size_t window_size = std::size_t{4} << 20;
+  static constexpr std::size_t blocks_per_window = window_size / block_size;
+  struct Limits {
+    std::size_t windows = 16;
+    std::size_t open_blocks = 1024;
+    unsigned threads = 3;
+  };
+
+  // `file` takes aligned blocks of at most block_size and has `size` bytes; it and the calls outlive this.
+  // `uri` is for messages.
+  WriteStaging(const WriteCalls& calls, int file, std::string uri, std::uint64_t size, const Limits& limits);
+  ~WriteStaging();  // drops what was not flushed
+  WriteStaging(const WriteStaging&) = delete;
+  WriteStaging& operator=(const WriteStaging&) = delete;
+
+  std::uint64_t size() const;
+  void write(std::uint64_t offset, std::span<const ByteSpan> parts);
+  void flush();
+  void read(std::uint64_t offset, MutableByteSpan into);
+  // Drops what is behind `size`, and a failure if all that was lost lies there and was reported.
+  void truncate(std::uint64_t size);
+
+ private:
+  struct Window {
+    std::uint64_t index = 0;  // its offset in the file / window_size
+    AlignedBuffer memory;
+    std::bitset<blocks_per_window> full;
+    unsigned fillers = 0;    // threads that copy into it
+    bool in_flight = false;  // given to be written
+    std::uint64_t adopted = 0;
+    std::uint64_t last_use = 0;
+  };
+  struct OpenBlock {
+    AlignedBuffer memory;
+    std::bitset<block_size> given;  // and not in the file yet
+    bool known = false;             // the other bytes are those of the file
+    bool busy = false;              // being written
+    std::uint64_t last_use = 0;
+  };
+  struct Failure {
+    int code = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t count = 0;
+  };
+  struct Written {
+    std::uint64_t end = 0;
+    std::optional<Failure> failure;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+  using OpenBlocks = std::map<std::uint64_t, OpenBlock>;  // by offset
+  class Parts;
+
+  void write_whole(Lock& lock, std::uint64_t offset, std::size_t count, Parts& from);
+  void write_edge(Lock& lock, std::uint64_t offset, std::size_t count, Parts& from);
+  bool write_edge_to_window(Lock& lock, std::uint64_t offset, std::size_t count, Parts& from);
+  bool wait_for_busy(Lock& lock, std::uint64_t offset, std::uint64_t end);
+  void promote(Lock& lock, std::uint64_t offset);
+
+  Window* try_window(Lock& lock, std::uint64_t index);
+  Window& adopt(Window& window, std::uint64_t index);
+  void evict();
+  void submit_if_full(Window& window);
+  void submit(Window& window);
+  void work();
+  void write_next(Lock& lock);
+  void wait(Lock& lock);
+
+  Written write_marked(const Window& window);
+  Written write_blocks(std::uint64_t offset, const std::byte* from, std::size_t count);
+  void stop_direct();
+  void resume_direct();
+  std::optional<Failure> read_blocks(std::uint64_t offset, MutableByteSpan into);
+
+  bool make_room_for_block(Lock& lock);
+  void write_open_block(Lock& lock, OpenBlocks::iterator block);
+  std::optional<Failure> fill_up(std::uint64_t offset, OpenBlock& block);
+
+  void flush(Lock& lock);
+  void write_windows(Lock& lock);
+  void cut_file_to_size();
+  int set_file_size(std::uint64_t size);
+  void drop_behind(std::uint64_t size);
+  void note(const Written& written);
+  void throw_failure();
+
+  const WriteCalls& calls_;
+  const int file_;
+  const std::string uri_;
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // a window or a block is free again, a copy is done
+  std::condition_variable work_;
+  std::vector<std::unique_ptr<Window>> windows_;
+  std::vector<Window*> free_;
+  std::map<std::uint64_t, Window*> resident_;
+  std::deque<Window*> to_write_;
+  OpenBlocks blocks_;
+  std::vector<std::thread> threads_;
+  unsigned idle_threads_ = 0;
+  std::uint64_t clock_ = 0;
+  std::uint64_t size_ = 0;     // with what is still here
+  std::uint64_t on_file_ = 0;  // what the file has, the rest of its last block included
+  std::optional<Failure> failure_;
+  std::uint64_t first_lost_ = 0;  // of all failures
+  bool reported_ = false;
+  std::atomic<bool> wrote_ = false;    // something, so the file system can
+  std::atomic<bool> refused_ = false;  // direct I/O, by the file system
+  bool stopping_ = false;
+};
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,61 @@
+// What the tests of writing local files share: a folder, contents, and system calls that fail on demand.
+#ifndef COLONNADE_IO_LOCAL_WRITE_TEST_TOOLS_H
+#define COLONNADE_IO_LOCAL_WRITE_TEST_TOOLS_H
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/bytes.h"
+#include "io/local/local_file.h"
+#include "io/local/write_calls.h"
+
+namespace colonnade::io::testing_tools {
+
+// A folder of this process that goes with it.
+inline const std::filesystem::path& scratch() {
+  struct Folder {
+    std::filesystem::path path;
+    Folder() {
+      std::string pattern = (std::filesystem::temp_directory_path() / "colonnade_write_XXXXXX").string();
+      path = ::mkdtemp(pattern.data());
+    }
+    ~Folder() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Folder folder;
+  return folder.path;
+}
+
+inline Bytes content(const std::string& uri) {
+  std::ifstream in(local_path(uri), std::ios::binary | std::ios::ate);
+  Bytes bytes(static_cast<std::size_t>(in.tellg()));
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
+}
+
+// Fills `into` with what depends on the seed and on nothing else.
+inline void scramble(MutableByteSpan into, std::uint64_t seed) {
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+  for (std::byte& byte : into) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    byte = static_cast<std::byte>(state >> 56);
+  }
+}
+
+inline Bytes scrambled(std::size_t size, std::uint64_t seed = 1) {
+  Bytes bytes(size);
+  scramble(bytes, seed);
+  return bytes;
+}
+
+}  // namespace colonnade::io::testing_tools
+
+#endif
