@@ -26,26 +26,25 @@ constexpr double mean_particles = 5;
 
 // The events of one thread.
 struct Events {
-  std::uint64_t first = 0;          // number of the first one
-  std::vector<std::uint64_t> ends;  // of the list of each event, in particles
-  std::vector<float> particles;     // of all events
+  std::vector<std::uint64_t> ids;
+  std::vector<std::int64_t> offsets = {0};  // event i has the particles [offsets[i], offsets[i + 1])
+  std::vector<float> particles;
   std::uint64_t particle_bits = 0;  // sum of the particles taken as integers: does not depend on the order
 
-  std::size_t size() const { return ends.size(); }
-  const float* begin_of(std::size_t event) const {
-    return particles.data() + (event == 0 ? 0 : ends[event - 1]);
-  }
-  const float* end_of(std::size_t event) const { return particles.data() + ends[event]; }
+  std::size_t size() const { return ids.size(); }
+  const float* begin_of(std::size_t event) const { return particles.data() + offsets[event]; }
+  const float* end_of(std::size_t event) const { return particles.data() + offsets[event + 1]; }
 };
 
 inline Events make_events(std::uint64_t first, std::size_t count) {
   Events events;
-  events.first = first;
-  events.ends.reserve(count);
+  events.ids.reserve(count);
+  events.offsets.reserve(count + 1);
   events.particles.reserve(static_cast<std::size_t>(mean_particles * 1.02 * static_cast<double>(count)));
   std::mt19937 generator(static_cast<std::uint32_t>(first + 1));
   std::poisson_distribution<int> particles(mean_particles);
   for (std::size_t event = 0; event < count; ++event) {
+    events.ids.push_back(first + event);
     for (int i = particles(generator); i > 0; --i) {
       const float value = static_cast<float>(generator() >> 8) * (100.F / static_cast<float>(1 << 24));
       events.particles.push_back(value);
@@ -53,7 +52,7 @@ inline Events make_events(std::uint64_t first, std::size_t count) {
       std::memcpy(&bits, &value, sizeof bits);
       events.particle_bits += bits;
     }
-    events.ends.push_back(events.particles.size());
+    events.offsets.push_back(static_cast<std::int64_t>(events.particles.size()));
   }
   return events;
 }
@@ -124,16 +123,17 @@ int run(const Options& options, Write&& write) {
   write(events);
   const double wall = clock.wall(), cpu = clock.cpu();
 
-  std::uint64_t particles = 0, bits = 0;
+  std::uint64_t particles = 0, bits = 0, ids = 0;
   for (const auto& part : events) {
+    for (const std::uint64_t id : part.ids) ids += id;
     particles += part.particles.size();
     bits += part.particle_bits;
   }
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf(
-      "{\"events\": %llu, \"particles\": %llu, \"particle_bits\": %llu, \"seconds\": %.6f, "
+      "{\"events\": %llu, \"particles\": %llu, \"particle_bits\": %llu, \"id_sum\": %llu, \"seconds\": %.6f, "
       "\"cpu_seconds\": %.6f, \"bytes\": %llu, \"data_bytes\": %llu, \"max_rss_kib\": %ld}\n",
-      number(options.events), number(particles), number(bits), wall, cpu,
+      number(options.events), number(particles), number(bits), number(ids), wall, cpu,
       number(lhcb::file_size(options.path)),
       number(options.events * sizeof(std::uint64_t) + particles * sizeof(float)), lhcb::peak_rss_kib());
   return EXIT_SUCCESS;

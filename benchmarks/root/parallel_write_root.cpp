@@ -20,7 +20,7 @@ void fill(ROOT::RNTupleParallelWriter& writer, const gen_random::Events& events)
   auto id = entry->GetPtr<std::uint64_t>("eventId");
   auto particles = entry->GetPtr<std::vector<float>>("particles");
   for (std::size_t i = 0; i < events.size(); ++i) {
-    *id = events.first + i;
+    *id = events.ids[i];
     particles->assign(events.begin_of(i), events.end_of(i));
     context->Fill(*entry);
   }

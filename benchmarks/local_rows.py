@@ -1,0 +1,505 @@
+"""The measurements of local.py, one function per group of rows.
+
+A measurement runs programs in turns and adds rows and tables to the results. What both sides computed is compared each
+time; a difference is a problem, which makes the run fail.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from common import (
+    BenchmarkError,
+    Run,
+    Series,
+    alternate,
+    ratios,
+    raw_sample,
+    root_setting,
+    run,
+    run_python,
+    spread,
+)
+from disk import drop_from_cache, fio
+from local_results import Results, Row, Table, bandwidths
+
+COLUMNS_OF_WIDE_WRITER = 1500
+FIELDS_OF_10000_COLUMNS = 7500  # every third one is a list, which takes two columns
+STREAMS = (1, 2, 4, 8, 16)
+PARALLEL_CODECS = ("none", "zstd:1", "zstd:3", "zstd:5", "zstd:9", "lz4:1", "lz4:4", "lz4:6", "lz4:9")
+THREADS = (1, 2)
+MB = 1e6
+
+Sides = Mapping[str, Callable[[], Run]]
+
+
+class Session:
+    """What the measurements share: the programs, the sample, the files that ROOT wrote, and the results."""
+
+    def __init__(self, build: Path, work: Path, results: Results, sample_folder: Path):
+        self.folder, self.work, self.results = build / "benchmarks", work, results
+        self.events, self.repeats = results.events, results.repeats
+        self.started = time.monotonic()
+        self.show: Callable[[str], None] = lambda text: None
+        self._sample_folder = sample_folder
+        self._sample: tuple[Path, int] | None = None
+        self._root_files: dict[str, Path] = {}
+
+    def program(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.exists():
+            raise BenchmarkError(f"{path} is missing (not built); `make bench-local` builds it")
+        return path
+
+    def sample(self) -> tuple[Path, int]:
+        self._sample = self._sample or raw_sample(self._sample_folder, self.events)
+        return self._sample
+
+    def root_file(self, codec: str) -> Path:
+        """The LHCb sample as ROOT writes it."""
+        if codec not in self._root_files:
+            path = self.work / f"root-{codec.replace(':', '-')}.root"
+            run(self.program("lhcb_write_root"), self.sample()[0], path, root_setting(codec))
+            os.sync()
+            self._root_files[codec] = path
+        return self._root_files[codec]
+
+    def turns(self, label: str, sides: Sides) -> dict[str, Series]:
+        """Run the sides in turns, `repeats` times."""
+        done = 0
+
+        def counted(side: Callable[[], Run]) -> Run:
+            nonlocal done
+            self.show(f"{label}, round {done // len(sides) + 1} of {self.repeats}")
+            done += 1
+            return side()
+
+        return alternate(
+            self.repeats, {name: lambda side=side: counted(side) for name, side in sides.items()}
+        )
+
+    def add(self, *rows: Row) -> None:
+        self.results.rows += rows
+
+    def problem(self, text: str) -> None:
+        self.results.problems.append(text)
+
+    def same(self, label: str, series: Mapping[str, Series], *measures: str) -> None:
+        """Check that all runs of all sides report the same."""
+        for measure in measures:
+            found = {name: sorted({run[measure] for run in side.runs}) for name, side in series.items()}
+            if len({value for values in found.values() for value in values}) > 1:
+                self.problem(f"{label}: the sides differ in {measure}: {found}")
+
+
+def seconds_of(series: Series) -> str:
+    return f"{spread(series.seconds)} s"
+
+
+def rate_of(series: Series, measure: str = "bytes") -> str:
+    return f"{spread([value / MB for value in bandwidths(series.runs, measure)], '.0f')} MB/s"
+
+
+def faster(
+    group: str, work: str, root: Series, ours: Series, target: float | None, than: str = "ROOT"
+) -> Row:
+    """A row: how many times as fast as the other side."""
+    return Row(
+        group,
+        work,
+        f"{than}'s time / ours",
+        ratios(root, ours),
+        target,
+        ours=seconds_of(ours),
+        reference=f"{than} {seconds_of(root)}",
+    )
+
+
+# ---- Reading
+
+
+def check_analysis(session: Session, label: str, series: Mapping[str, Series]) -> None:
+    session.same(label, series, "events", "candidates", "mass_sum")
+    found = next(iter(series.values())).runs[0]
+    expected = session.sample()[1]
+    if found["events"] != session.events or found["candidates"] != expected:
+        session.problem(
+            f"{label}: {found['candidates']} candidates in {found['events']} events; "
+            f"there are {expected} in {session.events}"
+        )
+
+
+def read(session: Session) -> None:
+    """The B-mass analysis through views, warm, on the files that ROOT wrote."""
+    for codec, target in (("zstd:5", 3.5), ("lz4:4", 5.0), ("none", 5.0)):
+        path = session.root_file(codec)
+        sides: Sides = {
+            "ROOT": lambda path=path: run(session.program("lhcb_read_root"), path),
+            "default": lambda path=path: run(session.program("lhcb_read"), path, "view"),
+            "serial": lambda path=path: run(session.program("lhcb_read"), path, "view", "--serial"),
+        }
+        for side in sides.values():
+            side()  # the file is in the page cache from here on
+        label = f"read, {codec}"
+        series = session.turns(label, sides)
+        check_analysis(session, label, series)
+        work = f"B mass, view loop, {codec}"
+        session.add(
+            faster("read", f"{work}, default options", series["ROOT"], series["default"], target),
+            faster(
+                "read",
+                f"{work}, decompression in the reading thread only",
+                series["ROOT"],
+                series["serial"],
+                target,
+            ),
+        )
+
+
+def floor(session: Session) -> None:
+    """The same loop against decompressing its pages and nothing else."""
+    path = session.root_file("zstd:5")
+    sides: Sides = {
+        "floor": lambda: run(session.program("lhcb_floor"), path),
+        "serial": lambda: run(session.program("lhcb_read"), path, "view", "--serial"),
+        "default": lambda: run(session.program("lhcb_read"), path, "view"),
+    }
+    for side in sides.values():
+        side()
+    series = session.turns("floor", sides)
+    for way, text in (("default", "default options"), ("serial", "decompression in the reading thread only")):
+        session.add(
+            Row(
+                "floor",
+                f"B mass, view loop, zstd:5, {text}",
+                "our time / decompression alone",
+                ratios(series[way], series["floor"]),
+                1.5,
+                at_most=True,
+                ours=seconds_of(series[way]),
+                reference=f"decompression {seconds_of(series['floor'])}",
+            )
+        )
+
+
+def python(session: Session) -> None:
+    """The 18 columns of the analysis as NumPy arrays, against uproot."""
+    path = session.root_file("zstd:5")
+    sides: Sides = {
+        name: lambda name=name: run_python("python_arrays.py", name, path) for name in ("uproot", "colonnade")
+    }
+    for side in sides.values():
+        side()
+    series = session.turns("Python arrays", sides)
+    session.same("Python arrays", series, "checksum")
+    session.add(
+        faster(
+            "python",
+            "Python arrays, 18 columns, zstd:5",
+            series["uproot"],
+            series["colonnade"],
+            4.0,
+            "uproot",
+        )
+    )
+
+
+def cold(session: Session) -> None:
+    """Reading from the disk, against fio on the same file."""
+    path = session.root_file("none")
+    size = path.stat().st_size
+    table = Table(
+        "Reading from the disk, by streams",
+        f"Bandwidth in MB/s past the page cache, the whole uncompressed file of {size / MB:.0f} MB.",
+    )
+    for streams in STREAMS:
+        series = session.turns(
+            f"cold read, {streams} streams",
+            {
+                "fio": lambda streams=streams: fio(path, "read", streams),
+                "ours": lambda streams=streams: cold_bandwidth(session, path, streams),
+            },
+        )
+        pairs = zip(bandwidths(series["ours"].runs), bandwidths(series["fio"].runs), strict=True)
+        session.add(
+            Row(
+                "cold",
+                f"cold read, uncompressed, direct I/O, {streams} streams",
+                "our bandwidth / fio's",
+                [ours / most for ours, most in pairs],
+                0.85,
+                ours=rate_of(series["ours"]),
+                reference=f"fio {rate_of(series['fio'])}",
+            )
+        )
+        table.lines.append(
+            {"streams": streams}
+            | {name: [value / MB for value in bandwidths(side.runs)] for name, side in series.items()}
+        )
+    session.results.tables["streams"] = table
+    cold_analysis(
+        session, path, max(STREAMS, key=lambda n: statistics.median(table.column("fio", streams=n)[0]))
+    )
+
+
+def cold_bandwidth(session: Session, path: Path, streams: int) -> Run:
+    drop_from_cache(path)
+    return run(session.program("io/read_bandwidth"), path, "--direct", "--streams", streams)
+
+
+def cold_analysis(session: Session, path: Path, streams: int) -> None:
+    """The whole B-mass analysis from the disk; the reference is fio's bandwidth for the bytes that it asks for."""
+
+    def analysis(program: str, *arguments: object) -> Run:
+        drop_from_cache(path)
+        return run(session.program(program), path, *arguments)
+
+    series = session.turns(
+        "cold B mass",
+        {
+            "fio": lambda: fio(path, "read", streams),
+            "direct": lambda: analysis("lhcb_read", "view", "--direct"),
+            "buffered": lambda: analysis("lhcb_read", "view"),
+            "ROOT": lambda: analysis("lhcb_read_root"),
+        },
+    )
+    fio_rates = bandwidths(series.pop("fio").runs)
+    check_analysis(session, "cold B mass", series)
+    for way, text, target in (("direct", "direct I/O", 0.85), ("buffered", "through the page cache", None)):
+        ours = series[way]
+        needed = zip(fio_rates, ours.values("read_bytes"), ours.seconds, strict=True)
+        session.add(
+            Row(
+                "cold",
+                f"B mass, cold, uncompressed, {text}",
+                f"time of fio for the bytes needed ({streams} streams) / ours",
+                [read_bytes / rate / seconds for rate, read_bytes, seconds in needed],
+                target,
+                ours=f"{seconds_of(ours)}, {rate_of(ours, 'read_bytes')}",
+                reference=f"fio {spread([rate / MB for rate in fio_rates], '.0f')} MB/s",
+            ),
+            faster("cold", f"B mass, cold, uncompressed, {text}", series["ROOT"], ours, None),
+        )
+
+
+# ---- Writing
+
+
+def write(session: Session) -> None:
+    """The LHCb sample written without compression, per entry and as whole arrays."""
+    sample = session.sample()[0]
+
+    def written(side: str, program: str, *arguments: object) -> Run:
+        path = session.work / f"{side}.root"
+        path.unlink(missing_ok=True)
+        os.sync()  # what earlier runs left to be written must not slow this one down
+        return run(session.program(program), sample, path, *arguments)
+
+    for direct in (True, False):
+        flags = ["--direct"] if direct else []
+        label = "direct I/O" if direct else "page cache"
+        series = session.turns(
+            f"write, {label}",
+            {
+                "ROOT": lambda flags=flags: written("root", "lhcb_write_root", 0, *flags),
+                "fill": lambda flags=flags: written("fill", "lhcb_write", "none", "fill", *flags),
+                "append": lambda flags=flags: written("append", "lhcb_write", "none", "append", *flags),
+            },
+        )
+        for way, text, target in (("fill", "per entry", 3.0), ("append", "whole arrays", 8.0)):
+            row = faster(
+                "write",
+                f"write {text}, none, {label}",
+                series["ROOT"],
+                series[way],
+                target if direct else None,
+            )
+            row.ours += f", {rate_of(series[way])}"
+            row.reference += f", {rate_of(series['ROOT'])}"
+            session.add(row)
+        # Each side reads what the other one wrote.
+        readers = {"root": "lhcb_read", "fill": "lhcb_read_root", "append": "lhcb_read_root"}
+        checks = {}
+        for side, reader in readers.items():
+            path = session.work / f"{side}.root"
+            checks[side] = Series([run(session.program(reader), path, *(["view"] if side == "root" else []))])
+            path.unlink()
+        check_analysis(session, f"files of write, {label}", checks)
+
+
+def parallel(session: Session) -> None:
+    """Event numbers and lists of floats from several threads, against fio and against ROOT."""
+    table = Table(
+        "Parallel write",
+        "An event number and a list of floats per event. Bandwidth in MB/s: storage, of what reaches the file; data, "
+        "of what the program gives. Those without direct I/O end in the page cache.",
+    )
+    for codec in PARALLEL_CODECS:
+        # Compressing takes many times as long as writing: fewer events there.
+        events = session.events * 2 if codec == "none" else max(session.events // 4, 1)
+        for threads in THREADS:
+            for direct in (True, False):
+                measure_parallel(session, table, codec, threads, direct, events)
+    session.results.tables["parallel"] = table
+
+
+def measure_parallel(
+    session: Session, table: Table, codec: str, threads: int, direct: bool, events: int
+) -> None:
+    def written(side: str, program: str, setting: object, *more: str) -> Run:
+        path = session.work / f"parallel-{side}.root"
+        path.unlink(missing_ok=True)
+        os.sync()
+        flags = ["--direct"] if direct else []
+        return run(session.program(program), path, setting, threads, events, *flags, *more)
+
+    sides: dict[str, Callable[[], Run]] = {
+        "ROOT": lambda: written("ROOT", "parallel_write_root", root_setting(codec)),
+        "ours": lambda: written("ours", "parallel_write", codec),
+    }
+    if against_fio := codec == "none" and direct:
+        size = sides["ours"]()["bytes"]
+        sides["arrays"] = lambda: written("arrays", "parallel_write", codec, "--arrays")
+        sides["fio"] = lambda: fio(session.work / "fio.data", "write", threads, size)
+    label = f"parallel write, {codec}, {'direct I/O' if direct else 'page cache'}, {threads} threads"
+    series = session.turns(label, sides)
+    fio_runs = series.pop("fio", None)
+    check_parallel(session, label, series)
+
+    line: dict[str, Any] = {"codec": codec, "threads": threads, "direct": direct, "events": events}
+    for side, runs in series.items():
+        for measure, name in (("bytes", "storage"), ("data_bytes", "data")):
+            line[f"{side} {name}"] = [value / MB for value in bandwidths(runs.runs, measure)]
+    line["ratio"] = ratios(series["ROOT"], series["ours"])
+    table.lines.append(line)
+    if not (against_fio and fio_runs):
+        return
+    line["fio"] = [value / MB for value in bandwidths(fio_runs.runs)]
+    for side, text in (("ours", "per entry"), ("arrays", "whole arrays")):
+        pairs = zip(bandwidths(series[side].runs), bandwidths(fio_runs.runs), strict=True)
+        session.add(
+            Row(
+                "parallel",
+                f"parallel write {text}, none, direct I/O, {threads} threads",
+                "our bandwidth / fio's",
+                [ours / most for ours, most in pairs],
+                0.75 if threads == max(THREADS) else None,
+                ours=rate_of(series[side]),
+                reference=f"fio {rate_of(fio_runs)}, ROOT {rate_of(series['ROOT'])}",
+            )
+        )
+
+
+def check_parallel(session: Session, label: str, series: Mapping[str, Series]) -> None:
+    """Check that another reader finds in the last file of each side what its writer was given."""
+    measures = ("events", "id_sum", "particles", "particle_bits")
+    session.same(label, series, *measures)
+    for side, runs in series.items():
+        path = session.work / f"parallel-{side}.root"
+        found, told = run_python("read_random.py", path), runs.runs[-1]
+        path.unlink()
+        for measure in measures:
+            if found[measure] != told[measure]:
+                session.problem(f"{label}: {side} wrote {measure} {found[measure]}, not {told[measure]}")
+
+
+# ---- Many columns, memory
+
+
+def open_wide(session: Session) -> None:
+    """Opening a file of 10 000 columns and reading one value."""
+    path = session.work / "wide.root"
+    run(session.program("open_wide_root"), "write", path, FIELDS_OF_10000_COLUMNS, 10)
+    field = FIELDS_OF_10000_COLUMNS // 2 // 3 * 3 + 2  # a plain one, in the middle
+    sides: Sides = {
+        name: lambda program=program: run(session.program(program), "read", path, field)
+        for name, program in (("ROOT", "open_wide_root"), ("ours", "open_wide"))
+    }
+    for side in sides.values():
+        side()
+    series = session.turns("open", sides)
+    session.same("open", series, "value")
+    path.unlink()
+    row = faster("open", "open 10 000 columns, read one", series["ROOT"], series["ours"], 5.0)
+    row.ours, row.reference = (
+        f"{spread([value * 1000 for value in side.seconds], '.1f')} ms"
+        for side in (series["ours"], series["ROOT"])
+    )
+    row.reference = f"ROOT {row.reference}"
+    session.add(row)
+
+
+def memory(session: Session) -> None:
+    """Resident memory, of reading and of a writer of very many columns."""
+    for codec in ("zstd:5", "none"):
+        path = session.root_file(codec)
+        sides: Sides = {
+            "ours": lambda path=path: run(session.program("lhcb_read"), path, "view"),
+            "ROOT": lambda path=path: run(session.program("lhcb_read_root"), path),
+        }
+        series = session.turns(f"memory of reading, {codec}", sides)
+        values = {
+            name: [kib * 1024 / MB for kib in side.values("max_rss_kib")] for name, side in series.items()
+        }
+        session.add(
+            Row(
+                "memory",
+                f"B mass, view loop, {codec}: resident memory",
+                "MB",
+                values["ours"],
+                300.0,
+                at_most=True,
+                reference=f"ROOT {spread(values['ROOT'], '.0f')} MB",
+            )
+        )
+    memory_of_writer(session)
+
+
+def memory_of_writer(session: Session) -> None:
+    entries = max(session.events // 120, 1)  # 70 000 for the whole sample: two clusters
+
+    def written(program: str) -> Run:
+        path = session.work / "wide.root"
+        result = run(session.program(program), path, COLUMNS_OF_WIDE_WRITER, entries)
+        path.unlink()
+        return result
+
+    series = session.turns(
+        "memory of writing",
+        {"ROOT": lambda: written("wide_write_root"), "ours": lambda: written("wide_write")},
+    )
+    text = {
+        name: f"{spread([kib * 1024 / MB for kib in side.values('max_rss_kib')], '.0f')} MB"
+        for name, side in series.items()
+    }
+    before = statistics.median(series["ROOT"].values("rss_before_kib")) * 1024 / MB
+    session.add(
+        Row(
+            "memory",
+            f"writer of {COLUMNS_OF_WIDE_WRITER} columns, default options: resident memory",
+            "our memory / ROOT's",
+            ratios(series["ours"], series["ROOT"], "max_rss_kib"),
+            1 / 3,
+            at_most=True,
+            ours=text["ours"],
+            reference=f"ROOT {text['ROOT']}, {before:.0f} MB of it before it begins",
+        )
+    )
+
+
+GROUPS: dict[str, Callable[[Session], None]] = {
+    "read": read,
+    "floor": floor,
+    "python": python,
+    "cold": cold,
+    "write": write,
+    "parallel": parallel,
+    "open": open_wide,
+    "memory": memory,
+}
+GROUPS_WITH_FIO = {"cold", "parallel"}
