@@ -25,12 +25,13 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help setup setup-run test demo bench clean format minimal $(STAGES)
+.PHONY: help setup setup-run setup-bench test demo bench bench-local bench-programs clean format minimal $(STAGES)
 
 help:  ## Lists the targets
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
 	@echo "make test                   everything that continuous integration runs"
 	@echo "make bench                  read and write against ROOT, with ratios"
+	@echo "make bench-local [BENCH_OPTIONS=...]  local storage against ROOT, uproot and fio, with targets"
 	@echo "stages of make test:        $(STAGES)"
 	@echo "others:                     setup format minimal clean"
 
@@ -39,6 +40,9 @@ setup:
 
 setup-run:
 	@tools/bootstrap.sh run
+
+setup-bench:
+	@tools/bootstrap.sh bench
 
 # A second make, so that it sees what the first has installed.
 test: setup
@@ -131,11 +135,19 @@ format:
 
 # ---- Measurements
 
-bench: setup
+# For the programs: `.venv/bin/python benchmarks/local.py --help` shows what there is.
+BENCH_OPTIONS ?=
+
+bench-programs: setup-bench
 	$(call configure,bench)
 	cmake --build --preset bench
 	$(MAKE) --no-print-directory python-package
-	$(PYTHON_ENV) benchmarks/run.py --build build/bench
+
+bench: bench-programs
+	$(PYTHON_ENV) benchmarks/run.py --build build/bench $(BENCH_OPTIONS)
+
+bench-local: bench-programs
+	$(PYTHON_ENV) benchmarks/local.py --build build/bench $(BENCH_OPTIONS)
 
 clean:
 	rm -rf build

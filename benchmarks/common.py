@@ -65,13 +65,19 @@ def alternate(rounds: int, sides: Mapping[str, Callable[[], Run]]) -> dict[str, 
     return series
 
 
-def run(program: Path | str, *arguments: object) -> Run:
-    """Run a program, and parse the last line that it prints."""
+def execute(program: Path | str, *arguments: object) -> str:
+    """Run a program; what it prints."""
     command = [str(program), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or not done.stdout:
-        raise BenchmarkError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-    result: Run = json.loads(done.stdout.splitlines()[-1])
+    if done.returncode != 0:
+        text = f"{done.stdout}{done.stderr}".strip()
+        raise BenchmarkError(f"{' '.join(command)} failed with status {done.returncode}:\n{text}")
+    return done.stdout
+
+
+def run(program: Path | str, *arguments: object) -> Run:
+    """Run a program that reports on itself in the last line that it prints."""
+    result: Run = json.loads(execute(program, *arguments).splitlines()[-1])
     return result
 
 

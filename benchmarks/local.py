@@ -60,11 +60,16 @@ def measure(session: Session, groups: list[str], progress: Progress, console: Co
             GROUPS[name](session)
         except BenchmarkError as error:
             session.problem(f"{name}: {error}")
-            console.print(f"{name} failed: {error}", markup=False, highlight=False)
+            console.print(f"{name} failed: {error}", markup=False, highlight=False, soft_wrap=True)
         for row in session.results.rows[before:]:
             mark = {None: " ", True: "+", False: "-"}[row.met]
-            console.print(f"{mark} {row.work}: {row.median:.2f} {row.measure}", markup=False, highlight=False)
-        console.print(f"{name}: {time.monotonic() - started:.0f} s", highlight=False)
+            console.print(
+                f"{mark} {row.work}: {row.median:.2f} {row.measure}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+        console.print(f"{name}: {time.monotonic() - started:.0f} s", highlight=False, soft_wrap=True)
         progress.advance(whole)
 
 

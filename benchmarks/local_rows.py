@@ -18,6 +18,7 @@ from common import (
     Run,
     Series,
     alternate,
+    execute,
     ratios,
     raw_sample,
     root_setting,
@@ -413,25 +414,34 @@ def check_parallel(session: Session, label: str, series: Mapping[str, Series]) -
 
 def open_wide(session: Session) -> None:
     """Opening a file of 10 000 columns and reading one value."""
-    path = session.work / "wide.root"
-    run(session.program("open_wide_root"), "write", path, FIELDS_OF_10000_COLUMNS, 10)
     field = FIELDS_OF_10000_COLUMNS // 2 // 3 * 3 + 2  # a plain one, in the middle
-    sides: Sides = {
-        name: lambda program=program: run(session.program(program), "read", path, field)
-        for name, program in (("ROOT", "open_wide_root"), ("ours", "open_wide"))
-    }
-    for side in sides.values():
-        side()
-    series = session.turns("open", sides)
-    session.same("open", series, "value")
-    path.unlink()
-    row = faster("open", "open 10 000 columns, read one", series["ROOT"], series["ours"], 5.0)
-    row.ours, row.reference = (
-        f"{spread([value * 1000 for value in side.seconds], '.1f')} ms"
-        for side in (series["ours"], series["ROOT"])
-    )
-    row.reference = f"ROOT {row.reference}"
-    session.add(row)
+    path = session.work / "wide.root"
+    for clusters in (1, 100):
+        execute(session.program("open_wide_root"), "write", path, FIELDS_OF_10000_COLUMNS, clusters)
+        sides: Sides = {
+            name: lambda program=program: run(session.program(program), "read", path, field)
+            for name, program in (("ROOT", "open_wide_root"), ("ours", "open_wide"))
+        }
+        for side in sides.values():
+            side()
+        series = session.turns(f"open, {clusters} clusters", sides)
+        session.same(f"open, {clusters} clusters", series, "value")
+        path.unlink()
+        text = {
+            name: f"{spread([seconds * 1000 for seconds in side.seconds], '.1f')} ms"
+            for name, side in series.items()
+        }
+        session.add(
+            Row(
+                "open",
+                f"open 10 000 columns, {clusters} clusters, read one",
+                "ROOT's time / ours",
+                ratios(series["ROOT"], series["ours"]),
+                5.0,
+                ours=text["ours"],
+                reference=f"ROOT {text['ROOT']}",
+            )
+        )
 
 
 def memory(session: Session) -> None:

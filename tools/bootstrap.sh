@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is missing to build (`bootstrap.sh run`) or to test (`bootstrap.sh test`): system packages through
-# apt, Python packages into .venv. Does nothing, and asks for no privileges, where everything is there already.
+# Installs what is missing to build (`bootstrap.sh run`), to test (`test`), or to test and to measure (`bench`): system
+# packages through apt, Python packages into .venv. Does nothing, and asks for no privileges, where everything is there already.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,12 +9,14 @@ build_packages="build-essential cmake ninja-build pkg-config ccache python3 pyth
   libzstd-dev liblz4-dev libdeflate-dev liblzma-dev libxxhash-dev libfmt-dev libhwy-dev liburing-dev libboost-dev"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev
   clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19"
+bench_packages="fio"
 
 case $level in
   run) packages=$build_packages ;;
   test) packages="$build_packages $test_packages" ;;
+  bench) packages="$build_packages $test_packages $bench_packages" ;;
   *)
-    echo "usage: tools/bootstrap.sh [run|test]" >&2
+    echo "usage: tools/bootstrap.sh [run|test|bench]" >&2
     exit 2
     ;;
 esac
@@ -90,7 +92,7 @@ install_requirements() {
 install_system_packages
 make_environment
 install_requirements run
-if [ "$level" = test ]; then
+if [ "$level" != run ]; then
   install_requirements test
   install_requirements root --pre
 fi
