@@ -40,7 +40,7 @@ class Series:
 
     @property
     def max_rss_kib(self) -> int:
-        return max(run["max_rss_kib"] for run in self.runs)
+        return int(max(self.values("max_rss_kib")))
 
 
 def ratios(over: Series, under: Series, measure: str = "seconds") -> list[float]:

@@ -19,7 +19,8 @@ from common import HERE, BenchmarkError, machine
 from disk import check_space
 from local_report import save
 from local_results import Results
-from local_rows import GROUPS, GROUPS_WITH_FIO, Session
+from local_rows import GROUPS, GROUPS_WITH_FIO
+from local_session import Session
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -8,118 +8,21 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import (
-    BenchmarkError,
-    Run,
-    Series,
-    alternate,
-    execute,
-    ratios,
-    raw_sample,
-    root_setting,
-    run,
-    run_python,
-    spread,
-)
+from common import Run, Series, execute, ratios, root_setting, run, run_python, spread
 from disk import drop_from_cache, fio
-from local_results import Results, Row, Table, bandwidths
+from local_results import Row, Table, bandwidths
+from local_session import MB, Session, Sides, faster, rate_of, seconds_of
 
 COLUMNS_OF_WIDE_WRITER = 1500
 FIELDS_OF_10000_COLUMNS = 7500  # every third one is a list, which takes two columns
 STREAMS = (1, 2, 4, 8, 16)
 PARALLEL_CODECS = ("none", "zstd:1", "zstd:3", "zstd:5", "zstd:9", "lz4:1", "lz4:4", "lz4:6", "lz4:9")
 THREADS = (1, 2)
-MB = 1e6
-
-Sides = Mapping[str, Callable[[], Run]]
-
-
-class Session:
-    """What the measurements share: the programs, the sample, the files that ROOT wrote, and the results."""
-
-    def __init__(self, build: Path, work: Path, results: Results, sample_folder: Path):
-        self.folder, self.work, self.results = build / "benchmarks", work, results
-        self.events, self.repeats = results.events, results.repeats
-        self.started = time.monotonic()
-        self.show: Callable[[str], None] = lambda text: None
-        self._sample_folder = sample_folder
-        self._sample: tuple[Path, int] | None = None
-        self._root_files: dict[str, Path] = {}
-
-    def program(self, name: str) -> Path:
-        path = self.folder / name
-        if not path.exists():
-            raise BenchmarkError(f"{path} is missing (not built); `make bench-local` builds it")
-        return path
-
-    def sample(self) -> tuple[Path, int]:
-        self._sample = self._sample or raw_sample(self._sample_folder, self.events)
-        return self._sample
-
-    def root_file(self, codec: str) -> Path:
-        """The LHCb sample as ROOT writes it."""
-        if codec not in self._root_files:
-            path = self.work / f"root-{codec.replace(':', '-')}.root"
-            run(self.program("lhcb_write_root"), self.sample()[0], path, root_setting(codec))
-            os.sync()
-            self._root_files[codec] = path
-        return self._root_files[codec]
-
-    def turns(self, label: str, sides: Sides) -> dict[str, Series]:
-        """Run the sides in turns, `repeats` times."""
-        done = 0
-
-        def counted(side: Callable[[], Run]) -> Run:
-            nonlocal done
-            self.show(f"{label}, round {done // len(sides) + 1} of {self.repeats}")
-            done += 1
-            return side()
-
-        return alternate(
-            self.repeats, {name: lambda side=side: counted(side) for name, side in sides.items()}
-        )
-
-    def add(self, *rows: Row) -> None:
-        self.results.rows += rows
-
-    def problem(self, text: str) -> None:
-        self.results.problems.append(text)
-
-    def same(self, label: str, series: Mapping[str, Series], *measures: str) -> None:
-        """Check that all runs of all sides report the same."""
-        for measure in measures:
-            found = {name: sorted({run[measure] for run in side.runs}) for name, side in series.items()}
-            if len({value for values in found.values() for value in values}) > 1:
-                self.problem(f"{label}: the sides differ in {measure}: {found}")
-
-
-def seconds_of(series: Series) -> str:
-    return f"{spread(series.seconds)} s"
-
-
-def rate_of(series: Series, measure: str = "bytes") -> str:
-    return f"{spread([value / MB for value in bandwidths(series.runs, measure)], '.0f')} MB/s"
-
-
-def faster(
-    group: str, work: str, root: Series, ours: Series, target: float | None, than: str = "ROOT"
-) -> Row:
-    """A row: how many times as fast as the other side."""
-    return Row(
-        group,
-        work,
-        f"{than}'s time / ours",
-        ratios(root, ours),
-        target,
-        ours=seconds_of(ours),
-        reference=f"{than} {seconds_of(root)}",
-    )
-
 
 # ---- Reading
 
@@ -140,9 +43,9 @@ def read(session: Session) -> None:
     for codec, target in (("zstd:5", 3.5), ("lz4:4", 5.0), ("none", 5.0)):
         path = session.root_file(codec)
         sides: Sides = {
-            "ROOT": lambda path=path: run(session.program("lhcb_read_root"), path),
-            "default": lambda path=path: run(session.program("lhcb_read"), path, "view"),
-            "serial": lambda path=path: run(session.program("lhcb_read"), path, "view", "--serial"),
+            "ROOT": partial(run, session.program("lhcb_read_root"), path),
+            "default": partial(run, session.program("lhcb_read"), path, "view"),
+            "serial": partial(run, session.program("lhcb_read"), path, "view", "--serial"),
         }
         for side in sides.values():
             side()  # the file is in the page cache from here on
@@ -166,9 +69,9 @@ def floor(session: Session) -> None:
     """The same loop against decompressing its pages and nothing else."""
     path = session.root_file("zstd:5")
     sides: Sides = {
-        "floor": lambda: run(session.program("lhcb_floor"), path),
-        "serial": lambda: run(session.program("lhcb_read"), path, "view", "--serial"),
-        "default": lambda: run(session.program("lhcb_read"), path, "view"),
+        "floor": partial(run, session.program("lhcb_floor"), path),
+        "serial": partial(run, session.program("lhcb_read"), path, "view", "--serial"),
+        "default": partial(run, session.program("lhcb_read"), path, "view"),
     }
     for side in sides.values():
         side()
@@ -192,7 +95,7 @@ def python(session: Session) -> None:
     """The 18 columns of the analysis as NumPy arrays, against uproot."""
     path = session.root_file("zstd:5")
     sides: Sides = {
-        name: lambda name=name: run_python("python_arrays.py", name, path) for name in ("uproot", "colonnade")
+        name: partial(run_python, "python_arrays.py", name, path) for name in ("uproot", "colonnade")
     }
     for side in sides.values():
         side()
@@ -222,8 +125,8 @@ def cold(session: Session) -> None:
         series = session.turns(
             f"cold read, {streams} streams",
             {
-                "fio": lambda streams=streams: fio(path, "read", streams),
-                "ours": lambda streams=streams: cold_bandwidth(session, path, streams),
+                "fio": partial(fio, path, "read", streams),
+                "ours": partial(cold_bandwidth, session, path, streams),
             },
         )
         pairs = zip(bandwidths(series["ours"].runs), bandwidths(series["fio"].runs), strict=True)
@@ -244,7 +147,7 @@ def cold(session: Session) -> None:
         )
     session.results.tables["streams"] = table
     cold_analysis(
-        session, path, max(STREAMS, key=lambda n: statistics.median(table.column("fio", streams=n)[0]))
+        session, path, max(STREAMS, key=partial(statistics.median, table.column("fio", streams=n)[0]))
     )
 
 
@@ -263,10 +166,10 @@ def cold_analysis(session: Session, path: Path, streams: int) -> None:
     series = session.turns(
         "cold B mass",
         {
-            "fio": lambda: fio(path, "read", streams),
-            "direct": lambda: analysis("lhcb_read", "view", "--direct"),
-            "buffered": lambda: analysis("lhcb_read", "view"),
-            "ROOT": lambda: analysis("lhcb_read_root"),
+            "fio": partial(fio, path, "read", streams),
+            "direct": partial(analysis, "lhcb_read", "view", "--direct"),
+            "buffered": partial(analysis, "lhcb_read", "view"),
+            "ROOT": partial(analysis, "lhcb_read_root"),
         },
     )
     fio_rates = bandwidths(series.pop("fio").runs)
@@ -307,9 +210,9 @@ def write(session: Session) -> None:
         series = session.turns(
             f"write, {label}",
             {
-                "ROOT": lambda flags=flags: written("root", "lhcb_write_root", 0, *flags),
-                "fill": lambda flags=flags: written("fill", "lhcb_write", "none", "fill", *flags),
-                "append": lambda flags=flags: written("append", "lhcb_write", "none", "append", *flags),
+                "ROOT": partial(written, "root", "lhcb_write_root", 0, *flags),
+                "fill": partial(written, "fill", "lhcb_write", "none", "fill", *flags),
+                "append": partial(written, "append", "lhcb_write", "none", "append", *flags),
             },
         )
         for way, text, target in (("fill", "per entry", 3.0), ("append", "whole arrays", 8.0)):
@@ -360,13 +263,13 @@ def measure_parallel(
         return run(session.program(program), path, setting, threads, events, *flags, *more)
 
     sides: dict[str, Callable[[], Run]] = {
-        "ROOT": lambda: written("ROOT", "parallel_write_root", root_setting(codec)),
-        "ours": lambda: written("ours", "parallel_write", codec),
+        "ROOT": partial(written, "ROOT", "parallel_write_root", root_setting(codec)),
+        "ours": partial(written, "ours", "parallel_write", codec),
     }
     if against_fio := codec == "none" and direct:
         size = sides["ours"]()["bytes"]
-        sides["arrays"] = lambda: written("arrays", "parallel_write", codec, "--arrays")
-        sides["fio"] = lambda: fio(session.work / "fio.data", "write", threads, size)
+        sides["arrays"] = partial(written, "arrays", "parallel_write", codec, "--arrays")
+        sides["fio"] = partial(fio, session.work / "fio.data", "write", threads, size)
     label = f"parallel write, {codec}, {'direct I/O' if direct else 'page cache'}, {threads} threads"
     series = session.turns(label, sides)
     fio_runs = series.pop("fio", None)
@@ -419,7 +322,7 @@ def open_wide(session: Session) -> None:
     for clusters in (1, 100):
         execute(session.program("open_wide_root"), "write", path, FIELDS_OF_10000_COLUMNS, clusters)
         sides: Sides = {
-            name: lambda program=program: run(session.program(program), "read", path, field)
+            name: partial(run, session.program(program), "read", path, field)
             for name, program in (("ROOT", "open_wide_root"), ("ours", "open_wide"))
         }
         for side in sides.values():
@@ -449,8 +352,8 @@ def memory(session: Session) -> None:
     for codec in ("zstd:5", "none"):
         path = session.root_file(codec)
         sides: Sides = {
-            "ours": lambda path=path: run(session.program("lhcb_read"), path, "view"),
-            "ROOT": lambda path=path: run(session.program("lhcb_read_root"), path),
+            "ours": partial(run, session.program("lhcb_read"), path, "view"),
+            "ROOT": partial(run, session.program("lhcb_read_root"), path),
         }
         series = session.turns(f"memory of reading, {codec}", sides)
         values = {
@@ -481,7 +384,7 @@ def memory_of_writer(session: Session) -> None:
 
     series = session.turns(
         "memory of writing",
-        {"ROOT": lambda: written("wide_write_root"), "ours": lambda: written("wide_write")},
+        {"ROOT": partial(written, "wide_write_root"), "ours": partial(written, "wide_write")},
     )
     text = {
         name: f"{spread([kib * 1024 / MB for kib in side.values('max_rss_kib')], '.0f')} MB"

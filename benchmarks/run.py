@@ -15,6 +15,7 @@ import os
 import statistics
 import sys
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,8 @@ class Bench:
                 series = alternate(
                     self.repeats,
                     {
-                        "root": lambda: self.write(codec, "root"),
-                        "ours": lambda way=way: self.write(codec, "ours", way),
+                        "root": partial(self.write, codec, "root"),
+                        "ours": partial(self.write, codec, "ours", way),
                     },
                 )
                 sizes = {side: (self.work / f"{side}.root").stat().st_size for side in sizes}
@@ -117,8 +118,8 @@ class Bench:
                 series = alternate(
                     self.repeats,
                     {
-                        "root": lambda: self.read("root", "root"),
-                        "ours": lambda way=way: self.read("ours", "root", way),
+                        "root": partial(self.read, "root", "root"),
+                        "ours": partial(self.read, "ours", "root", way),
                     },
                 )
             rows.append(
