@@ -8,3 +8,9 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
+
+# Optional: where it is missing, local files are read in threads.
+pkg_check_modules(URING IMPORTED_TARGET liburing)
+if(NOT URING_FOUND)
+  message(STATUS "liburing is not installed: local files are read in threads")
+endif()

@@ -116,7 +116,8 @@ ReadPlan plan_reads(std::span<const WantedRange> wanted, const IoTraits& traits,
   return plan;
 }
 
-ReadScheduler::ReadScheduler(const RandomAccessFile& file) : file_(&file), traits_(file.traits()) {
+ReadScheduler::ReadScheduler(const RandomAccessFile& file, const IoTraits& traits)
+    : file_(&file), traits_(traits) {
   traits_.concurrency = std::max(traits_.concurrency, 1u);
 }
 

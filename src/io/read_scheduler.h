@@ -63,7 +63,9 @@ class ReadScheduler {
  public:
   using Id = std::uint64_t;
 
-  explicit ReadScheduler(const RandomAccessFile& file);
+  // `traits` in place of those that the file declares.
+  explicit ReadScheduler(const RandomAccessFile& file) : ReadScheduler(file, file.traits()) {}
+  ReadScheduler(const RandomAccessFile& file, const IoTraits& traits);
   ReadScheduler(const ReadScheduler&) = delete;
   ReadScheduler& operator=(const ReadScheduler&) = delete;
   ~ReadScheduler();

@@ -16,10 +16,6 @@ namespace {
 constexpr std::size_t most_parts = 1024;                  // of one system call on Linux (IOV_MAX)
 constexpr std::size_t most_bytes = std::size_t{1} << 30;  // Linux transfers at most 2 GiB - 4 KiB in one call
 
-std::string system_text(int code) {
-  return std::generic_category().message(code);
-}
-
 std::string advice_for(int code) {
   switch (code) {
     case ENOENT:
@@ -44,6 +40,10 @@ std::string advice_for(int code) {
 }
 
 }  // namespace
+
+std::string system_text(int code) {
+  return std::generic_category().message(code);
+}
 
 void fail_system(const std::string& uri, std::string_view action, int code,
                  std::optional<std::uint64_t> offset) {

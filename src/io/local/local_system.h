@@ -18,6 +18,9 @@
 
 namespace colonnade::io {
 
+// What the system calls an errno.
+std::string system_text(int code);
+
 // Throws the error of the system `code` (errno) for `action` ("read 5 bytes").
 [[noreturn]] void fail_system(const std::string& uri, std::string_view action, int code,
                               std::optional<std::uint64_t> offset = {});

@@ -1,0 +1,185 @@
+// See local_reader.h. Direct I/O is a flag of the open file (O_DIRECT) that is taken back when the file
+// system turns out not to serve it; everything can be read without it.
+#include "io/local/local_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/warning.h"
+#include "io/local/uring_queue.h"
+#include "io/thread_queue.h"
+
+namespace colonnade::io {
+namespace {
+
+constexpr std::size_t bounce_size = std::size_t{1} << 20;  // bytes; for what is not aligned
+
+constexpr std::uint64_t round_down(std::uint64_t value, std::size_t alignment) noexcept {
+  return value & ~(std::uint64_t{alignment} - 1);
+}
+
+bool is_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t alignment) noexcept {
+  const std::uint64_t bits = offset | into.size() | reinterpret_cast<std::uintptr_t>(into.data());
+  return (bits & (alignment - 1)) == 0;
+}
+
+// What direct I/O asks of this file's offsets and memory, if the system can tell.
+std::size_t direct_alignment(int file, std::size_t least) noexcept {
+#ifdef STATX_DIOALIGN
+  struct statx answer{};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &answer) == 0 &&
+      (answer.stx_mask & STATX_DIOALIGN) != 0)
+    return std::max<std::size_t>({least, answer.stx_dio_offset_align, answer.stx_dio_mem_align});
+#else
+  static_cast<void>(file);
+#endif
+  return least;
+}
+
+// Every open file may fall back for the same reason; one line is enough.
+void warn_once_of_uring(int code) {
+  static std::atomic<bool> warned = false;
+  if (!warned.exchange(true))
+    warn(fmt::format("io_uring is not available ({}): reading in threads instead", system_text(code)));
+}
+
+}  // namespace
+
+LocalFile::LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options)
+    : uri_(std::move(uri)), file_(std::move(file)), size_(size), method_(options.local_io) {
+  if (options.direct_io) start_direct();
+  if (method_ == LocalIo::mmap && !is_direct() && !mapping_.map(file_.get(), size_) && size_ > 0)
+    warn(fmt::format("cannot map {} ({}): reading it instead", uri_, system_text(errno)));
+}
+
+void LocalFile::start_direct() {
+  const int flags = ::fcntl(file_.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(file_.get(), F_SETFL, flags | O_DIRECT) != 0) {
+    warn(fmt::format("no direct I/O for {} ({}): reading it through the page cache", uri_,
+                     system_text(errno)));
+    return;
+  }
+  alignment_ = direct_alignment(file_.get(), alignment_);
+  direct_ = true;
+}
+
+void LocalFile::stop_direct(int code) const {
+  const int flags = ::fcntl(file_.get(), F_GETFL);
+  if (flags >= 0) ::fcntl(file_.get(), F_SETFL, flags & ~O_DIRECT);
+  if (direct_.exchange(false))
+    warn(fmt::format("direct I/O of {} failed ({}): reading it through the page cache", uri_,
+                     system_text(code)));
+}
+
+// Measured, see docs/local-storage.md.
+IoTraits LocalFile::traits() const noexcept {
+  IoTraits traits;
+  const bool queued = method_ != LocalIo::pread && method_ != LocalIo::mmap;
+  traits.max_request = std::size_t{1} << 20;
+  traits.worthwhile_gap = std::size_t{32} << 10;
+  traits.concurrency = queued ? 16 : 1;
+  traits.alignment = is_direct() ? alignment_ : 1;
+  return traits;
+}
+
+void LocalFile::read(std::uint64_t offset, MutableByteSpan into) const {
+  check_range(uri_, size_, offset, into.size());
+  if (into.empty() || mapping_.copy(offset, into)) return;
+  is_direct() ? read_direct(offset, into) : read_buffered(offset, into);
+}
+
+void LocalFile::read_buffered(std::uint64_t offset, MutableByteSpan into) const {
+  std::vector<iovec> vectors{{into.data(), into.size()}};
+  read_all(file_.get(), uri_, size_, offset, vectors);
+}
+
+// Fills the first `needed` bytes; `into` is what may be written to. False if direct I/O is not served.
+bool LocalFile::read_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t needed) const {
+  for (std::size_t have = 0; have < needed;) {
+    const ssize_t done =
+        ::pread(file_.get(), into.data() + have, into.size() - have, static_cast<off_t>(offset + have));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno == EINVAL) {
+      stop_direct(EINVAL);
+      return false;
+    }
+    if (done < 0) fail_system(uri_, fmt::format("read {} bytes", into.size() - have), errno, offset + have);
+    if (have + static_cast<std::size_t>(done) >= needed) return true;
+    // A short read that ends off the alignment, or with nothing, has met the end of the file; the page cache
+    // says exactly where that is.
+    const auto whole = static_cast<std::size_t>(round_down(static_cast<std::uint64_t>(done), alignment_));
+    struct stat status{};
+    if (::fstat(file_.get(), &status) != 0) fail_system(uri_, "examine", errno);
+    if (static_cast<std::uint64_t>(status.st_size) < offset + needed)
+      fail_truncated(uri_, static_cast<std::uint64_t>(status.st_size), size_);
+    if (whole == 0) {
+      stop_direct(EIO);
+      return false;
+    }
+    have += whole;
+  }
+  return true;
+}
+
+void LocalFile::read_direct(std::uint64_t offset, MutableByteSpan into) const {
+  if (is_aligned(offset, into, alignment_)) {
+    if (!read_aligned(offset, into, into.size())) read_buffered(offset, into);
+    return;
+  }
+  AlignedBuffer bounce;
+  while (!into.empty()) {
+    const std::uint64_t begin = round_down(offset, alignment_);
+    const auto lead = static_cast<std::size_t>(offset - begin);
+    const std::size_t count = std::min(into.size(), std::max(bounce_size, 2 * alignment_) - lead);
+    const std::size_t padded =
+        static_cast<std::size_t>(round_down(lead + count + alignment_ - 1, alignment_));
+    if (bounce.size() < padded) bounce = AlignedBuffer(padded, alignment_);
+    if (!read_aligned(begin, bounce.span().first(padded), lead + count)) return read_buffered(offset, into);
+    std::copy_n(bounce.data() + lead, count, into.data());
+    offset += count;
+    into = into.subspan(count);
+  }
+}
+
+// Requests that lie back to back in the file become one system call each, whatever their order in the list.
+void LocalFile::read_vector(std::span<const ReadRequest> requests) const {
+  for (const ReadRequest& request : requests) check_range(uri_, size_, request.offset, request.into.size());
+  if (is_direct() || method_ == LocalIo::mmap) return RandomAccessFile::read_vector(requests);
+  std::vector<std::size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return requests[a].offset < requests[b].offset; });
+  std::vector<iovec> vectors;
+  for (std::size_t i = 0; i < order.size();) {
+    const std::uint64_t begin = requests[order[i]].offset;
+    std::uint64_t end = begin;
+    vectors.clear();
+    for (; i < order.size() && requests[order[i]].offset == end; ++i) {
+      const MutableByteSpan into = requests[order[i]].into;
+      if (!into.empty()) vectors.push_back({into.data(), into.size()});
+      end += into.size();
+    }
+    read_all(file_.get(), uri_, size_, begin, vectors);
+  }
+}
+
+std::unique_ptr<ReadQueue> LocalFile::open_queue(unsigned depth) const {
+  if (method_ == LocalIo::pread || method_ == LocalIo::mmap) return make_thread_queue(*this, 1);
+  if (method_ == LocalIo::threads) return make_thread_queue(*this, depth);
+  int code = 0;
+  if (std::unique_ptr<ReadQueue> queue = make_uring_queue(*this, depth, code)) return queue;
+  if (method_ == LocalIo::io_uring) warn_once_of_uring(code);
+  return make_thread_queue(*this, depth);
+}
+
+}  // namespace colonnade::io

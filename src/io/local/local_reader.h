@@ -1,0 +1,53 @@
+// Reading local files with system calls, through the page cache or past it (direct I/O). How requests are
+// kept in flight is the queue's matter, see LocalIo.
+#ifndef COLONNADE_IO_LOCAL_LOCAL_READER_H
+#define COLONNADE_IO_LOCAL_LOCAL_READER_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "io/local/file_mapping.h"
+#include "io/local/local_system.h"
+#include "io/random_access_file.h"
+
+namespace colonnade::io {
+
+class LocalFile final : public RandomAccessFile {
+ public:
+  // `size` is that of the opening.
+  LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options);
+
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return size_; }
+  IoTraits traits() const noexcept override;
+  void read(std::uint64_t offset, MutableByteSpan into) const override;
+  void read_vector(std::span<const ReadRequest> requests) const override;
+  std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
+
+  int descriptor() const noexcept { return file_.get(); }
+  // Whether requests must be aligned to alignment() in offset, length and memory. Once false it stays so.
+  bool is_direct() const noexcept { return direct_.load(std::memory_order_relaxed); }
+  std::size_t alignment() const noexcept { return alignment_; }
+
+ private:
+  void start_direct();
+  void stop_direct(int code) const;
+  void read_buffered(std::uint64_t offset, MutableByteSpan into) const;
+  void read_direct(std::uint64_t offset, MutableByteSpan into) const;
+  bool read_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t needed) const;
+
+  std::string uri_;
+  FileDescriptor file_;
+  std::uint64_t size_;
+  LocalIo method_;
+  std::size_t alignment_ = 4096;
+  mutable std::atomic<bool> direct_ = false;
+  FileMapping mapping_;  // of LocalIo::mmap
+};
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,209 @@
+// See uring_queue.h. The ring does the plain case. Whatever else comes back, an error, the end of the file,
+// an interrupted or refused request, is repeated with LocalFile::read(), which knows how to go on and what to
+// say.
+#include "io/local/uring_queue.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+
+#ifdef COLONNADE_HAS_URING
+#include <liburing.h>
+#endif
+
+namespace colonnade::io {
+
+#ifndef COLONNADE_HAS_URING
+
+std::unique_ptr<ReadQueue> make_uring_queue(const LocalFile&, unsigned, int& code) {
+  code = ENOSYS;
+  return nullptr;
+}
+
+#else
+
+namespace {
+
+class Ring {
+ public:
+  // Newer kernels need not interrupt this thread to tell it of a completion: it looks when it wants to know.
+  int open(unsigned depth) noexcept {
+    int code = -EINVAL;
+#if defined(IORING_SETUP_COOP_TASKRUN) && defined(IORING_SETUP_TASKRUN_FLAG)
+    code = ::io_uring_queue_init(depth, &ring_, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+#endif
+    if (code == -EINVAL) code = ::io_uring_queue_init(depth, &ring_, 0);
+    open_ = code == 0;
+    return -code;
+  }
+  Ring() = default;
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  ~Ring() {
+    if (open_) ::io_uring_queue_exit(&ring_);
+  }
+  io_uring* get() noexcept { return &ring_; }
+
+ private:
+  io_uring ring_{};
+  bool open_ = false;
+};
+
+class UringQueue final : public ReadQueue {
+ public:
+  UringQueue(const LocalFile& file, unsigned depth) : file_(&file), slots_(std::max(depth, 1u)) {
+    for (std::size_t i = slots_.size(); i > 0; --i) free_.push_back(i - 1);
+    done_.reserve(slots_.size());
+  }
+
+  int open() noexcept {
+    if (const int code = ring_.open(static_cast<unsigned>(slots_.size())); code != 0) return code;
+    const int number = file_->descriptor();
+    return -::io_uring_register_files(ring_.get(), &number, 1);
+  }
+
+  // Nobody may be told of what still arrives, but its memory must not be given back before.
+  ~UringQueue() override {
+    while (free_.size() < slots_.size() && enter(1)) reap(false);
+  }
+
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    ++in_flight_;
+    if (!lies_inside(offset, into)) {
+      read_plainly({id, offset, into});
+      return;
+    }
+    while (free_.empty()) wait_in_kernel();
+    const std::size_t index = free_.back();
+    Slot& slot = slots_[index];
+    slot.request = {id, offset, into};
+    prepare(slot);
+    io_uring_sqe* entry = ::io_uring_get_sqe(ring_.get());
+    ::io_uring_prep_read(entry, 0, slot.target.data(), static_cast<unsigned>(slot.target.size()),
+                         slot.offset);
+    entry->flags |= IOSQE_FIXED_FILE;
+    ::io_uring_sqe_set_data64(entry, index);
+    free_.pop_back();
+    enter(0);
+  }
+
+  std::size_t wait(std::span<Completion> completions, bool block) override {
+    if (completions.empty()) return 0;
+    reap(true);
+    while (block && done_.empty() && in_flight_ > 0) wait_in_kernel();
+    const std::size_t count = std::min(completions.size(), done_.size());
+    const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::move(done_.begin(), end, completions.begin());
+    done_.erase(done_.begin(), end);
+    in_flight_ -= count;
+    return count;
+  }
+
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+
+ private:
+  struct Request {
+    std::uint64_t id = 0;
+    std::uint64_t offset = 0;
+    MutableByteSpan into;
+  };
+  struct Slot {
+    Request request;
+    std::uint64_t offset = 0;  // of what is read
+    MutableByteSpan target;    // where to: the request's memory, or `bounce` if it is not aligned
+    AlignedBuffer bounce;
+  };
+
+  bool lies_inside(std::uint64_t offset, MutableByteSpan into) const noexcept {
+    return !into.empty() && into.size() <= max_size && offset <= file_->size() &&
+           into.size() <= file_->size() - offset;
+  }
+
+  void prepare(Slot& slot) {
+    slot.offset = slot.request.offset;
+    slot.target = slot.request.into;
+    if (!file_->is_direct()) return;
+    const std::size_t alignment = file_->alignment();
+    const std::uint64_t mask = std::uint64_t{alignment} - 1;
+    if (((slot.offset | slot.target.size() | reinterpret_cast<std::uintptr_t>(slot.target.data())) & mask) ==
+        0)
+      return;
+    const std::uint64_t end = (slot.offset + slot.target.size() + mask) & ~mask;
+    slot.offset &= ~mask;
+    const auto padded = static_cast<std::size_t>(end - slot.offset);
+    if (slot.bounce.size() < padded) slot.bounce = AlignedBuffer(padded, alignment);
+    slot.target = slot.bounce.span().first(padded);
+  }
+
+  void read_plainly(const Request& request) {
+    try {
+      file_->read(request.offset, request.into);
+      done_.push_back({request.id, nullptr});
+    } catch (...) {
+      done_.push_back({request.id, std::current_exception()});
+    }
+  }
+
+  void finish(Slot& slot, int result) {
+    const Request& request = slot.request;
+    const auto lead = static_cast<std::size_t>(request.offset - slot.offset);
+    if (result < 0 || static_cast<std::size_t>(result) < lead + request.into.size())
+      return read_plainly(request);
+    if (slot.target.data() != request.into.data())
+      std::copy_n(slot.target.data() + lead, request.into.size(), request.into.data());
+    done_.push_back({request.id, nullptr});
+  }
+
+  // Takes what has arrived; with `tell` it becomes completions.
+  void reap(bool tell) {
+    io_uring_cqe* entry = nullptr;
+    while (::io_uring_peek_cqe(ring_.get(), &entry) == 0) {
+      const auto index = static_cast<std::size_t>(::io_uring_cqe_get_data64(entry));
+      const int result = entry->res;
+      ::io_uring_cqe_seen(ring_.get(), entry);
+      free_.push_back(index);
+      if (tell) finish(slots_[index], result);
+    }
+  }
+
+  // Hands the kernel what is prepared and waits for `count` completions. What it does not take now it takes
+  // the next time. False if nothing can be waited for any more.
+  bool enter(unsigned count) noexcept {
+    while (true) {
+      const int code = ::io_uring_submit_and_wait(ring_.get(), count);
+      if (code >= 0 || code == -EAGAIN || code == -EBUSY) return true;
+      if (code != -EINTR) return false;
+    }
+  }
+
+  void wait_in_kernel() {
+    if (!enter(1)) fail_system(file_->uri(), "wait for reads", EIO);
+    reap(true);
+  }
+
+  static constexpr std::size_t max_size = std::size_t{1} << 30;  // bytes of one request that the kernel takes
+
+  const LocalFile* file_;
+  Ring ring_;
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> free_;  // slots that are not in the kernel
+  std::vector<Completion> done_;
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadQueue> make_uring_queue(const LocalFile& file, unsigned depth, int& code) {
+  auto queue = std::make_unique<UringQueue>(file, depth);
+  code = queue->open();
+  if (code != 0) return nullptr;
+  return queue;
+}
+
+#endif
+
+}  // namespace colonnade::io
