@@ -105,6 +105,7 @@ std::vector<std::uint64_t> BareFileWriter::write_parts(std::span<const ByteSpan>
       continue;
     }
     std::uint64_t offset = end_.fetch_add(size);
+    file_->preallocate(offset + size);
     file_->write_vector(offset, rest.first(count));
     for (ByteSpan part : rest.first(count)) {
       offsets.push_back(offset);

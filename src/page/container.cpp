@@ -36,7 +36,8 @@ std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::st
   const bool bare = options.kind == ContainerKind::bare_file;
   with_context({.uri = uri},
                [&] { bare ? BareFileWriter::check(path, options) : RootFileWriter::check(path, options); });
-  std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::create);
+  std::unique_ptr<io::WritableFile> file =
+      io::open_for_writing(uri, io::OpenMode::create, {.direct_io = options.direct_io});
   if (bare) return std::make_unique<BareFileWriter>(std::move(file), path, options);
   return RootFileWriter::create(std::move(file), path, options);
 }
@@ -55,7 +56,8 @@ bool begins_bare_file(const io::WritableFile& file) {
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
   with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
-  std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::update);
+  std::unique_ptr<io::WritableFile> file =
+      io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
   if (begins_bare_file(*file))
     throw Error(ErrorKind::usage, "a bare file holds one data set and cannot take another", "a ROOT file",
                 {.uri = uri});
@@ -64,7 +66,8 @@ std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::st
 
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
                                                   const ContainerOptions& options) {
-  std::unique_ptr<io::WritableFile> file = io::open_for_writing(uri, io::OpenMode::update);
+  std::unique_ptr<io::WritableFile> file =
+      io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
   if (begins_bare_file(*file)) return BareFileWriter::replace(std::move(file), path, options);
   with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
   return RootFileWriter::replace(std::move(file), path, options);

@@ -75,6 +75,7 @@ struct ContainerOptions {
   std::uint64_t max_key_size = std::uint64_t{1} << 30;
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
   Durability durability = Durability::process;
+  bool direct_io = false;  // past the page cache, where the file system can
 };
 
 // Creates (truncating) `uri` for the data set at `path` ("Events", "dir/Events").

@@ -318,8 +318,10 @@ std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts,
   key.object_length = static_cast<std::uint32_t>(length);
   key.nbytes = static_cast<std::uint32_t>(size + format::tkey_size(key));
   key.seek_key = reserve(key.nbytes, RootFileSpace::Use::blob);
+  file_->preallocate(key.seek_key + key.nbytes);
   const Bytes key_bytes = bytes_of(key);
   std::vector<ByteSpan> record{key_bytes};
+  record.reserve(1 + parts.size());
   record.insert(record.end(), parts.begin(), parts.end());
   file_->write_vector(key.seek_key, record);
   return key.seek_key + key_bytes.size();
