@@ -61,6 +61,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "reader.h": "dataset",
     "writer.h": "dataset",
     "parallel_writer.h": "dataset",
+    "repair.h": "page",
     "colonnade.h": "dataset",
 }
 

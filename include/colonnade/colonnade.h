@@ -14,6 +14,7 @@
 #include "colonnade/options.h"
 #include "colonnade/parallel_writer.h"
 #include "colonnade/reader.h"
+#include "colonnade/repair.h"
 #include "colonnade/types.h"
 #include "colonnade/view.h"
 #include "colonnade/writer.h"

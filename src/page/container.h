@@ -2,8 +2,8 @@
 // and moves opaque blobs; it knows neither fields nor columns. Implementations: ROOT file, bare file.
 //
 // A ReadContainer is read-only after opening and may be shared by threads. Of a WriteContainer, write_blob()
-// and write_parts() may be called by several threads at once; commit() and close() by one while no other is
-// inside.
+// and write_parts() may be called by several threads at once, also while one of them is in commit(); close()
+// by one while no other is inside.
 #ifndef COLONNADE_PAGE_CONTAINER_H
 #define COLONNADE_PAGE_CONTAINER_H
 

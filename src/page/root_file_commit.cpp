@@ -62,23 +62,26 @@ Bytes joined(ByteSpan a, ByteSpan b) {
 // ---- records of a commit ----
 
 // Decided before the place is known, since the key's length depends on it: a key may be big without need.
-void RootFileWriter::make_big_if_far(format::TKey& key, std::uint64_t payload_size) const {
+void RootFileWriter::make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end) {
   constexpr std::uint64_t longest_key = 1 << 16;
   key.big = key.big || key.seek_directory > format::small_tfile_limit ||
-            space_.end() + longest_key + payload_size > format::small_tfile_limit;
+            end + longest_key + payload_size > format::small_tfile_limit;
 }
 
 RootFileWriter::Record RootFileWriter::place(format::TKey key, ByteSpan payload) {
-  make_big_if_far(key, payload.size());
   key.time = now();
-  key.key_length = format::tkey_size(key);
-  if (payload.size() > format::longest_record - key.key_length)
-    throw Error(ErrorKind::resource,
-                fmt::format("a record of {} bytes is too long for a ROOT file", payload.size()),
-                "fewer objects per directory");
-  key.nbytes = static_cast<std::uint32_t>(key.key_length + payload.size());
   if (key.object_length == 0) key.object_length = static_cast<std::uint32_t>(payload.size());
-  key.seek_key = reserve(key.nbytes, RootFileSpace::Use::index);
+  {
+    const std::lock_guard lock(mutex_);
+    make_big_if_far(key, payload.size(), space_.end());
+    key.key_length = format::tkey_size(key);
+    if (payload.size() > format::longest_record - key.key_length)
+      throw Error(ErrorKind::resource,
+                  fmt::format("a record of {} bytes is too long for a ROOT file", payload.size()),
+                  "fewer objects per directory");
+    key.nbytes = static_cast<std::uint32_t>(key.key_length + payload.size());
+    key.seek_key = reserve_locked(key.nbytes, RootFileSpace::Use::index);
+  }
   const Bytes key_bytes = bytes_of(key);
   const std::array<ByteSpan, 2> record{key_bytes, payload};
   file_->write_vector(key.seek_key, record);
@@ -143,7 +146,8 @@ std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directori
     directory.record.created = directory.record.modified = now();
     directory.record.uuid = format::random_uuid();
     directory.record.seek_parent = parent;
-    directory.record.big = space_.end() > format::small_tfile_limit / 2;  // settles the form of its key, too
+    directory.record.big =
+        end_of_space() > format::small_tfile_limit / 2;  // settles the form of its key, too
     const format::TKey key = directory_key(directory);
     directory.record.nbytes_name = key.nbytes - key.object_length;
     directory.record.seek_directory = reserve_directory(key);
@@ -187,7 +191,7 @@ std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
                    .title = "Doubly linked list"};
   Bytes list;
   if (header.seek_info == 0) {
-    make_big_if_far(key, 4096);
+    make_big_if_far(key, 4096, end_of_space());
     list = format::write_streamer_infos(format::tkey_size(key));
   } else {
     const Bytes record = read_block(header.seek_info, header.nbytes_info);
@@ -209,7 +213,7 @@ std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
     if (!longer) return std::nullopt;
     list = std::move(*longer);
     key.big = old.big;
-    make_big_if_far(key, list.size());
+    make_big_if_far(key, list.size(), end_of_space());
     const std::size_t length = format::tkey_size(key);
     key.title =
         old.key_length >= length
@@ -246,13 +250,17 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
   // The tail's form depends on where the file ends, which depends on the size: settled in two rounds.
   std::uint64_t list_size = 0;
   for (int round = 0; round < 2; ++round) {
-    make_big_if_far(key, list_size);
+    make_big_if_far(key, list_size, space_.end());
     list_size = format::free_list_size(segments_then(space_.end() + format::tkey_size(key) + list_size));
     list_size = (list_size + free_list_step - 1) / free_list_step * free_list_step;
   }
   key.object_length = static_cast<std::uint32_t>(list_size);
   key.nbytes = static_cast<std::uint32_t>(format::tkey_size(key) + list_size);
-  key.seek_key = reserve_locked(key.nbytes, RootFileSpace::Use::index);
+  // Other threads may not have written yet what they reserved: then the list makes the file as long as its
+  // head will say.
+  const bool is_too_short = file_->size() < space_.end();
+  key.seek_key = is_too_short ? space_.allocate_at_end(key.nbytes)
+                              : reserve_locked(key.nbytes, RootFileSpace::Use::index);
   const std::vector<format::FreeSegment> segments = segments_then(space_.end());
   Bytes list = format::write_free_list(segments);
   list.resize(list_size);
@@ -368,8 +376,6 @@ RootFileWriter::Pending RootFileWriter::place_records(const Anchor& anchor) {
 
 void RootFileWriter::switch_to(const Pending& pending) {
   settle();
-  // Space that was reserved for a blob whose writing failed.
-  if (file_->size() < pending.header.end) file_->truncate(pending.header.end);
   uncertain_ = true;
   const bool in_root = directories_.size() == 1;
   write_head(pending.header, in_root ? pending.changed : directories_.front());

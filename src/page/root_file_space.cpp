@@ -35,7 +35,11 @@ RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size, Use use) {
     gap->first += size;
     return {offset, *gap};
   }
-  return {std::exchange(end_, end_ + size), std::nullopt};
+  return {allocate_at_end(size), std::nullopt};
+}
+
+std::uint64_t RootFileSpace::allocate_at_end(std::uint64_t size) {
+  return std::exchange(end_, end_ + size);
 }
 
 format::FreeSegment RootFileSpace::release(format::FreeSegment segment) {

@@ -25,6 +25,7 @@ class RootFileSpace {
   };
   enum class Use { index, blob };
   Allocation allocate(std::uint64_t size, Use use);
+  std::uint64_t allocate_at_end(std::uint64_t size);
 
   // A gap that the file has, with its marker. Gaps come in ascending order.
   void add(format::FreeSegment gap) { gaps_.push_back(gap); }

@@ -171,6 +171,7 @@ void RootFileWriter::load(std::uint64_t first_free) {
     fail_too_old(fmt::format("the file was written by a very old ROOT: its header of {} bytes cannot grow",
                              header_.begin),
                  0);
+  begin_ = header_.begin;
   const std::uint64_t record_at = header_.begin + header_.nbytes_name;
   const Bytes first = read_block(header_.begin, header_.nbytes_name);
   ByteReader in(first, header_.begin);
@@ -296,6 +297,11 @@ std::uint64_t RootFileWriter::reserve(std::uint64_t size, RootFileSpace::Use use
   return reserve_locked(size, use);
 }
 
+std::uint64_t RootFileWriter::end_of_space() {
+  const std::lock_guard lock(mutex_);
+  return space_.end();
+}
+
 std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::Use use) {
   if (std::exchange(cut_tail_, false)) file_->truncate(header_.end);
   const RootFileSpace::Allocation allocation = space_.allocate(size, use);
@@ -313,7 +319,7 @@ std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts,
   std::uint64_t size = 0;
   for (ByteSpan part : parts) size += part.size();
   format::TKey key{
-      .time = now(), .seek_directory = header_.begin, .big = true, .class_name = std::string(blob_class)};
+      .time = now(), .seek_directory = begin_, .big = true, .class_name = std::string(blob_class)};
   const std::uint64_t length = uncompressed_length <= 0xffffffffu ? uncompressed_length : size;
   key.object_length = static_cast<std::uint32_t>(length);
   key.nbytes = static_cast<std::uint32_t>(size + format::tkey_size(key));

@@ -86,7 +86,9 @@ class RootFileWriter final : public WriteContainer {
   std::uint64_t reserve_directory(const format::TKey& key);
   std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length);
   std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length);
-  void make_big_if_far(format::TKey& key, std::uint64_t payload_size) const;
+  std::uint64_t end_of_space();
+  // `end`: where the key may come to lie at the farthest.
+  static void make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end);
   Record place(format::TKey key, ByteSpan payload);
   Record place_key_list(const Directory& directory, std::uint32_t count, ByteSpan entries);
   std::vector<Directory> reserve_missing_directories();
@@ -111,6 +113,7 @@ class RootFileWriter final : public WriteContainer {
   ContainerOptions options_;
   std::mutex mutex_;  // guards space_
   RootFileSpace space_;
+  std::uint64_t begin_ = format::tfile_begin;
   format::TFileHeader header_;  // as committed
   Bytes head_;                  // from the start to the end of the file's own directory, as committed
   // The file's own one first; with none missing, the last one gets the data set.

@@ -1,0 +1,377 @@
+// Repair of one data set:
+//
+//   last checkpoint --> descriptor --> journal records behind it --> whole clusters, checked page by page,
+//   numbered on from the checkpoint --> page lists, footer, commit
+//
+// Nothing is believed that a file says: places and sizes are compared with the file, every page with its sum,
+// and the clusters together with the schema, by reading back what would be written.
+#include "colonnade/repair.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "codec/column_codec.h"
+#include "codec/compression.h"
+#include "format/envelope.h"
+#include "page/cluster_journal.h"
+#include "page/page_source.h"
+
+namespace colonnade {
+namespace {
+
+using page::JournalRecord;
+
+constexpr std::uint64_t largest_page = std::uint64_t{1} << 30;  // that a writer makes, uncompressed
+constexpr std::size_t clusters_per_group = 1024;
+
+// ---- pages ----
+
+// Reads pages and compares them with their sums; throws what is wrong with the first that is damaged.
+class PageChecker {
+ public:
+  PageChecker(const page::ReadContainer& container, const Descriptor& descriptor)
+      : container_(container), descriptor_(descriptor), budget_(2 * container.file().size()) {}
+
+  void check(const ClusterDescriptor& cluster) {
+    // Equal pages share a place.
+    std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+    for (const ColumnRange& range : cluster.columns) {
+      std::size_t index = 0;
+      for (const PageDescriptor& page : range.pages) {
+        with_context({.column = range.column, .page = index++, .offset = page.locator.offset}, [&] {
+          if (seen.emplace(page.locator.offset, page::stored_size(page)).second || !page.has_checksum)
+            check(page, descriptor_.columns[range.column]);
+        });
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(std::string problem) { throw Error(ErrorKind::format, std::move(problem)); }
+
+  void check(const PageDescriptor& page, const ColumnDescriptor& column) {
+    const std::uint64_t size = page::stored_size(page);
+    const std::uint64_t file_size = container_.file().size();
+    if (page.locator.kind != Locator::Kind::file || size > file_size || page.locator.size > largest_page)
+      fail(fmt::format("a page of {} bytes in a file of {}", page.locator.size, file_size));
+    // Honest pages lie apart: all of them together are no longer than the file.
+    if (size > budget_) fail("the pages overlap");
+    budget_ -= size;
+    Locator whole = page.locator;
+    whole.size = size;
+    stored_.resize(static_cast<std::size_t>(size));
+    container_.read_blob(whole, descriptor_.anchor.max_key_size, stored_.span());
+    const ByteSpan block = stored_.span().first(static_cast<std::size_t>(page.locator.size));
+    if (!page.has_checksum) return decode(block, page, column);
+    if (load_le<std::uint64_t>(stored_.data() + block.size()) != codec::xxh3(block))
+      throw Error(ErrorKind::checksum, "the page's checksum does not agree");
+  }
+
+  // What can be said of a page without a sum: that it can be read.
+  void decode(ByteSpan block, const PageDescriptor& page, const ColumnDescriptor& column) {
+    if (column.raw_type >= column_type_count || !is_valid(column.encoding))
+      fail("the page has no checksum and a type that is unknown to this version");
+    const ElementType element = natural_element(column.encoding.type);
+    const std::uint64_t in_memory = std::uint64_t{page.elements} * size_of(element);
+    const std::size_t packed_size = codec::packed_size(column.encoding, page.elements);
+    if (in_memory > largest_page || packed_size > largest_page ||
+        !page::is_plausible_length(block.size(), packed_size))
+      fail(fmt::format("a page of {} elements in {} bytes", page.elements, block.size()));
+    ByteSpan packed = block;
+    if (packed_size != block.size()) {
+      packed_.resize(packed_size);
+      codec::decompress(block, packed_.span());
+      packed = packed_.span();
+    }
+    elements_.resize(static_cast<std::size_t>(in_memory));
+    codec::decode(column.encoding, packed, page.elements, element, elements_.data());
+  }
+
+  const page::ReadContainer& container_;
+  const Descriptor& descriptor_;
+  std::uint64_t budget_;
+  AlignedBuffer stored_;
+  AlignedBuffer packed_;
+  AlignedBuffer elements_;
+};
+
+// ---- clusters ----
+
+// Where the pages of a cluster begin: what tells it from all others. Nothing if it has none.
+std::optional<std::uint64_t> first_page_of(const ClusterDescriptor& cluster) {
+  std::optional<std::uint64_t> first;
+  for (const ColumnRange& range : cluster.columns)
+    for (const PageDescriptor& page : range.pages)
+      if (!first || page.locator.offset < *first) first = page.locator.offset;
+  return first;
+}
+
+std::uint64_t elements_of(const ColumnRange& range) {
+  std::uint64_t elements = 0;
+  for (const PageDescriptor& page : range.pages) elements += page.elements;
+  return elements;
+}
+
+// Gives clusters the numbers that follow those of the checkpoint.
+class Numbering {
+ public:
+  explicit Numbering(const Descriptor& checkpoint)
+      : next_id_(checkpoint.clusters.size()), next_entry_(checkpoint.entries()) {
+    for (const ColumnDescriptor& column : checkpoint.columns)
+      next_element_.push_back(column.deferred ? column.first_element : 0);
+    for (const ClusterDescriptor& cluster : checkpoint.clusters)
+      for (const ColumnRange& range : cluster.columns)
+        if (!range.suppressed)
+          next_element_[range.column] = static_cast<std::uint64_t>(range.first_element) + elements_of(range);
+  }
+
+  void number(ClusterDescriptor& cluster) {
+    cluster.id = next_id_++;
+    cluster.first_entry = std::exchange(next_entry_, next_entry_ + cluster.entries);
+    for (ColumnRange& range : cluster.columns) {
+      std::uint64_t& next = next_element_[range.column];
+      range.first_element = static_cast<std::int64_t>(next);
+      next += elements_of(range);
+    }
+  }
+
+ private:
+  std::uint64_t next_id_;
+  std::uint64_t next_entry_;
+  std::vector<std::uint64_t> next_element_;
+};
+
+// ---- one data set ----
+
+class Repair {
+ public:
+  Repair(const std::string& uri, std::string_view path, const RepairOptions& options)
+      : options_(options), path_(path) {
+    // Locked from here on: a file that a writer has open is refused.
+    target_ = page::replace_container(uri, path, container_options_);
+    source_ = page::PageSource::open(path, uri);
+    if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != target_->max_key_size()) {
+      target_.reset();
+      if (limit != 0) container_options_.max_key_size = limit;
+      target_ = page::replace_container(uri, path, container_options_);
+    }
+    container_ = page::open_container(uri);
+    if (container_->anchor(path) != checkpoint().anchor)
+      throw Error(ErrorKind::io, "the file was changed while it was being opened", "try again");
+  }
+
+  RepairReport run() {
+    report_.data_set = path_;
+    report_.entries = checkpoint().entries();
+    report_.clusters = checkpoint().clusters.size();
+    find();
+    check_pages();
+    number();
+    check_together();
+    for (const JournalRecord& record : found_) report_.recovered_entries += record.cluster.entries;
+    report_.recovered_clusters = found_.size();
+    if (!found_.empty() && !options_.dry_run) write();
+    return std::move(report_);
+  }
+
+ private:
+  const Descriptor& checkpoint() const noexcept { return source_->descriptor(); }
+
+  void drop(const JournalRecord& record, std::string reason) {
+    report_.dropped.push_back(
+        {record.offset, record.cluster.first_entry, record.cluster.entries, std::move(reason)});
+  }
+
+  // Why a cluster cannot be of this data set as it is at the checkpoint; else empty.
+  std::string misfit(const ClusterDescriptor& cluster) const {
+    const std::size_t columns = checkpoint().columns.size();
+    if (cluster.columns.size() != columns)
+      return fmt::format("it has {} columns where the checkpoint has {}", cluster.columns.size(), columns);
+    if (cluster.entries == 0) return "it has no entries";
+    for (const ColumnRange& range : cluster.columns)
+      if (range.suppressed) return "one of its columns is suppressed";
+    return {};
+  }
+
+  // A checkpoint may be written while other threads write clusters: a record that it does not cover can lie
+  // in front of its footer, but not of the pages that it covers. In a file that had other content before,
+  // blobs may have gone to gaps anywhere.
+  std::uint64_t begin_of_scan() const {
+    constexpr std::uint64_t longest_skeleton = 65536;
+    std::uint64_t begin = checkpoint().anchor.header_offset;
+    if (begin > longest_skeleton) return 0;
+    for (const ClusterDescriptor& cluster : checkpoint().clusters)
+      begin = std::max(begin, first_page_of(cluster).value_or(0));
+    return std::min(begin, container_->file().size());
+  }
+
+  // Records of clusters that the checkpoint lacks, in the order of their entries.
+  void find() {
+    std::set<std::uint64_t> known;
+    for (const ClusterDescriptor& cluster : checkpoint().clusters)
+      if (const auto first = first_page_of(cluster)) known.insert(*first);
+    const auto take = [&](JournalRecord&& record) {
+      if (!record.problem.empty()) return drop(record, record.problem);
+      const auto first = first_page_of(record.cluster);
+      if (first ? !known.insert(*first).second : record.cluster.first_entry < report_.entries) return;
+      if (std::string why = misfit(record.cluster); !why.empty()) return drop(record, std::move(why));
+      found_.push_back(std::move(record));
+    };
+    const page::JournalScan scan =
+        page::scan_journal(container_->file(), begin_of_scan(), checkpoint(), take);
+    report_.scanned_bytes = scan.bytes;
+    report_.torn_records = scan.torn;
+    if (scan.given_up)
+      throw Error(ErrorKind::format,
+                  "there are too many places that look like records of clusters and are not",
+                  "keep the file as it is: it opens up to its last checkpoint");
+    std::stable_sort(found_.begin(), found_.end(), [](const JournalRecord& a, const JournalRecord& b) {
+      return a.cluster.first_entry < b.cluster.first_entry;
+    });
+  }
+
+  void check_pages() {
+    PageChecker checker(*container_, checkpoint());
+    std::vector<JournalRecord> whole;
+    for (JournalRecord& record : found_) {
+      try {
+        checker.check(record.cluster);
+        whole.push_back(std::move(record));
+      } catch (const Error& error) {
+        if (error.kind() == ErrorKind::io) throw;
+        drop(record, fmt::format("column {}, page {}: {}", error.context().column.value_or(0),
+                                 error.context().page.value_or(0), error.problem()));
+      }
+    }
+    found_ = std::move(whole);
+  }
+
+  void number() {
+    Numbering numbering(checkpoint());
+    for (JournalRecord& record : found_) {
+      const std::uint64_t before = record.cluster.first_entry;
+      numbering.number(record.cluster);
+      if (record.cluster.first_entry != before) ++report_.renumbered_clusters;
+    }
+  }
+
+  // The data set with the first `count` of the clusters; the page lists of the new groups have no place yet.
+  Descriptor with_clusters(std::size_t count) const {
+    Descriptor repaired = checkpoint();
+    for (std::size_t first = 0; first < count; first += clusters_per_group) {
+      const std::size_t end = std::min(count, first + clusters_per_group);
+      ClusterGroup group;
+      group.min_entry = found_[first].cluster.first_entry;
+      group.clusters = static_cast<std::uint32_t>(end - first);
+      for (std::size_t i = first; i < end; ++i) {
+        group.entry_span += found_[i].cluster.entries;
+        repaired.clusters.push_back(found_[i].cluster);
+      }
+      repaired.cluster_groups.push_back(group);
+    }
+    return repaired;
+  }
+
+  // Whether a reader would take the data set as it will be written, with all fields that it can read now.
+  bool reads_back(std::size_t count) const {
+    try {
+      const Descriptor repaired = with_clusters(count);
+      Descriptor read = format::read_header(format::write_header(repaired).bytes);
+      read.anchor = repaired.anchor;
+      read.header_checksum = repaired.header_checksum;
+      format::read_footer(format::write_footer(repaired).bytes, read);
+      std::size_t first = 0;
+      for (std::size_t group = 0; group < repaired.cluster_groups.size(); ++group) {
+        const std::size_t clusters = repaired.cluster_groups[group].clusters;
+        format::read_page_list(format::write_page_list(repaired, first, clusters).bytes, group, read);
+        first += clusters;
+      }
+      format::finish(read);
+      for (std::size_t i = 0; i < read.fields.size(); ++i)
+        if (!read.fields[i].unreadable.empty() && checkpoint().fields[i].unreadable.empty()) return false;
+      return read.entries() == repaired.entries();
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  void check_together() {
+    if (found_.empty() || reads_back(found_.size())) return;
+    std::size_t good = 0, bad = found_.size();
+    while (bad - good > 1) {
+      const std::size_t middle = good + (bad - good) / 2;
+      (reads_back(middle) ? good : bad) = middle;
+    }
+    for (std::size_t i = good; i < found_.size(); ++i)
+      drop(found_[i], i == good ? "its columns and its entries do not agree with those before"
+                                : "it follows a cluster that does not agree with those before");
+    found_.resize(good);
+    report_.renumbered_clusters = std::min<std::uint64_t>(report_.renumbered_clusters, good);
+  }
+
+  Locator write_envelope(ByteSpan envelope) {
+    AlignedBuffer block;
+    codec::compress(compression_, envelope, block);
+    return target_->write_blob(block.span(), envelope.size());
+  }
+
+  void write() {
+    for (const ColumnRange& range : found_.front().cluster.columns)
+      if (!range.pages.empty()) compression_ = codec::CompressionSettings::from_root(range.compression);
+    Descriptor repaired = with_clusters(found_.size());
+    std::size_t first = checkpoint().clusters.size();
+    for (std::size_t i = checkpoint().cluster_groups.size(); i < repaired.cluster_groups.size(); ++i) {
+      ClusterGroup& group = repaired.cluster_groups[i];
+      const format::EnvelopeBytes list = format::write_page_list(repaired, first, group.clusters);
+      group.page_list = {.length = list.bytes.size(), .locator = write_envelope(list.bytes)};
+      first += group.clusters;
+    }
+    const format::EnvelopeBytes footer = format::write_footer(repaired);
+    const Locator locator = write_envelope(footer.bytes);
+    repaired.anchor.footer_offset = locator.offset;
+    repaired.anchor.footer_size = locator.size;
+    repaired.anchor.footer_length = footer.bytes.size();
+    target_->commit(repaired.anchor);
+    report_.written = true;
+    target_->close();
+  }
+
+  RepairOptions options_;
+  std::string path_;
+  page::ContainerOptions container_options_{.durability = Durability::machine};
+  std::unique_ptr<page::WriteContainer> target_;
+  std::unique_ptr<page::PageSource> source_;
+  std::unique_ptr<page::ReadContainer> container_;
+  codec::CompressionSettings compression_;
+  std::vector<JournalRecord> found_;
+  RepairReport report_;
+};
+
+}  // namespace
+
+RepairReport repair(const std::string& uri, std::string_view data_set, const RepairOptions& options) {
+  const auto repair_one = [&](const std::string& path) {
+    return with_context({.uri = uri, .data_set = path}, [&] { return Repair(uri, path, options).run(); });
+  };
+  data_set.remove_prefix(std::min(data_set.find_first_not_of('/'), data_set.size()));
+  if (!data_set.empty()) return repair_one(std::string(data_set));
+  const std::vector<std::string> paths = page::open_container(uri)->data_sets();
+  if (paths.empty())
+    throw Error(ErrorKind::not_found, "the file has no data set",
+                "write it again: its writer made no checkpoint", {.uri = uri});
+  std::optional<RepairReport> first;
+  for (const std::string& path : paths) {
+    RepairReport report = repair_one(path);
+    if (report.recovered_clusters > 0 || !report.dropped.empty()) return report;
+    if (!first) first = std::move(report);
+  }
+  return *first;
+}
+
+}  // namespace colonnade

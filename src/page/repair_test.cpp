@@ -1,0 +1,473 @@
+// Repair, on files that were left behind in every way: what is whole comes back with the right values, the
+// rest is dropped with a reason, and a file is never worse than before.
+#include "colonnade/repair.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/memory/fault_file.h"
+#include "page/cluster_journal.h"
+#include "page/column_reader.h"
+#include "page/page_sink.h"
+#include "page/root_file_test_tools.h"
+#include "page/root_file_writer.h"
+
+namespace colonnade {
+namespace {
+
+using page::PageSink;
+using page::PageSource;
+using page::WriteContainer;
+using testing::HasSubstr;
+
+const std::string uri = "memory:repair-test";
+constexpr std::uint32_t per_cluster = 100;
+
+// A container that a sink and a test share: what the test keeps is as a crash leaves it.
+class SharedContainer final : public WriteContainer {
+ public:
+  explicit SharedContainer(std::shared_ptr<WriteContainer> container) : container_(std::move(container)) {}
+  const std::string& uri() const noexcept override { return container_->uri(); }
+  Locator write_blob(ByteSpan payload, std::uint64_t length) override {
+    return container_->write_blob(payload, length);
+  }
+  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override {
+    return container_->write_parts(parts);
+  }
+  std::uint64_t max_key_size() const noexcept override { return container_->max_key_size(); }
+  void commit(const Anchor& anchor) override { container_->commit(anchor); }
+  void close() override { container_->close(); }
+
+ private:
+  std::shared_ptr<WriteContainer> container_;
+};
+
+// Writes the numbers from 0 on, a hundred per cluster, and a record for each cluster.
+class CrashingWriter {
+ public:
+  explicit CrashingWriter(std::shared_ptr<WriteContainer> container, const WriteOptions& options = {})
+      : container_(std::move(container)), sink_(std::make_unique<SharedContainer>(container_), options) {
+    Descriptor& d = sink_.descriptor();
+    d.name = "Events";
+    FieldDescriptor field;
+    field.id = field.parent = 0;
+    field.name = "x";
+    field.type_name = "std::uint32_t";
+    field.representations = {{0}};
+    d.fields.push_back(field);
+    ColumnDescriptor column;
+    column.id = column.field = 0;
+    column.raw_type = static_cast<std::uint16_t>(ColumnType::uint32);
+    column.encoding = default_encoding(ColumnType::uint32);
+    d.columns.push_back(column);
+    sink_.start();
+    column_ = &sink_.add_column(0, ElementType::uint32);
+    sink_.commit_data_set();
+  }
+  // Where the record was written.
+  std::uint64_t cluster() {
+    for (std::uint32_t i = 0; i < per_cluster; ++i) column_->append(next_++);
+    sink_.commit_cluster(per_cluster);
+    const Bytes record = page::journal_record(sink_.descriptor(), sink_.descriptor().clusters.size() - 1);
+    return container_->write_blob(record, record.size()).offset;
+  }
+  void checkpoint() { sink_.commit_data_set(); }
+  void close() { sink_.close(); }
+  const Descriptor& descriptor() const { return sink_.descriptor(); }
+  WriteContainer& container() { return *container_; }
+
+ private:
+  std::shared_ptr<WriteContainer> container_;
+  PageSink sink_;
+  page::ColumnWriter* column_ = nullptr;
+  std::uint32_t next_ = 0;
+};
+
+std::shared_ptr<WriteContainer> new_file(page::ContainerKind kind = page::ContainerKind::root_file,
+                                         std::string_view path = "Events") {
+  return page::create_container(uri, path, {.kind = kind});
+}
+
+std::vector<std::uint32_t> values(const std::string& path = "Events") {
+  const auto source = PageSource::open(path, uri);
+  page::ColumnReader reader(*source, {0}, ElementType::uint32);
+  std::vector<std::uint32_t> found;
+  for (std::size_t c = 0; c < source->descriptor().clusters.size(); ++c)
+    for (std::uint32_t i = 0; i < source->descriptor().clusters[c].entries; ++i)
+      found.push_back(reader.at<std::uint32_t>(c, i));
+  return found;
+}
+
+// The numbers of whole clusters.
+std::vector<std::uint32_t> clusters(std::initializer_list<std::uint32_t> numbers) {
+  std::vector<std::uint32_t> expected;
+  for (const std::uint32_t number : numbers)
+    for (std::uint32_t i = 0; i < per_cluster; ++i) expected.push_back(number * per_cluster + i);
+  return expected;
+}
+
+Bytes content() {
+  return io::memory_file_content(uri);
+}
+
+void flip(std::uint64_t at) {
+  Bytes bytes = content();
+  bytes[at] ^= std::byte{0x10};
+  io::store_memory_file(uri, bytes);
+}
+
+class RepairFiles : public testing::TestWithParam<page::ContainerKind> {};
+
+TEST_P(RepairFiles, BringsBackWholeClusters) {
+  for (const char* compression : {"none", "zstd:1"})
+    for (const Checksums sums : {Checksums::on, Checksums::off}) {
+      {
+        CrashingWriter writer(new_file(GetParam()), {.compression = compression, .page_checksums = sums});
+        for (int i = 0; i < 2; ++i) writer.cluster();
+        writer.checkpoint();
+        for (int i = 0; i < 3; ++i) writer.cluster();
+      }
+      EXPECT_EQ(values(), clusters({0, 1}));
+      const Bytes before = content();
+      const RepairReport would = repair(uri, "", {.dry_run = true});
+      EXPECT_EQ(content(), before);
+      EXPECT_FALSE(would.written);
+
+      const RepairReport report = repair(uri);
+      EXPECT_EQ(report.data_set, "Events");
+      EXPECT_EQ(report.entries, 200u);
+      EXPECT_EQ(report.clusters, 2u);
+      EXPECT_EQ(report.recovered_entries, 300u);
+      EXPECT_EQ(report.recovered_clusters, 3u);
+      EXPECT_EQ(report.renumbered_clusters, 0u);
+      EXPECT_TRUE(report.dropped.empty());
+      EXPECT_TRUE(report.written);
+      EXPECT_EQ(would.recovered_entries, report.recovered_entries);
+      EXPECT_EQ(values(), clusters({0, 1, 2, 3, 4}));
+
+      const Bytes after = content();
+      const RepairReport again = repair(uri, "Events");
+      EXPECT_EQ(again.entries, 500u);
+      EXPECT_EQ(again.recovered_clusters, 0u);
+      EXPECT_FALSE(again.written);
+      EXPECT_EQ(content(), after);
+    }
+}
+
+TEST_P(RepairFiles, LeavesACompleteFileAsItIs) {
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    for (int i = 0; i < 3; ++i) writer.cluster();
+    writer.checkpoint();
+    writer.close();
+  }
+  const Bytes before = content();
+  const RepairReport report = repair(uri);
+  EXPECT_EQ(report.entries, 300u);
+  EXPECT_FALSE(report.written);
+  EXPECT_EQ(content(), before);
+}
+
+// Cut after every byte behind the checkpoint, with zeros behind the cut or without.
+TEST_P(RepairFiles, SurvivesEveryTornEnd) {
+  std::uint64_t checkpoint = 0;
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    writer.cluster();
+    writer.checkpoint();
+    checkpoint = content().size();
+    for (int i = 0; i < 2; ++i) writer.cluster();
+    writer.checkpoint();
+    for (int i = 0; i < 2; ++i) writer.cluster();
+  }
+  const Bytes whole = content();
+  // The head as the first checkpoint left it.
+  Bytes head;
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    writer.cluster();
+    writer.checkpoint();
+    head = content();
+  }
+  ASSERT_EQ(head.size(), checkpoint);
+  std::size_t seen = 0;
+  for (std::uint64_t cut = checkpoint; cut <= whole.size(); cut += 3)
+    for (const std::size_t zeros : {0, 500}) {
+      Bytes torn(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut));
+      std::copy_n(head.begin(), 300, torn.begin());
+      torn.resize(cut + zeros);
+      io::store_memory_file(uri, torn);
+      const RepairReport report = repair(uri);
+      const std::vector<std::uint32_t> found = values();
+      const std::vector<std::uint32_t> all = clusters({0, 1, 2, 3, 4});
+      ASSERT_GE(found.size(), per_cluster);
+      ASSERT_TRUE(std::equal(found.begin(), found.end(), all.begin())) << cut;
+      ASSERT_EQ(found.size(), per_cluster * (1 + report.recovered_clusters));
+      seen = std::max(seen, found.size());
+    }
+  EXPECT_EQ(seen, 5 * per_cluster);
+}
+
+TEST_P(RepairFiles, SurvivesEveryFlippedBit) {
+  {
+    CrashingWriter writer(new_file(GetParam()), {.compression = "none"});
+    writer.checkpoint();
+    for (int i = 0; i < 3; ++i) writer.cluster();
+  }
+  const Bytes before = content();
+  const std::vector<std::uint32_t> all = clusters({0, 1, 2});
+  std::size_t fewer = 0;
+  for (std::uint64_t at = PageSource::open("Events", uri)->descriptor().anchor.footer_offset;
+       at < before.size(); ++at) {
+    io::store_memory_file(uri, before);
+    flip(at);
+    try {
+      const RepairReport report = repair(uri);
+      fewer += report.recovered_clusters < 3;
+    } catch (const Error& error) {
+      EXPECT_NE(error.kind(), ErrorKind::usage);
+      continue;
+    }
+    const std::vector<std::uint32_t> found = values();
+    ASSERT_EQ(found.size() % per_cluster, 0u);
+    for (std::size_t c = 0; c < found.size() / per_cluster; ++c)
+      for (std::uint32_t i = 0; i < per_cluster; ++i)
+        ASSERT_EQ(found[c * per_cluster + i], found[c * per_cluster] + i) << at;
+  }
+  EXPECT_GT(fewer, 3 * 400u);
+}
+
+TEST_P(RepairFiles, NumbersOnBehindALostCluster) {
+  std::uint64_t lost = 0;
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    writer.cluster();
+    writer.checkpoint();
+    writer.cluster();
+    lost = writer.cluster();
+    writer.cluster();
+    lost = writer.descriptor().clusters[2].columns[0].pages.front().locator.offset;
+  }
+  flip(lost + 5);
+  const RepairReport report = repair(uri);
+  EXPECT_EQ(report.recovered_clusters, 2u);
+  EXPECT_EQ(report.renumbered_clusters, 1u);
+  ASSERT_EQ(report.dropped.size(), 1u);
+  EXPECT_EQ(report.dropped[0].first_entry, 200u);
+  EXPECT_EQ(report.dropped[0].entries, 100u);
+  EXPECT_THAT(report.dropped[0].reason, HasSubstr("column 0, page 0: the page's checksum does not agree"));
+  EXPECT_EQ(values(), clusters({0, 1, 3}));
+  // What was dropped stays dropped, and is told again.
+  EXPECT_EQ(repair(uri).recovered_clusters, 0u);
+  EXPECT_EQ(values(), clusters({0, 1, 3}));
+}
+
+TEST_P(RepairFiles, TakesClustersInTheOrderOfTheirEntriesAndEachOnce) {
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    writer.checkpoint();
+    for (int i = 0; i < 3; ++i) writer.cluster();
+    for (const std::size_t cluster : {2, 0, 1, 0}) {
+      const Bytes record = page::journal_record(writer.descriptor(), cluster);
+      writer.container().write_blob(record, record.size());
+    }
+  }
+  EXPECT_EQ(repair(uri).recovered_clusters, 3u);
+  EXPECT_EQ(values(), clusters({0, 1, 2}));
+}
+
+TEST_P(RepairFiles, RefusesAFileThatIsBeingWritten) {
+  CrashingWriter writer(new_file(GetParam()));
+  writer.cluster();
+  EXPECT_THAT(page::error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
+}
+
+// A crash of the repair itself, after every write and every few bytes of it.
+TEST_P(RepairFiles, GoesOnAfterACrash) {
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    writer.cluster();
+    writer.checkpoint();
+    for (int i = 0; i < 2; ++i) writer.cluster();
+  }
+  const Bytes before = content();
+  repair(uri);
+  const Bytes after = content();
+  // Everything behind the old end, in any state, and the old head.
+  for (std::uint64_t size = before.size(); size <= after.size(); ++size) {
+    Bytes crashed(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(size));
+    std::copy(before.begin(), before.end(), crashed.begin());
+    io::store_memory_file(uri, crashed);
+    EXPECT_EQ(values(), clusters({0}));
+    EXPECT_EQ(repair(uri).recovered_clusters, 2u);
+    ASSERT_EQ(values(), clusters({0, 1, 2})) << size;
+  }
+}
+
+TEST_P(RepairFiles, NeedsADataSet) {
+  EXPECT_EQ(page::error_of([] { repair("memory:nothing-there"); }).kind(), ErrorKind::not_found);
+  {
+    const auto container = new_file(GetParam());
+  }
+  const Error error = page::error_of([] { repair(uri); });
+  EXPECT_NE(error.kind(), ErrorKind::usage) << error.what();
+  EXPECT_NE(page::error_of([] { repair(uri, "Other"); }).kind(), ErrorKind::usage);
+}
+
+INSTANTIATE_TEST_SUITE_P(Containers, RepairFiles,
+                         testing::Values(page::ContainerKind::root_file, page::ContainerKind::bare_file),
+                         [](const auto& test) {
+                           return test.param == page::ContainerKind::root_file ? "RootFile" : "BareFile";
+                         });
+
+TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
+  {
+    CrashingWriter writer(new_file(page::ContainerKind::root_file, "a/Events"));
+    writer.cluster();
+    writer.checkpoint();
+    writer.close();
+  }
+  {
+    // The same schema, and so the same header checksum.
+    CrashingWriter writer(page::append_container(uri, "b/Events", {}));
+    writer.checkpoint();
+    for (int i = 0; i < 2; ++i) writer.cluster();
+  }
+  EXPECT_EQ(repair(uri, "a/Events").recovered_clusters, 0u);
+  const RepairReport report = repair(uri);
+  EXPECT_EQ(report.data_set, "b/Events");
+  EXPECT_EQ(report.recovered_clusters, 2u);
+  EXPECT_EQ(values("a/Events"), clusters({0}));
+  EXPECT_EQ(values("b/Events"), clusters({0, 1}));
+  const auto reader = page::open_container(uri);
+  EXPECT_EQ(reader->data_sets().size(), 2u);
+}
+
+// A second writer cuts off what the first one left: it must not come up in its data set.
+TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
+  {
+    CrashingWriter writer(new_file());
+    writer.checkpoint();
+    for (int i = 0; i < 3; ++i) writer.cluster();
+  }
+  {
+    CrashingWriter writer(page::append_container(uri, "Second", {}));
+    writer.cluster();
+    writer.checkpoint();
+    writer.close();
+  }
+  EXPECT_FALSE(repair(uri).written);
+  EXPECT_EQ(values(), clusters({}));
+  EXPECT_EQ(values("Second"), clusters({0}));
+}
+
+TEST(Repair, DropsClustersOfASchemaThatTheCheckpointDoesNotKnow) {
+  {
+    CrashingWriter writer(new_file());
+    writer.cluster();
+    writer.checkpoint();
+    Descriptor other = writer.descriptor();
+    other.clusters[0].columns.push_back(other.clusters[0].columns[0]);
+    other.clusters[0].columns[1].column = 1;
+    other.clusters[0].columns[0].pages.front().locator.offset += 1;
+    other.columns.push_back(other.columns[0]);
+    const Bytes record = page::journal_record(other, 0);
+    writer.container().write_blob(record, record.size());
+  }
+  const RepairReport report = repair(uri);
+  ASSERT_EQ(report.dropped.size(), 1u);
+  EXPECT_THAT(report.dropped[0].reason, HasSubstr("2 columns"));
+  EXPECT_FALSE(report.written);
+}
+
+// The sums of a record say nothing of what it claims.
+TEST(Repair, DropsWhatDoesNotFitTheSchemaOrTheFile) {
+  const auto drop = [](auto&& change) {
+    {
+      CrashingWriter writer(new_file());
+      writer.cluster();
+      writer.checkpoint();
+      writer.cluster();
+      Descriptor other = writer.descriptor();
+      change(other.clusters[1]);
+      io::store_memory_file(uri, content());
+      const Bytes record = page::journal_record(other, 1);
+      writer.container().write_blob(record, record.size());
+    }
+    const RepairReport report = repair(uri);
+    EXPECT_EQ(report.dropped.size(), 1u);
+    EXPECT_EQ(values(), clusters({0, 1}));
+    return report.dropped.empty() ? std::string() : report.dropped[0].reason;
+  };
+  const auto change_page = [](ClusterDescriptor& cluster, auto&& change) {
+    PageDescriptor page = cluster.columns[0].pages.front();
+    change(page);
+    cluster.columns[0].pages = {page};
+  };
+  EXPECT_THAT(drop([&](ClusterDescriptor& cluster) {
+                change_page(cluster, [](PageDescriptor& page) { page.locator.offset += 1; });
+              }),
+              HasSubstr("checksum"));
+  EXPECT_THAT(drop([&](ClusterDescriptor& cluster) {
+                change_page(cluster, [](PageDescriptor& page) {
+                  page.locator.offset += 1;
+                  page.locator.size = 1u << 31;
+                });
+              }),
+              HasSubstr("a page of"));
+  EXPECT_THAT(drop([&](ClusterDescriptor& cluster) {
+                change_page(cluster, [](PageDescriptor& page) { page.locator.offset = 1u << 30; });
+              }),
+              HasSubstr("bytes"));
+}
+
+TEST(Repair, DropsAClusterWhoseEntriesAndElementsDisagree) {
+  {
+    CrashingWriter writer(new_file());
+    writer.cluster();
+    writer.checkpoint();
+    writer.cluster();
+  }
+  // The same with a record that claims one entry more.
+  {
+    CrashingWriter writer(new_file());
+    writer.cluster();
+    writer.checkpoint();
+    Descriptor other = writer.descriptor();
+    const std::vector<Bytes> pages(1, Bytes(50));
+    const std::vector<ByteSpan> parts{pages[0]};
+    ClusterDescriptor cluster = other.clusters[0];
+    cluster.first_entry = 100;
+    cluster.entries = 101;
+    const std::uint64_t offset = writer.container().write_parts(parts)[0];
+    PageDescriptor page{.elements = 100, .locator = {.size = 50, .offset = offset}};
+    cluster.columns[0].pages = {page};
+    other.clusters.push_back(cluster);
+    const Bytes record = page::journal_record(other, 1);
+    writer.container().write_blob(record, record.size());
+  }
+  const RepairReport report = repair(uri);
+  EXPECT_FALSE(report.written);
+  ASSERT_EQ(report.dropped.size(), 1u);
+}
+
+TEST(Repair, KeepsOtherObjectsOfTheFile) {
+  {
+    CrashingWriter writer(new_file(page::ContainerKind::root_file, "dir/Events"));
+    writer.checkpoint();
+    for (int i = 0; i < 2; ++i) writer.cluster();
+  }
+  EXPECT_EQ(repair(uri, "/dir/Events").recovered_clusters, 2u);
+  EXPECT_EQ(values("dir/Events"), clusters({0, 1}));
+  {
+    CrashingWriter writer(page::append_container(uri, "dir/More", {}));
+    writer.cluster();
+    writer.checkpoint();
+    writer.close();
+  }
+  EXPECT_EQ(values("dir/Events"), clusters({0, 1}));
+  EXPECT_EQ(values("dir/More"), clusters({0}));
+}
+
+}  // namespace
+}  // namespace colonnade
