@@ -31,8 +31,8 @@ void mark_unknown_types(page::PageSource& source) {
   if (!reasons.empty()) source.mark_unreadable(reasons);
 }
 
-std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
-                                              const ReadOptions& options) {
+std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
+                                            const ReadOptions& options) {
   std::shared_ptr<page::ReadContainer> container = page::open_container(uri);
   std::string chosen(name);
   if (chosen.empty()) {
@@ -48,6 +48,11 @@ std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::
   std::shared_ptr<page::PageSource> source = page::PageSource::open(chosen, container, options);
   mark_unknown_types(*source);
   return source;
+}
+
+std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
+                                              const ReadOptions& options) {
+  return page::open_while_written([&] { return open_once(name, uri, options); });
 }
 
 void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std::ostream& out) {
@@ -251,12 +256,12 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
 }
 
 std::vector<std::string> data_sets(const std::string& uri) {
-  return page::open_container(uri)->data_sets();
+  return page::open_while_written([&] { return page::open_container(uri)->data_sets(); });
 }
 
 std::vector<StoredObject> stored_objects(const std::string& uri) {
   std::vector<StoredObject> objects;
-  for (auto& object : page::open_container(uri)->objects())
+  for (auto& object : page::open_while_written([&] { return page::open_container(uri)->objects(); }))
     objects.push_back({std::move(object.path), std::move(object.class_name), object.size});
   return objects;
 }

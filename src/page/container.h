@@ -50,6 +50,18 @@ std::unique_ptr<ReadContainer> open_container(const std::string& uri,
                                               const io::ReadFileOptions& options = {});
 std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file);
 
+// Runs `open`, which opens a file and reads where its data sets are, and runs it again if what it read does
+// not fit together: another process may have committed in between.
+template <class Open>
+decltype(auto) open_while_written(Open&& open) {
+  try {
+    return open();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::format && error.kind() != ErrorKind::checksum) throw;
+  }
+  return open();
+}
+
 class WriteContainer {
  public:
   virtual ~WriteContainer() = default;

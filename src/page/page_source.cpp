@@ -43,7 +43,8 @@ decltype(auto) in_envelope(const Locator& locator, Parse&& parse) {
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
                                              const ReadOptions& options) {
-  return open(data_set, std::shared_ptr<ReadContainer>(open_container(uri)), options);
+  return open_while_written(
+      [&] { return open(data_set, std::shared_ptr<ReadContainer>(open_container(uri)), options); });
 }
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
