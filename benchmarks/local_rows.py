@@ -16,7 +16,7 @@ from typing import Any
 from common import Run, Series, execute, ratios, root_setting, run, run_python, spread
 from disk import drop_from_cache, fio
 from local_results import Row, Table, bandwidths
-from local_session import MB, Session, Sides, faster, rate_of, seconds_of
+from local_session import MB, Session, faster, rate_of, seconds_of
 
 COLUMNS_OF_WIDE_WRITER = 1500
 FIELDS_OF_10000_COLUMNS = 7500  # every third one is a list, which takes two columns
@@ -38,45 +38,36 @@ def check_analysis(session: Session, label: str, series: Mapping[str, Series]) -
         )
 
 
+def view_loops(session: Session, path: Path) -> dict[str, Callable[[], Run]]:
+    """The B-mass analysis through views: ROOT, Colonnade by default, and with everything in the reading thread."""
+    return {
+        "ROOT": partial(run, session.program("lhcb_read_root"), path),
+        "default": partial(run, session.program("lhcb_read"), path, "view"),
+        "serial": partial(run, session.program("lhcb_read"), path, "view", "--serial"),
+    }
+
+
+WAYS = {"default": "default options", "serial": "decompression in the reading thread"}
+
+
 def read(session: Session) -> None:
     """The B-mass analysis through views, warm, on the files that ROOT wrote."""
     for codec, target in (("zstd:5", 3.5), ("lz4:4", 5.0), ("none", 5.0)):
-        path = session.root_file(codec)
-        sides: Sides = {
-            "ROOT": partial(run, session.program("lhcb_read_root"), path),
-            "default": partial(run, session.program("lhcb_read"), path, "view"),
-            "serial": partial(run, session.program("lhcb_read"), path, "view", "--serial"),
-        }
-        for side in sides.values():
-            side()  # the file is in the page cache from here on
-        label = f"read, {codec}"
-        series = session.turns(label, sides)
+        label = f"B mass, view loop, {codec}"
+        series = session.turns(label, view_loops(session, session.root_file(codec)), warm=True)
         check_analysis(session, label, series)
-        work = f"B mass, view loop, {codec}"
-        session.add(
-            faster("read", f"{work}, default options", series["ROOT"], series["default"], target),
-            faster(
-                "read",
-                f"{work}, decompression in the reading thread only",
-                series["ROOT"],
-                series["serial"],
-                target,
-            ),
-        )
+        for way, text in WAYS.items():
+            session.add(faster("read", f"{label}, {text}", series["ROOT"], series[way], target))
 
 
 def floor(session: Session) -> None:
     """The same loop against decompressing its pages and nothing else."""
     path = session.root_file("zstd:5")
-    sides: Sides = {
-        "floor": partial(run, session.program("lhcb_floor"), path),
-        "serial": partial(run, session.program("lhcb_read"), path, "view", "--serial"),
-        "default": partial(run, session.program("lhcb_read"), path, "view"),
-    }
-    for side in sides.values():
-        side()
-    series = session.turns("floor", sides)
-    for way, text in (("default", "default options"), ("serial", "decompression in the reading thread only")):
+    sides = view_loops(session, path)
+    del sides["ROOT"]
+    sides["floor"] = partial(run, session.program("lhcb_floor"), path)
+    series = session.turns("floor", sides, warm=True)
+    for way, text in WAYS.items():
         session.add(
             Row(
                 "floor",
@@ -94,12 +85,8 @@ def floor(session: Session) -> None:
 def python(session: Session) -> None:
     """The 18 columns of the analysis as NumPy arrays, against uproot."""
     path = session.root_file("zstd:5")
-    sides: Sides = {
-        name: partial(run_python, "python_arrays.py", name, path) for name in ("uproot", "colonnade")
-    }
-    for side in sides.values():
-        side()
-    series = session.turns("Python arrays", sides)
+    sides = {name: partial(run_python, "python_arrays.py", name, path) for name in ("uproot", "colonnade")}
+    series = session.turns("Python arrays", sides, warm=True)
     session.same("Python arrays", series, "checksum")
     session.add(
         faster(
@@ -146,9 +133,8 @@ def cold(session: Session) -> None:
             | {name: [value / MB for value in bandwidths(side.runs)] for name, side in series.items()}
         )
     session.results.tables["streams"] = table
-    cold_analysis(
-        session, path, max(STREAMS, key=partial(statistics.median, table.column("fio", streams=n)[0]))
-    )
+    fastest = max(table.lines, key=lambda line: statistics.median(line["fio"]))
+    cold_analysis(session, path, fastest["streams"])
 
 
 def cold_bandwidth(session: Session, path: Path, streams: int) -> Run:
@@ -321,13 +307,11 @@ def open_wide(session: Session) -> None:
     path = session.work / "wide.root"
     for clusters in (1, 100):
         execute(session.program("open_wide_root"), "write", path, FIELDS_OF_10000_COLUMNS, clusters)
-        sides: Sides = {
+        sides = {
             name: partial(run, session.program(program), "read", path, field)
             for name, program in (("ROOT", "open_wide_root"), ("ours", "open_wide"))
         }
-        for side in sides.values():
-            side()
-        series = session.turns(f"open, {clusters} clusters", sides)
+        series = session.turns(f"open, {clusters} clusters", sides, warm=True)
         session.same(f"open, {clusters} clusters", series, "value")
         path.unlink()
         text = {
@@ -347,24 +331,23 @@ def open_wide(session: Session) -> None:
         )
 
 
+def memory_of(series: Series) -> list[float]:
+    return [kib * 1024 / MB for kib in series.values("max_rss_kib")]
+
+
 def memory(session: Session) -> None:
     """Resident memory, of reading and of a writer of very many columns."""
     for codec in ("zstd:5", "none"):
-        path = session.root_file(codec)
-        sides: Sides = {
-            "ours": partial(run, session.program("lhcb_read"), path, "view"),
-            "ROOT": partial(run, session.program("lhcb_read_root"), path),
-        }
+        sides = view_loops(session, session.root_file(codec))
+        del sides["serial"]
         series = session.turns(f"memory of reading, {codec}", sides)
-        values = {
-            name: [kib * 1024 / MB for kib in side.values("max_rss_kib")] for name, side in series.items()
-        }
+        values = {name: memory_of(side) for name, side in series.items()}
         session.add(
             Row(
                 "memory",
                 f"B mass, view loop, {codec}: resident memory",
                 "MB",
-                values["ours"],
+                values["default"],
                 300.0,
                 at_most=True,
                 reference=f"ROOT {spread(values['ROOT'], '.0f')} MB",
@@ -386,10 +369,7 @@ def memory_of_writer(session: Session) -> None:
         "memory of writing",
         {"ROOT": partial(written, "wide_write_root"), "ours": partial(written, "wide_write")},
     )
-    text = {
-        name: f"{spread([kib * 1024 / MB for kib in side.values('max_rss_kib')], '.0f')} MB"
-        for name, side in series.items()
-    }
+    text = {name: f"{spread(memory_of(side), '.0f')} MB" for name, side in series.items()}
     before = statistics.median(series["ROOT"].values("rss_before_kib")) * 1024 / MB
     session.add(
         Row(

@@ -47,8 +47,12 @@ class Session:
             self._root_files[codec] = path
         return self._root_files[codec]
 
-    def turns(self, label: str, sides: Sides) -> dict[str, Series]:
-        """Run the sides in turns, `repeats` times."""
+    def turns(self, label: str, sides: Sides, *, warm: bool = False) -> dict[str, Series]:
+        """Run the sides in turns, `repeats` times; with `warm` once before, so that files are in the page cache."""
+        if warm:
+            self.show(f"{label}, warming up")
+            for side in sides.values():
+                side()
         done = 0
 
         def counted(side: Callable[[], Run]) -> Run:
