@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <map>
 #include <numeric>
 #include <thread>
+
+#include "base/aligned_buffer.h"
+#include "io/read_scheduler.h"
 
 namespace colonnade::io {
 
@@ -57,7 +62,7 @@ class WritingTransports : public Transports {
 
 TEST_P(Transports, ReadsAnyRange) {
   const Bytes content = pattern(100000);
-  const auto file = open_for_reading(stored(content));
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
   EXPECT_EQ(file->size(), content.size());
   for (const auto& [offset, count] : std::vector<std::pair<std::size_t, std::size_t>>{
            {0, 100000}, {0, 1}, {99999, 1}, {4095, 2}, {17, 65536}}) {
@@ -69,31 +74,31 @@ TEST_P(Transports, ReadsAnyRange) {
 }
 
 TEST_P(Transports, ReadsNothingAnywhereInside) {
-  const auto file = open_for_reading(stored(pattern(10)));
+  const auto file = open_for_reading(stored(pattern(10)), GetParam().read_options);
   file->read(0, {});
   file->read(10, {});
   file->read_vector({});
 }
 
 TEST_P(Transports, OpensAnEmptyFile) {
-  const auto file = open_for_reading(stored({}));
+  const auto file = open_for_reading(stored({}), GetParam().read_options);
   EXPECT_EQ(file->size(), 0u);
 }
 
 TEST_P(Transports, NamesItsUri) {
   const std::string uri = stored(pattern(1));
-  EXPECT_EQ(open_for_reading(uri)->uri(), uri);
+  EXPECT_EQ(open_for_reading(uri, GetParam().read_options)->uri(), uri);
 }
 
 TEST_P(Transports, DeclaresUsableNumbers) {
-  const IoTraits traits = open_for_reading(stored(pattern(1)))->traits();
+  const IoTraits traits = open_for_reading(stored(pattern(1)), GetParam().read_options)->traits();
   EXPECT_GE(traits.max_request, 4096u);
   EXPECT_GE(traits.concurrency, 1u);
 }
 
 TEST_P(Transports, RefusesToReadPastTheEnd) {
   const std::string uri = stored(pattern(100));
-  const auto file = open_for_reading(uri);
+  const auto file = open_for_reading(uri, GetParam().read_options);
   Bytes into(50);
   for (const std::uint64_t offset :
        {std::uint64_t{51}, std::uint64_t{100}, std::uint64_t{1} << 40, ~std::uint64_t{0} - 10}) {
@@ -109,7 +114,7 @@ TEST_P(Transports, RefusesToReadPastTheEnd) {
 
 TEST_P(Transports, VectorReadsEqualSingleReads) {
   const Bytes content = pattern(300000);
-  const auto file = open_for_reading(stored(content));
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
   // Adjacent, overlapping, apart, empty, out of order.
   const std::vector<std::pair<std::size_t, std::size_t>> ranges{
       {5000, 100}, {0, 10},   {10, 4990},  {100000, 150000}, {99990, 20},
@@ -127,7 +132,7 @@ TEST_P(Transports, VectorReadsEqualSingleReads) {
 
 TEST_P(Transports, VectorReadsTakeThousandsOfRequests) {
   const Bytes content = pattern(5000);
-  const auto file = open_for_reading(stored(content));
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
   Bytes into(content.size());
   std::vector<ReadRequest> requests;
   for (std::size_t i = 0; i < into.size(); ++i) requests.push_back({i, MutableByteSpan(into).subspan(i, 1)});
@@ -137,7 +142,7 @@ TEST_P(Transports, VectorReadsTakeThousandsOfRequests) {
 
 TEST_P(Transports, ManyThreadsReadOneFile) {
   const Bytes content = pattern(200000);
-  const auto file = open_for_reading(stored(content));
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (std::size_t t = 0; t < 4; ++t)
@@ -153,9 +158,135 @@ TEST_P(Transports, ManyThreadsReadOneFile) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Fills buffers through a queue and says which ids came back with which failure.
+struct Answers {
+  std::map<std::uint64_t, std::exception_ptr> by_id;
+  void take_from(ReadQueue& queue, bool block) {
+    std::array<ReadQueue::Completion, 3> some;
+    const std::size_t count = queue.wait(some, block);
+    for (std::size_t i = 0; i < count; ++i)
+      EXPECT_TRUE(by_id.emplace(some[i].id, some[i].failure).second) << some[i].id << " came back twice";
+  }
+  void take_all_from(ReadQueue& queue) {
+    while (queue.in_flight() > 0) take_from(queue, true);
+  }
+};
+
+TEST_P(Transports, QueuesReturnEveryRequestOnce) {
+  const Bytes content = pattern(300000);
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
+  for (const unsigned depth : {1u, 4u, 16u}) {
+    const std::unique_ptr<ReadQueue> queue = file->open_queue(depth);
+    std::vector<Bytes> into;
+    Answers answers;
+    for (std::size_t i = 0; i < 200; ++i) {
+      into.emplace_back(i * 331 % 5000);
+      queue->submit(1000 + i, i * 1451, into.back());
+      if (i % 3 == 0) answers.take_from(*queue, i % 2 == 0);
+      EXPECT_EQ(queue->in_flight() + answers.by_id.size(), i + 1);
+    }
+    answers.take_all_from(*queue);
+    EXPECT_EQ(answers.by_id.size(), 200u);
+    for (std::size_t i = 0; i < 200; ++i) {
+      EXPECT_EQ(answers.by_id.count(1000 + i), 1u);
+      EXPECT_EQ(answers.by_id[1000 + i], nullptr);
+      EXPECT_TRUE(
+          std::equal(into[i].begin(), into[i].end(), content.begin() + static_cast<std::ptrdiff_t>(i * 1451)))
+          << i;
+    }
+  }
+}
+
+TEST_P(Transports, QueuesTakeAlignedRequests) {
+  const Bytes content = pattern(1000000);
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
+  const std::size_t step = 16 * std::max<std::size_t>(file->traits().alignment, 512);
+  AlignedBuffer into(content.size(), file->traits().alignment > 64 ? file->traits().alignment : 64);
+  const std::unique_ptr<ReadQueue> queue = file->open_queue(8);
+  for (std::size_t at = 0; at < content.size(); at += step)
+    queue->submit(at, at, into.span().subspan(at, std::min(step, content.size() - at)));
+  Answers answers;
+  answers.take_all_from(*queue);
+  for (const auto& [id, failure] : answers.by_id) EXPECT_EQ(failure, nullptr) << id;
+  EXPECT_TRUE(std::equal(content.begin(), content.end(), into.data()));
+}
+
+TEST_P(Transports, QueuesReportTheFailureOfEachRequest) {
+  const Bytes content = pattern(10000);
+  const std::string uri = stored(content);
+  const auto file = open_for_reading(uri, GetParam().read_options);
+  const std::unique_ptr<ReadQueue> queue = file->open_queue(4);
+  std::vector<Bytes> into(40, Bytes(500));
+  for (std::size_t i = 0; i < into.size(); ++i) queue->submit(i, i * 400, into[i]);
+  Answers answers;
+  answers.take_all_from(*queue);
+  ASSERT_EQ(answers.by_id.size(), into.size());
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    if (i * 400 + 500 <= content.size()) {
+      EXPECT_EQ(answers.by_id[i], nullptr) << i;
+      EXPECT_TRUE(
+          std::equal(into[i].begin(), into[i].end(), content.begin() + static_cast<std::ptrdiff_t>(i * 400)));
+      continue;
+    }
+    ASSERT_NE(answers.by_id[i], nullptr) << i;
+    const Error error = error_of([&] { std::rethrow_exception(answers.by_id[i]); });
+    EXPECT_EQ(error.kind(), ErrorKind::format);
+    EXPECT_EQ(error.context().uri, uri);
+    EXPECT_EQ(error.context().offset, i * 400);
+  }
+}
+
+TEST_P(Transports, QueuesMayBeLeftWithRequestsInFlight) {
+  const auto file = open_for_reading(stored(pattern(1000000)), GetParam().read_options);
+  for (int round = 0; round < 10; ++round) {
+    Bytes into(1000000);
+    const std::unique_ptr<ReadQueue> queue = file->open_queue(8);
+    for (std::size_t i = 0; i < 8; ++i)
+      queue->submit(i, i * 125000, MutableByteSpan(into).subspan(i * 125000, 125000));
+  }
+}
+
+TEST_P(Transports, QueuesDoNotWaitForNothing) {
+  const auto file = open_for_reading(stored(pattern(1000)), GetParam().read_options);
+  const std::unique_ptr<ReadQueue> queue = file->open_queue(2);
+  std::array<ReadQueue::Completion, 2> some;
+  EXPECT_EQ(queue->wait(some, true), 0u);
+  EXPECT_EQ(queue->wait(some, false), 0u);
+  Bytes into(10);
+  queue->submit(1, 5, into);
+  EXPECT_EQ(queue->wait({}, true), 0u);
+  EXPECT_EQ(queue->in_flight(), 1u);
+  EXPECT_EQ(queue->wait(some, true), 1u);
+  EXPECT_EQ(queue->in_flight(), 0u);
+}
+
+TEST_P(Transports, TheSchedulerReadsWhatIsPlanned) {
+  const Bytes content = pattern(500000);
+  const auto file = open_for_reading(stored(content), GetParam().read_options);
+  std::vector<WantedRange> wanted;
+  for (std::size_t i = 0; i < 100; ++i) wanted.push_back({i * 7919 % 490000, 1 + i * 97});
+  wanted.push_back({499990, 10});
+  const ReadPlan plan = plan_reads(wanted, file->traits(), 65536, file->size());
+  ReadScheduler scheduler(*file);
+  std::vector<AlignedBuffer> buffers;
+  std::vector<ReadScheduler::Id> ids;
+  for (const ReadExtent& extent : plan.extents) {
+    buffers.emplace_back(extent.size, std::max<std::size_t>(file->traits().alignment, 64));
+    ids.push_back(scheduler.start(extent, buffers.back().span()));
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ReadPlan::Place place = plan.places[i];
+    scheduler.wait_for(ids[place.extent]);
+    const std::byte* bytes = buffers[place.extent].data() + place.position;
+    EXPECT_TRUE(std::equal(bytes, bytes + wanted[i].size,
+                           content.begin() + static_cast<std::ptrdiff_t>(wanted[i].offset)))
+        << i;
+  }
+}
+
 TEST_P(Transports, SaysThatAFileIsMissing) {
   const std::string uri = GetParam().fresh_uri("missing");
-  const Error error = error_of([&] { open_for_reading(uri); });
+  const Error error = error_of([&] { open_for_reading(uri, GetParam().read_options); });
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_EQ(error.context().uri, uri);
   EXPECT_FALSE(error.advice().empty());
@@ -277,7 +408,7 @@ TEST_P(WritingTransports, ThreadsWriteAtDifferentOffsets) {
 
 TEST_P(WritingTransports, SaysThatAnOpenFileWasTruncated) {
   const std::string uri = stored(pattern(10000));
-  const auto reader = open_for_reading(uri);
+  const auto reader = open_for_reading(uri, GetParam().read_options);
   open_for_writing(uri, OpenMode::update, GetParam().write_options)->truncate(5000);
   Bytes into(1000);
   reader->read(4000, into);

@@ -20,6 +20,7 @@ struct TransportUnderTest {
   std::function<Bytes(const std::string& uri)> content;
   bool can_write = true;
   WriteFileOptions write_options = {};
+  ReadFileOptions read_options = {};
 };
 
 std::vector<TransportUnderTest>& transports_under_test();

@@ -5,7 +5,9 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace colonnade::io {
@@ -32,9 +34,17 @@ class ThreadQueue final : public ReadQueue {
       return;
     }
     std::unique_lock lock(mutex_);
-    completed_.wait(lock, [this] { return waiting_.size() < depth_; });
+    completed_.wait(lock, [this] { return waiting_.size() + working_ < depth_; });
     waiting_.push_back({id, offset, into});
-    if (threads_.size() < depth_ && idle_ < waiting_.size()) threads_.emplace_back([this] { work(); });
+    if (threads_.size() < depth_ && threads_.size() < waiting_.size() + working_ && !start_thread()) {
+      // No thread at all to do it: then this one.
+      waiting_.pop_back();
+      lock.unlock();
+      Completion completion = read({id, offset, into});
+      lock.lock();
+      done_.push_back(std::move(completion));
+      return;
+    }
     lock.unlock();
     wakes_.notify_one();
   }
@@ -69,19 +79,29 @@ class ThreadQueue final : public ReadQueue {
     }
   }
 
+  // False if the system gives no thread and there is none yet; fewer than asked for will do.
+  bool start_thread() {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      return !threads_.empty();
+    }
+    return true;
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
-      ++idle_;
       wakes_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      --idle_;
       if (waiting_.empty()) return;
       const Request request = waiting_.front();
       waiting_.pop_front();
+      ++working_;
       lock.unlock();
-      const Completion completion = read(request);
+      Completion completion = read(request);
       lock.lock();
-      done_.push_back(completion);
+      --working_;
+      done_.push_back(std::move(completion));
       completed_.notify_all();
     }
   }
@@ -94,7 +114,7 @@ class ThreadQueue final : public ReadQueue {
   std::condition_variable completed_;  // the owner
   std::deque<Request> waiting_;
   std::deque<Completion> done_;
-  std::size_t idle_ = 0;
+  std::size_t working_ = 0;  // requests that a thread is at
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "io/conformance_test.h"
 
@@ -20,6 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+
+const std::map<std::string, LocalIo> ways_to_read{{"Automatic", LocalIo::automatic},
+                                                  {"Pread", LocalIo::pread},
+                                                  {"Threads", LocalIo::threads},
+                                                  {"IoUring", LocalIo::io_uring},
+                                                  {"Mmap", LocalIo::mmap}};
 
 // A folder of this process that goes with it.
 const fs::path& scratch() {
@@ -62,6 +69,22 @@ const RegisterTransport by_uri({.name = "LocalUri",
                                     },
                                 .store = store,
                                 .content = content});
+
+// Every way of reading, on the same terms.
+const bool every_way = [] {
+  const auto add = [](const std::string& name, LocalIo method, bool direct) {
+    RegisterTransport(
+        {.name = name,
+         .fresh_uri = [name](const std::string& file) { return (scratch() / (name + file)).string(); },
+         .store = store,
+         .content = content,
+         .can_write = false,
+         .read_options = {.local_io = method, .direct_io = direct}});
+  };
+  for (const bool direct : {false, true})
+    for (const auto& [name, method] : ways_to_read) add(direct ? name + "Direct" : name, method, direct);
+  return true;
+}();
 
 std::string message_of(const std::function<void()>& work, ErrorKind kind = ErrorKind::io) {
   try {
