@@ -49,7 +49,7 @@ class WriteStaging {
   struct Limits {
     std::size_t windows = 16;
     std::size_t open_blocks = 1024;
-    unsigned threads = 3;
+    unsigned threads = 2;
   };
 
   // `file` takes aligned blocks of at most block_size and has `size` bytes; it and the calls outlive this.
