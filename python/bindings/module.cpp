@@ -12,4 +12,5 @@ NB_MODULE(_core, module) {
   register_reader(module);
   register_writer(module);
   register_files(module);
+  register_repair(module);
 }

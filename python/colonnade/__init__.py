@@ -29,6 +29,7 @@ from .errors import (
     UsageError,
 )
 from .opening import datasets, open  # noqa: A004
+from .repairing import DroppedCluster, RepairReport, repair
 from .schema import FieldInfo, Schema
 from .writing import DataSetWriter, create
 
@@ -42,11 +43,13 @@ __all__ = [
     "ConversionError",
     "DataSet",
     "DataSetWriter",
+    "DroppedCluster",
     "Error",
     "FieldInfo",
     "FileMissingError",
     "FormatError",
     "NotFoundError",
+    "RepairReport",
     "ResourceError",
     "Schema",
     "SchemaError",
@@ -57,4 +60,5 @@ __all__ = [
     "create",
     "datasets",
     "open",
+    "repair",
 ]

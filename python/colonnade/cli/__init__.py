@@ -14,6 +14,7 @@ from colonnade.errors import Error
 from .demo import demo
 from .generate import generate
 from .info import info, ls
+from .repair import repair
 from .show import show
 from .verify import verify
 
@@ -26,7 +27,7 @@ def app() -> None:
     """Look into, check and make RNTuple files."""
 
 
-for command in (info, ls, show, verify, generate, demo):
+for command in (info, ls, show, verify, repair, generate, demo):
     app.add_command(command)
 
 
