@@ -6,14 +6,29 @@ time; a difference is a problem, which makes the run fail.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import statistics
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import Run, Series, execute, ratios, root_setting, run, run_python, spread
+from common import (
+    HERE,
+    BenchmarkError,
+    Run,
+    Series,
+    execute,
+    ratios,
+    raw_sample,
+    root_setting,
+    run,
+    run_python,
+    spread,
+)
 from disk import drop_from_cache, fio
 from local_results import Row, Table, bandwidths
 from local_session import MB, Session, faster, rate_of, seconds_of
@@ -255,10 +270,11 @@ def measure_parallel(
     if against_fio := codec == "none" and direct:
         size = sides["ours"]()["bytes"]
         sides["arrays"] = partial(written, "arrays", "parallel_write", codec, "--arrays")
+        sides["transport"] = partial(bare_write, session, size, threads)
         sides["fio"] = partial(fio, session.work / "fio.data", "write", threads, size)
     label = f"parallel write, {codec}, {'direct I/O' if direct else 'page cache'}, {threads} threads"
     series = session.turns(label, sides)
-    fio_runs = series.pop("fio", None)
+    bare = {name: series.pop(name) for name in ("fio", "transport") if name in series}
     check_parallel(session, label, series)
 
     line: dict[str, Any] = {"codec": codec, "threads": threads, "direct": direct, "events": events}
@@ -267,9 +283,10 @@ def measure_parallel(
             line[f"{side} {name}"] = [value / MB for value in bandwidths(runs.runs, measure)]
     line["ratio"] = ratios(series["ROOT"], series["ours"])
     table.lines.append(line)
-    if not (against_fio and fio_runs):
+    line |= {name: [value / MB for value in bandwidths(runs.runs)] for name, runs in bare.items()}
+    if not against_fio:
         return
-    line["fio"] = [value / MB for value in bandwidths(fio_runs.runs)]
+    fio_runs = bare["fio"]
     for side, text in (("ours", "per entry"), ("arrays", "whole arrays")):
         pairs = zip(bandwidths(series[side].runs), bandwidths(fio_runs.runs), strict=True)
         session.add(
@@ -285,6 +302,17 @@ def measure_parallel(
         )
 
 
+def bare_write(session: Session, size: int, threads: int) -> Run:
+    """What Colonnade's transport reaches with nothing above it."""
+    path = session.work / "transport.data"
+    path.unlink(missing_ok=True)
+    os.sync()
+    arguments = ["--bytes", size, "--threads", threads, "--direct"]
+    result = run(session.program("io/write_bandwidth"), path, *arguments)
+    path.unlink()
+    return result
+
+
 def check_parallel(session: Session, label: str, series: Mapping[str, Series]) -> None:
     """Check that another reader finds in the last file of each side what its writer was given."""
     measures = ("events", "id_sum", "particles", "particle_bits")
@@ -296,6 +324,75 @@ def check_parallel(session: Session, label: str, series: Mapping[str, Series]) -
         for measure in measures:
             if found[measure] != told[measure]:
                 session.problem(f"{label}: {side} wrote {measure} {found[measure]}, not {told[measure]}")
+
+
+# ---- Compression
+
+
+def compression(session: Session) -> None:
+    """Writing with Zstd 5, and the table of all codecs and levels."""
+    path = session.work / "compressed.root"
+    sample = raw_sample(session.work, session.events // 8 * 2)[0]
+
+    def written(program: str, *arguments: object) -> Run:
+        path.unlink(missing_ok=True)
+        return run(session.program(program), sample, path, *arguments)
+
+    series = session.turns(
+        "write, zstd:5",
+        {
+            "ROOT": partial(written, "lhcb_write_root", root_setting("zstd:5")),
+            "ours": partial(written, "lhcb_write", "zstd:5", "fill"),
+        },
+    )
+    path.unlink()
+    sample.unlink()
+    sizes = {name: f"{side.runs[0]['bytes'] / MB:.1f} MB" for name, side in series.items()}
+    session.add(
+        faster("compression", "write per entry, zstd:5", series["ROOT"], series["ours"], 3.0),
+        Row(
+            "compression",
+            "write per entry, zstd:5: size",
+            "our size / ROOT's",
+            ratios(series["ours"], series["ROOT"], "bytes"),
+            1.01,
+            at_most=True,
+            ours=sizes["ours"],
+            reference=f"ROOT {sizes['ROOT']}",
+        ),
+    )
+    table = Table(
+        "Compression",
+        "The LHCb sample written per entry, one thread: CPU seconds, ROOT's over ours, and our size as a part of "
+        "ROOT's. LZMA takes so long that it gets fewer events.",
+    )
+    for part, codecs in ((100, ("zstd", "lz4", "zlib")), (400, ("lzma",))):
+        table.lines += compression_lines(session, max(session.events // part, 2) // 2 * 2, codecs)
+    session.results.tables["compression"] = table
+
+
+def compression_lines(session: Session, events: int, codecs: Sequence[str]) -> list[dict[str, Any]]:
+    session.show(f"compression, {', '.join(codecs)}")
+    folder = session.work / "compression"
+    settings = ",".join(f"{codec}:{level}" for codec in codecs for level in range(1, 10))
+    options = ["--build", session.folder.parent, "--output", folder, "--codecs", settings]
+    try:
+        script = HERE / "compression" / "table.py"
+        execute(sys.executable, script, *options, "--events", events, "--repeats", session.repeats)
+    except BenchmarkError as error:
+        session.problem(f"compression: {error}")
+    report = folder / "compression.json"
+    rows = json.loads(report.read_text())["rows"] if report.exists() else []
+    shutil.rmtree(folder, ignore_errors=True)
+    return [
+        {"setting": row["codec"], "events": events, "ROOT": cpu["root"], "Colonnade": cpu["ours"]}
+        | {
+            "ratio": [a / b for a, b in zip(cpu["root"], cpu["ours"], strict=True)],
+            "size": f"{row['size']:.4f}",
+        }
+        for row in rows
+        if (cpu := {side: [r["cpu_seconds"] for r in row[side]["runs"]] for side in ("root", "ours")})
+    ]
 
 
 # ---- Many columns, memory
@@ -394,5 +491,6 @@ GROUPS: dict[str, Callable[[Session], None]] = {
     "parallel": parallel,
     "open": open_wide,
     "memory": memory,
+    "compression": compression,
 }
 GROUPS_WITH_FIO = {"cold", "parallel"}
