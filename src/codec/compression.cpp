@@ -120,7 +120,7 @@ std::size_t write_planes(const Compressor& compressor, int level, const std::vec
 std::size_t write_block(const Compressor& compressor, int level, ByteSpan content, std::size_t plane_size,
                         MutableByteSpan out) {
   if (level >= compressor.planes.from_level && plane_size >= min_plane_size && content.size() <= max_chunk) {
-    const std::vector<Piece> pieces = cut_planes(content, plane_size, compressor.planes.gain, out);
+    const std::vector<Piece> pieces = cut_planes(content, plane_size, compressor.planes, level, out);
     const std::size_t size = write_planes(compressor, level, pieces, out);
     if (size != 0 || pieces.empty()) return size;
   }

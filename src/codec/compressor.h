@@ -12,23 +12,38 @@
 
 namespace colonnade::codec {
 
+// How to code the bytes of a plane. An algorithm that has no means for one of these searches instead.
+enum class Coding : std::uint8_t {
+  search,       // for repeats, with the effort that the level asks for
+  frequencies,  // each byte by its frequency alone
+  runs,         // the same, but runs of equal bytes become repeats
+  constant,     // all bytes are equal, so the least effort is enough
+  smallest,     // whichever makes it smallest
+};
+
 // The content of a chunk. `rest` follows `noise` in memory.
 struct Piece {
   ByteSpan noise;  // to be stored as it is, in the way that the format has for it
   ByteSpan rest;
-  // Of `rest` if each byte were coded by its frequency alone: with a Huffman code, and ideally. 0 if unknown.
-  std::size_t coded_size = 0;
-  std::size_t ideal_size = 0;
+  Coding coding = Coding::search;
+};
+
+// The sizes that coding each byte by its frequency would give, judged by a part of the bytes.
+struct PlaneEstimate {
+  std::size_t coded = 0;  // with a Huffman code
+  std::size_t ideal = 0;  // the information content
 };
 
 // What an algorithm makes use of.
 enum class Gain : std::uint8_t { repeats, repeats_and_frequencies };
 
-// From a level on, planes become chunks of their own; below it, looking at them would cost more time than it
-// saves.
+// From a level on, planes are treated apart; below it, looking at them would cost more time than it saves.
 struct PlaneUse {
   Gain gain = Gain::repeats;
   int from_level = 10;  // never: then there is no noise either
+  // How to code a plane that is neither noise nor constant; `page_size` is about what the page will take.
+  // Null: search all of them.
+  Coding (*choose)(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) = nullptr;
 };
 
 struct Compressor {

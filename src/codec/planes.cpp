@@ -1,5 +1,5 @@
-// What a plane is, is told by how often it has each byte value and by a fast search for repeats; see
-// planes.h.
+// What a plane is, is told by how often a sample of it has each byte value and by a fast search for repeats;
+// see planes.h.
 #include "codec/planes.h"
 
 #include <lz4.h>
@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 namespace colonnade::codec {
@@ -21,21 +22,36 @@ constexpr std::size_t least_repeat_gain = 1000;
 
 using Counts = std::array<std::uint32_t, 256>;
 
-Counts count_values(ByteSpan plane) {
-  // Four counts in turn, so that equal neighbours do not wait for each other.
-  std::array<Counts, 4> counts{};
+// Strips in equal distances, so that a plane that changes on its way is seen in all its parts.
+constexpr std::size_t strips = 16;
+constexpr std::size_t strip_size = 512;
+constexpr std::size_t sample_size = strips * strip_size;
+
+// Four counts in turn, so that equal neighbours do not wait for each other.
+void count_values(ByteSpan bytes, std::array<Counts, 4>& counts) {
   std::size_t i = 0;
-  for (; i + 4 <= plane.size(); i += 4)
-    for (std::size_t k = 0; k < 4; ++k) ++counts[k][static_cast<std::uint8_t>(plane[i + k])];
-  for (; i < plane.size(); ++i) ++counts[0][static_cast<std::uint8_t>(plane[i])];
+  for (; i + 4 <= bytes.size(); i += 4)
+    for (std::size_t k = 0; k < 4; ++k) ++counts[k][static_cast<std::uint8_t>(bytes[i + k])];
+  for (; i < bytes.size(); ++i) ++counts[0][static_cast<std::uint8_t>(bytes[i])];
+}
+
+Counts count_sample(ByteSpan plane) {
+  std::array<Counts, 4> counts{};
+  if (plane.size() <= 2 * sample_size) {
+    count_values(plane, counts);
+  } else {
+    const std::size_t distance = (plane.size() - strip_size) / (strips - 1);
+    for (std::size_t strip = 0; strip < strips; ++strip)
+      count_values(plane.subspan(strip * distance, strip_size), counts);
+  }
   for (std::size_t value = 0; value < counts[0].size(); ++value)
     counts[0][value] += counts[1][value] + counts[2][value] + counts[3][value];
   return counts[0];
 }
 
-// Bytes that a Huffman code takes: every step joins the two rarest symbols, which makes all below them one
+// Bits that a Huffman code takes: every step joins the two rarest symbols, which makes all below them one
 // bit longer.
-std::size_t huffman_size(Counts counts) {
+double huffman_bits(Counts counts) {
   std::sort(counts.begin(), counts.end());
   std::size_t leaf = static_cast<std::size_t>(std::count(counts.begin(), counts.end(), 0u));
   std::array<std::uint64_t, 256> joined{};  // in growing order
@@ -51,15 +67,25 @@ std::size_t huffman_size(Counts counts) {
     joined[made] = one + rarest();
     bits += joined[made++];
   }
-  return static_cast<std::size_t>(bits / 8);
+  return static_cast<double>(bits);
 }
 
-// The information content of the bytes.
-std::size_t ideal_size(const Counts& counts, std::size_t total) {
-  double bits = 0;
-  for (const std::uint32_t count : counts)
-    if (count > 0) bits += count * std::log2(static_cast<double>(total) / count);
-  return static_cast<std::size_t>(bits / 8);
+// The information content in bits. A sample misses some of it, half a bit for every value beyond the first
+// (after Miller and Madow, in units of a bit).
+double ideal_bits(const Counts& counts, std::size_t total, bool sampled) {
+  double bits = static_cast<double>(total) * std::log2(static_cast<double>(total));
+  std::size_t values = 0;
+  for (const std::uint32_t count : counts) {
+    if (count == 0) continue;
+    bits -= count * std::log2(static_cast<double>(count));
+    ++values;
+  }
+  constexpr double missed = 0.72;  // 1 / (2 ln 2)
+  return sampled ? bits + missed * static_cast<double>(values - 1) : bits;
+}
+
+bool is_constant(ByteSpan plane) {
+  return std::memcmp(plane.data(), plane.data() + 1, plane.size() - 1) == 0;
 }
 
 // LZ4's fast search takes ever larger steps where it finds nothing, so this
@@ -79,32 +105,81 @@ bool is_noise(ByteSpan plane, std::size_t coded, Gain gain, MutableByteSpan scra
   return coded + enough >= plane.size() && !has_repeats(plane, scratch);
 }
 
+struct Plane {
+  ByteSpan bytes;
+  PlaneEstimate estimate;
+  bool noise = false;
+};
+
+std::vector<Plane> look_at_planes(ByteSpan content, std::size_t plane_size, Gain gain,
+                                  MutableByteSpan scratch) {
+  std::vector<Plane> planes;
+  for (std::size_t at = 0; at < content.size(); at += plane_size) {
+    Plane& plane = planes.emplace_back();
+    plane.bytes = content.subspan(at, std::min(plane_size, content.size() - at));
+    plane.estimate = estimate_plane(plane.bytes);
+    plane.noise = is_noise(plane.bytes, plane.estimate.coded, gain, scratch);
+  }
+  return planes;
+}
+
+Coding coding_of(const Plane& plane, const PlaneUse& use, int level, std::size_t page_size) {
+  if (plane.estimate.coded == 0) return Coding::constant;
+  return use.choose == nullptr ? Coding::search : use.choose(level, plane.bytes, plane.estimate, page_size);
+}
+
+// What is searched takes constant planes along.
+bool can_join(Coding a, Coding b) {
+  const auto searched = [](Coding c) { return c == Coding::search || c == Coding::constant; };
+  return searched(a) && searched(b);
+}
+
+void grow(Piece& piece, std::size_t size) {
+  piece.rest = {piece.rest.data(), piece.rest.size() + size};
+}
+
 }  // namespace
 
-std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, Gain gain, MutableByteSpan scratch) {
+PlaneEstimate estimate_plane(ByteSpan plane) {
+  const Counts counts = count_sample(plane);
+  std::size_t total = 0;
+  for (const std::uint32_t count : counts) total += count;
+  const bool sampled = total < plane.size();
+  const double scale = static_cast<double>(plane.size()) / static_cast<double>(total) / 8;
+  PlaneEstimate estimate;
+  estimate.ideal = static_cast<std::size_t>(scale * ideal_bits(counts, total, sampled));
+  // No symbol takes less than a bit.
+  estimate.coded = is_constant(plane) ? 0
+                                      : std::max({plane.size() / 8, estimate.ideal,
+                                                  static_cast<std::size_t>(scale * huffman_bits(counts))});
+  return estimate;
+}
+
+std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
+                              MutableByteSpan scratch) {
+  const std::vector<Plane> planes = look_at_planes(content, plane_size, use.gain, scratch);
+  std::size_t page_size = 0;
+  for (const Plane& plane : planes)
+    page_size += plane.noise ? plane.bytes.size() : std::min(plane.estimate.coded, 2 * plane.estimate.ideal);
   std::vector<Piece> pieces;
   std::size_t noise = 0;  // bytes of it before the plane
-  bool constant = false;  // so is all of the last piece
-  for (std::size_t at = 0; at < content.size(); at += plane_size) {
-    const ByteSpan plane = content.subspan(at, std::min(plane_size, content.size() - at));
-    const Counts counts = count_values(plane);
-    const std::size_t coded = huffman_size(counts);
-    if (is_noise(plane, coded, gain, scratch)) {
-      noise += plane.size();
+  for (const Plane& plane : planes) {
+    if (plane.noise) {
+      noise += plane.bytes.size();
       continue;
     }
-    if (coded == 0 && constant && noise == 0) {
-      pieces.back().rest = {pieces.back().rest.data(), pieces.back().rest.size() + plane.size()};
+    const Coding coding = coding_of(plane, use, level, page_size);
+    if (noise == 0 && !pieces.empty() && can_join(pieces.back().coding, coding)) {
+      grow(pieces.back(), plane.bytes.size());
+      if (coding == Coding::search) pieces.back().coding = coding;
       continue;
     }
-    pieces.push_back({content.subspan(at - noise, noise), plane, coded, ideal_size(counts, plane.size())});
-    constant = coded == 0;
+    pieces.push_back({{plane.bytes.data() - noise, noise}, plane.bytes, coding});
     noise = 0;
   }
   if (noise > 0 && !pieces.empty()) {
-    Piece& last = pieces.back();
-    last.rest = {last.rest.data(), last.rest.size() + noise};
-    last.coded_size = 0;
+    grow(pieces.back(), noise);
+    pieces.back().coding = Coding::search;
   }
   return pieces;
 }

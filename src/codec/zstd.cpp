@@ -6,7 +6,7 @@
 //   | magic (4) | descriptor (1) | content size (4) | raw blocks | blocks of the rest |
 //   raw block: | size << 3, type 0, not the last (3) | up to 128 KiB |
 
-// Needed for ZSTD_c_literalCompressionMode.
+// Needed for ZSTD_c_literalCompressionMode and ZSTD_compressSequences.
 #define ZSTD_STATIC_LINKING_ONLY
 #include <fmt/format.h>
 #include <zstd.h>
@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "codec/compressor.h"
 
@@ -40,44 +42,152 @@ ZSTD_DCtx* decompression_context() {
   return context.get();
 }
 
+// Of a function of libzstd; 0 if its output was too small.
+std::size_t checked(std::size_t result) {
+  if (!ZSTD_isError(result)) return result;
+  if (ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall) return 0;
+  throw Error(ErrorKind::resource, fmt::format("Zstandard cannot compress: {}", ZSTD_getErrorName(result)));
+}
+
 // Zstandard's own levels; 0 if `out` is too small.
 std::size_t compress_frame(int level, ByteSpan content, MutableByteSpan out) {
   ZSTD_CCtx* context = compression_context();
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   // Left alone, negative levels would not code bytes by their frequency.
   ZSTD_CCtx_setParameter(context, ZSTD_c_literalCompressionMode, level < 0 ? ZSTD_ps_enable : ZSTD_ps_auto);
-  const std::size_t result = ZSTD_compress2(context, out.data(), out.size(), content.data(), content.size());
-  if (!ZSTD_isError(result)) return result;
-  if (ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall) return 0;
-  throw Error(ErrorKind::resource, fmt::format("Zstandard cannot compress: {}", ZSTD_getErrorName(result)));
+  return checked(ZSTD_compress2(context, out.data(), out.size(), content.data(), content.size()));
 }
 
-// Which of Zstandard's levels to use where a fast search for repeats found hardly more than coding bytes by
-// their frequency gains. As a rule a thorough search does not either, and takes up to a hundred times as
-// long.
-int level_for_skewed(int level, const Piece& piece, std::size_t found) {
-  constexpr int fast = 1;
-  constexpr int medium = 6;
-  constexpr int last_hasty = 16;
-  if (level > last_hasty) return level;
-  // Few values, one of them in every second byte or so: Huffman's whole bits waste some, and chance repeats
-  // save it.
-  const bool wasteful = piece.coded_size > piece.ideal_size + piece.ideal_size / 32;
-  const bool better = piece.coded_size < found - found / 8;
-  return wasteful && !better ? std::min(level, medium) : fast;
+// The lowest level searches for nothing.
+std::size_t compress_frequencies(ByteSpan content, MutableByteSpan out) {
+  return compress_frame(ZSTD_minCLevel(), content, out);
+}
+
+constexpr std::size_t max_block = 128 * 1024;
+
+// Shorter ones cost about as much as their bytes.
+constexpr std::size_t min_run = 6;
+
+std::uint64_t load_word(const std::byte* from) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// How many bytes from `at` on equal the ones before them.
+std::size_t run_length(ByteSpan bytes, std::size_t at) {
+  const std::size_t start = at;
+  while (at + 8 <= bytes.size()) {
+    const std::uint64_t differences = load_word(&bytes[at]) ^ load_word(&bytes[at - 1]);
+    if (differences != 0) return at - start + static_cast<std::size_t>(std::countr_zero(differences)) / 8;
+    at += 8;
+  }
+  while (at < bytes.size() && bytes[at] == bytes[at - 1]) ++at;
+  return at - start;
+}
+
+// Runs as copies from one byte before, which every frame can code in the shortest way from its beginning. A
+// block begins with a literal, as this way needs one before each copy.
+void find_runs(ByteSpan block, std::vector<ZSTD_Sequence>& sequences) {
+  std::size_t literals = 0;  // where they begin
+  for (std::size_t at = 1; at < block.size(); ++at) {
+    const std::size_t run = run_length(block, at);
+    if (run >= min_run) {
+      sequences.push_back({1, static_cast<unsigned>(at - literals), static_cast<unsigned>(run), 0});
+      literals = at + run;
+    }
+    at += run;  // where it ends there is a byte unlike the one before
+  }
+  sequences.push_back({0, static_cast<unsigned>(block.size() - literals), 0, 0});
+}
+
+// Where one value is much more frequent than all others together, its runs are all there is to find, and
+// coding them comes close to the information content.
+std::size_t compress_runs(ByteSpan content, MutableByteSpan out) {
+  thread_local std::vector<ZSTD_Sequence> sequences;
+  sequences.clear();
+  for (std::size_t at = 0; at < content.size(); at += max_block)
+    find_runs(content.subspan(at, std::min(max_block, content.size() - at)), sequences);
+  ZSTD_CCtx* context = compression_context();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 1);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_blockDelimiters, ZSTD_sf_explicitBlockDelimiters);
+  const std::size_t result = ZSTD_compressSequences(context, out.data(), out.size(), sequences.data(),
+                                                    sequences.size(), content.data(), content.size());
+  return checked(result);
+}
+
+// Runs are worth their search if a Huffman code, with its whole bits, wastes this much on them.
+bool prefers_runs(const PlaneEstimate& estimate) {
+  return estimate.ideal < estimate.coded - estimate.coded * 2 / 5;
+}
+
+// Two parts of the plane, far enough from each other to be strangers.
+class Sample {
+ public:
+  explicit Sample(ByteSpan plane) {
+    const std::size_t part = std::min(bytes_.size(), plane.size()) / 2;
+    std::memcpy(bytes_.data(), plane.data() + (plane.size() / 2 - part) / 2, part);
+    std::memcpy(bytes_.data() + part, plane.data() + plane.size() - part - (plane.size() / 2 - part) / 2,
+                part);
+    size_ = 2 * part;
+  }
+
+  // Of a frame with a fast search for repeats is smaller than the one with `coding` by a share that chance
+  // does not make.
+  bool has_repeats(Coding coding) {
+    const std::size_t found = compress_frame(1, bytes(), out_);
+    const std::size_t cheap =
+        coding == Coding::runs ? compress_runs(bytes(), out_) : compress_frequencies(bytes(), out_);
+    return found < cheap - cheap / 32;
+  }
+
+ private:
+  ByteSpan bytes() const { return {bytes_.data(), size_}; }
+
+  std::array<std::byte, 16 * 1024> bytes_;
+  std::array<std::byte, 17 * 1024> out_;  // enough for any frame
+  std::size_t size_ = 0;
+};
+
+// Above this one of ROOT's levels, size is all that counts.
+constexpr int last_hasty = 8;
+
+Coding choose(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) {
+  if (level > last_hasty) return Coding::smallest;
+  const Coding cheap = prefers_runs(estimate) ? Coding::runs : Coding::frequencies;
+  // Next to nothing of the page: whatever a search saved would not be noticed.
+  if (std::min(estimate.coded, 2 * estimate.ideal) < page_size / 256) return cheap;
+  if (Sample(plane).has_repeats(cheap)) return Coding::search;
+  const bool wasteful = cheap == Coding::frequencies && estimate.coded - estimate.ideal > page_size / 100;
+  return wasteful ? Coding::search : cheap;
+}
+
+std::size_t compress_smallest(int level, ByteSpan content, MutableByteSpan out) {
+  const auto search = [&] { return compress_frame(level, content, out); };
+  const std::size_t runs = compress_runs(content, out);
+  const std::size_t coded = compress_frequencies(content, out);
+  const std::size_t searched = search();
+  const std::size_t limit = out.size() + 1;  // of those that failed
+  const auto size_of = [&](std::size_t size) { return size == 0 ? limit : size; };
+  if (size_of(runs) < std::min(size_of(coded), size_of(searched))) return compress_runs(content, out);
+  return size_of(coded) < size_of(searched) ? compress_frequencies(content, out) : searched;
 }
 
 std::size_t compress_rest(int level, const Piece& piece, MutableByteSpan out) {
-  // Takes steps as large as a block, so that it finds no repeats.
-  const int frequencies_only = ZSTD_minCLevel();
-  if (piece.coded_size == 0) return compress_frame(level, piece.rest, out);
-  const std::size_t found = compress_frame(1, piece.rest, out);
-  if (found <= piece.coded_size - piece.coded_size / 32) return compress_frame(level, piece.rest, out);
-  level = level_for_skewed(level, piece, found);
-  const std::size_t searched = compress_frame(level, piece.rest, out);
-  // Twice done at most: the output is that of the last.
-  const std::size_t coded = compress_frame(frequencies_only, piece.rest, out);
-  return coded > 0 && (coded <= searched || searched == 0) ? coded : compress_frame(level, piece.rest, out);
+  switch (piece.coding) {
+    case Coding::search:
+      break;
+    case Coding::frequencies:
+      return compress_frequencies(piece.rest, out);
+    case Coding::runs:
+      return compress_runs(piece.rest, out);
+    case Coding::constant:
+      return compress_frame(1, piece.rest, out);
+    case Coding::smallest:
+      return compress_smallest(level, piece.rest, out);
+  }
+  return compress_frame(level, piece.rest, out);
 }
 
 // Of a frame without dictionary, as compress_frame makes them.
@@ -91,7 +201,6 @@ std::size_t header_size(ByteSpan frame) {
 }
 
 constexpr std::size_t own_header_size = 9;
-constexpr std::size_t max_block = 128 * 1024;
 
 // Header and raw blocks; there must be room.
 void write_raw(ByteSpan noise, std::size_t content_size, std::byte* to) {
@@ -139,6 +248,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 }  // namespace
 
 const Compressor zstd_compressor = {
-    "zstd", {'Z', 'S', 1}, compress, decompress, {Gain::repeats_and_frequencies, 3}};
+    "zstd", {'Z', 'S', 1}, compress, decompress, {Gain::repeats_and_frequencies, 1, choose}};
 
 }  // namespace colonnade::codec

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Measures size and speed of writing with every codec and level against ROOT, in one run.
+
+Both sides write the columns of the LHCb sample with the same setting, event by event, one thread; they take turns,
+another one goes first in every round. What counts is CPU time, user and system, so that a loaded machine and a slow
+disk disturb little; the ratio of a round is ROOT's time over Colonnade's in that round. Colonnade's program then reads
+both files, so that what is saved in writing is seen not to be paid in reading. Printed and saved: medians with their
+range as a table, JSON and a plot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from common import (  # noqa: E402
+    BenchmarkError,
+    Run,
+    Series,
+    alternate,
+    describe_machine,
+    machine,
+    ratios,
+    raw_sample,
+    root_setting,
+    run,
+    spread,
+)
+
+CODECS = ("zstd", "lz4", "zlib", "lzma")
+LEVELS = range(1, 10)
+# The file that costs less to write must not be larger than this part of ROOT's.
+LARGEST_SIZE = 1.01
+
+
+@dataclass
+class Row:
+    """One setting."""
+
+    codec: str
+    events: int
+    root: Series
+    ours: Series
+    read_root: Series  # Colonnade reads the file that ROOT wrote
+    read_ours: Series
+
+    def ratios(self) -> list[float]:
+        return ratios(self.root, self.ours, "cpu_seconds")
+
+    @property
+    def size(self) -> float:
+        """Size of our file as a part of ROOT's."""
+        return float(self.ours.runs[-1]["bytes"] / self.root.runs[-1]["bytes"])
+
+
+class Bench:
+    """All measurements with one sample."""
+
+    def __init__(self, build: Path, work: Path, events: int, repeats: int):
+        folder = build / "benchmarks"
+        self.programs = {name: folder / name for name in ("lhcb_write", "lhcb_write_root", "lhcb_read")}
+        for path in self.programs.values():
+            if not path.exists():
+                raise BenchmarkError(f"{path} is missing (not built); try `make bench`")
+        self.work, self.events, self.repeats = work, events, repeats
+        self.sample, self.candidates = raw_sample(work, events)
+        self.problems: list[str] = []
+
+    def write(self, codec: str, side: str) -> Run:
+        path = self.work / f"{side}.root"
+        path.unlink(missing_ok=True)
+        if side == "root":
+            return run(self.programs["lhcb_write_root"], self.sample, path, root_setting(codec))
+        return run(self.programs["lhcb_write"], self.sample, path, codec, "fill")
+
+    def read(self, codec: str, side: str) -> Run:
+        result = run(self.programs["lhcb_read"], self.work / f"{side}.root", "bulk")
+        if result["events"] != self.events or result["candidates"] != self.candidates:
+            self.problems.append(
+                f"{codec}: {result['candidates']} candidates in {result['events']} events in the file of {side}; "
+                f"there are {self.candidates} in {self.events}"
+            )
+        return result
+
+    def measure(self, codec: str) -> Row:
+        written = alternate(
+            self.repeats, {side: lambda side=side: self.write(codec, side) for side in ("root", "ours")}
+        )
+        read = alternate(
+            self.repeats, {side: lambda side=side: self.read(codec, side) for side in ("root", "ours")}
+        )
+        row = Row(codec, self.events, written["root"], written["ours"], read["root"], read["ours"])
+        print(f"  {codec:7s} {spread(row.ratios())} times ROOT, size {row.size:.4f}", flush=True)
+        if row.size > LARGEST_SIZE:
+            self.problems.append(f"{codec}: our file is {row.size:.4f} times as large as ROOT's")
+        return row
+
+
+# ---- Reporting
+
+
+def seconds(series: Series) -> str:
+    return spread(series.values("cpu_seconds"), ".3f")
+
+
+def table(rows: Sequence[Row], about: dict[str, Any]) -> str:
+    heads = ["Setting", "ROOT writes, CPU s", "Colonnade writes, CPU s", "Ratio", "Size in MB"]
+    heads += ["Size, of ROOT's", "Reading ROOT's file, CPU s", "Reading ours, CPU s"]
+    lines = [
+        f"LHCb B2HHH, {rows[0].events} events, event by event, one thread.",
+        f"Medians of {len(rows[0].root.runs)} rounds, in brackets the range.",
+        *describe_machine(about),
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+    ]
+    for row in rows:
+        cells = [row.codec, seconds(row.root), seconds(row.ours), spread(row.ratios())]
+        cells += [f"{row.ours.runs[-1]['bytes'] / 1e6:.2f}", f"{row.size:.4f}"]
+        cells += [seconds(row.read_root), seconds(row.read_ours)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    """Speed over size: a line per codec and side, a point per level."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    axes = figure.subplots()
+    for number, codec in enumerate(dict.fromkeys(row.codec.split(":")[0] for row in rows)):
+        shown = [row for row in rows if row.codec.split(":")[0] == codec]
+        for side, style, name in (("root", "x--", "ROOT"), ("ours", "o-", "Colonnade")):
+            series: list[Series] = [getattr(row, side) for row in shown]
+            sizes = [runs.runs[-1]["bytes"] / 1e6 for runs in series]
+            rates = [shown[0].events / 1e6 / statistics.median(runs.values("cpu_seconds")) for runs in series]
+            axes.plot(sizes, rates, style, color=f"C{number}", label=f"{codec}, {name}")
+            for row, x, y in zip(shown, sizes, rates, strict=True):
+                axes.annotate(row.codec.partition(":")[2], (x, y), textcoords="offset points", xytext=(4, 4))
+    axes.set_yscale("log")
+    axes.set_xlabel("size of the file / MB")
+    axes.set_ylabel("events written per second of CPU time / $10^6$")
+    axes.legend()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    every = ",".join(f"{codec}:{level}" for codec in CODECS for level in LEVELS)
+    root = HERE.parent.parent
+    parser.add_argument("--build", type=Path, default=root / "build" / "bench", help="CMake's build folder")
+    parser.add_argument("--events", type=int, default=1_000_000, help="size of the sample")
+    parser.add_argument("--codecs", default=every, help="settings, separated by commas (default: all)")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds")
+    parser.add_argument(
+        "--output", type=Path, default=HERE.parent / "results", help="folder for table, JSON and plot"
+    )
+    parser.add_argument(
+        "--work", type=Path, help="folder for the sample and the files (default: work/ in --output)"
+    )
+    options = parser.parse_args()
+    if options.events < 2 or options.events % 2 or options.repeats < 1:
+        parser.error("--events must be positive and even, --repeats positive")
+    codecs = options.codecs.split(",")
+    for codec in codecs:
+        root_setting(codec)  # report a wrong one before anything is measured
+    work = options.work or options.output / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    options.output.mkdir(parents=True, exist_ok=True)
+
+    about = machine()
+    bench = Bench(options.build.resolve(), work, options.events, options.repeats)
+    rows = [bench.measure(codec) for codec in codecs]
+
+    text = table(rows, about)
+    print("\n" + text)
+    (options.output / "compression.md").write_text(text)
+    result = {"about": about, "rows": [asdict(row) | {"size": row.size} for row in rows]}
+    (options.output / "compression.json").write_text(json.dumps(result, indent=1) + "\n")
+    plot(rows, options.output / "compression.png")
+    print(f"saved compression.md, compression.json and compression.png in {options.output}")
+    for problem in bench.problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if bench.problems else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BenchmarkError as error:
+        sys.exit(f"error: {error}")
