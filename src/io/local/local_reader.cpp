@@ -55,16 +55,20 @@ void warn_once_of_uring(int code) {
 
 }  // namespace
 
-LocalFile::LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options)
-    : uri_(std::move(uri)), file_(std::move(file)), size_(size), method_(options.local_io) {
+LocalFile::LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options,
+                     ReadCalls calls)
+    : uri_(std::move(uri)),
+      file_(std::move(file)),
+      size_(size),
+      calls_(std::move(calls)),
+      method_(options.local_io) {
   if (options.direct_io) start_direct();
   if (method_ == LocalIo::mmap && !is_direct() && !mapping_.map(file_.get(), size_) && size_ > 0)
     warn(fmt::format("cannot map {} ({}): reading it instead", uri_, system_text(errno)));
 }
 
 void LocalFile::start_direct() {
-  const int flags = ::fcntl(file_.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(file_.get(), F_SETFL, flags | O_DIRECT) != 0) {
+  if (calls_.set_direct(file_.get(), true) != 0) {
     warn(fmt::format("no direct I/O for {} ({}): reading it through the page cache", uri_,
                      system_text(errno)));
     return;
@@ -74,8 +78,7 @@ void LocalFile::start_direct() {
 }
 
 void LocalFile::stop_direct(int code) const {
-  const int flags = ::fcntl(file_.get(), F_GETFL);
-  if (flags >= 0) ::fcntl(file_.get(), F_SETFL, flags & ~O_DIRECT);
+  calls_.set_direct(file_.get(), false);
   if (direct_.exchange(false))
     warn(fmt::format("direct I/O of {} failed ({}): reading it through the page cache", uri_,
                      system_text(code)));
@@ -100,14 +103,14 @@ void LocalFile::read(std::uint64_t offset, MutableByteSpan into) const {
 
 void LocalFile::read_buffered(std::uint64_t offset, MutableByteSpan into) const {
   std::vector<iovec> vectors{{into.data(), into.size()}};
-  read_all(file_.get(), uri_, size_, offset, vectors);
+  read_all(file_.get(), uri_, size_, offset, vectors, calls_.preadv);
 }
 
 // Fills the first `needed` bytes; `into` is what may be written to. False if direct I/O is not served.
 bool LocalFile::read_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t needed) const {
   for (std::size_t have = 0; have < needed;) {
-    const ssize_t done =
-        ::pread(file_.get(), into.data() + have, into.size() - have, static_cast<off_t>(offset + have));
+    const iovec rest{into.data() + have, into.size() - have};
+    const ssize_t done = calls_.preadv(file_.get(), &rest, 1, static_cast<off_t>(offset + have));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0 && errno == EINVAL) {
       stop_direct(EINVAL);
@@ -169,8 +172,18 @@ void LocalFile::read_vector(std::span<const ReadRequest> requests) const {
       if (!into.empty()) vectors.push_back({into.data(), into.size()});
       end += into.size();
     }
-    read_all(file_.get(), uri_, size_, begin, vectors);
+    read_all(file_.get(), uri_, size_, begin, vectors, calls_.preadv);
   }
+}
+
+ReadCalls ReadCalls::of_system() {
+  return {.preadv = ::preadv,
+          .set_direct =
+              [](int file, bool on) {
+                const int flags = ::fcntl(file, F_GETFL);
+                return flags < 0 ? -1 : ::fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
+              },
+          .completion = [](int result) { return result; }};
 }
 
 std::unique_ptr<ReadQueue> LocalFile::open_queue(unsigned depth) const {

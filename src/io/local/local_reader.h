@@ -11,6 +11,7 @@
 
 #include "io/local/file_mapping.h"
 #include "io/local/local_system.h"
+#include "io/local/read_calls.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::io {
@@ -18,7 +19,8 @@ namespace colonnade::io {
 class LocalFile final : public RandomAccessFile {
  public:
   // `size` is that of the opening.
-  LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options);
+  LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options,
+            ReadCalls calls);
 
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return size_; }
@@ -27,6 +29,7 @@ class LocalFile final : public RandomAccessFile {
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
 
+  const ReadCalls& calls() const noexcept { return calls_; }
   int descriptor() const noexcept { return file_.get(); }
   // Whether requests must be aligned to alignment() in offset, length and memory. Once false it stays so.
   bool is_direct() const noexcept { return direct_.load(std::memory_order_relaxed); }
@@ -42,6 +45,7 @@ class LocalFile final : public RandomAccessFile {
   std::string uri_;
   FileDescriptor file_;
   std::uint64_t size_;
+  ReadCalls calls_;
   LocalIo method_;
   std::size_t alignment_ = 4096;
   mutable std::atomic<bool> direct_ = false;

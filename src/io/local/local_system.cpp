@@ -95,11 +95,11 @@ int batch_of(const std::vector<iovec>& vectors, std::size_t first) {
 }
 
 void read_all(int file, const std::string& uri, std::uint64_t size, std::uint64_t offset,
-              std::vector<iovec>& vectors) {
+              std::vector<iovec>& vectors, const PreadvCall& preadv) {
   std::size_t first = advance(vectors, 0, 0);
   while (first < vectors.size()) {
     const ssize_t done =
-        ::preadv(file, vectors.data() + first, batch_of(vectors, first), static_cast<off_t>(offset));
+        preadv(file, vectors.data() + first, batch_of(vectors, first), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_system(uri, fmt::format("read {} bytes", vectors[first].iov_len), errno, offset);
     if (done == 0) fail_truncated(uri, offset, size);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,9 +50,10 @@ std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t 
 // shortens it.
 int batch_of(const std::vector<iovec>& vectors, std::size_t first);
 
-// Reads all vectors from `offset` on. `size` is that of the opening, for the message.
+// Reads all vectors from `offset` on with `preadv`. `size` is that of the opening, for the message.
+using PreadvCall = std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)>;
 void read_all(int file, const std::string& uri, std::uint64_t size, std::uint64_t offset,
-              std::vector<iovec>& vectors);
+              std::vector<iovec>& vectors, const PreadvCall& preadv);
 
 // A read met the end of the file at `end`, before the size seen at opening.
 [[noreturn]] void fail_truncated(const std::string& uri, std::uint64_t end, std::uint64_t size);

@@ -116,7 +116,7 @@ class CachedWritable final : public LocalWritable {
     const std::uint64_t now = size();
     check_range(uri_, now, offset, into.size());
     std::vector<iovec> vectors{{into.data(), into.size()}};
-    read_all(number(), uri_, now, offset, vectors);
+    read_all(number(), uri_, now, offset, vectors, ::preadv);
   }
 
   void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {

@@ -163,7 +163,7 @@ class UringQueue final : public ReadQueue {
     io_uring_cqe* entry = nullptr;
     while (::io_uring_peek_cqe(ring_.get(), &entry) == 0) {
       const auto index = static_cast<std::size_t>(::io_uring_cqe_get_data64(entry));
-      const int result = entry->res;
+      const int result = file_->calls().completion(entry->res);
       ::io_uring_cqe_seen(ring_.get(), entry);
       free_.push_back(index);
       if (tell) finish(slots_[index], result);
