@@ -1,24 +1,31 @@
 // ColumnReader: the elements of one column of a field, across clusters, pages and representations.
 //
-// It keeps one decoded page at a time and hands out pointers into it; they live until the next call on the
-// same reader. Elements are addressed as <cluster, index within the cluster's column>. While pages are taken
-// in order it reads several of them with one request (ReadOptions::read_ahead). One thread at a time.
+// It shows one decoded page at a time and hands out pointers into it; they live until the next call on the
+// same reader. Elements are addressed as <cluster, index within the cluster's column>. The pages come from
+// the ClusterPool of the source, which reads ahead. One thread at a time.
 #ifndef COLONNADE_PAGE_COLUMN_READER_H
 #define COLONNADE_PAGE_COLUMN_READER_H
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "colonnade/column_type.h"
+#include "page/cluster_pool.h"
+#include "page/column_segment.h"
 #include "page/page_source.h"
 
 namespace colonnade::page {
 
 class ColumnReader {
  public:
-  // `representations`: the physical column ids that hold these elements, one per representation.
+  // `representations`: the physical column ids that hold these elements, one per representation. The source
+  // must outlive the reader.
   ColumnReader(PageSource& source, std::vector<std::uint32_t> representations, ElementType element);
+  ~ColumnReader();
+  ColumnReader(const ColumnReader&) = delete;
+  ColumnReader& operator=(const ColumnReader&) = delete;
 
   ElementType element() const noexcept { return element_; }
 
@@ -36,7 +43,8 @@ class ColumnReader {
     std::uint64_t count = 0;
   };
   Stretch map(std::size_t cluster, std::uint64_t index) {
-    if (cluster != cluster_ || index - stretch_.first >= stretch_.count) load(cluster, index);
+    if (cluster != cluster_ || index - stretch_.first >= stretch_.count) [[unlikely]]
+      load(cluster, index);
     return stretch_;
   }
 
@@ -59,13 +67,10 @@ class ColumnReader {
  private:
   void enter(std::size_t cluster);
   void load(std::size_t cluster, std::uint64_t index);
-  std::size_t page_of(std::uint64_t index) const;
+  void load_zeros(std::uint64_t index);
   void check_index(std::uint64_t index, std::uint64_t count) const;
-  // The sealed bytes of a page of the current cluster, checksum verified, valid until the next call.
-  ByteSpan sealed(std::size_t page);
-  void decode_page(std::size_t page, void* out);
-  void decode(std::size_t page, void* out);  // decode_page, with the place added to its errors
-  void check_page(std::size_t cluster, std::size_t page) const;
+  std::size_t whole_pages(std::size_t first, std::uint64_t count) const;
+  ClusterPool::Stream& stream();
 
   PageSource* source_;
   std::vector<std::uint32_t> representations_;
@@ -73,17 +78,10 @@ class ColumnReader {
 
   std::size_t cluster_ = static_cast<std::size_t>(-1);
   Stretch stretch_;
-  AlignedBuffer page_;  // the decoded page that stretch_ points into
-  // The current cluster's pages.
-  const ColumnRange* range_ = nullptr;
-  ColumnEncoding encoding_;
-  std::uint32_t column_ = invalid_id;
-  PageSource::Extent extent_;
-  std::vector<std::uint64_t> page_first_;  // first element of each page, one more for the end
-  std::vector<std::byte> read_ahead_;
-  std::uint64_t read_ahead_offset_ = 0;
-  std::size_t read_ahead_cluster_ = static_cast<std::size_t>(-1);
-  std::size_t next_page_ = 0;  // the page that continues the sequence
+  ClusterPool::Page page_;                        // that stretch_ points into,
+  AlignedBuffer zeros_;                           // or these
+  std::shared_ptr<const ColumnSegment> segment_;  // of the current cluster
+  ClusterPool::Stream* stream_ = nullptr;         // opened when the first page is needed
 };
 
 }  // namespace colonnade::page

@@ -7,6 +7,7 @@
 
 #include "codec/compression.h"
 #include "format/envelope.h"
+#include "page/cluster_pool.h"
 
 namespace colonnade::page {
 namespace {
@@ -52,12 +53,15 @@ std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
                                              const ReadOptions& options) {
   std::unique_ptr<PageSource> source(new PageSource(data_set, std::move(container), options));
   with_context(source->context(), [&] { source->read_descriptor(); });
+  source->pool_ = std::make_unique<ClusterPool>(*source);
   return source;
 }
 
 PageSource::PageSource(std::string_view data_set, std::shared_ptr<ReadContainer> container,
                        const ReadOptions& options)
     : data_set_(data_set), container_(std::move(container)), options_(options) {}
+
+PageSource::~PageSource() = default;
 
 Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
   if (locator.kind != Locator::Kind::file)
@@ -81,7 +85,7 @@ Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, co
         "", {.offset = locator.offset});
   Bytes stored(locator.size);
   container_->read_blob(locator, descriptor_.anchor.max_key_size, stored);
-  counters_.metadata_bytes += stored.size();
+  metadata_bytes_ += stored.size();
   if (length == locator.size) return stored;
   Bytes content(length);
   with_context({.offset = locator.offset}, [&] { codec::decompress(stored, content); });
@@ -143,29 +147,37 @@ PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster)
   return extent;
 }
 
-void PageSource::read_bytes(std::uint64_t offset, MutableByteSpan into) {
-  with_context(context(), [&] { container_->file().read(offset, into); });
-  ++counters_.requests;
-  counters_.bytes += into.size();
+ReadCounters PageSource::counters() const {
+  ReadCounters all = pool_->counters();
+  all.metadata_bytes = metadata_bytes_;
+  return all;
 }
 
-void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) {
+bool PageSource::is_plain(const PageDescriptor& page) const noexcept {
+  const std::uint64_t max_key = descriptor_.anchor.max_key_size;
+  return page.locator.kind == Locator::Kind::file && (max_key == 0 || stored_size(page) <= max_key);
+}
+
+void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) const {
   if (page.locator.kind != Locator::Kind::file)
     throw Error(ErrorKind::unsupported,
                 fmt::format("the page has a locator of type {:#04x}, which does not point into a file",
                             page.locator.raw_type),
                 "open the data set through the store that it was written to", context());
+  if (is_plain(page)) return with_context(context(), [&] { file().read(page.locator.offset, into); });
   Locator whole = page.locator;
   whole.size = into.size();
   with_context(context(), [&] { container_->read_blob(whole, descriptor_.anchor.max_key_size, into); });
-  ++counters_.requests;
-  counters_.bytes += into.size();
 }
 
 void PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) const {
+  verify(page, page_and_checksum.first(page.locator.size), page_and_checksum.subspan(page.locator.size));
+}
+
+void PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const {
   if (!page.has_checksum || options_.page_checksums == Checksums::off) return;
-  const std::uint64_t stored = load_le<std::uint64_t>(page_and_checksum.data() + page.locator.size);
-  const std::uint64_t computed = codec::xxh3(page_and_checksum.first(page.locator.size));
+  const std::uint64_t stored = load_le<std::uint64_t>(sum.data());
+  const std::uint64_t computed = codec::xxh3(content);
   if (stored != computed)
     throw Error(
         ErrorKind::checksum,

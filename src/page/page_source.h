@@ -1,7 +1,7 @@
 // PageSource: one open data set for reading - its descriptor, and its sealed pages as verified bytes.
 //
 //   ReadContainer --anchor--> header, footer, page lists --> Descriptor
-//   ColumnReader --(cluster, page)--> PageSource::read_sealed --> decompress --> decode --> elements
+//   ColumnReader --(cluster, page)--> ClusterPool --(extents)--> sealed pages --> unseal --> elements
 //
 // A PageSource is owned by one Reader and used by one thread at a time; the container under it may be shared.
 #ifndef COLONNADE_PAGE_PAGE_SOURCE_H
@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/bytes.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
@@ -22,16 +21,26 @@
 
 namespace colonnade::page {
 
-// Counters of what a source did; deterministic for a given access pattern.
+// Counters of what a source did. The numbers of requests, bytes and pages follow from what was read in which
+// order alone, where all that was read ahead has been used or a single thread does the work.
 struct ReadCounters {
-  std::uint64_t requests = 0;  // reads issued to the transport for pages
-  std::uint64_t bytes = 0;     // bytes of these
-  std::uint64_t pages = 0;     // pages decompressed and decoded
+  std::uint64_t requests = 0;         // reads issued to the transport for pages
+  std::uint64_t bytes = 0;            // bytes of these
+  std::uint64_t read_over_bytes = 0;  // of these, not wanted: gaps that were cheaper to read, alignment
+  std::uint64_t pages = 0;            // pages decompressed and decoded
   std::uint64_t metadata_bytes = 0;
+  std::uint64_t prefetched_used = 0;    // pages planned ahead that were asked for
+  std::uint64_t prefetched_unused = 0;  // and that were not
+  std::uint64_t peak_ahead_bytes = 0;   // most memory that pages planned ahead were good for
+  double seconds_waiting = 0;           // of the reading thread, for bytes or for other threads
+  double seconds_decoding = 0;          // verifying, decompressing and decoding, sum over all threads
 };
+
+class ClusterPool;
 
 class PageSource {
  public:
+  ~PageSource();
   // Reads the descriptor completely: header, footer, all page lists.
   static std::unique_ptr<PageSource> open(std::string_view data_set, const std::string& uri,
                                           const ReadOptions& options = {});
@@ -44,10 +53,14 @@ class PageSource {
   const std::string& uri() const noexcept { return container_->uri(); }
   const std::string& data_set() const noexcept { return data_set_; }
   const ReadOptions& options() const noexcept { return options_; }
-  const ReadCounters& counters() const noexcept { return counters_; }
-  ReadCounters& counters() noexcept { return counters_; }
+  ReadCounters counters() const;
 
-  std::uint64_t file_size() const { return container_->file().size(); }
+  const io::RandomAccessFile& file() const noexcept { return container_->file(); }
+  std::uint64_t file_size() const { return file().size(); }
+  ByteSpan mapped() const noexcept { return file().mapped(); }
+
+  // Reads and decodes pages for the column readers.
+  ClusterPool& pool() noexcept { return *pool_; }
 
   // Elements that a column has in a cluster, how many of these lead as zeros because the column was added
   // later, and the number of the first one within the data set.
@@ -58,16 +71,14 @@ class PageSource {
   };
   Extent extent(std::uint32_t column, std::size_t cluster) const;
 
-  // Memory for a page that is decompressed but not yet decoded; whoever uses it is done before returning.
-  AlignedBuffer& scratch() noexcept { return scratch_; }
-
-  // The bytes from `offset` on, `size` of them, plain file content.
-  void read_bytes(std::uint64_t offset, MutableByteSpan into);
-  // A page whose locator is not a plain file range (split over keys): reads the sealed bytes and, behind
-  // them, the checksum.
-  void read_sealed(const PageDescriptor& page, MutableByteSpan into);
-  // Throws ErrorKind::checksum unless the eight bytes behind `size` bytes of page are its XXH3.
+  // Is the page one range of the file, so that it can be read together with others?
+  bool is_plain(const PageDescriptor& page) const noexcept;
+  // Reads the sealed bytes of any page and, behind them, the checksum. Throws ErrorKind::unsupported for a
+  // locator that does not point into a file.
+  void read_sealed(const PageDescriptor& page, MutableByteSpan into) const;
+  // Throws ErrorKind::checksum unless the eight bytes behind the page, or those in `sum`, are its XXH3.
   void verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
+  void verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const;
 
   ErrorContext context() const { return {.uri = uri(), .data_set = data_set_}; }
   ErrorContext context(std::uint32_t column, std::size_t cluster, std::size_t page) const;
@@ -81,8 +92,8 @@ class PageSource {
   std::shared_ptr<ReadContainer> container_;
   ReadOptions options_;
   Descriptor descriptor_;
-  ReadCounters counters_;
-  AlignedBuffer scratch_;
+  std::uint64_t metadata_bytes_ = 0;
+  std::unique_ptr<ClusterPool> pool_;
 };
 
 // Could `stored` compressed bytes honestly hold `length` bytes? Stops a hostile length from asking for more

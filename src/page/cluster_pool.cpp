@@ -1,0 +1,547 @@
+// See cluster_pool.h.
+#include "page/cluster_pool.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <queue>
+
+#include "base/thread_pool.h"
+#include "codec/column_codec.h"
+
+namespace colonnade::page {
+namespace {
+
+// Decoded pages that wait per thread that makes them: enough that none of them runs dry.
+constexpr std::size_t decoded_ahead_per_thread = std::size_t{16} << 20;
+// Sealed pages of a bulk read that are planned together.
+constexpr std::size_t bulk_batch = std::size_t{64} << 20;
+// Stored images of elements of this size and more are worth a request of their own, straight to their place.
+constexpr std::size_t worth_a_request = std::size_t{64} << 10;
+constexpr std::size_t most_depth = 16;
+
+// Where in its cluster a page begins, from 0 to 1: pages of different columns are needed in this order.
+double fraction_of(const ColumnSegment& segment, std::size_t page) {
+  const std::uint64_t all = segment.page_first.back();
+  return all == 0 ? 0 : static_cast<double>(segment.page_first[page]) / static_cast<double>(all);
+}
+
+unsigned helpers_for(const ReadOptions& options) {
+  return options.parallel_decompression ? ThreadPool::processors() - 1 : 0;
+}
+
+}  // namespace
+
+class ClusterPool::Stream {
+ public:
+  std::vector<std::uint32_t> representations;
+  ElementType element = ElementType::byte;
+  std::size_t users = 0;
+  bool is_active = false;
+  std::deque<JobRef> planned;  // in order
+  Place next;                  // to be planned, behind those
+  Place last;                  // taken
+  JobRef recent;               // the page taken last, for other readers of the column
+};
+
+struct ClusterPool::Later {
+  struct Entry {
+    std::size_t cluster;
+    double fraction;
+    Stream* stream;
+  };
+  static Entry entry(Stream& stream) {
+    const ColumnSegment& segment = *stream.next.segment;
+    return {segment.cluster, fraction_of(segment, stream.next.page), &stream};
+  }
+  bool operator()(const Entry& a, const Entry& b) const {
+    return std::pair(a.cluster, a.fraction) > std::pair(b.cluster, b.fraction);
+  }
+};
+
+ClusterPool::ClusterPool(const PageSource& source) : source_(&source) {
+  start();
+}
+
+void ClusterPool::start() {
+  const ReadOptions& options = source_->options();
+  const unsigned helpers = helpers_for(options);
+  parallel_ = helpers > 0;
+  const std::size_t half = options.memory_budget / 2;
+  most_sealed_ahead_ = half;
+  most_decoded_ahead_ = std::min(half, decoded_ahead_per_thread * (helpers + 1));
+  process_ = ::getpid();
+  work_ = std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(half), helpers);
+  if (source_->file().traits().concurrency > 1 && source_->mapped().empty())
+    scheduler_ = std::make_unique<io::ReadScheduler>(source_->file());
+}
+
+ClusterPool::~ClusterPool() {
+  if (process_ != ::getpid()) restart_in_child();
+  work_->stop();
+  scheduler_.reset();
+}
+
+// Other threads may have held any of this when the process was forked, and none of them exists here: it is
+// left alone. Everything else is this thread's own.
+void ClusterPool::restart_in_child() {
+  for (auto& [key, stream] : streams_) {
+    stream->planned.clear();
+    stream->next = {};
+    stream->recent.reset();
+    stream->is_active = false;
+  }
+  active_.clear();
+  static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
+  static_cast<void>(scheduler_.release());
+  static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
+  in_flight_.clear();
+  waiting_.clear();
+  sealed_ahead_ = 0;
+  decoded_ahead_ = 0;
+  waits_seen_ = 0;
+  start();
+}
+
+ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& representations,
+                                       ElementType element) {
+  auto& stream = streams_[{representations, element}];
+  if (!stream) {
+    stream = std::make_unique<Stream>();
+    stream->representations = representations;
+    stream->element = element;
+  }
+  ++stream->users;
+  return *stream;
+}
+
+void ClusterPool::close(Stream& stream) noexcept {
+  if (--stream.users > 0) return;
+  if (process_ != ::getpid()) restart_in_child();
+  deactivate(stream);
+  streams_.erase({stream.representations, stream.element});
+}
+
+void ClusterPool::deactivate(Stream& stream) {
+  // Those in work are waited for, so that what was counted does not depend on luck.
+  for (const JobRef& job : stream.planned) {
+    discard(job);
+    if (work_->state(*job) == PageJob::State::in_work) work_->finish(*job);
+  }
+  stream.planned.clear();
+  stream.next = {};
+  stream.is_active = false;
+  std::erase(active_, &stream);
+  forget_unused_extents();
+}
+
+// ---- Places
+
+bool ClusterPool::can_plan(const ColumnSegment& segment, std::size_t page) const {
+  const PageDescriptor description = segment.page(page);
+  return source_->is_plain(description) && stored_size(description) > 0;
+}
+
+// To the next page in the data set; to none behind the last, or where the metadata are not sound: whoever
+// gets there will be told.
+void ClusterPool::advance(const Stream& stream, Place& place) const {
+  ++place.page;
+  while (place.segment && place.page >= place.segment->pages()) {
+    const std::size_t cluster = place.segment->cluster + 1;
+    place = {};
+    if (cluster >= source_->descriptor().clusters.size()) return;
+    try {
+      place.segment =
+          std::make_shared<const ColumnSegment>(open_segment(*source_, stream.representations, cluster));
+    } catch (const Error&) {
+    }
+  }
+}
+
+// Is it the page after the one taken last, or the first page of all that are asked for and of its cluster?
+bool ClusterPool::follows(Stream& stream, const ColumnSegment& segment, std::size_t page) {
+  if (!stream.last.segment) return page == 0;
+  Place after = stream.last;
+  if (segment.cluster == after.segment->cluster) return page == after.page + 1;
+  if (segment.cluster < after.segment->cluster || page != 0) return false;
+  advance(stream, after);
+  return after.segment && after.segment->cluster == segment.cluster && after.page == page;
+}
+
+// ---- Planning
+
+ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& place) const {
+  const ColumnSegment& segment = *place.segment;
+  auto job = std::make_shared<PageJob>();
+  job->cluster = segment.cluster;
+  job->page = place.page;
+  job->description = segment.page(place.page);
+  job->encoding = segment.encoding;
+  job->element = stream.element;
+  job->decoded = job->description.elements * size_of(stream.element);
+  job->is_image = job->description.locator.size == job->decoded &&
+                  codec::is_memory_image(segment.encoding, stream.element);
+  return job;
+}
+
+ClusterPool::JobRef ClusterPool::plan_next(Stream& stream) {
+  JobRef job = make_job(stream, stream.next);
+  sealed_ahead_ += stored_size(job->description);
+  decoded_ahead_ += job->decoded;
+  stream.planned.push_back(job);
+  do advance(stream, stream.next);
+  while (stream.next.segment && !can_plan(*stream.next.segment, stream.next.page));
+  return job;
+}
+
+bool ClusterPool::has_room_for_next(const Stream& stream) const {
+  const PageDescriptor page = stream.next.segment->page(stream.next.page);
+  const std::uint64_t decoded = page.elements * size_of(stream.element);
+  if (sealed_ahead_ + stored_size(page) > most_sealed_ahead_) return false;
+  return !parallel_ || decoded_ahead_ + decoded <= most_decoded_ahead_;
+}
+
+// How much is read ahead: so much per column, more where that has not been enough.
+void ClusterPool::adapt_depth(std::size_t active) {
+  if (scheduler_ && scheduler_->counters().waits > waits_seen_ + active) {
+    waits_seen_ = scheduler_->counters().waits;
+    depth_ = std::min(2 * std::max<std::size_t>(depth_, 1), most_depth);
+  }
+  const ReadOptions& options = source_->options();
+  std::size_t wanted = 0;
+  if (__builtin_mul_overflow(options.read_ahead * std::max<std::size_t>(depth_, 1), active, &wanted))
+    wanted = options.memory_budget;
+  if (parallel_ && options.read_ahead > 0) wanted = std::max(wanted, most_decoded_ahead_);
+  most_sealed_ahead_ = std::min(wanted, options.memory_budget / 2);
+}
+
+// Plans the next pages of all active streams in the order of need, that of `needed` first, wherever there is
+// room.
+void ClusterPool::plan_ahead(Stream* needed) {
+  adapt_depth(active_.size());
+  std::vector<JobRef> batch;
+  if (needed != nullptr) {
+    batch.push_back(plan_next(*needed));
+    // It is taken at once, and in need of no room.
+    sealed_ahead_ -= stored_size(batch.front()->description);
+    decoded_ahead_ -= batch.front()->decoded;
+  }
+  std::vector<Later::Entry> entries;
+  for (Stream* stream : active_)
+    if (stream->next.segment) entries.push_back(Later::entry(*stream));
+  std::priority_queue<Later::Entry, std::vector<Later::Entry>, Later> order(Later(), std::move(entries));
+  while (!order.empty()) {
+    Stream& stream = *order.top().stream;
+    order.pop();
+    if (!has_room_for_next(stream)) break;
+    batch.push_back(plan_next(stream));
+    if (stream.next.segment) order.push(Later::entry(stream));
+  }
+  const std::uint64_t held = (scheduler_ ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
+  counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, held);
+  if (needed != nullptr) {
+    sealed_ahead_ += stored_size(batch.front()->description);
+    decoded_ahead_ += batch.front()->decoded;
+  }
+  plan_pages(batch, false);
+}
+
+// Finds the extents for the pages and has them read.
+void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
+  const io::IoTraits traits = source_->file().traits();
+  const std::size_t most = std::max<std::size_t>(source_->options().read_ahead, 1);
+  const std::uint64_t file_size = source_->file_size();
+  std::vector<JobRef> together;
+  std::vector<io::WantedRange> ranges;
+  const auto join = [&](const std::vector<JobRef>& group, const io::ReadPlan& plan) {
+    std::vector<std::shared_ptr<SealedExtent>> extents;
+    for (const io::ReadExtent& planned : plan.extents) {
+      extents.push_back(std::make_shared<SealedExtent>());
+      extents.back()->plan = planned;
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (plan.places[i].extent == io::ReadPlan::none) {
+        group[i]->state = PageJob::State::failed;
+        continue;
+      }
+      group[i]->extent = extents[plan.places[i].extent];
+      group[i]->position = plan.places[i].position;
+    }
+  };
+  for (const JobRef& job : jobs) {
+    const io::WantedRange range{job->description.locator.offset, stored_size(job->description)};
+    if (job->is_image && range.size >= worth_a_request) {
+      join({job}, io::plan_reads({&range, 1}, traits, most, file_size));
+    } else {
+      together.push_back(job);
+      ranges.push_back(range);
+    }
+  }
+  join(together, io::plan_reads(ranges, traits, most, file_size));
+  start_reading(jobs, urgent);
+}
+
+void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
+  std::vector<JobRef> ready;
+  for (const JobRef& job : jobs) {
+    if (!job->extent) continue;
+    if (!scheduler_) {
+      ready.push_back(job);
+      continue;
+    }
+    SealedExtent& extent = *job->extent;
+    if (!extent.id) {
+      extent.memory = work_->buffers().lend(extent.plan.size, source_->file().traits().alignment);
+      extent.id = scheduler_->start(extent.plan, {extent.memory.data(), extent.plan.size}, urgent);
+      in_flight_.push_back(job->extent);
+      waiting_.emplace_back();
+    }
+    const auto found = std::find(in_flight_.rbegin(), in_flight_.rend(), job->extent);
+    waiting_[static_cast<std::size_t>(in_flight_.rend() - found) - 1].push_back(job);
+  }
+  if (!ready.empty()) work_->add(ready, urgent);
+  if (scheduler_) collect();
+}
+
+// ---- What a scheduler reads
+
+// Passes on the pages whose bytes have arrived.
+void ClusterPool::collect() {
+  scheduler_->poll();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < in_flight_.size(); ++i) {
+    const std::shared_ptr<SealedExtent> extent = in_flight_[i];
+    if (!scheduler_->settled(*extent->id)) {
+      if (kept != i) {
+        in_flight_[kept] = std::move(in_flight_[i]);
+        waiting_[kept] = std::move(waiting_[i]);
+      }
+      ++kept;
+      continue;
+    }
+    const std::vector<JobRef> jobs = std::move(waiting_[i]);
+    bool failed = false;
+    try {
+      scheduler_->wait_for(*extent->id);
+    } catch (const Error&) {
+      failed = true;
+    }
+    scheduler_->forget(*extent->id);
+    extent->bytes = {extent->memory.data(), extent->plan.size};
+    if (!failed) {
+      std::vector<JobRef> wanted;
+      for (const JobRef& job : jobs)
+        if (job->extent) wanted.push_back(job);
+      work_->add(wanted);
+    } else {
+      for (const JobRef& job : jobs) work_->drop(job);
+    }
+  }
+  in_flight_.resize(kept);
+  waiting_.resize(kept);
+}
+
+// Of jobs that were dropped before their bytes arrived.
+void ClusterPool::forget_unused_extents() noexcept {
+  if (!scheduler_) return;
+  for (std::size_t i = 0; i < in_flight_.size();) {
+    const bool used = std::any_of(waiting_[i].begin(), waiting_[i].end(),
+                                  [](const JobRef& job) { return job->extent != nullptr; });
+    if (used) {
+      ++i;
+      continue;
+    }
+    scheduler_->forget(*in_flight_[i]->id);
+    in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(i));
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+// Until the page is there (or failed: false).
+bool ClusterPool::complete(PageJob& job) {
+  while (work_->state(job) == PageJob::State::awaiting_bytes) {
+    // Kept here, because whoever takes the job lets go of it.
+    const std::shared_ptr<SealedExtent> extent = job.extent;
+    try {
+      scheduler_->wait_for(*extent->id);
+    } catch (const Error&) {  // collect() sees it
+    }
+    collect();
+  }
+  return work_->finish(job);
+}
+
+// ---- Leaving pages out
+
+void ClusterPool::discard(const JobRef& job) {
+  work_->drop(job);
+  sealed_ahead_ -= stored_size(job->description);
+  decoded_ahead_ -= job->decoded;
+  ++counters_.prefetched_unused;
+}
+
+void ClusterPool::discard_before(Stream& stream, std::size_t cluster, std::size_t page) {
+  bool any = false;
+  while (!stream.planned.empty()) {
+    const PageJob& first = *stream.planned.front();
+    if (std::pair(first.cluster, first.page) >= std::pair(cluster, page)) break;
+    discard(stream.planned.front());
+    stream.planned.pop_front();
+    any = true;
+  }
+  if (any) forget_unused_extents();
+}
+
+// Streams that have a page planned and not asked for where the others are beyond the page that follows it:
+// nobody uses them any more.
+void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
+  for (std::size_t i = active_.size(); i > 0; --i) {
+    Stream& stream = *active_[i - 1];
+    if (stream.planned.empty() || !stream.next.segment) continue;
+    const ColumnSegment& segment = *stream.next.segment;
+    std::pair<std::size_t, std::size_t> second(segment.cluster, stream.next.page);
+    if (stream.planned.size() > 1) second = {stream.planned[1]->cluster, stream.planned[1]->page};
+    const double begin = second.first == segment.cluster ? fraction_of(segment, second.second) : 0;
+    if (std::pair(second.first, begin) < std::pair(cluster, fraction)) deactivate(stream);
+  }
+}
+
+// ---- Reading
+
+// As if nothing were ever read ahead, so that errors say what they would say then.
+ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& place,
+                                            std::byte* destination) {
+  JobRef job = make_job(stream, place);
+  const ColumnSegment& segment = *place.segment;
+  try {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::size_t stored = stored_size(job->description);
+    PageBuffers::Loan sealed = work_->buffers().lend(stored);
+    ReadCounters& counters = work_->counters();
+    source_->read_sealed(job->description, {sealed.data(), stored});
+    ++counters.requests;
+    counters.bytes += stored;
+    const auto read = std::chrono::steady_clock::now();
+    if (destination == nullptr) job->memory = work_->buffers().lend(job->decoded);
+    std::byte* out = destination != nullptr ? destination : job->memory.data();
+    unseal(*source_, job->description, segment.encoding, stream.element, {sealed.data(), stored}, out);
+    job->elements = out;
+    job->state = PageJob::State::done;
+    ++counters.pages;
+    const auto end = std::chrono::steady_clock::now();
+    counters.seconds_waiting += std::chrono::duration<double>(read - begin).count();
+    counters.seconds_decoding += std::chrono::duration<double>(end - read).count();
+  } catch (const Error& error) {
+    throw error.with(source_->context(segment.column, segment.cluster, place.page));
+  }
+  return job;
+}
+
+ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment,
+                                    std::size_t page) {
+  if (process_ != ::getpid()) restart_in_child();
+  const Place place{segment, page};
+  if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page)
+    return stream.recent;
+  const bool in_order = follows(stream, *segment, page);
+  discard_before(stream, segment->cluster, page);
+  const auto is_first = [&] {
+    return !stream.planned.empty() && stream.planned.front()->cluster == segment->cluster &&
+           stream.planned.front()->page == page;
+  };
+  const bool was_planned = is_first();
+  if (!was_planned) deactivate(stream);
+  stream.last = place;
+  stream.recent.reset();
+  if (!can_plan(*segment, page)) return stream.recent = read_alone(stream, place, nullptr);
+  if (!was_planned && !in_order) {
+    const JobRef job = make_job(stream, place);
+    plan_pages({job}, true);
+    return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);
+  }
+  if (!was_planned) {
+    stream.next = place;
+    stream.is_active = true;
+    active_.push_back(&stream);
+    plan_ahead(&stream);
+  } else {
+    ++counters_.prefetched_used;
+  }
+  const JobRef job = stream.planned.front();
+  stream.planned.pop_front();
+  sealed_ahead_ -= stored_size(job->description);
+  decoded_ahead_ -= job->decoded;
+  const bool is_low =
+      sealed_ahead_ <= most_sealed_ahead_ / 2 && (!parallel_ || decoded_ahead_ <= most_decoded_ahead_ / 2);
+  if (was_planned && is_low) {
+    leave_behind(segment->cluster, fraction_of(*segment, page));
+    plan_ahead(nullptr);
+  }
+  return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);
+}
+
+// Jobs for the next pages of a bulk read, as many as fit one batch.
+std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, Place& place,
+                                                         std::size_t& left, std::byte*& out) {
+  const std::size_t most = std::min(bulk_batch, source_->options().memory_budget / 4);
+  std::vector<JobRef> jobs;
+  std::vector<JobRef> planned;
+  for (std::size_t sealed = 0; left > 0 && (jobs.empty() || sealed < most); --left, ++place.page) {
+    jobs.push_back(make_job(stream, place));
+    jobs.back()->destination = out;
+    out += jobs.back()->decoded;
+    sealed += stored_size(jobs.back()->description);
+    if (can_plan(*place.segment, place.page)) {
+      planned.push_back(jobs.back());
+    } else {
+      jobs.back()->state = PageJob::State::failed;
+    }
+  }
+  plan_pages(planned, true);
+  return jobs;
+}
+
+void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
+                       std::size_t count, std::byte* out) {
+  if (process_ != ::getpid()) restart_in_child();
+  Place place{segment, first};
+  const bool in_order = follows(stream, *segment, first);
+  // What was read ahead is used; behind it begins what goes straight to its place.
+  while (count > 0 && !stream.planned.empty() && stream.planned.front()->cluster == segment->cluster &&
+         stream.planned.front()->page == place.page) {
+    const Page ahead = take(stream, segment, place.page);
+    std::memcpy(out, ahead->elements, ahead->decoded);
+    out += ahead->decoded;
+    ++place.page;
+    --count;
+  }
+  if (count == 0) return;
+  if (!in_order || stream.is_active) deactivate(stream);
+  while (count > 0) {
+    const std::vector<JobRef> jobs = start_bulk(stream, place, count, out);
+    // All of them are waited for before any error leaves: they write to the caller's memory.
+    std::vector<bool> good;
+    for (const JobRef& job : jobs) good.push_back(complete(*job));
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (!good[i]) static_cast<void>(read_alone(stream, {segment, jobs[i]->page}, jobs[i]->destination));
+  }
+  stream.last = {segment, place.page - 1};
+}
+
+ReadCounters ClusterPool::counters() const {
+  ReadCounters all = work_->totals();
+  all.prefetched_used = counters_.prefetched_used;
+  all.prefetched_unused = counters_.prefetched_unused;
+  all.peak_ahead_bytes = counters_.peak_ahead_bytes;
+  if (!scheduler_) return all;
+  const io::ReadCounters& read = scheduler_->counters();
+  all.requests += read.requests;
+  all.bytes += read.bytes;
+  all.read_over_bytes += read.read_over_bytes;
+  all.seconds_waiting += read.seconds_waiting;
+  return all;
+}
+
+}  // namespace colonnade::page

@@ -1,0 +1,107 @@
+// ClusterPool: the pages that the column readers of one data set need now and will need next.
+//
+// While columns are read in order, the pool plans ahead: the next pages of all columns in use, in the order
+// in which they will be needed - by their place within the cluster, across the borders of clusters -, as much
+// as the memory budget allows. Their bytes are read in few requests, and idle processors decompress and
+// decode them. Which columns are in use is learned: a column joins when its pages are asked for in order, and
+// leaves when it jumps or when the others have left it behind. Pages that are asked for out of order are read
+// alone.
+//
+// What goes wrong ahead of time is forgotten; the page is then read once more when it is asked for, and fails
+// as if it had never been read ahead. One thread at a time uses a pool, that of the reader; the threads that
+// help do not call it.
+#ifndef COLONNADE_PAGE_CLUSTER_POOL_H
+#define COLONNADE_PAGE_CLUSTER_POOL_H
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "page/column_segment.h"
+#include "page/page_work.h"
+
+namespace colonnade::page {
+
+class ClusterPool {
+ public:
+  using Page = std::shared_ptr<const PageJob>;
+  class Stream;
+
+  explicit ClusterPool(const PageSource& source);
+  ~ClusterPool();
+  ClusterPool(const ClusterPool&) = delete;
+  ClusterPool& operator=(const ClusterPool&) = delete;
+
+  // A column as elements of one type. Whoever asks for the same one gets the same stream, so that its pages
+  // are read once; each open() needs a close().
+  Stream& open(const std::vector<std::uint32_t>& representations, ElementType element);
+  void close(Stream& stream) noexcept;
+
+  // A decoded page, PageJob::elements; it stays as long as the reference.
+  Page take(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t page);
+  // Decodes `count` whole pages from `first` on straight into `out`.
+  void read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
+            std::size_t count, std::byte* out);
+
+  ReadCounters counters() const;
+  const PageBuffers& buffers() const noexcept { return work_->buffers(); }
+
+ private:
+  using JobRef = PageWork::JobRef;
+  struct Place {
+    std::shared_ptr<const ColumnSegment> segment;  // null: none
+    std::size_t page = 0;
+  };
+  struct Later;  // orders streams by the place of their next page
+
+  void start();
+  void restart_in_child();
+  bool can_plan(const ColumnSegment& segment, std::size_t page) const;
+  bool follows(Stream& stream, const ColumnSegment& segment, std::size_t page);
+  void advance(const Stream& stream, Place& place) const;
+  JobRef make_job(const Stream& stream, const Place& place) const;
+  JobRef plan_next(Stream& stream);
+  bool has_room_for_next(const Stream& stream) const;
+  void plan_ahead(Stream* needed);
+  void plan_pages(const std::vector<JobRef>& jobs, bool urgent);
+  void start_reading(const std::vector<JobRef>& jobs, bool urgent);
+  void adapt_depth(std::size_t active);
+  void collect();
+  bool complete(PageJob& job);
+  void discard_before(Stream& stream, std::size_t cluster, std::size_t page);
+  void discard(const JobRef& job);
+  void leave_behind(std::size_t cluster, double fraction);
+  void deactivate(Stream& stream);
+  void forget_unused_extents() noexcept;
+  JobRef read_alone(const Stream& stream, const Place& place, std::byte* destination);
+  std::vector<JobRef> start_bulk(const Stream& stream, Place& place, std::size_t& left, std::byte*& out);
+
+  const PageSource* source_;
+  std::map<std::pair<std::vector<std::uint32_t>, ElementType>, std::unique_ptr<Stream>> streams_;
+  std::vector<Stream*> active_;
+
+  // Everything that a forked child must not touch: threads that it does not have may have been in there.
+  pid_t process_ = 0;
+  std::shared_ptr<PageWork> work_;
+  std::unique_ptr<io::ReadScheduler> scheduler_;          // null: who decodes a page reads it
+  std::vector<std::shared_ptr<SealedExtent>> in_flight_;  // given to the scheduler
+  std::vector<std::vector<JobRef>> waiting_;              // for these extents
+
+  bool parallel_ = false;
+  std::size_t most_sealed_ahead_ = 0;   // bytes
+  std::size_t most_decoded_ahead_ = 0;  // bytes; only what is decoded ahead of time counts
+  std::size_t sealed_ahead_ = 0;
+  std::size_t decoded_ahead_ = 0;
+  std::uint64_t waits_seen_ = 0;
+  std::size_t depth_ = 0;  // factor on what is read ahead; grows while bytes are waited for
+  ReadCounters counters_;
+};
+
+}  // namespace colonnade::page
+
+#endif

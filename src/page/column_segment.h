@@ -1,0 +1,34 @@
+// ColumnSegment: what is stored of a column in one cluster - which of its representations, and where each
+// page begins - checked before anybody makes room for it.
+#ifndef COLONNADE_PAGE_COLUMN_SEGMENT_H
+#define COLONNADE_PAGE_COLUMN_SEGMENT_H
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "page/page_source.h"
+
+namespace colonnade::page {
+
+struct ColumnSegment {
+  std::size_t cluster = 0;
+  std::uint32_t column = invalid_id;   // the physical column that has the elements
+  const ColumnRange* range = nullptr;  // null: nothing was written
+  ColumnEncoding encoding;
+  PageSource::Extent extent;
+  std::vector<std::uint64_t> page_first;  // first element of each page, one more for the end
+
+  std::size_t pages() const noexcept { return page_first.size() - 1; }
+  PageDescriptor page(std::size_t number) const { return range->pages[number]; }
+  std::size_t page_of(std::uint64_t element) const;
+};
+
+// `representations`: the physical columns that may hold the elements, one per representation. Throws
+// ErrorKind::usage for a cluster that does not exist, ErrorKind::format where pages cannot be true.
+ColumnSegment open_segment(const PageSource& source, std::span<const std::uint32_t> representations,
+                           std::size_t cluster);
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,249 @@
+// See page_work.h.
+#include "page/page_work.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "base/thread_pool.h"
+#include "codec/column_codec.h"
+#include "codec/compression.h"
+
+namespace colonnade::page {
+namespace {
+
+// Jobs that a helper takes before it lets other work of the process have the thread.
+constexpr int jobs_per_turn = 16;
+// Waking a thread takes as long as decoding this much.
+constexpr std::size_t worth_a_helper = std::size_t{64} << 10;
+// Pages are rarely larger; memory for those that are is given back.
+constexpr std::size_t most_scratch = std::size_t{16} << 20;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The content of a page between decompression and decoding: one per thread, so that it stays in the cache.
+AlignedBuffer& scratch() {
+  thread_local AlignedBuffer buffer;
+  return buffer;
+}
+
+}  // namespace
+
+void unseal(const PageSource& source, const PageDescriptor& page, const ColumnEncoding& encoding,
+            ElementType element, ByteSpan stored, void* out) {
+  source.verify(page, stored);
+  const std::size_t packed = codec::packed_size(encoding, page.elements);
+  const ByteSpan block = stored.first(page.locator.size);
+  if (block.size() == packed) return codec::decode(encoding, block, page.elements, element, out);
+  if (codec::is_memory_image(encoding, element))
+    return codec::decompress(block, {static_cast<std::byte*>(out), packed});
+  AlignedBuffer& content = scratch();
+  content.resize(packed);
+  codec::decompress(block, content.span());
+  codec::decode(encoding, content.span(), page.elements, element, out);
+  if (content.capacity() > most_scratch) content = AlignedBuffer();
+}
+
+PageWork::PageWork(const PageSource& source, std::shared_ptr<PageBuffers> buffers, unsigned helpers)
+    : source_(&source), buffers_(std::move(buffers)), most_helpers_(helpers) {}
+
+void PageWork::add(const std::vector<JobRef>& jobs, bool urgent) {
+  const std::lock_guard lock(mutex_);
+  for (const JobRef& job : jobs) {
+    job->state = PageJob::State::in_line;
+    bytes_in_line_ += job->decoded;
+  }
+  line_.insert(urgent ? line_.begin() : line_.end(), jobs.begin(), jobs.end());
+  call_helpers();
+}
+
+// The lock is held.
+void PageWork::call_helpers() {
+  if (stopping_ || bytes_in_line_ < worth_a_helper) return;
+  const auto wanted = static_cast<unsigned>(std::min<std::size_t>(most_helpers_, line_.size()));
+  for (; helpers_ < wanted; ++helpers_)
+    ThreadPool::shared().submit([self = shared_from_this()] { self->help(); });
+}
+
+void PageWork::help() {
+  std::unique_lock lock(mutex_);
+  --helpers_;
+  for (int turn = 0; turn < jobs_per_turn && !stopping_ && !line_.empty(); ++turn) {
+    const JobRef job = line_.front();
+    line_.pop_front();
+    ++working_;
+    work_on(lock, job, false);
+    --working_;
+  }
+  if (stopping_) {
+    changed_.notify_all();
+  } else {
+    call_helpers();
+  }
+}
+
+// Of a job that was in the line until now. `lock` is held before and after.
+void PageWork::work_on(std::unique_lock<std::mutex>& lock, const JobRef& job, bool is_owner) {
+  job->state = PageJob::State::in_work;
+  bytes_in_line_ -= job->decoded;
+  lock.unlock();
+  Tally tally;
+  bool failed = false;
+  try {
+    carry_out(*job, tally);
+  } catch (...) {
+    // Whoever needs the page reads it once more by itself and gets the error then.
+    failed = true;
+  }
+  lock.lock();
+  tally_.requests += tally.requests;
+  tally_.bytes += tally.bytes;
+  tally_.read_over_bytes += tally.read_over_bytes;
+  tally_.pages += tally.pages;
+  tally_.seconds_decoding += tally.seconds_decoding;
+  if (is_owner) tally_.seconds_reading += tally.seconds_reading;
+  job->extent.reset();
+  job->state = failed ? PageJob::State::failed : PageJob::State::done;
+  changed_.notify_all();
+}
+
+void PageWork::carry_out(PageJob& job, Tally& tally) {
+  const std::uint64_t stored = stored_size(job.description);
+  SealedExtent& extent = *job.extent;
+  const bool is_alone = extent.plan.size == stored && job.position == 0;
+  const ByteSpan mapped = source_->mapped();
+  if (job.is_image && is_alone && !extent.id && mapped.empty()) {
+    if (job.destination == nullptr) job.memory = buffers_->lend(stored);
+    read_straight(job, job.destination != nullptr ? job.destination : job.memory.data(), tally);
+    ++tally.pages;
+    return;
+  }
+  const ByteSpan bytes = bytes_of(extent, tally).subspan(job.position, stored);
+  const auto begin = Clock::now();
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(job.element) == 0;
+  if (job.is_image && job.destination == nullptr && !mapped.empty() && is_aligned) {
+    source_->verify(job.description, bytes);
+    job.elements = bytes.data();
+  } else {
+    if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
+    std::byte* out = job.destination != nullptr ? job.destination : job.memory.data();
+    unseal(*source_, job.description, job.encoding, job.element, bytes, out);
+    job.elements = out;
+  }
+  tally.seconds_decoding += seconds_since(begin);
+  ++tally.pages;
+}
+
+// Stored bytes that are the elements already go to their place without a stop.
+void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
+  auto begin = Clock::now();
+  const std::uint64_t offset = job.description.locator.offset;
+  const std::size_t size = job.description.locator.size;
+  const std::uint64_t stored = stored_size(job.description);
+  std::byte sum[8] = {};
+  if (job.destination == nullptr) {
+    source_->file().read(offset, {out, stored});
+    std::memcpy(sum, out + size, stored - size);
+  } else {
+    const io::ReadRequest parts[] = {{offset, {out, size}}, {offset + size, {sum, stored - size}}};
+    source_->file().read_vector(std::span(parts).first(stored > size ? 2 : 1));
+  }
+  tally.requests += job.extent->plan.requests();
+  tally.bytes += stored;
+  tally.seconds_reading += seconds_since(begin);
+  begin = Clock::now();
+  source_->verify(job.description, {out, size}, sum);
+  tally.seconds_decoding += seconds_since(begin);
+  job.elements = out;
+}
+
+// The first job of an extent reads all of it.
+ByteSpan PageWork::bytes_of(SealedExtent& extent, Tally& tally) {
+  if (extent.id) return extent.bytes;
+  const std::lock_guard lock(extent.mutex);
+  if (extent.failure) std::rethrow_exception(extent.failure);
+  if (extent.is_read) return extent.bytes;
+  const auto begin = Clock::now();
+  const io::ReadExtent& plan = extent.plan;
+  try {
+    tally.requests += plan.requests();
+    tally.bytes += plan.size;
+    tally.read_over_bytes += plan.size - plan.wanted;
+    if (const ByteSpan mapped = source_->mapped(); !mapped.empty()) {
+      extent.bytes = mapped.subspan(plan.offset, plan.size);
+    } else {
+      extent.memory = buffers_->lend(plan.size);
+      source_->file().read(plan.offset, {extent.memory.data(), plan.size});
+      extent.bytes = {extent.memory.data(), plan.size};
+    }
+  } catch (...) {
+    extent.failure = std::current_exception();
+    throw;
+  }
+  tally.seconds_reading += seconds_since(begin);
+  extent.is_read = true;
+  return extent.bytes;
+}
+
+bool PageWork::finish(PageJob& job) {
+  std::unique_lock lock(mutex_);
+  const auto is_over = [&] {
+    return job.state != PageJob::State::in_line && job.state != PageJob::State::in_work;
+  };
+  while (!is_over()) {
+    auto found = line_.begin();
+    if (job.state == PageJob::State::in_line)
+      found = std::find_if(line_.begin(), line_.end(), [&](const JobRef& in) { return in.get() == &job; });
+    if (found != line_.end()) {
+      const JobRef next = *found;
+      line_.erase(found);
+      work_on(lock, next, true);
+      continue;
+    }
+    const auto begin = Clock::now();
+    changed_.wait(lock, [&] { return is_over() || !line_.empty(); });
+    counters_.seconds_waiting += seconds_since(begin);
+  }
+  return job.state == PageJob::State::done;
+}
+
+void PageWork::drop(const JobRef& job) {
+  const std::lock_guard lock(mutex_);
+  if (job->state == PageJob::State::in_line) {
+    line_.erase(std::find(line_.begin(), line_.end(), job));
+    bytes_in_line_ -= job->decoded;
+  }
+  if (job->state != PageJob::State::in_line && job->state != PageJob::State::awaiting_bytes) return;
+  job->state = PageJob::State::failed;
+  job->extent.reset();
+}
+
+PageJob::State PageWork::state(const PageJob& job) const {
+  const std::lock_guard lock(mutex_);
+  return job.state;
+}
+
+void PageWork::stop() noexcept {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  line_.clear();
+  changed_.wait(lock, [this] { return working_ == 0; });
+}
+
+ReadCounters PageWork::totals() const {
+  const std::lock_guard lock(mutex_);
+  ReadCounters all = counters_;
+  all.requests += tally_.requests;
+  all.bytes += tally_.bytes;
+  all.read_over_bytes += tally_.read_over_bytes;
+  all.pages += tally_.pages;
+  all.seconds_waiting += tally_.seconds_reading;
+  all.seconds_decoding += tally_.seconds_decoding;
+  return all;
+}
+
+}  // namespace colonnade::page
