@@ -13,10 +13,15 @@
 #include <vector>
 
 #include "colonnade/column_type.h"
+#include "colonnade/detail/inline_vector.h"
+#include "colonnade/page_list.h"
 
 namespace colonnade {
 
 inline constexpr std::uint32_t invalid_id = 0xffffffffu;
+
+using FieldIds = detail::InlineVector<std::uint32_t, 2>;
+using ColumnIds = detail::InlineVector<std::uint32_t, 2>;
 
 enum class FieldRole : std::uint16_t { leaf = 0, collection = 1, record = 2, variant = 3, streamer = 4 };
 
@@ -35,11 +40,11 @@ struct FieldDescriptor {
   std::uint64_t array_size = 0;                // > 0: a repetitive field (fixed-size array, bitset)
   std::optional<std::uint32_t> source_field;   // set: a projected field
   std::optional<std::uint32_t> type_checksum;  // ROOT's class checksum
-  bool soa_collection = false;          // a hint for ROOT: the collection is a structure of arrays in memory
-  std::vector<std::uint32_t> children;  // sub-field ids, in order
+  bool soa_collection = false;  // a hint for ROOT: the collection is a structure of arrays in memory
+  FieldIds children;            // sub-field ids, in order
   // Physical column ids, grouped by representation, each group in column order. Projected fields: the aliased
   // columns.
-  std::vector<std::vector<std::uint32_t>> representations;
+  detail::InlineVector<ColumnIds, 1> representations;
   // Empty if the field can be read; otherwise why not ("column type 0x42 is unknown to this version").
   std::string unreadable;
 };
@@ -68,26 +73,8 @@ struct ExtraTypeInfo {
   std::string content;
 };
 
-// Where a block of bytes lies. File locators have offset and size; object stores follow type 0x02.
-struct Locator {
-  enum class Kind : std::uint8_t { file, object64, unknown };
-  Kind kind = Kind::file;
-  std::uint64_t size = 0;    // bytes of the (compressed) block, without a page checksum
-  std::uint64_t offset = 0;  // file: byte offset; object64: the 64-bit location
-  std::uint8_t raw_type = 0;
-  std::uint8_t reserved = 0;
-  std::string payload;  // of an unknown locator, verbatim
-  friend bool operator==(const Locator&, const Locator&) = default;
-};
-
 struct EnvelopeLink {
   std::uint64_t length = 0;  // uncompressed
-  Locator locator;
-};
-
-struct PageDescriptor {
-  std::uint32_t elements = 0;
-  bool has_checksum = false;
   Locator locator;
 };
 
@@ -98,7 +85,7 @@ struct ColumnRange {
   std::int64_t first_element =
       0;  // global element index of the first element in this cluster (raw: negative if suppressed)
   std::uint32_t compression = 0;  // ROOT setting, algorithm * 100 + level
-  std::vector<PageDescriptor> pages;
+  PageList pages;
 };
 
 struct ClusterDescriptor {

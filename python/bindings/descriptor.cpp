@@ -19,6 +19,11 @@ nb::str field_text(const FieldDescriptor& self) {
   return text(self.*member);
 }
 
+template <class Ids>
+std::vector<std::uint32_t> to_vector(const Ids& ids) {
+  return {ids.begin(), ids.end()};
+}
+
 void register_schema(nb::module_& module) {
   nb::class_<FieldDescriptor>(module, "FieldDescriptor", "A stored field.")
       .def_ro("id", &FieldDescriptor::id)
@@ -34,9 +39,15 @@ void register_schema(nb::module_& module) {
       .def_ro("array_size", &FieldDescriptor::array_size)
       .def_ro("source_field", &FieldDescriptor::source_field, "Set for a projected field.")
       .def_ro("type_checksum", &FieldDescriptor::type_checksum)
-      .def_ro("children", &FieldDescriptor::children)
-      .def_ro("representations", &FieldDescriptor::representations,
-              "Physical columns, one list per representation.");
+      .def_prop_ro("children", [](const FieldDescriptor& self) { return to_vector(self.children); })
+      .def_prop_ro(
+          "representations",
+          [](const FieldDescriptor& self) {
+            std::vector<std::vector<std::uint32_t>> groups;
+            for (const ColumnIds& group : self.representations) groups.push_back(to_vector(group));
+            return groups;
+          },
+          "Physical columns, one list per representation.");
   nb::class_<ColumnDescriptor>(module, "ColumnDescriptor", "A stored column.")
       .def_ro("id", &ColumnDescriptor::id)
       .def_ro("field", &ColumnDescriptor::field)
@@ -59,7 +70,9 @@ void register_pages(nb::module_& module) {
       .def_ro("suppressed", &ColumnRange::suppressed)
       .def_ro("first_element", &ColumnRange::first_element)
       .def_ro("compression", &ColumnRange::compression, "ROOT's setting, algorithm * 100 + level.")
-      .def_ro("pages", &ColumnRange::pages, nb::rv_policy::reference_internal);
+      .def_prop_ro("pages", [](const ColumnRange& self) {
+        return std::vector<PageDescriptor>(self.pages.begin(), self.pages.end());
+      });
   nb::class_<ClusterDescriptor>(module, "ClusterDescriptor", "A range of entries that is stored together.")
       .def_ro("id", &ClusterDescriptor::id)
       .def_ro("first_entry", &ClusterDescriptor::first_entry)

@@ -74,7 +74,7 @@ Numbers cluster_bytes(const Descriptor& descriptor, const std::vector<std::uint3
       std::uint64_t sum = 0;
       for (const ColumnRange& range : cluster.columns)
         if (!range.suppressed && range.column < width.size() && width[range.column] > 0)
-          for (const PageDescriptor& page : range.pages) sum += width[range.column] * page.elements;
+          sum += width[range.column] * range.pages.elements();
       bytes.push_back(sum);
     }
   }

@@ -10,6 +10,7 @@
 #include "codec/column_codec.h"
 #include "dataset/columnar_reader.h"
 #include "dataset/schema_walk.h"
+#include "field/field_tools.h"
 #include "page/column_reader.h"
 #include "page/page_source.h"
 
@@ -21,7 +22,8 @@ void mark_unknown_types(page::PageSource& source) {
   const Descriptor& descriptor = source.descriptor();
   std::vector<std::pair<std::uint32_t, std::string>> reasons;
   for (const FieldDescriptor& field : descriptor.fields) {
-    if (field.role != FieldRole::leaf || !field.unreadable.empty()) continue;
+    if (field.role != FieldRole::leaf || !field.unreadable.empty() || field::is_plainly_known(field))
+      continue;
     try {
       static_cast<void>(make_field(descriptor, field.id));
     } catch (const Error& error) {

@@ -194,6 +194,12 @@ std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescri
 
 }  // namespace
 
+bool field::is_plainly_known(const FieldDescriptor& disk) {
+  if (disk.role != FieldRole::leaf || disk.array_size > 0) return false;
+  return disk.type_name == "std::string" ||
+         (!disk.representations.empty() && find_scalar(disk.type_name) != nullptr);
+}
+
 std::unique_ptr<Field> make_field(std::string_view name, std::string_view type_name) {
   try {
     return from_type(std::string(name), field::normalize(type_name).type);

@@ -23,8 +23,8 @@ FieldOrder link_schema(Descriptor& descriptor);
 
 // Checks that clusters follow each other without gaps and agree with their groups. Marks fields whose
 // columns' elements do not follow each other, or do not agree with the entries where that can be told without
-// reading data.
-void check_clusters(Descriptor& descriptor, const FieldOrder& order);
+// reading data. Says whether all fields can be read.
+bool check_clusters(Descriptor& descriptor, const FieldOrder& order);
 
 // Marks the fields that depend on marked ones.
 void spread_unreadable(Descriptor& descriptor, const FieldOrder& order);

@@ -11,6 +11,7 @@
 // has less in its first cluster.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "colonnade/error.h"
@@ -61,19 +62,17 @@ class RangeChecker {
         factors_(descriptor.fields.size()),
         fields_(descriptor.fields.size()),
         columns_(descriptor.columns.size()) {
-    for (const std::uint32_t id : order) factors_[id] = factor_of(descriptor.fields[id]);
-    for (const FieldDescriptor& field : descriptor.fields) {
-      if (field.source_field) continue;
-      for (const auto& group : field.representations)
-        for (std::size_t i = 0; i < group.size(); ++i)
-          columns_[group[i]].team = field.representations.front()[i];
-    }
+    for (const std::uint32_t id : order) note(descriptor.fields[id]);
   }
 
-  void run() {
+  // Says whether all fields can be read.
+  bool run() {
     for (std::size_t i = 0; i < descriptor_.clusters.size(); ++i) check_cluster(i);
-    if (descriptor_.clusters.empty()) return;
-    for (const FieldDescriptor& field : descriptor_.fields) check_end(field);
+    for (std::size_t id = 0; id < fields_.size() && !descriptor_.clusters.empty(); ++id)
+      if (fields_[id].has_columns && fields_[id].listed_in != descriptor_.clusters.size())
+        check_end(descriptor_.fields[id]);
+    return std::none_of(fields_.begin(), fields_.end(),
+                        [](const FieldState& state) { return state.unreadable; });
   }
 
  private:
@@ -84,21 +83,50 @@ class RangeChecker {
     std::size_t listed_in = 0;  // the last cluster that lists the field, counted from 1
     std::size_t active_in = 0;  // the last cluster with an active representation, counted from 1
     std::uint16_t active = 0;   // that representation
+    bool has_columns = false;   // of its own: not if it is projected
+    bool unreadable = false;
     std::uint32_t active_columns = 0;
   };
+  // What the checks need of a column, close together: every cluster passes over all of it.
   struct ColumnState {
+    std::uint32_t field = invalid_id;
     std::uint32_t team = invalid_id;
+    std::uint32_t expected_columns = 0;  // in each representation of its field
+    std::uint16_t representation = 0;
+    bool deferred = false;
+    bool has_factor = false;
+    std::uint64_t factor = 0;
+    std::uint64_t next_element = 0;  // of the team's first member: where the next cluster starts
+    std::uint64_t own_first = 0;     // where the first one does
     bool seen = false;               // of the team's first member: has a cluster listed it as active?
-    std::uint64_t next_element = 0;  // likewise
   };
 
-  FieldDescriptor& field_of(std::uint32_t column) const {
-    return descriptor_.fields[descriptor_.columns[column].field];
+  // Parents first: factors multiply along the path.
+  void note(FieldDescriptor& field) {
+    factors_[field.id] = factor_of(field);
+    fields_[field.id].unreadable = !field.unreadable.empty();
+    if (field.source_field || field.representations.empty()) return;
+    fields_[field.id].has_columns = true;
+    const ColumnIds& first = field.representations.front();
+    for (const ColumnIds& group : field.representations)
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        const ColumnDescriptor& column = descriptor_.columns[group[i]];
+        ColumnState& state = columns_[column.id];
+        state.field = field.id;
+        state.team = first[i];
+        state.expected_columns = static_cast<std::uint32_t>(first.size());
+        state.representation = column.representation;
+        state.deferred = column.deferred;
+        state.own_first = column.first_element;
+        state.has_factor = i == 0 && factors_[field.id].has_value();
+        if (state.has_factor) state.factor = *factors_[field.id];
+      }
   }
 
   // What is wrong with one column must not keep anyone from the others. The first finding counts.
   void mark(std::size_t cluster, std::uint32_t column, const std::string& why) {
-    FieldDescriptor& field = field_of(column);
+    FieldDescriptor& field = descriptor_.fields[columns_[column].field];
+    fields_[field.id].unreadable = true;
     if (field.unreadable.empty())
       field.unreadable = fmt::format("column {} in cluster {}: {}", column, cluster, why);
   }
@@ -127,12 +155,6 @@ class RangeChecker {
            field.type_name.starts_with("std::array<") && field.type_name.ends_with(",0>");
   }
 
-  Factor factor_of_column(std::uint32_t column) const {
-    const FieldDescriptor& field = field_of(column);
-    const bool is_principal = columns_[column].team == field.representations.front().front();
-    return is_principal ? factors_[field.id] : std::nullopt;
-  }
-
   void check_cluster(std::size_t index) {
     const ClusterDescriptor& cluster = descriptor_.clusters[index];
     const auto listed = static_cast<std::uint32_t>(cluster.columns.size());
@@ -142,55 +164,53 @@ class RangeChecker {
                               listed, descriptor_.header_columns, descriptor_.columns.size()),
                   "", {.cluster = index});
     for (std::uint32_t column = 0; column < listed; ++column)
-      if (field_of(column).unreadable.empty()) check_range(index, column);
+      if (!fields_[columns_[column].field].unreadable) check_range(index, column, cluster.columns[column]);
     for (std::uint32_t column = 0; column < listed; ++column)
-      if (field_of(column).unreadable.empty()) check_active(index, column);
+      if (!fields_[columns_[column].field].unreadable) check_active(index, column);
   }
 
-  void check_range(std::size_t index, std::uint32_t column) {
-    const ColumnRange& range = descriptor_.clusters[index].columns[column];
-    FieldState& state = fields_[field_of(column).id];
+  void check_range(std::size_t index, std::uint32_t column, const ColumnRange& range) {
+    const ColumnState& own = columns_[column];
+    FieldState& state = fields_[own.field];
     if (state.listed_in != 0 && state.listed_in < index)
       return mark(state.listed_in, column, "missing, though an earlier and a later cluster have it");
     state.listed_in = index + 1;
     if (range.suppressed) return;
-    const std::uint16_t representation = descriptor_.columns[column].representation;
     if (state.active_in != index + 1) {
       state.active_in = index + 1;
-      state.active = representation;
+      state.active = own.representation;
       state.active_columns = 0;
-    } else if (state.active != representation) {
+    } else if (state.active != own.representation) {
       return mark(index, column,
-                  fmt::format("representations {} and {} are both active", state.active, representation));
+                  fmt::format("representations {} and {} are both active", state.active, own.representation));
     }
     ++state.active_columns;
     check_elements(index, column, range);
   }
 
   void check_elements(std::size_t index, std::uint32_t column, const ColumnRange& range) {
-    ColumnState& team = columns_[columns_[column].team];
-    const ColumnDescriptor& description = descriptor_.columns[column];
+    const ColumnState& own = columns_[column];
+    ColumnState& team = columns_[own.team];
     const auto first = static_cast<std::uint64_t>(range.first_element);
-    std::uint64_t elements = 0;
-    for (const PageDescriptor& page : range.pages) elements += page.elements;
+    const std::uint64_t elements = range.pages.elements();
     if (first + elements > max_entries) return mark(index, column, "element numbers beyond 2^63");
-    const std::uint64_t expected = team.seen ? team.next_element : description.first_element;
+    const std::uint64_t expected = team.seen ? team.next_element : own.own_first;
     if (first != expected)
       return mark(index, column, fmt::format("starts at element {}, not {}", first, expected));
-    check_against_entries(index, column, first, elements, !team.seen && description.deferred);
+    check_against_entries(index, column, first, elements, !team.seen && own.deferred);
     team.seen = true;
     team.next_element = first + elements;
   }
 
   void check_against_entries(std::size_t index, std::uint32_t column, std::uint64_t first,
                              std::uint64_t elements, bool may_start_late) {
-    const Factor factor = factor_of_column(column);
-    if (!factor) return;
+    const ColumnState& own = columns_[column];
+    if (!own.has_factor) return;
     const ClusterDescriptor& cluster = descriptor_.clusters[index];
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    if (__builtin_mul_overflow(cluster.first_entry, *factor, &begin) ||
-        __builtin_mul_overflow(cluster.first_entry + cluster.entries, *factor, &end))
+    if (__builtin_mul_overflow(cluster.first_entry, own.factor, &begin) ||
+        __builtin_mul_overflow(cluster.first_entry + cluster.entries, own.factor, &end))
       return mark(index, column, "element numbers beyond 2^64");
     const bool starts_well = may_start_late ? first >= begin && first <= end : first == begin;
     if (!starts_well)
@@ -202,21 +222,20 @@ class RangeChecker {
   }
 
   void check_active(std::size_t index, std::uint32_t column) {
-    const FieldDescriptor& field = field_of(column);
-    const FieldState& state = fields_[field.id];
+    const ColumnState& own = columns_[column];
+    const FieldState& state = fields_[own.field];
     if (state.active_in != index + 1) return mark(index, column, "all representations are suppressed");
-    if (state.active_columns != field.representations.front().size())
+    if (state.active_columns != own.expected_columns)
       mark(index, column,
            fmt::format("{} of the {} columns of the active representation", state.active_columns,
-                       field.representations.front().size()));
+                       own.expected_columns));
   }
 
   // A field that came after some cluster must be in all clusters from then on, and must say that it is late.
   void check_end(const FieldDescriptor& field) {
-    if (field.source_field || !field.unreadable.empty() || field.representations.empty()) return;
     const FieldState& state = fields_[field.id];
+    if (state.unreadable) return;
     const std::uint32_t column = field.representations.front().front();
-    if (state.listed_in == descriptor_.clusters.size()) return;
     if (state.listed_in != 0)
       return mark(state.listed_in, column, "missing, though an earlier cluster has it");
     const Factor factor = factors_[field.id];
@@ -235,9 +254,9 @@ class RangeChecker {
 
 }  // namespace
 
-void check_clusters(Descriptor& descriptor, const FieldOrder& order) {
+bool check_clusters(Descriptor& descriptor, const FieldOrder& order) {
   check_groups(descriptor);
-  RangeChecker(descriptor, order).run();
+  return RangeChecker(descriptor, order).run();
 }
 
 }  // namespace colonnade::format

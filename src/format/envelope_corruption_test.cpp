@@ -560,6 +560,13 @@ TEST(Corruption, CompressionSettingsMissing) {
 
 // Columns that do not fit: their fields are unreadable, the others are not.
 
+void set_elements(Descriptor& d, std::size_t page, std::uint32_t elements) {
+  PageList& pages = d.clusters[0].columns[0].pages;
+  PageDescriptor changed = pages[page];
+  changed.elements = elements;
+  pages.set(page, changed);
+}
+
 TEST(Corruption, FirstElementOfALaterCluster) {
   EXPECT_EQ(unreadable(2, [](Descriptor& d) { d.clusters[1].columns[2].first_element = 8; }),
             "column 2 in cluster 1: starts at element 8, not 7");
@@ -571,14 +578,14 @@ TEST(Corruption, FirstElementOfTheFirstCluster) {
 }
 
 TEST(Corruption, ElementsDoNotFitTheEntries) {
-  EXPECT_EQ(unreadable(0, [](Descriptor& d) { d.clusters[0].columns[0].pages[1].elements = 5; }),
+  EXPECT_EQ(unreadable(0, [](Descriptor& d) { set_elements(d, 1, 5); }),
             "column 0 in cluster 0: 11 elements, but 10 entries need 10");
   EXPECT_EQ(unreadable(1, [](Descriptor& d) { d.clusters[1].columns[1].pages.clear(); }),
             "column 1 in cluster 1: 0 elements, but 10 entries need 10");
 }
 
 TEST(Corruption, OneBadColumnLeavesTheOthersReadable) {
-  const auto damage = [](Descriptor& d) { d.clusters[0].columns[0].pages[1].elements = 5; };
+  const auto damage = [](Descriptor& d) { set_elements(d, 1, 5); };
   EXPECT_EQ(unreadable(1, damage), "");
   EXPECT_EQ(unreadable(2, damage), "");
 }
@@ -721,7 +728,7 @@ TEST(Writing, RefusesClustersThatAreNotThere) {
 
 TEST(Writing, RefusesPagesWithoutElements) {
   Descriptor descriptor = small();
-  descriptor.clusters[0].columns[0].pages[0].elements = 0;
+  set_elements(descriptor, 0, 0);
   EXPECT_EQ(error_of([&] { write_page_list(descriptor, 0, 2); }),
             "usage: a page of 0 elements cannot be written");
 }

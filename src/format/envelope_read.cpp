@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/huge_pages.h"
 #include "format/envelope.h"
 #include "format/envelope_layout.h"
 #include "format/frame.h"
@@ -24,8 +25,12 @@ constexpr SchemaNames header_names{"header: field", "header: column", "header: a
 constexpr SchemaNames extension_names{"footer: field", "footer: column", "footer: alias column",
                                       "footer: extra type information"};
 
-FieldDescriptor read_field(ByteReader record, std::uint32_t id, const char* what) {
-  FieldDescriptor field;
+void read_text(ByteReader& reader, const char* what, std::string& text) {
+  const ByteSpan bytes = reader.take(reader.le<std::uint32_t>(what), what);
+  text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+void read_field(ByteReader record, std::uint32_t id, const char* what, FieldDescriptor& field) {
   field.id = id;
   field.field_version = record.le<std::uint32_t>(what);
   field.type_version = record.le<std::uint32_t>(what);
@@ -33,10 +38,10 @@ FieldDescriptor read_field(ByteReader record, std::uint32_t id, const char* what
   field.raw_role = record.le<std::uint16_t>(what);
   if (field.raw_role < known_roles) field.role = static_cast<FieldRole>(field.raw_role);
   const auto flags = record.le<std::uint16_t>(what);
-  field.name = read_string(record, what);
-  field.type_name = read_string(record, what);
-  field.type_alias = read_string(record, what);
-  field.description = read_string(record, what);
+  read_text(record, what, field.name);
+  read_text(record, what, field.type_name);
+  read_text(record, what, field.type_alias);
+  read_text(record, what, field.description);
   if (flags & field_is_repetitive) {
     const std::uint64_t at = record.offset();
     field.array_size = record.le<std::uint64_t>(what);
@@ -47,11 +52,9 @@ FieldDescriptor read_field(ByteReader record, std::uint32_t id, const char* what
   if (flags & field_is_projected) field.source_field = record.le<std::uint32_t>(what);
   if (flags & field_has_checksum) field.type_checksum = record.le<std::uint32_t>(what);
   field.soa_collection = (flags & field_is_soa) != 0;
-  return field;
 }
 
-ColumnDescriptor read_column(ByteReader record, std::uint32_t id, const char* what) {
-  ColumnDescriptor column;
+void read_column(ByteReader record, std::uint32_t id, const char* what, ColumnDescriptor& column) {
   column.id = id;
   column.raw_type = record.le<std::uint16_t>(what);
   column.encoding.type = static_cast<ColumnType>(column.raw_type);
@@ -71,26 +74,21 @@ ColumnDescriptor read_column(ByteReader record, std::uint32_t id, const char* wh
     column.encoding.min = record.le<double>(what);
     column.encoding.max = record.le<double>(what);
   }
-  return column;
 }
 
-AliasColumnDescriptor read_alias(ByteReader record, const char* what) {
-  AliasColumnDescriptor alias;
+void read_alias(ByteReader record, const char* what, AliasColumnDescriptor& alias) {
   alias.physical_column = record.le<std::uint32_t>(what);
   alias.field = record.le<std::uint32_t>(what);
-  return alias;
 }
 
-ExtraTypeInfo read_type_info(ByteReader record, const char* what) {
-  ExtraTypeInfo info;
+void read_type_info(ByteReader record, const char* what, ExtraTypeInfo& info) {
   info.content_id = record.le<std::uint32_t>(what);
   info.type_version = record.le<std::uint32_t>(what);
-  info.type_name = read_string(record, what);
-  info.content = read_string(record, what);
-  return info;
+  read_text(record, what, info.type_name);
+  read_text(record, what, info.content);
 }
 
-// Reads a list of records into the end of `items`.
+// Reads a list of records into the end of `items`: each item is made and then read where it stands.
 template <class Item, class ReadItem>
 void read_records(ByteReader& reader, std::uint64_t item_bytes, const char* what, std::vector<Item>& items,
                   ReadItem&& read_item) {
@@ -99,40 +97,48 @@ void read_records(ByteReader& reader, std::uint64_t item_bytes, const char* what
     throw Error(ErrorKind::format,
                 fmt::format("{}: {} records are too many", what, items.size() + list.items));
   items.reserve(items.size() + list.items);
-  for (std::uint32_t i = 0; i < list.items; ++i)
-    items.push_back(read_item(read_record(list.payload, what), static_cast<std::uint32_t>(items.size())));
+  prefer_huge_pages(items.data(), items.capacity() * sizeof(Item));
+  for (std::uint32_t i = 0; i < list.items; ++i) {
+    const ByteReader record = read_record(list.payload, what);
+    const auto id = static_cast<std::uint32_t>(items.size());
+    read_item(record, id, items.emplace_back());
+  }
 }
 
 void read_schema(ByteReader& reader, const SchemaNames& names, Descriptor& descriptor) {
   read_records(reader, min_field_bytes, names.fields, descriptor.fields,
-               [&](ByteReader record, std::uint32_t id) { return read_field(record, id, names.fields); });
+               [&](ByteReader record, std::uint32_t id, FieldDescriptor& field) {
+                 read_field(record, id, names.fields, field);
+               });
   read_records(reader, min_column_bytes, names.columns, descriptor.columns,
-               [&](ByteReader record, std::uint32_t id) { return read_column(record, id, names.columns); });
+               [&](ByteReader record, std::uint32_t id, ColumnDescriptor& column) {
+                 read_column(record, id, names.columns, column);
+               });
   read_records(reader, min_alias_bytes, names.aliases, descriptor.aliases,
-               [&](ByteReader record, std::uint32_t) { return read_alias(record, names.aliases); });
+               [&](ByteReader record, std::uint32_t, AliasColumnDescriptor& alias) {
+                 read_alias(record, names.aliases, alias);
+               });
   read_records(reader, min_type_info_bytes, names.type_infos, descriptor.type_infos,
-               [&](ByteReader record, std::uint32_t) { return read_type_info(record, names.type_infos); });
+               [&](ByteReader record, std::uint32_t, ExtraTypeInfo& info) {
+                 read_type_info(record, names.type_infos, info);
+               });
 }
 
-ClusterGroup read_cluster_group(ByteReader record) {
+void read_cluster_group(ByteReader record, ClusterGroup& group) {
   constexpr const char* what = "footer: cluster group";
-  ClusterGroup group;
   group.min_entry = record.le<std::uint64_t>(what);
   group.entry_span = record.le<std::uint64_t>(what);
   group.clusters = record.le<std::uint32_t>(what);
   group.page_list = read_link(record, what);
-  return group;
 }
 
-AttributeSetRecord read_attribute_set(ByteReader record) {
+void read_attribute_set(ByteReader record, AttributeSetRecord& set) {
   constexpr const char* what = "footer: attribute set";
-  AttributeSetRecord set;
   set.schema_major = record.le<std::uint16_t>(what);
   set.schema_minor = record.le<std::uint16_t>(what);
   set.anchor_length = record.le<std::uint32_t>(what);
   set.anchor = read_locator(record, what);
-  set.name = read_string(record, what);
-  return set;
+  read_text(record, what, set.name);
 }
 
 void check_header_checksum(ByteReader& reader, const Descriptor& descriptor, EnvelopeType type) {
@@ -145,9 +151,8 @@ void check_header_checksum(ByteReader& reader, const Descriptor& descriptor, Env
                 "the file mixes two data sets; fetch or write it again", {.offset = at});
 }
 
-ClusterDescriptor read_cluster_summary(ByteReader record, std::uint64_t id) {
+void read_cluster_summary(ByteReader record, std::uint64_t id, ClusterDescriptor& cluster) {
   constexpr const char* what = "page list: cluster summary";
-  ClusterDescriptor cluster;
   cluster.id = id;
   cluster.first_entry = record.le<std::uint64_t>(what);
   const std::uint64_t at = record.offset();
@@ -157,10 +162,44 @@ ClusterDescriptor read_cluster_summary(ByteReader record, std::uint64_t id) {
   if (cluster.flags & cluster_is_sharded)
     throw Error(ErrorKind::unsupported, "page list: the cluster is sharded, which this version cannot read",
                 "a newer version of the library", {.cluster = id, .offset = at});
-  return cluster;
 }
 
-PageDescriptor read_page(ByteReader& reader) {
+// Where in a cluster the parser is, to be added to errors: making contexts ahead would cost more than
+// parsing.
+struct PlaceInCluster {
+  static constexpr std::uint32_t nowhere = invalid_id;
+  std::uint32_t column = nowhere;
+  std::uint32_t page = nowhere;
+
+  ErrorContext context(std::uint64_t cluster) const {
+    ErrorContext context{.cluster = cluster};
+    if (column != nowhere) context.column = column;
+    if (page != nowhere) context.page = page;
+    return context;
+  }
+};
+
+// The sizes and bits that a page of a file has: count of elements, size, offset.
+constexpr std::size_t plain_page_bytes = 16;
+
+struct PlainPage {
+  std::uint32_t elements;
+  std::uint32_t size;
+  std::uint64_t offset;
+  bool has_checksum;
+};
+
+// Most pages are plain, and there may be millions. False: the page is another one, or wrong.
+bool load_plain_page(const std::byte* at, PlainPage& page) noexcept {
+  const auto count = load_le<std::int32_t>(at);
+  const auto size = load_le<std::int32_t>(at + 4);
+  if (count == 0 || count == std::numeric_limits<std::int32_t>::min() || size < 0) return false;
+  page = {static_cast<std::uint32_t>(count < 0 ? -count : count), static_cast<std::uint32_t>(size),
+          load_le<std::uint64_t>(at + 8), count < 0};
+  return true;
+}
+
+PageDescriptor read_any_page(ByteReader& reader) {
   constexpr const char* what = "page list: page";
   PageDescriptor page;
   const std::uint64_t at = reader.offset();
@@ -173,14 +212,44 @@ PageDescriptor read_page(ByteReader& reader) {
   return page;
 }
 
-ColumnRange read_column_range(ByteReader& reader, std::uint32_t column) {
+void read_page(ByteReader& reader, PageList& pages) {
+  PlainPage plain;
+  if (reader.remaining() >= plain_page_bytes) {
+    const std::size_t start = reader.position();
+    const std::byte* const at = reader.take(plain_page_bytes, "page list: page").data();
+    if (load_plain_page(at, plain))
+      return pages.push_back_plain(plain.offset, plain.size, plain.elements, plain.has_checksum);
+    reader.seek(start, "page list: page");
+  }
+  pages.push_back(read_any_page(reader));
+}
+
+// A column of one plain page, the usual case in a file of many columns: true if this is one, and all is well
+// with it.
+bool read_one_page_column(ByteReader& reader, ColumnRange& range) {
+  constexpr std::size_t frame_bytes = 12 + plain_page_bytes + 12;
+  if (reader.remaining() < frame_bytes) return false;
+  ByteReader probe = reader;
+  const std::byte* const at = probe.take(frame_bytes, "page list: column").data();
+  PlainPage page;
+  if (load_le<std::int64_t>(at) != -static_cast<std::int64_t>(frame_bytes) ||
+      load_le<std::uint32_t>(at + 8) != 1 || !load_plain_page(at + 12, page))
+    return false;
+  range.first_element = load_le<std::int64_t>(at + 12 + plain_page_bytes);
+  if (range.first_element < 0) return false;
+  range.compression = load_le<std::uint32_t>(at + 12 + plain_page_bytes + 8);
+  range.pages.push_back_plain(page.offset, page.size, page.elements, page.has_checksum);
+  reader = probe;
+  return true;
+}
+
+void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& place) {
   constexpr const char* what = "page list: column";
+  if (read_one_page_column(reader, range)) return;
   ListFrame pages = read_list(reader, min_page_bytes, what);
-  ColumnRange range;
-  range.column = column;
   range.pages.reserve(pages.items);
-  for (std::uint32_t i = 0; i < pages.items; ++i)
-    range.pages.push_back(with_context({.page = i}, [&] { return read_page(pages.payload); }));
+  for (place.page = 0; place.page < pages.items; ++place.page) read_page(pages.payload, range.pages);
+  place.page = PlaceInCluster::nowhere;
   const std::uint64_t at = pages.payload.offset();
   range.first_element = pages.payload.le<std::int64_t>(what);
   range.suppressed = range.first_element < 0;
@@ -188,10 +257,10 @@ ColumnRange read_column_range(ByteReader& reader, std::uint32_t column) {
     throw Error(ErrorKind::format, fmt::format("{} is suppressed but has {} pages", what, range.pages.size()),
                 "", {.offset = at});
   if (!range.suppressed) range.compression = pages.payload.le<std::uint32_t>(what);
-  return range;
 }
 
-void read_cluster_columns(ByteReader& reader, std::size_t known_columns, ClusterDescriptor& cluster) {
+// The frame of a cluster's columns, and room for them.
+ListFrame read_columns_frame(ByteReader& reader, std::size_t known_columns, ClusterDescriptor& cluster) {
   constexpr const char* what = "page list: columns of a cluster";
   const std::uint64_t at = reader.offset();
   ListFrame columns = read_list(reader, min_range_bytes, what);
@@ -200,9 +269,21 @@ void read_cluster_columns(ByteReader& reader, std::size_t known_columns, Cluster
                 fmt::format("{}: {} columns, but the schema has {}", what, columns.items, known_columns), "",
                 {.offset = at + 8});
   cluster.columns.reserve(columns.items);
-  for (std::uint32_t i = 0; i < columns.items; ++i)
-    cluster.columns.push_back(
-        with_context({.column = i}, [&] { return read_column_range(columns.payload, i); }));
+  prefer_huge_pages(cluster.columns.data(), columns.items * sizeof(ColumnRange));
+  return columns;
+}
+
+void read_cluster_columns(ListFrame& columns, std::size_t cluster_number, ClusterDescriptor& cluster) {
+  PlaceInCluster place;
+  try {
+    for (place.column = 0; place.column < columns.items; ++place.column) {
+      ColumnRange& range = cluster.columns.emplace_back();
+      range.column = place.column;
+      read_column_range(columns.payload, range, place);
+    }
+  } catch (const Error& error) {
+    throw error.with(place.context(cluster_number));
+  }
 }
 
 }  // namespace
@@ -232,12 +313,14 @@ void read_footer(ByteSpan envelope, Descriptor& descriptor) {
   check_header_checksum(reader, descriptor, EnvelopeType::footer);
   ByteReader extension = read_record(reader, "footer: schema extension");
   if (extension.remaining() > 0) read_schema(extension, extension_names, descriptor);
-  read_records(reader, min_group_bytes, "footer: cluster group", descriptor.cluster_groups,
-               [](ByteReader record, std::uint32_t) { return read_cluster_group(record); });
+  read_records(
+      reader, min_group_bytes, "footer: cluster group", descriptor.cluster_groups,
+      [](ByteReader record, std::uint32_t, ClusterGroup& group) { read_cluster_group(record, group); });
   // Footers older than format 1.0.1.0 end here; the version in the anchor is for reporting only.
   if (reader.remaining() > 0)
-    read_records(reader, min_attribute_set_bytes, "footer: attribute set", descriptor.attribute_sets,
-                 [](ByteReader record, std::uint32_t) { return read_attribute_set(record); });
+    read_records(
+        reader, min_attribute_set_bytes, "footer: attribute set", descriptor.attribute_sets,
+        [](ByteReader record, std::uint32_t, AttributeSetRecord& set) { read_attribute_set(record, set); });
 }
 
 void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor) {
@@ -251,7 +334,9 @@ void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor
   const std::uint64_t at = reader.offset();
   const std::size_t first = descriptor.clusters.size();
   read_records(reader, min_summary_bytes, "page list: cluster summary", descriptor.clusters,
-               [](ByteReader record, std::uint32_t id) { return read_cluster_summary(record, id); });
+               [](ByteReader record, std::uint32_t id, ClusterDescriptor& cluster) {
+                 read_cluster_summary(record, id, cluster);
+               });
   const std::size_t count = descriptor.clusters.size() - first;
   if (count != descriptor.cluster_groups[group].clusters)
     throw Error(ErrorKind::format,
@@ -266,10 +351,16 @@ void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor
         ErrorKind::format,
         fmt::format("page list: page locations of {} clusters, but {} summaries", clusters.items, count), "",
         {.offset = pages_at + 8});
+  // Room for all of them first: side by side, their memory can be backed by huge pages.
+  std::vector<ListFrame> frames;
+  frames.reserve(count);
   for (std::size_t i = first; i < descriptor.clusters.size(); ++i)
     with_context({.cluster = i}, [&] {
-      read_cluster_columns(clusters.payload, descriptor.columns.size(), descriptor.clusters[i]);
+      frames.push_back(
+          read_columns_frame(clusters.payload, descriptor.columns.size(), descriptor.clusters[i]));
     });
+  for (std::size_t i = 0; i < count; ++i)
+    read_cluster_columns(frames[i], first + i, descriptor.clusters[first + i]);
 }
 
 }  // namespace colonnade::format

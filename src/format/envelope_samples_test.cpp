@@ -325,19 +325,22 @@ Descriptor everything() {
   close_group(descriptor);
   descriptor.clusters[2].flags = 0x02;
 
-  auto& pages = descriptor.clusters[0].columns[0].pages;
-  pages[0].has_checksum = false;
-  pages[0].locator = {.size = 0x100000000, .offset = 77, .raw_type = 1};
-  pages[1].locator = {.kind = Locator::Kind::object64,
-                      .size = 99,
-                      .offset = 0xfedcba9876543210,
-                      .raw_type = 2,
-                      .reserved = 1};
-  auto& array_pages = descriptor.clusters[1].columns[5].pages;
-  array_pages[0].locator = {
-      .kind = Locator::Kind::object64, .size = 0x123456789a, .offset = 5, .raw_type = 2};
-  array_pages[1].locator = {
-      .kind = Locator::Kind::unknown, .raw_type = 0x7e, .reserved = 9, .payload = "where"};
+  const auto move_page = [&](std::size_t cluster, std::size_t column, std::size_t page, Locator locator) {
+    PageList& pages = descriptor.clusters[cluster].columns[column].pages;
+    PageDescriptor changed = pages[page];
+    if (cluster == 0 && page == 0) changed.has_checksum = false;
+    changed.locator = std::move(locator);
+    pages.set(page, changed);
+  };
+  move_page(0, 0, 0, {.size = 0x100000000, .offset = 77, .raw_type = 1});
+  move_page(0, 0, 1,
+            {.kind = Locator::Kind::object64,
+             .size = 99,
+             .offset = 0xfedcba9876543210,
+             .raw_type = 2,
+             .reserved = 1});
+  move_page(1, 5, 0, {.kind = Locator::Kind::object64, .size = 0x123456789a, .offset = 5, .raw_type = 2});
+  move_page(1, 5, 1, {.kind = Locator::Kind::unknown, .raw_type = 0x7e, .reserved = 9, .payload = "where"});
   descriptor.cluster_groups[1].page_list.locator = {.size = 0x200000000, .offset = 88, .raw_type = 1};
   AttributeSetRecord set;
   set.schema_major = 1;

@@ -24,21 +24,37 @@ std::string label(const FieldDescriptor& field) {
   throw Error(ErrorKind::format, fmt::format("column {}: {}", column, why), "", {.column = column});
 }
 
-void check_ids(const Descriptor& descriptor) {
-  const auto& fields = descriptor.fields;
+// Fields are large, and there may be many: what several passes need of them is copied out once.
+struct Tree {
+  std::vector<std::uint32_t> parents;
+  std::vector<std::uint32_t> depth;  // 1 at the top
+  bool has_projections = false;
+};
+
+// Parents of all fields, ids checked; takes from the fields what an earlier link_schema() gave them.
+Tree open_tree(Descriptor& descriptor) {
+  auto& fields = descriptor.fields;
+  Tree tree;
+  tree.parents.reserve(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].id != i) fail_field(fields[i], fmt::format("stands at position {}", i));
-    if (fields[i].parent >= fields.size())
-      fail_field(fields[i],
-                 fmt::format("parent {} does not exist ({} fields)", fields[i].parent, fields.size()));
+    FieldDescriptor& field = fields[i];
+    if (field.id != i) fail_field(field, fmt::format("stands at position {}", i));
+    if (field.parent >= fields.size())
+      fail_field(field, fmt::format("parent {} does not exist ({} fields)", field.parent, fields.size()));
+    tree.parents.push_back(field.parent);
+    if (field.source_field) tree.has_projections = true;
+    field.children.clear();
+    field.representations.clear();
+    field.unreadable.clear();
   }
+  return tree;
 }
 
 // The depth of every field; throws on a cycle. Walks each parent link once.
-std::vector<std::uint32_t> measure_depth(const Descriptor& descriptor) {
+void measure_depth(const std::vector<FieldDescriptor>& fields, Tree& tree) {
   constexpr std::uint32_t under_way = invalid_id;
-  const auto& fields = descriptor.fields;
-  std::vector<std::uint32_t> depth(fields.size(), 0);
+  auto& depth = tree.depth;
+  depth.assign(fields.size(), 0);
   std::vector<std::uint32_t> path;
   for (std::uint32_t start = 0; start < fields.size(); ++start) {
     path.clear();
@@ -51,32 +67,31 @@ std::vector<std::uint32_t> measure_depth(const Descriptor& descriptor) {
       }
       depth[at] = under_way;
       path.push_back(at);
-      if (fields[at].parent == at) break;
-      at = fields[at].parent;
+      if (tree.parents[at] == at) break;
+      at = tree.parents[at];
     }
     for (; !path.empty(); path.pop_back()) depth[path.back()] = ++above;
     if (depth[start] > max_field_depth)
       fail_field(fields[start], fmt::format("nested {} deep, more than {}", depth[start], max_field_depth));
   }
-  return depth;
 }
 
-FieldOrder link_fields(Descriptor& descriptor) {
-  check_ids(descriptor);
-  const std::vector<std::uint32_t> depth = measure_depth(descriptor);
-  FieldOrder order(descriptor.fields.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return depth[a] != depth[b] ? depth[a] < depth[b] : a < b;
-  });
-  for (FieldDescriptor& field : descriptor.fields) {
-    field.children.clear();
-    field.representations.clear();
-    field.unreadable.clear();
-  }
-  for (const FieldDescriptor& field : descriptor.fields)
-    if (field.parent != field.id) descriptor.fields[field.parent].children.push_back(field.id);
+// By depth, fields of one depth by id.
+FieldOrder order_of(const Tree& tree) {
+  std::vector<std::uint32_t> next(max_field_depth + 2, 0);
+  for (const std::uint32_t level : tree.depth) ++next[level + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  FieldOrder order(tree.depth.size());
+  for (std::uint32_t id = 0; id < order.size(); ++id) order[next[tree.depth[id]]++] = id;
   return order;
+}
+
+FieldOrder link_fields(Descriptor& descriptor, Tree& tree) {
+  tree = open_tree(descriptor);
+  measure_depth(descriptor.fields, tree);
+  for (std::uint32_t id = 0; id < tree.parents.size(); ++id)
+    if (tree.parents[id] != id) descriptor.fields[tree.parents[id]].children.push_back(id);
+  return order_of(tree);
 }
 
 void check_encoding(const ColumnDescriptor& column) {
@@ -91,8 +106,17 @@ void check_encoding(const ColumnDescriptor& column) {
                                        column.encoding.bits));
 }
 
+void check_group_sizes(const Descriptor& descriptor) {
+  for (const FieldDescriptor& field : descriptor.fields)
+    for (const ColumnIds& group : field.representations)
+      if (group.size() != field.representations.front().size())
+        fail_field(field, fmt::format("representations with {} and {} columns",
+                                      field.representations.front().size(), group.size()));
+}
+
 void link_columns(Descriptor& descriptor) {
   auto& fields = descriptor.fields;
+  bool has_alternatives = false;
   for (std::size_t i = 0; i < descriptor.columns.size(); ++i) {
     const ColumnDescriptor& column = descriptor.columns[i];
     if (column.id != i) fail_column(i, fmt::format("has the id {}", column.id));
@@ -108,12 +132,9 @@ void link_columns(Descriptor& descriptor) {
       fail_column(i, fmt::format("representation {} follows {} representations of {}", column.representation,
                                  groups.size(), label(field)));
     groups.back().push_back(column.id);
+    if (column.representation > 0) has_alternatives = true;
   }
-  for (const FieldDescriptor& field : fields)
-    for (const auto& group : field.representations)
-      if (group.size() != field.representations.front().size())
-        fail_field(field, fmt::format("representations with {} and {} columns",
-                                      field.representations.front().size(), group.size()));
+  if (has_alternatives) check_group_sizes(descriptor);
 }
 
 void check_sources(const Descriptor& descriptor) {
@@ -173,8 +194,9 @@ void resolve_projection(const Descriptor& descriptor, const std::vector<std::uin
       field.representations[i].push_back(owner.representations[i][position]);
 }
 
-void link_projections(Descriptor& descriptor) {
-  check_sources(descriptor);
+void link_projections(Descriptor& descriptor, const Tree& tree) {
+  if (tree.has_projections) check_sources(descriptor);
+  if (descriptor.aliases.empty()) return;
   const auto aliases = collect_aliases(descriptor);
   // Many representations times many aliases could take far more memory than the file has bytes.
   std::size_t budget = 256 + 4 * (descriptor.columns.size() + descriptor.aliases.size());
@@ -295,9 +317,10 @@ std::string quoted(std::string_view name) {
 }
 
 FieldOrder link_schema(Descriptor& descriptor) {
-  FieldOrder order = link_fields(descriptor);
+  Tree tree;
+  FieldOrder order = link_fields(descriptor, tree);
   link_columns(descriptor);
-  link_projections(descriptor);
+  link_projections(descriptor, tree);
   for (FieldDescriptor& field : descriptor.fields) field.unreadable = own_reason(descriptor, field);
   return order;
 }
@@ -310,7 +333,7 @@ void mark_unreadable(Descriptor& descriptor,
                      const std::vector<std::pair<std::uint32_t, std::string>>& reasons) {
   FieldOrder order = descriptor.top_level_fields();
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::vector<std::uint32_t>& children = descriptor.fields[order[i]].children;
+    const FieldIds& children = descriptor.fields[order[i]].children;
     order.insert(order.end(), children.begin(), children.end());
   }
   for (const auto& [field, reason] : reasons)
@@ -320,8 +343,7 @@ void mark_unreadable(Descriptor& descriptor,
 
 void finish(Descriptor& descriptor) {
   const FieldOrder order = link_schema(descriptor);
-  check_clusters(descriptor, order);
-  spread_unreadable(descriptor, order);
+  if (!check_clusters(descriptor, order)) spread_unreadable(descriptor, order);
 }
 
 }  // namespace colonnade::format

@@ -369,7 +369,9 @@ TEST(Repair, DropsClustersOfASchemaThatTheCheckpointDoesNotKnow) {
     Descriptor other = writer.descriptor();
     other.clusters[0].columns.push_back(other.clusters[0].columns[0]);
     other.clusters[0].columns[1].column = 1;
-    other.clusters[0].columns[0].pages.front().locator.offset += 1;
+    PageDescriptor moved = other.clusters[0].columns[0].pages.front();
+    moved.locator.offset += 1;
+    other.clusters[0].columns[0].pages.set(0, moved);
     other.columns.push_back(other.columns[0]);
     const Bytes record = page::journal_record(other, 0);
     writer.container().write_blob(record, record.size());

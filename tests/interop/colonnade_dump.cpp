@@ -72,7 +72,7 @@ class DescriptorText {
   }
   static bool is_given(std::uint32_t version) { return version != 0 && version != colonnade::unversioned; }
 
-  void fields(const std::vector<std::uint32_t>& ids) {
+  void fields(std::span<const std::uint32_t> ids) {
     out_ += '[';
     Separator separate(out_);
     for (const std::uint32_t id : ids) {
