@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
 
 namespace colonnade::io {
 namespace {
@@ -17,6 +20,37 @@ bool touches(std::uint64_t offset, std::uint64_t count, std::uint64_t byte) noex
               {.uri = uri, .offset = offset});
 }
 
+// Hands on what the file answers in the reverse order, after everything has arrived. Belongs, as all queues,
+// to one thread.
+class ReversedQueue final : public ReadQueue {
+ public:
+  explicit ReversedQueue(std::unique_ptr<ReadQueue> queue) : queue_(std::move(queue)) {}
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    queue_->submit(id, offset, into);
+  }
+  std::size_t wait(std::span<Completion> completions, bool block) override {
+    if (completions.empty()) return 0;
+    while (block && queue_->in_flight() > 0) {
+      Completion completion;
+      if (queue_->wait({&completion, 1}, true) == 1) arrived_.push_back(completion);
+    }
+    std::sort(arrived_.begin(), arrived_.end(),
+              [](const Completion& a, const Completion& b) { return a.id < b.id; });
+    std::size_t count = 0;
+    for (; count < completions.size() && !arrived_.empty(); ++count) {
+      completions[count] = arrived_.back();
+      arrived_.pop_back();
+    }
+    return count;
+  }
+  std::size_t in_flight() const noexcept override { return queue_->in_flight() + arrived_.size(); }
+  bool reads_in_submit() const noexcept override { return queue_->reads_in_submit(); }
+
+ private:
+  std::unique_ptr<ReadQueue> queue_;
+  std::vector<Completion> arrived_;
+};
+
 class FaultyFile final : public RandomAccessFile {
  public:
   FaultyFile(std::unique_ptr<RandomAccessFile> file, const Faults& faults)
@@ -25,17 +59,28 @@ class FaultyFile final : public RandomAccessFile {
   std::uint64_t size() const override { return std::min(file_->size(), faults_.size); }
   IoTraits traits() const noexcept override { return file_->traits(); }
   void read(std::uint64_t offset, MutableByteSpan into) const override {
-    if (touches(offset, into.size(), faults_.read_error_at)) fail(uri(), "read", offset);
+    if (!passes() || touches(offset, into.size(), faults_.read_error_at)) fail(uri(), "read", offset);
     if (offset > size() || into.size() > size() - offset)
       throw Error(ErrorKind::format,
                   fmt::format("{} bytes are asked for where the file of {} bytes ends", into.size(), size()),
                   "check that the file was transferred completely", {.uri = uri(), .offset = offset});
     file_->read(offset, into);
   }
+  // Its requests are read by read() above, in threads if the file is read several requests at a time.
+  std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override {
+    std::unique_ptr<ReadQueue> queue = RandomAccessFile::open_queue(depth);
+    if (faults_.answers_reversed) return std::make_unique<ReversedQueue>(std::move(queue));
+    return queue;
+  }
 
  private:
+  bool passes() const {
+    return faults_.reads == Faults::never || reads_.fetch_add(1, std::memory_order_relaxed) < faults_.reads;
+  }
+
   std::unique_ptr<RandomAccessFile> file_;
   Faults faults_;
+  mutable std::atomic<std::uint64_t> reads_ = 0;
 };
 
 class FaultyWritableFile final : public WritableFile {

@@ -17,6 +17,8 @@ struct Faults {
   std::uint64_t space = never;  // bytes that may be written in all; the write that crosses is cut there
   bool sync_fails = false;
   bool close_fails = false;
+  std::uint64_t reads = never;    // reads of a file opened for reading that pass; all later ones fail
+  bool answers_reversed = false;  // queues answer only when they must, and the latest request first
 };
 
 std::unique_ptr<RandomAccessFile> with_faults(std::unique_ptr<RandomAccessFile> file, const Faults& faults);

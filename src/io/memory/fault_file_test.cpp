@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <vector>
+
 #include "io/memory/memory_file.h"
 
 namespace colonnade::io {
@@ -33,6 +36,39 @@ TEST(FaultFile, CutsTheFile) {
   Bytes into(10);
   file->read(50, into);
   EXPECT_THROW(file->read(51, into), Error);
+}
+
+TEST(FaultFile, ReadsAGivenNumberOfTimes) {
+  const auto file = reader({.reads = 2});
+  Bytes into(10);
+  file->read(0, into);
+  file->read(0, into);
+  EXPECT_THROW(file->read(0, into), Error);
+}
+
+TEST(FaultFile, FailsOneRequestOfAQueue) {
+  const auto file = reader({.read_error_at = 50, .size = 90});
+  const auto queue = file->open_queue(4);
+  std::vector<Bytes> into(10, Bytes(10));
+  for (std::size_t i = 0; i < into.size(); ++i) queue->submit(i, 10 * i, into[i]);
+  ReadQueue::Completion completion;
+  while (queue->wait({&completion, 1}) == 1)
+    EXPECT_EQ(completion.failure != nullptr, completion.id == 5 || completion.id == 9) << completion.id;
+}
+
+TEST(FaultFile, AnswersInReverseOrder) {
+  for (const unsigned depth : {1u, 4u}) {
+    const auto file = reader({.answers_reversed = true});
+    const auto queue = file->open_queue(depth);
+    std::vector<Bytes> into(5, Bytes(10));
+    for (std::size_t i = 0; i < into.size(); ++i) queue->submit(i, 10 * i, into[i]);
+    std::array<ReadQueue::Completion, 2> some;
+    EXPECT_EQ(queue->wait(some, false), 0u);
+    std::vector<std::uint64_t> order;
+    while (const std::size_t count = queue->wait(some, true))
+      for (std::size_t i = 0; i < count; ++i) order.push_back(some[i].id);
+    EXPECT_EQ(order, (std::vector<std::uint64_t>{4, 3, 2, 1, 0}));
+  }
 }
 
 TEST(FaultFile, WritesUntilSpaceIsUsedUp) {
