@@ -13,16 +13,32 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from common import HERE, BenchmarkError, machine
 from disk import check_space
+from local_columns import memory, open_wide
+from local_reading import cold, floor, python, read
 from local_report import save
 from local_results import Results
-from local_rows import GROUPS, GROUPS_WITH_FIO
 from local_session import Session
+from local_writing import compression, parallel, write
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+GROUPS: dict[str, Callable[[Session], None]] = {
+    "read": read,
+    "floor": floor,
+    "python": python,
+    "cold": cold,
+    "write": write,
+    "parallel": parallel,
+    "open": open_wide,
+    "memory": memory,
+    "compression": compression,
+}
+GROUPS_WITH_FIO = {"cold", "parallel"}
 
 BYTES_PER_EVENT = 1200
 """Disk space that all files need together at a time: the sample, ROOT's files, the files being written."""

@@ -98,3 +98,26 @@ def faster(
         ours=seconds_of(ours),
         reference=f"{than} {seconds_of(root)}",
     )
+
+
+# ---- The B-mass analysis
+
+
+def check_analysis(session: Session, label: str, series: Mapping[str, Series]) -> None:
+    session.same(label, series, "events", "candidates", "mass_sum")
+    found = next(iter(series.values())).runs[0]
+    expected = session.sample()[1]
+    if found["events"] != session.events or found["candidates"] != expected:
+        session.problem(
+            f"{label}: {found['candidates']} candidates in {found['events']} events; "
+            f"there are {expected} in {session.events}"
+        )
+
+
+def view_loops(session: Session, path: Path) -> dict[str, Callable[[], Run]]:
+    """The B-mass analysis through views: ROOT, Colonnade by default, and with everything in the reading thread."""
+    return {
+        "ROOT": partial(run, session.program("lhcb_read_root"), path),
+        "default": partial(run, session.program("lhcb_read"), path, "view"),
+        "serial": partial(run, session.program("lhcb_read"), path, "view", "--serial"),
+    }
