@@ -28,12 +28,18 @@
 
 namespace colonnade {
 
-// What a reader has asked of its storage so far.
+// What a reader has asked of its storage so far, and where its time went.
 struct ReadMetrics {
-  std::uint64_t requests = 0;        // for pages
-  std::uint64_t bytes = 0;           // of these
-  std::uint64_t pages = 0;           // decompressed and decoded
-  std::uint64_t metadata_bytes = 0;  // header, footer, page lists
+  std::uint64_t requests = 0;           // for pages
+  std::uint64_t bytes = 0;              // of these
+  std::uint64_t pages = 0;              // decompressed and decoded
+  std::uint64_t metadata_bytes = 0;     // header, footer, page lists
+  std::uint64_t read_over_bytes = 0;    // of `bytes`, not wanted: gaps that were cheaper to read, alignment
+  std::uint64_t prefetched_used = 0;    // pages planned ahead that were asked for
+  std::uint64_t prefetched_unused = 0;  // and that were not
+  std::uint64_t peak_ahead_bytes = 0;   // the most memory that pages ahead were given
+  double seconds_waiting = 0;           // of the reading thread, for bytes or for other threads
+  double seconds_decoding = 0;          // verifying, decompressing and decoding, sum over all threads
 };
 
 class Reader {

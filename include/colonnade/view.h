@@ -176,7 +176,7 @@ class View {
       return std::make_unique<T>();
     }
   }
-  void map(std::uint64_t index) {
+  [[gnu::noinline]] void map(std::uint64_t index) {
     count_ = 0;
     const auto stretch = core_.map(index);
     data_ = static_cast<const T*>(stretch.data);

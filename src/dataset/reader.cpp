@@ -109,8 +109,17 @@ const Descriptor& Reader::descriptor() const noexcept {
 }
 
 ReadMetrics Reader::metrics() const noexcept {
-  const page::ReadCounters& c = source_->counters();
-  return {.requests = c.requests, .bytes = c.bytes, .pages = c.pages, .metadata_bytes = c.metadata_bytes};
+  const page::ReadCounters c = source_->counters();
+  return {.requests = c.requests,
+          .bytes = c.bytes,
+          .pages = c.pages,
+          .metadata_bytes = c.metadata_bytes,
+          .read_over_bytes = c.read_over_bytes,
+          .prefetched_used = c.prefetched_used,
+          .prefetched_unused = c.prefetched_unused,
+          .peak_ahead_bytes = c.peak_ahead_bytes,
+          .seconds_waiting = c.seconds_waiting,
+          .seconds_decoding = c.seconds_decoding};
 }
 
 View<void> Reader::view(std::string_view path) {
