@@ -43,7 +43,8 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return spread(value, ".2f" if statistics.median(value) < 10 else ".0f")
+        middle = statistics.median(value)
+        return spread(value, ".3f" if middle < 1 else ".2f" if middle < 10 else ".0f")
     return str(value)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,10 +17,8 @@ from typing import Any
 
 from common import (
     HERE,
-    BenchmarkError,
     Run,
     Series,
-    execute,
     ratios,
     raw_sample,
     root_setting,
@@ -212,11 +211,11 @@ def compression_lines(session: Session, events: int, codecs: Sequence[str]) -> l
     folder = session.work / "compression"
     settings = ",".join(f"{codec}:{level}" for codec in codecs for level in range(1, 10))
     options = ["--build", session.folder.parent, "--output", folder, "--codecs", settings]
-    try:
-        script = HERE / "compression" / "table.py"
-        execute(sys.executable, script, *options, "--events", events, "--repeats", session.repeats)
-    except BenchmarkError as error:
-        session.problem(f"compression: {error}")
+    options += ["--events", events, "--repeats", session.repeats]
+    command = [sys.executable, HERE / "compression" / "table.py", *options]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        session.results.problems += done.stderr.splitlines()
     report = folder / "compression.json"
     rows = json.loads(report.read_text())["rows"] if report.exists() else []
     shutil.rmtree(folder, ignore_errors=True)
