@@ -40,7 +40,7 @@ GROUPS: dict[str, Callable[[Session], None]] = {
 }
 GROUPS_WITH_FIO = {"cold", "parallel"}
 
-BYTES_PER_EVENT = 1200
+BYTES_PER_EVENT = 1400
 """Disk space that all files need together at a time: the sample, ROOT's files, the files being written."""
 
 
