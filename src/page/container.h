@@ -72,6 +72,8 @@ class WriteContainer {
   // file offset of each part. A single part larger than max_key_size() is split like a blob.
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
   virtual std::uint64_t max_key_size() const noexcept = 0;
+  // Waits until everything written so far is where a crash of the process leaves it.
+  virtual void flush() = 0;
   // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free
   // list, streamer info. After it returns the file is complete and readable; may be called again later. While
   // it runs, and after a crash at any moment of it, whoever opens the file finds this state or the one

@@ -35,6 +35,7 @@ class SharedContainer final : public WriteContainer {
     return container_->write_parts(parts);
   }
   std::uint64_t max_key_size() const noexcept override { return container_->max_key_size(); }
+  void flush() override { container_->flush(); }
   void commit(const Anchor& anchor) override { container_->commit(anchor); }
   void close() override { container_->close(); }
 

@@ -39,6 +39,7 @@ class RootFileWriter final : public WriteContainer {
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  void flush() override { file_->flush(); }
   void commit(const Anchor& anchor) override;
   void close() override;
 
