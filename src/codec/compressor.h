@@ -41,7 +41,8 @@ enum class Gain : std::uint8_t { repeats, repeats_and_frequencies };
 struct PlaneUse {
   Gain gain = Gain::repeats;
   int from_level = 10;  // never: then there is no noise either
-  // How to code a plane that is neither noise nor constant; `page_size` is about what the page will take.
+  // How to code a plane that is neither noise nor constant; `page_size` is about what this and those planes
+  // take of which it is known.
   // Null: search all of them.
   Coding (*choose)(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) = nullptr;
 };

@@ -109,6 +109,7 @@ struct Plane {
   ByteSpan bytes;
   PlaneEstimate estimate;
   bool noise = false;
+  Coding coding = Coding::constant;
 };
 
 std::vector<Plane> look_at_planes(ByteSpan content, std::size_t plane_size, Gain gain,
@@ -123,9 +124,32 @@ std::vector<Plane> look_at_planes(ByteSpan content, std::size_t plane_size, Gain
   return planes;
 }
 
-Coding coding_of(const Plane& plane, const PlaneUse& use, int level, std::size_t page_size) {
-  if (plane.estimate.coded == 0) return Coding::constant;
-  return use.choose == nullptr ? Coding::search : use.choose(level, plane.bytes, plane.estimate, page_size);
+// The largest first: how much effort the others are worth depends on what the page takes anyway.
+void choose_codings(std::vector<Plane>& planes, const PlaneUse& use, int level) {
+  std::vector<Plane*> order;
+  std::size_t taken = 0;  // without what is searched: nobody knows yet how much that will be
+  for (Plane& plane : planes) {
+    if (plane.noise) taken += plane.bytes.size();
+    if (!plane.noise && plane.estimate.coded > 0) order.push_back(&plane);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Plane* a, const Plane* b) { return a->estimate.coded > b->estimate.coded; });
+  for (Plane* plane : order) {
+    const PlaneEstimate& estimate = plane->estimate;
+    const std::size_t size = std::min(estimate.coded, 2 * estimate.ideal);
+    plane->coding =
+        use.choose == nullptr ? Coding::search : use.choose(level, plane->bytes, estimate, taken + size);
+    if (plane->coding != Coding::search) taken += size;
+  }
+}
+
+// Below a plane with repeats, what looks like noise may have some as well, too short for the test.
+void doubt_noise_below_repeats(std::vector<Plane>& planes) {
+  for (std::size_t i = 0; i + 1 < planes.size(); ++i) {
+    if (!planes[i].noise || planes[i + 1].coding != Coding::search) continue;
+    planes[i].noise = false;
+    planes[i].coding = Coding::search;
+  }
 }
 
 // What is searched takes constant planes along.
@@ -157,10 +181,9 @@ PlaneEstimate estimate_plane(ByteSpan plane) {
 
 std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
                               MutableByteSpan scratch) {
-  const std::vector<Plane> planes = look_at_planes(content, plane_size, use.gain, scratch);
-  std::size_t page_size = 0;
-  for (const Plane& plane : planes)
-    page_size += plane.noise ? plane.bytes.size() : std::min(plane.estimate.coded, 2 * plane.estimate.ideal);
+  std::vector<Plane> planes = look_at_planes(content, plane_size, use.gain, scratch);
+  choose_codings(planes, use, level);
+  if (use.choose != nullptr) doubt_noise_below_repeats(planes);
   std::vector<Piece> pieces;
   std::size_t noise = 0;  // bytes of it before the plane
   for (const Plane& plane : planes) {
@@ -168,13 +191,12 @@ std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const Pl
       noise += plane.bytes.size();
       continue;
     }
-    const Coding coding = coding_of(plane, use, level, page_size);
-    if (noise == 0 && !pieces.empty() && can_join(pieces.back().coding, coding)) {
+    if (noise == 0 && !pieces.empty() && can_join(pieces.back().coding, plane.coding)) {
       grow(pieces.back(), plane.bytes.size());
-      if (coding == Coding::search) pieces.back().coding = coding;
+      if (plane.coding == Coding::search) pieces.back().coding = Coding::search;
       continue;
     }
-    pieces.push_back({{plane.bytes.data() - noise, noise}, plane.bytes, coding});
+    pieces.push_back({{plane.bytes.data() - noise, noise}, plane.bytes, plane.coding});
     noise = 0;
   }
   if (noise > 0 && !pieces.empty()) {

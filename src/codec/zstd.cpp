@@ -133,13 +133,17 @@ class Sample {
     size_ = 2 * part;
   }
 
-  // Of a frame with a fast search for repeats is smaller than the one with `coding` by a share that chance
-  // does not make.
+  // Of a search that is not thorough, compared with a coding that makes none.
   bool has_repeats(Coding coding) {
-    const std::size_t found = compress_frame(1, bytes(), out_);
-    const std::size_t cheap =
-        coding == Coding::runs ? compress_runs(bytes(), out_) : compress_frequencies(bytes(), out_);
-    return found < cheap - cheap / 32;
+    // The lowest level that looks for repeats of a few bytes.
+    const std::size_t found = compress_frame(3, bytes(), out_);
+    if (coding == Coding::frequencies) {
+      const std::size_t coded = compress_frequencies(bytes(), out_);
+      return found < coded - coded / 32;
+    }
+    // Where runs are all there is, this search is not even close.
+    const std::size_t coded = compress_runs(bytes(), out_);
+    return found < coded + coded / 10;
   }
 
  private:
@@ -150,14 +154,17 @@ class Sample {
   std::size_t size_ = 0;
 };
 
-// Above this one of ROOT's levels, size is all that counts.
+// ROOT's levels up to which a plane is not searched unless a sample of it has repeats, and up to which runs
+// are not compared with what a search finds.
 constexpr int last_hasty = 8;
+constexpr int last_hasty_with_runs = 6;
 
 Coding choose(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) {
   if (level > last_hasty) return Coding::smallest;
   const Coding cheap = prefers_runs(estimate) ? Coding::runs : Coding::frequencies;
   // Next to nothing of the page: whatever a search saved would not be noticed.
   if (std::min(estimate.coded, 2 * estimate.ideal) < page_size / 256) return cheap;
+  if (cheap == Coding::runs && level > last_hasty_with_runs) return Coding::smallest;
   if (Sample(plane).has_repeats(cheap)) return Coding::search;
   const bool wasteful = cheap == Coding::frequencies && estimate.coded - estimate.ideal > page_size / 100;
   return wasteful ? Coding::search : cheap;
