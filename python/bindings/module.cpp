@@ -4,6 +4,7 @@
 NB_MODULE(_core, module) {
   using namespace colonnade::python;
   module.doc() = "The C++ side of the package colonnade; use the package instead.";
+  module.attr("version") = COLONNADE_VERSION;
   register_errors(module);
   register_types(module);
   register_descriptor(module);

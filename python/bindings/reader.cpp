@@ -121,22 +121,49 @@ class PyReader {
   std::mutex mutex_;
 };
 
-std::unique_ptr<PyReader> open_reader(const std::string& uri, const std::string& name, bool page_checksums,
-                                      std::size_t read_ahead) {
-  ReadOptions options;
-  options.page_checksums = page_checksums ? Checksums::on : Checksums::off;
-  options.read_ahead = read_ahead;
+std::unique_ptr<PyReader> open_reader(const std::string& uri, const std::string& name,
+                                      const ReadOptions& options) {
   return std::make_unique<PyReader>(Reader::open(name, uri, options));
+}
+
+void register_options(nb::module_& module) {
+  nb::enum_<LocalIo>(module, "LocalIo", "How local files are read.")
+      .value("automatic", LocalIo::automatic)
+      .value("pread", LocalIo::pread)
+      .value("threads", LocalIo::threads)
+      .value("io_uring", LocalIo::io_uring)
+      .value("mmap", LocalIo::mmap);
+  nb::class_<ReadOptions>(module, "ReadOptions", "Options of a reader.")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "page_checksums", [](const ReadOptions& self) { return self.page_checksums == Checksums::on; },
+          [](ReadOptions& self, bool on) { self.page_checksums = on ? Checksums::on : Checksums::off; })
+      .def_rw("read_ahead", &ReadOptions::read_ahead)
+      .def_rw("memory_budget", &ReadOptions::memory_budget)
+      .def_rw("parallel_decompression", &ReadOptions::parallel_decompression)
+      .def_rw("local_io", &ReadOptions::local_io)
+      .def_rw("direct_io", &ReadOptions::direct_io);
+}
+
+void register_metrics(nb::module_& module) {
+  nb::class_<ReadMetrics>(module, "ReadMetrics", "What a reader has asked of its storage so far.")
+      .def_ro("requests", &ReadMetrics::requests)
+      .def_ro("bytes", &ReadMetrics::bytes)
+      .def_ro("read_over_bytes", &ReadMetrics::read_over_bytes)
+      .def_ro("pages", &ReadMetrics::pages)
+      .def_ro("metadata_bytes", &ReadMetrics::metadata_bytes)
+      .def_ro("prefetched_used", &ReadMetrics::prefetched_used)
+      .def_ro("prefetched_unused", &ReadMetrics::prefetched_unused)
+      .def_ro("peak_ahead_bytes", &ReadMetrics::peak_ahead_bytes)
+      .def_ro("seconds_waiting", &ReadMetrics::seconds_waiting)
+      .def_ro("seconds_decoding", &ReadMetrics::seconds_decoding);
 }
 
 }  // namespace
 
 void register_reader(nb::module_& module) {
-  nb::class_<ReadMetrics>(module, "ReadMetrics", "What a reader has asked of its storage so far.")
-      .def_ro("requests", &ReadMetrics::requests, "For pages.")
-      .def_ro("bytes", &ReadMetrics::bytes, "Of these requests.")
-      .def_ro("pages", &ReadMetrics::pages, "Decompressed and decoded.")
-      .def_ro("metadata_bytes", &ReadMetrics::metadata_bytes, "Header, footer, page lists.");
+  register_options(module);
+  register_metrics(module);
   nb::class_<PyReader>(module, "Reader", "A data set opened for reading.")
       .def_prop_ro("descriptor", &PyReader::descriptor, nb::rv_policy::reference_internal)
       .def_prop_ro("name", [](const PyReader& self) { return text(self.name()); })
@@ -153,8 +180,8 @@ void register_reader(nb::module_& module) {
            nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
                    "-> None"),
            "Decodes every page; progress(pages done, pages) is called now and then.");
-  module.def("open", &open_reader, nb::arg("uri"), nb::arg("name"), nb::arg("page_checksums") = true,
-             nb::arg("read_ahead") = ReadOptions{}.read_ahead, nb::call_guard<nb::gil_scoped_release>());
+  module.def("open", &open_reader, nb::arg("uri"), nb::arg("name"), nb::arg("options"),
+             nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace colonnade::python

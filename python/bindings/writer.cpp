@@ -1,7 +1,6 @@
 // Writing. The interpreter is free while pages are filled, compressed and written; Python threads take turns.
 #include "colonnade/writer.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -13,22 +12,12 @@
 
 #include "colonnade/error.h"
 #include "register.h"
+#include "written_arrays.h"
 
 namespace nb = nanobind;
 
 namespace colonnade::python {
 namespace {
-
-using Array = nb::ndarray<nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
-using PathArray = std::tuple<std::string, ArrayRole, ElementType, Array>;
-
-NamedArray view_of(const PathArray& given) {
-  const auto& [path, role, element, array] = given;
-  if (array.itemsize() != size_of(element))
-    throw Error(ErrorKind::usage, "the array's items do not have the size of its element type", {},
-                {.field = path});
-  return {path, {role, element, array.data(), array.size()}};
-}
 
 class PyWriter {
  public:
@@ -40,8 +29,7 @@ class PyWriter {
   std::uint64_t num_entries() const { return entries_; }
 
   void append(const std::vector<PathArray>& arrays) {
-    std::vector<NamedArray> views;
-    for (const PathArray& array : arrays) views.push_back(view_of(array));
+    const std::vector<NamedArray> views = views_of(arrays);
     const nb::gil_scoped_release released;
     run([&](Writer& writer) { writer.append(views); });
   }
@@ -102,6 +90,25 @@ void register_options(nb::module_& module) {
       .def_rw("page_buffer_budget", &WriteOptions::page_buffer_budget)
       .def_rw("max_key_size", &WriteOptions::max_key_size)
       .def_rw("clusters_per_group", &WriteOptions::clusters_per_group)
+      .def_rw("direct_io", &WriteOptions::direct_io)
+      .def_rw("parallel_sealing", &WriteOptions::parallel_sealing)
+      .def_prop_rw(
+          "checkpoint_clusters", [](const WriteOptions& self) { return self.checkpoint_every.clusters; },
+          [](WriteOptions& self, std::uint32_t count) { self.checkpoint_every.clusters = count; })
+      .def_prop_rw(
+          "checkpoint_seconds", [](const WriteOptions& self) { return self.checkpoint_every.seconds; },
+          [](WriteOptions& self, double seconds) { self.checkpoint_every.seconds = seconds; })
+      .def_prop_rw(
+          "survives_machine_crash",
+          [](const WriteOptions& self) { return self.durability == Durability::machine; },
+          [](WriteOptions& self, bool on) {
+            self.durability = on ? Durability::machine : Durability::process;
+          })
+      .def_prop_rw(
+          "staged", [](const WriteOptions& self) { return self.cluster_order == ClusterOrder::staged; },
+          [](WriteOptions& self, bool on) {
+            self.cluster_order = on ? ClusterOrder::staged : ClusterOrder::as_written;
+          })
       .def_rw("description", &WriteOptions::description)
       .def_prop_rw(
           "page_checksums", [](const WriteOptions& self) { return self.page_checksums == Checksums::on; },
@@ -119,14 +126,11 @@ void register_options(nb::module_& module) {
           });
 }
 
-std::unique_ptr<PyWriter> make_writer(
-    const std::string& uri, const std::string& name, const std::vector<const Field*>& fields,
-    const std::vector<std::tuple<const Field*, Model::Sources>>& projections, const WriteOptions& options,
-    bool add) {
-  auto model = Model::create();
-  for (const Field* field : fields) model->add_field(field->clone(field->name()));
-  for (const auto& [field, sources] : projections)
-    model->add_projected_field(field->clone(field->name()), sources);
+std::unique_ptr<PyWriter> make_writer(const std::string& uri, const std::string& name,
+                                      const std::vector<const Field*>& fields,
+                                      const std::vector<Projection>& projections, const WriteOptions& options,
+                                      bool add) {
+  auto model = make_model(fields, projections);
   auto writer = add ? Writer::add_to(std::move(model), name, uri, options)
                     : Writer::recreate(std::move(model), name, uri, options);
   return std::make_unique<PyWriter>(std::move(writer));
@@ -139,10 +143,7 @@ void register_writer(nb::module_& module) {
   using Released = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<PyWriter>(module, "Writer", "A data set being written.")
       .def_prop_ro("num_entries", &PyWriter::num_entries)
-      .def("append", &PyWriter::append, nb::arg("arrays"),
-           nb::sig("def append(self, arrays: collections.abc.Sequence[tuple[str, ArrayRole, ElementType, "
-                   "numpy.typing.NDArray[typing.Any]]]) -> None"),
-           "Arrays as (path, role, element type, NumPy array).")
+      .def("append", &PyWriter::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
       .def("extend", &PyWriter::extend, nb::arg("field"), Released())
       .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())
       .def("commit_cluster", &PyWriter::commit_cluster, Released())

@@ -11,8 +11,7 @@ with colonnade.create("g.root", "Events", {"pt": "std::vector<float>"}) as w:
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
+from . import _core
 from .dataset import DataSet
 from .errors import (
     ChecksumError,
@@ -28,15 +27,13 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
+from .metrics import ReadMetrics
 from .opening import datasets, open  # noqa: A004
 from .repairing import DroppedCluster, RepairReport, repair
 from .schema import FieldInfo, Schema
 from .writing import DataSetWriter, create
 
-try:
-    __version__ = version("colonnade")
-except PackageNotFoundError:
-    __version__ = "0.1.0"
+__version__ = _core.version
 
 __all__ = [
     "ChecksumError",
@@ -49,6 +46,7 @@ __all__ = [
     "FileMissingError",
     "FormatError",
     "NotFoundError",
+    "ReadMetrics",
     "RepairReport",
     "ResourceError",
     "Schema",
@@ -57,6 +55,7 @@ __all__ = [
     "TypeMismatchError",
     "UnsupportedError",
     "UsageError",
+    "__version__",
     "create",
     "datasets",
     "open",

@@ -6,29 +6,32 @@ import html
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, get_args
 
 import awkward as ak
 
 from . import _core
 from .errors import Error, UsageError, locate
 from .forms import Assembler
+from .located import Located
+from .metrics import ReadMetrics, metrics_of
 from .schema import FieldInfo, Schema
-from .steps import steps
+from .steps import byte_count, steps
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DataSet", "Fields", "Library"]
+__all__ = ["DataSet", "Fields", "Library", "LocalIo"]
 
 Fields: TypeAlias = str | Sequence[str] | None
 """Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all fields that can be read."""
 Library: TypeAlias = Literal["ak", "np", "pa", "pd"]
+LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
 
 _ARROW_STEP = "64 MiB"
 
 
-class DataSet:
+class DataSet(Located):
     """A data set of a file: entries in rows, fields in columns. Made by `colonnade.open`.
 
     Nothing is read before it is asked for. Several threads may use one data set; their reads take turns.
@@ -40,27 +43,28 @@ class DataSet:
         name: str = "",
         *,
         checksums: bool = True,
-        read_ahead: int = 2 << 20,
+        read_ahead: int | str = "2 MiB",
+        memory_budget: int | str = "256 MiB",
+        parallel_decompression: bool = True,
+        local_io: LocalIo = "automatic",
+        direct_io: bool = False,
         _selection: Fields = None,
     ) -> None:
-        self._options = {"checksums": checksums, "read_ahead": read_ahead}
-        self._reader: _core.Reader | None = _core.open(uri, name, checksums, read_ahead)
-        self._uri, self._name = uri, self._reader.name
+        self._settings: dict[str, Any] = {
+            "checksums": checksums,
+            "read_ahead": read_ahead,
+            "memory_budget": memory_budget,
+            "parallel_decompression": parallel_decompression,
+            "local_io": local_io,
+            "direct_io": direct_io,
+        }
+        self._reader: _core.Reader | None = _core.open(uri, name, _read_options(**self._settings))
+        super().__init__(uri, self._reader.name)
         self._num_entries = self._reader.num_entries
         self._schema = Schema(self._reader.descriptor)
         self._selection = _selection
 
     # ---- What it is
-
-    @property
-    def uri(self) -> str:
-        """The file, as it was opened."""
-        return self._uri
-
-    @property
-    def name(self) -> str:
-        """The path of the data set in its file."""
-        return self._name
 
     @property
     def num_entries(self) -> int:
@@ -88,9 +92,9 @@ class DataSet:
         return self._open_reader().descriptor
 
     @property
-    def metrics(self) -> _core.ReadMetrics:
-        """What was asked of the storage so far: requests, bytes, pages."""
-        return self._open_reader().metrics()
+    def metrics(self) -> ReadMetrics:
+        """What was asked of the storage so far, and where the time went."""
+        return metrics_of(self._open_reader().metrics())
 
     # ---- Reading
 
@@ -166,7 +170,7 @@ class DataSet:
         It is meant for what takes whole data sets: pyarrow.table(ds.select("pt")).
         """
         names = list(self._select(fields))
-        return DataSet(self._uri, self._name, **self._options, _selection=names)  # type: ignore[arg-type]
+        return DataSet(self._uri, self._name, **self._settings, _selection=names)
 
     # ---- Showing
 
@@ -208,6 +212,20 @@ class DataSet:
         """
         self._open_reader().verify(progress)
         return sum(statistics.pages for statistics in _core.column_statistics(self.descriptor))
+
+    def read_through(self, fields: Fields = None, *, step_size: int | str = "256 MiB") -> int:
+        """Read fields once and keep nothing, to see in `metrics` what that takes.
+
+        Returns:
+            The bytes of all values in memory.
+        """
+        selected = self._select(fields)
+        paths = [info.path for info in selected.values()]
+        total = 0
+        for first, last in steps(self.descriptor, _columns(selected), step_size, 0, self._num_entries):
+            arrays = self._open_reader().arrays(paths, first, last) if paths else []
+            total += sum(array.nbytes for _, _, array in arrays)
+        return total
 
     def __repr__(self) -> str:
         count = len(self._select(None))
@@ -253,13 +271,13 @@ class DataSet:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._uri, self._name, self._options, self._selection)
+        return _reopen, (self._uri, self._name, self._settings, self._selection)
 
     # ---- Inside
 
     def _open_reader(self) -> _core.Reader:
         if self._reader is None:
-            raise UsageError("the data set is closed", uri=self._uri, data_set=self._name)
+            raise self._misuse("the data set is closed")
         return self._reader
 
     def _select(self, fields: Fields) -> dict[str, FieldInfo]:
@@ -336,5 +354,27 @@ def _columns(selected: dict[str, FieldInfo]) -> list[int]:
     return sorted(columns)
 
 
-def _reopen(uri: str, name: str, options: dict[str, Any], selection: Fields) -> DataSet:
-    return DataSet(uri, name, **options, _selection=selection)
+def _read_options(
+    *,
+    checksums: bool,
+    read_ahead: int | str,
+    memory_budget: int | str,
+    parallel_decompression: bool,
+    local_io: str,
+    direct_io: bool,
+) -> _core.ReadOptions:
+    options = _core.ReadOptions()
+    options.page_checksums = checksums
+    options.read_ahead = byte_count(read_ahead)
+    options.memory_budget = byte_count(memory_budget)
+    options.parallel_decompression = parallel_decompression
+    known = get_args(LocalIo)
+    if local_io not in known:
+        raise UsageError(f"local_io is one of {', '.join(map(repr, known))}, not {local_io!r}")
+    options.local_io = getattr(_core.LocalIo, local_io)
+    options.direct_io = direct_io
+    return options
+
+
+def _reopen(uri: str, name: str, settings: dict[str, Any], selection: Fields) -> DataSet:
+    return DataSet(uri, name, **settings, _selection=selection)

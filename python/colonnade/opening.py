@@ -6,7 +6,7 @@ import os
 from typing import TypeAlias
 
 from . import _core
-from .dataset import DataSet
+from .dataset import DataSet, LocalIo
 from .errors import UsageError
 
 __all__ = ["PathLike", "datasets", "open", "split_target"]
@@ -38,7 +38,11 @@ def open(  # noqa: A001
     name: str | None = None,
     *,
     checksums: bool = True,
-    read_ahead: int = 2 << 20,
+    read_ahead: int | str = "2 MiB",
+    memory_budget: int | str = "256 MiB",
+    parallel_decompression: bool = True,
+    local_io: LocalIo = "automatic",
+    direct_io: bool = False,
 ) -> DataSet:
     """Open a data set for reading.
 
@@ -47,6 +51,11 @@ def open(  # noqa: A001
         name: the path of the data set in the file, "Events" or "dir/Events"; may be left out if there is only one.
         checksums: verify the checksums of pages where the file has them.
         read_ahead: bytes that are read at once per column.
+        memory_budget: bytes of pages that are fetched and kept ahead, a number or a text as "256 MiB".
+        parallel_decompression: decompress pages that come next on idle processors.
+        local_io: how local files are read: one request at a time ("pread"), several by "threads" or by "io_uring", or
+            as memory ("mmap"); "automatic" takes the fastest that the machine allows.
+        direct_io: read past the page cache where the file system can.
 
     Returns:
         The data set. It may be used as a context manager.
@@ -54,11 +63,20 @@ def open(  # noqa: A001
     Raises:
         FileMissingError: no such file.
         NotFoundError: no such data set.
-        UsageError: the file has several data sets and none was named.
+        UsageError: the file has several data sets and none was named, or an option makes no sense.
         FormatError: the file is damaged or of another format.
     """
     uri, found = split_target(target, name)
-    return DataSet(uri, found, checksums=checksums, read_ahead=read_ahead)
+    return DataSet(
+        uri,
+        found,
+        checksums=checksums,
+        read_ahead=read_ahead,
+        memory_budget=memory_budget,
+        parallel_decompression=parallel_decompression,
+        local_io=local_io,
+        direct_io=direct_io,
+    )
 
 
 def datasets(path: PathLike) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from .errors import UsageError
 
-__all__ = ["steps"]
+__all__ = ["byte_count", "parse_size", "steps"]
 
 _UNITS = {
     "": 1,
@@ -31,6 +31,14 @@ def parse_size(text: str) -> int:
     if match is None or match[2] not in _UNITS:
         raise UsageError(f"'{text}' is not a size", "a number with a unit, as '100 MB'")
     return int(float(match[1]) * _UNITS[match[2]])
+
+
+def byte_count(size: int | str) -> int:
+    """Bytes of a size that is given as a number or a text; raises `UsageError` for what is none."""
+    count = parse_size(size) if isinstance(size, str) else size
+    if count < 0:
+        raise UsageError(f"a size cannot be negative ({size})")
+    return count
 
 
 def steps(

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from . import _core
-from .columns import PathArray, flatten, members_problem
-from .errors import Error, SchemaError, TypeMismatchError, UsageError, locate
+from .columns import PathArray
+from .errors import SchemaError, UsageError
+from .filling import Filler, build_fields
 from .opening import PathLike, split_target
-from .rows import Rows
 from .sources import Batch, to_batch
-from .spec import Encoding, Spec, apply_encodings, build_field, infer
-from .steps import parse_size
+from .spec import Encoding, Spec, build_field, infer
+from .write_options import CheckpointEvery, Size, write_options
 
-__all__ = ["DataSetWriter", "create"]
-
-Size: TypeAlias = int | str
-"""Bytes, or a text as "128 MiB"."""
-
-_ROWS_HELD = 4096
+__all__ = ["DataSetWriter", "create", "target_of"]
 
 
-class DataSetWriter:
+class DataSetWriter(Filler):
     """A data set being written. Made by `colonnade.create`.
 
     Used as a context manager it commits at the end of the block; if the block is left by an exception, only what was
@@ -42,93 +35,16 @@ class DataSetWriter:
         encodings: Mapping[str, Encoding] | None = None,
         field_descriptions: Mapping[str, str] | None = None,
     ) -> None:
-        self._uri, self._name, self._options, self._add = uri, name, options, add
+        super().__init__(uri, name)
+        self._options, self._add = options, add
         self._encodings = dict(encodings or {})
         self._descriptions = dict(field_descriptions or {})
-        self._fields: dict[str, _core.Field] = {}
         self._projections: list[tuple[_core.Field, dict[str, str]]] = []
         self._writer: _core.Writer | None = None
-        self._rows: Rows | None = None
-        self._closed = False
         if schema is not None:
             self._start(schema)
 
-    # ---- What it is
-
-    @property
-    def uri(self) -> str:
-        """The file."""
-        return self._uri
-
-    @property
-    def name(self) -> str:
-        """The path of the data set in the file."""
-        return self._name
-
-    @property
-    def num_entries(self) -> int:
-        """Number of entries that were given so far."""
-        written = self._writer.num_entries if self._writer else 0
-        return written + (len(self._rows) if self._rows else 0)
-
-    @property
-    def field_names(self) -> list[str]:
-        """Names of the fields, empty as long as the schema is not known."""
-        return list(self._fields)
-
     # ---- Writing
-
-    def extend(self, data: Any) -> None:
-        """Add entries as whole arrays.
-
-        Args:
-            data: one value per entry and field, as a dictionary of arrays (NumPy, Awkward, Arrow, lists), an Awkward
-                array of records, an Arrow table or anything that gives an Arrow stream, or a pandas data frame. The
-                first one fixes the schema if `create` was not given any.
-
-        Raises:
-            TypeMismatchError: fields are missing or too many, or values are of another type. Nothing is written then.
-            ConversionError: a value does not fit its type. Nothing is written then.
-            UsageError: the arrays have different lengths. Nothing is written then.
-        """
-        self._check_open()
-        self._guard(lambda: self._extend(to_batch(data)))
-
-    def _extend(self, batch: Batch) -> None:
-        if self._writer is None:
-            self._start(
-                {name: infer(column, name, loose=batch.loose) for name, column in batch.columns.items()}
-            )
-        missing = [name for name in self._fields if name not in batch.columns]
-        extra = [name for name in batch.columns if name not in self._fields]
-        if missing or extra:
-            raise TypeMismatchError(members_problem("fields", missing, extra))
-        arrays: list[PathArray] = []
-        for name, field in self._fields.items():
-            arrays += flatten(field, batch.columns[name])
-        self._flush_rows()
-        if batch.entries:
-            self._started().append(arrays)
-
-    def fill(self, **values: Any) -> None:
-        """Add one entry, a value for each field; entries are collected and written together.
-
-        Raises:
-            TypeMismatchError: a field is missing or unknown, or a value is of another type. The entry is not added.
-            ConversionError: a value does not fit its type. The entry is not added.
-        """
-        self._check_open()
-        self._guard(lambda: self._fill(values))
-
-    def _fill(self, values: dict[str, Any]) -> None:
-        if self._writer is None:
-            batch = to_batch([values])
-            self._start({name: infer(column, name) for name, column in batch.columns.items()})
-        if self._rows is None:
-            self._rows = Rows(self._fields)
-        self._rows.add(values)
-        if len(self._rows) >= _ROWS_HELD:
-            self._flush_rows()
 
     def extend_schema(self, fields: Mapping[str, Spec]) -> None:
         """Add fields to the schema. Entries that are there already read as zero or empty.
@@ -140,7 +56,7 @@ class DataSetWriter:
         self._guard(lambda: self._extend_schema(fields))
 
     def _extend_schema(self, fields: Mapping[str, Spec]) -> None:
-        built = self._build(fields)
+        built = build_fields(fields, self._encodings, self._descriptions, whole=False)
         for name in built:
             if name in self._fields:
                 raise SchemaError(f"there is a field '{name}' already", "another name", field=name)
@@ -205,25 +121,6 @@ class DataSetWriter:
         if self._writer is not None:
             self._writer.abandon()
 
-    def __enter__(self) -> DataSetWriter:
-        self._check_open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.abort()
-
-    def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and self._writer is not None:
-            warnings.warn(
-                f"{self!r} was never closed; what was not committed is lost", ResourceWarning, stacklevel=2
-            )
-            self.abort()
-
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
         count = len(self._fields)
@@ -231,23 +128,28 @@ class DataSetWriter:
 
     # ---- Inside
 
-    def _build(self, schema: Mapping[str, Spec]) -> dict[str, _core.Field]:
-        fields = {name: build_field(name, spec) for name, spec in schema.items()}
-        chosen = {path: e for path, e in self._encodings.items() if path.partition(".")[0] in fields}
-        apply_encodings(fields, chosen)
-        for name, field in fields.items():
-            field.description = self._descriptions.get(name, "")
-        return fields
+    def _is_started(self) -> bool:
+        return self._writer is not None
+
+    def _written(self) -> int:
+        return self._writer.num_entries if self._writer else 0
+
+    def _append(self, arrays: list[PathArray]) -> None:
+        self._started().append(arrays)
+
+    def _begin_with_batch(self, batch: Batch) -> None:
+        if self._writer is None:
+            self._start(
+                {name: infer(column, name, loose=batch.loose) for name, column in batch.columns.items()}
+            )
+
+    def _begin_with_row(self, values: dict[str, Any]) -> None:
+        if self._writer is None:
+            columns = to_batch([values]).columns
+            self._start({name: infer(column, name) for name, column in columns.items()})
 
     def _start(self, schema: Mapping[str, Spec]) -> None:
-        fields = self._build(schema)
-        unknown = [
-            name for name in [*self._encodings, *self._descriptions] if name.partition(".")[0] not in fields
-        ]
-        if unknown and schema:
-            raise UsageError(
-                f"encodings or descriptions are given for {', '.join(unknown)}, which are no fields"
-            )
+        fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
         self._writer = _core.make_writer(
             self._uri, self._name, list(fields.values()), self._projections, self._options, self._add
         )
@@ -257,21 +159,6 @@ class DataSetWriter:
         if self._writer is None:
             raise UsageError("the schema is not known yet", "give one to create()")
         return self._writer
-
-    def _flush_rows(self) -> None:
-        if self._rows is not None and len(self._rows):
-            arrays = self._rows.take()
-            self._guard(lambda: self._started().append(arrays))
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise UsageError("the writer is closed", uri=self._uri, data_set=self._name)
-
-    def _guard(self, work: Any) -> None:
-        try:
-            work()
-        except Error as error:
-            raise locate(error, uri=self._uri, data_set=self._name) from error.__cause__
 
 
 def create(
@@ -295,6 +182,10 @@ def create(
     same_page_merging: bool = True,
     max_key_size: Size = "1 GiB",
     clusters_per_group: int = 1024,
+    direct_io: bool = False,
+    parallel_sealing: bool = False,
+    checkpoint_every: CheckpointEvery = None,
+    durability: Literal["process", "machine"] = "process",
 ) -> DataSetWriter:
     """Create a data set.
 
@@ -321,6 +212,13 @@ def create(
         same_page_merging: store equal pages of a cluster once.
         max_key_size: larger payloads are split over several keys of the ROOT file.
         clusters_per_group: clusters whose page lists are stored together.
+        direct_io: write past the page cache; a warning, and through the cache, where the file system cannot.
+        parallel_sealing: encode and compress pages on idle processors.
+        checkpoint_every: how often to make readable what was written: a number of clusters, a time ("30s", "2 min", a
+            timedelta; looked at whenever a cluster is written), or both as {"clusters": 10, "seconds": 30}, whichever
+            comes first.
+        durability: what is committed survives a crash of the "process", or of the "machine" (slower: the device is
+            waited for).
 
     Returns:
         The writer, best used as a context manager.
@@ -330,30 +228,25 @@ def create(
         StorageError: the file cannot be written.
         UsageError: an option makes no sense.
     """
-    if mode not in ("recreate", "update"):
-        raise UsageError(f"the mode is 'recreate' or 'update', not '{mode}'")
-    if container not in ("root", "bare"):
-        raise UsageError(f"the container is 'root' or 'bare', not '{container}'")
-    if isinstance(name, Mapping):
-        raise UsageError("the schema is given in place of the name", "create(file, name, schema)")
-    uri, found = split_target(target, name)
-    if not found:
-        raise UsageError("the data set needs a name", "create('f.root', 'Events', ...)", uri=uri)
-    options = _core.WriteOptions()
-    options.compression = str(compression)
-    options.cluster_size = _bytes(cluster_size)
-    options.max_cluster_size = (
-        10 * options.cluster_size if max_cluster_size is None else _bytes(max_cluster_size)
+    uri, found = target_of(target, name, mode)
+    options = write_options(
+        compression=compression,
+        description=description,
+        container=container,
+        cluster_size=cluster_size,
+        max_cluster_size=max_cluster_size,
+        page_size=page_size,
+        initial_page_size=initial_page_size,
+        page_buffer_budget=page_buffer_budget,
+        checksums=checksums,
+        same_page_merging=same_page_merging,
+        max_key_size=max_key_size,
+        clusters_per_group=clusters_per_group,
+        direct_io=direct_io,
+        parallel_sealing=parallel_sealing,
+        checkpoint_every=checkpoint_every,
+        durability=durability,
     )
-    options.max_page_size = _bytes(page_size)
-    options.initial_page_size = _bytes(initial_page_size)
-    options.page_buffer_budget = _bytes(page_buffer_budget)
-    options.max_key_size = _bytes(max_key_size)
-    options.clusters_per_group = clusters_per_group
-    options.page_checksums = checksums
-    options.same_page_merging = same_page_merging
-    options.bare_file = container == "bare"
-    options.description = description
     return DataSetWriter(
         uri,
         found,
@@ -365,8 +258,13 @@ def create(
     )
 
 
-def _bytes(size: Size) -> int:
-    count = parse_size(size) if isinstance(size, str) else size
-    if count < 0:
-        raise UsageError(f"a size cannot be negative ({size})")
-    return count
+def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:
+    """File and data set that are to be written; raises `UsageError` where they are not named."""
+    if mode not in ("recreate", "update"):
+        raise UsageError(f"the mode is 'recreate' or 'update', not '{mode}'")
+    if isinstance(name, Mapping):
+        raise UsageError("the schema is given in place of the name", "create(file, name, schema)")
+    uri, found = split_target(target, name)
+    if not found:
+        raise UsageError("the data set needs a name", "create('f.root', 'Events', ...)", uri=uri)
+    return uri, found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -60,18 +62,37 @@ def describe(data_set: DataSet) -> dict[str, Any]:
     }
 
 
+def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
+    """Read fields once; what that took, as `info --metrics --json` prints it."""
+    start = time.perf_counter()
+    values = data_set.read_through(fields)
+    return {
+        **asdict(data_set.metrics),
+        "value_bytes": values,
+        "seconds": round(time.perf_counter() - start, 6),
+    }
+
+
 @click.command()
 @click.argument("file")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--all", "everything", is_flag=True, help="List sub-fields, too.")
-def info(file: str, name: str | None, as_json: bool, everything: bool) -> None:
+@click.option("--metrics", is_flag=True, help="Read all fields once and print what that took.")
+@click.option("--fields", help="With --metrics: only these, as pt,jets.*.")
+def info(
+    file: str, name: str | None, as_json: bool, everything: bool, metrics: bool, fields: str | None
+) -> None:
     """Print the data sets of FILE: entries, clusters, pages, size and ratio per field."""
+    if fields is not None and not metrics:
+        raise click.UsageError("--fields goes with --metrics")
     names = [name] if name else _core.data_sets(file)
     found = []
     for each in names:
         with DataSet(file, each) as data_set:
             found.append(describe(data_set))
+            if metrics:
+                found[-1]["metrics"] = measure(data_set, fields.split(",") if fields else None)
     if as_json:
         objects = [
             {"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)
@@ -85,6 +106,8 @@ def info(file: str, name: str | None, as_json: bool, everything: bool) -> None:
     )
     for data in found:
         _print(data, everything)
+        if metrics:
+            _print_metrics(data["metrics"])
 
 
 def _print(data: dict[str, Any], everything: bool) -> None:
@@ -104,6 +127,22 @@ def _print(data: dict[str, Any], everything: bool) -> None:
     for field in data["fields"]:
         _add_rows(table, field, 0, everything)
     console().print(table)
+
+
+def _print_metrics(taken: dict[str, Any]) -> None:
+    rows = {
+        "values": bytes_text(taken["value_bytes"]),
+        "requests": f"{taken['requests']}",
+        "bytes": f"{bytes_text(taken['bytes'])}, of these read over {bytes_text(taken['read_over_bytes'])}",
+        "metadata": bytes_text(taken["metadata_bytes"]),
+        "pages": f"{taken['pages']}, read ahead {taken['prefetched_used']}, in vain {taken['prefetched_unused']}",
+        "memory ahead": bytes_text(taken["peak_ahead_bytes"]),
+        "seconds": f"{taken['seconds']:.3f}, of these waiting {taken['seconds_waiting']:.3f}",
+        "decoding": f"{taken['seconds_decoding']:.3f} s, all threads",
+    }
+    click.echo("  read once:")
+    for name, text in rows.items():
+        click.echo(f"    {name:12}  {text}")
 
 
 def _add_rows(table: Table, field: dict[str, Any], depth: int, everything: bool) -> None:
