@@ -91,6 +91,7 @@ void WriteStaging::write(std::uint64_t offset, std::span<const ByteSpan> parts) 
   Parts from(parts);
   Lock lock(mutex_);
   throw_failure();
+  if (end > offset) size_ = std::max(size_, end);
   while (offset < end) {
     const std::uint64_t block = round_down(offset);
     std::uint64_t next = std::min(end, block + block_size);
@@ -112,7 +113,6 @@ void WriteStaging::write_whole(Lock& lock, std::uint64_t offset, std::size_t cou
     window = try_window(lock, window_of(offset));
   } while (window == nullptr);
   blocks_.erase(blocks_.lower_bound(offset), blocks_.lower_bound(offset + count));
-  size_ = std::max(size_, offset + count);
   window->last_use = ++clock_;
   ++window->fillers;
   lock.unlock();
@@ -139,7 +139,6 @@ void WriteStaging::write_edge(Lock& lock, std::uint64_t offset, std::size_t coun
   const auto first = static_cast<std::size_t>(offset - begin);
   from.take(open.memory.data() + first, count);
   for (std::size_t i = 0; i < count; ++i) open.given.set(first + i);
-  size_ = std::max(size_, offset + count);
   if (open.given.all()) promote(lock, begin);
 }
 
@@ -155,7 +154,6 @@ bool WriteStaging::write_edge_to_window(Lock& lock, std::uint64_t offset, std::s
       }
       from.take(window.memory.data() + offset % window_size, count);
       window.last_use = ++clock_;
-      size_ = std::max(size_, offset + count);
       return true;
     }
     const auto block = blocks_.find(round_down(offset));
@@ -261,23 +259,53 @@ void WriteStaging::work() {
   Lock lock(mutex_);
   while (true) {
     ++idle_threads_;
-    work_.wait(lock, [this] { return stopping_ || !to_write_.empty(); });
+    work_.wait(lock, [this] { return stopping_ || can_write_next(); });
     --idle_threads_;
     if (stopping_) return;
     write_next(lock);
   }
 }
 
+// File systems let only one writer at a time make a file longer; a second one would spin on their lock.
+bool WriteStaging::can_write_next() const {
+  return !to_write_.empty() && !(extending_ && window_end(*to_write_.front()) > on_file_);
+}
+
 void WriteStaging::write_next(Lock& lock) {
   Window& window = *to_write_.front();
   to_write_.pop_front();
+  const bool extends = window_end(window) > on_file_;
+  if (extends) {
+    extending_ = true;
+    grow_file(lock, window_end(window));
+  }
   lock.unlock();
   const Written written = write_marked(window);
   lock.lock();
   note(written);
   resident_.erase(window.index);
   free_.push_back(&window);
+  if (extends) {
+    extending_ = false;
+    work_.notify_all();
+  }
   changed_.notify_all();
+}
+
+// Where a long write is to come, the file gets its length first, so that windows are written side by side.
+// Never more than was given: what is behind the end of the file is nobody's.
+void WriteStaging::grow_file(Lock& lock, std::uint64_t end) {
+  constexpr std::uint64_t worthwhile = 4 * window_size;
+  const std::uint64_t size = round_down(size_);
+  if (size < end + worthwhile) return;
+  const std::uint64_t from = on_file_;
+  lock.unlock();
+  const bool grown =
+      calls_.fallocate(file_, 0, static_cast<off_t>(from), static_cast<off_t>(size - from)) == 0;
+  lock.lock();
+  if (!grown) return;  // the writing does it, or says why not
+  on_file_ = std::max(on_file_, size);
+  work_.notify_all();
 }
 
 void WriteStaging::wait(Lock& lock) {

@@ -102,13 +102,16 @@ class WriteStaging {
   bool wait_for_busy(Lock& lock, std::uint64_t offset, std::uint64_t end);
   void promote(Lock& lock, std::uint64_t offset);
 
+  static std::uint64_t window_end(const Window& window) noexcept { return (window.index + 1) * window_size; }
   Window* try_window(Lock& lock, std::uint64_t index);
   Window& adopt(Window& window, std::uint64_t index);
   void evict();
   void submit_if_full(Window& window);
   void submit(Window& window);
   void work();
+  bool can_write_next() const;
   void write_next(Lock& lock);
+  void grow_file(Lock& lock, std::uint64_t end);
   void wait(Lock& lock);
 
   Written write_marked(const Window& window);
@@ -140,6 +143,7 @@ class WriteStaging {
   std::vector<Window*> free_;
   std::map<std::uint64_t, Window*> resident_;
   std::deque<Window*> to_write_;
+  bool extending_ = false;  // a window behind the end of the file is being written
   OpenBlocks blocks_;
   std::vector<std::thread> threads_;
   unsigned idle_threads_ = 0;
