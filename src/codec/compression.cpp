@@ -9,7 +9,11 @@
 #include "codec/compression.h"
 
 #include <fmt/format.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>  // XXH3 with the widest registers that the processor has
+#else
 #include <xxhash.h>
+#endif
 
 #include <algorithm>
 #include <array>

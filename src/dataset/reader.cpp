@@ -35,7 +35,8 @@ void mark_unknown_types(page::PageSource& source) {
 
 std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
                                             const ReadOptions& options) {
-  std::shared_ptr<page::ReadContainer> container = page::open_container(uri);
+  std::shared_ptr<page::ReadContainer> container =
+      page::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
   std::string chosen(name);
   if (chosen.empty()) {
     const std::vector<std::string> names = container->data_sets();

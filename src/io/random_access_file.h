@@ -22,6 +22,9 @@ struct IoTraits {
   std::size_t max_request = 64u << 20;  // bytes; larger reads are split
   std::size_t worthwhile_gap = 4096;    // bytes worth reading over to save a request
   unsigned concurrency = 1;             // requests in flight that pay
+  // Bytes are mostly in memory already, so that reading is copying: best done by the thread that uses them,
+  // after a will_need().
+  bool reads_are_copies = false;
   std::size_t alignment = 1;  // of offsets, lengths and memory of the requests that are fastest; a power of 2
 };
 
@@ -62,6 +65,8 @@ class RandomAccessFile {
   // A queue for `depth` requests in flight. The default reads in as many threads of its own, started as they
   // are needed.
   virtual std::unique_ptr<ReadQueue> open_queue(unsigned depth) const;
+  // A hint that a stretch will be read soon; returns at once. Default: nothing.
+  virtual void will_need(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {}
   // The whole file in memory for as long as this object lives, where the back end has that; else empty.
   virtual ByteSpan mapped() const noexcept { return {}; }
 };

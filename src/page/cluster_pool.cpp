@@ -74,7 +74,8 @@ void ClusterPool::start() {
   most_decoded_ahead_ = std::min(half, decoded_ahead_per_thread * (helpers + 1));
   process_ = ::getpid();
   work_ = std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(half), helpers);
-  if (source_->file().traits().concurrency > 1 && source_->mapped().empty())
+  const io::IoTraits traits = source_->file().traits();
+  if (traits.concurrency > 1 && !traits.reads_are_copies && source_->mapped().empty())
     scheduler_ = std::make_unique<io::ReadScheduler>(source_->file());
 }
 
@@ -260,6 +261,7 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
     for (const io::ReadExtent& planned : plan.extents) {
       extents.push_back(std::make_shared<SealedExtent>());
       extents.back()->plan = planned;
+      if (traits.reads_are_copies && jobs.size() > 1) source_->file().will_need(planned.offset, planned.size);
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (plan.places[i].extent == io::ReadPlan::none) {

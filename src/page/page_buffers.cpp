@@ -1,62 +1,80 @@
-// See page_buffers.h.
+// See page_buffers.h. Blocks have sizes of powers of two up to 1 MiB, so that pages of about the same size
+// share them. A reader that needs more than a little takes them from slabs of one huge page: a page fault for
+// every 4 KiB of memory costs more than decoding what comes into it.
 #include "page/page_buffers.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <utility>
+#include <bit>
+
+#include "base/huge_pages.h"
 
 namespace colonnade::page {
 namespace {
 
-// Sealed pages of a column differ a little in size; rounding lets them share blocks.
-std::size_t rounded(std::size_t size) noexcept {
-  const std::size_t step = size < (std::size_t{64} << 10) ? std::size_t{4} << 10 : std::size_t{64} << 10;
-  return std::max((size + step - 1) / step * step, step);
-}
+constexpr std::size_t smallest = std::size_t{4} << 10;
+constexpr std::size_t slab_size = std::size_t{2} << 20;  // a huge page
+constexpr std::size_t largest_shared = slab_size / 2;
+constexpr std::size_t smallest_shared = slab_size / 32;
+// A reader that has lent less than this gets its blocks one by one.
+constexpr std::size_t little = std::size_t{4} << 20;
 
-bool is_aligned(const AlignedBuffer& block, std::size_t alignment) noexcept {
-  return reinterpret_cast<std::uintptr_t>(block.data()) % alignment == 0;
+std::size_t block_size_for(std::size_t size) noexcept {
+  if (size <= largest_shared) return std::max(std::bit_ceil(size), smallest);
+  constexpr std::size_t step = std::size_t{256} << 10;
+  return (size + step - 1) / step * step;
 }
 
 }  // namespace
 
-PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
-  const std::size_t wanted = rounded(size);
-  {
-    const std::lock_guard lock(mutex_);
-    // Somewhat larger will do: half as much again.
-    for (auto it = free_.lower_bound(wanted); it != free_.end() && it->first <= wanted + wanted / 2; ++it) {
-      auto& blocks = it->second;
-      if (blocks.empty() || !is_aligned(blocks.back(), alignment)) continue;
-      AlignedBuffer block = std::move(blocks.back());
-      blocks.pop_back();
-      statistics_.kept -= block.capacity();
-      statistics_.lent += block.capacity();
-      statistics_.peak_lent = std::max(statistics_.peak_lent, statistics_.lent);
-      return {shared_from_this(), std::move(block)};
-    }
-  }
-  AlignedBuffer block(wanted, std::max(alignment, AlignedBuffer::default_alignment));
-  const std::lock_guard lock(mutex_);
-  ++statistics_.allocations;
-  statistics_.lent += block.capacity();
+void PageBuffers::note_lent(std::size_t size) {
+  statistics_.lent += size;
   statistics_.peak_lent = std::max(statistics_.peak_lent, statistics_.lent);
+}
+
+PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
+  // Blocks are aligned to their size, up to 4 KiB at least; larger alignments need larger blocks.
+  const std::size_t wanted = block_size_for(std::max(size, alignment));
+  const std::lock_guard lock(mutex_);
+  auto found = free_.lower_bound(wanted);
+  // Twice as large will do.
+  while (found != free_.end() && found->second.empty() && found->first <= 2 * wanted) ++found;
+  Block block;
+  if (found != free_.end() && found->first <= 2 * wanted) {
+    block = std::move(found->second.back());
+    found->second.pop_back();
+    statistics_.kept -= block.size;
+  } else {
+    block = allocate(wanted);
+  }
+  note_lent(block.size);
   return {shared_from_this(), std::move(block)};
 }
 
-void PageBuffers::take_back(AlignedBuffer block) noexcept {
-  const std::size_t size = block.capacity();
-  const std::lock_guard lock(mutex_);
-  statistics_.lent -= size;
-  if (size > keep_) return;
-  try {
-    // The blocks kept longest are those of the sizes that are not asked for any more.
-    for (auto it = free_.begin(); it != free_.end() && statistics_.kept + size > keep_;) {
-      statistics_.kept -= it->first * it->second.size();
-      it = free_.erase(it);
-    }
-    free_[size].push_back(std::move(block));
+PageBuffers::Block PageBuffers::allocate(std::size_t size) {
+  ++statistics_.allocations;
+  const bool shared =
+      size >= smallest_shared && size <= largest_shared && statistics_.lent + statistics_.kept >= little;
+  const std::size_t whole = shared ? slab_size : size;
+  const std::size_t alignment = shared || size > largest_shared ? slab_size : std::max(size, smallest);
+  auto slab = std::make_shared<AlignedBuffer>(whole, alignment);
+  if (whole >= slab_size) prefer_huge_pages(slab->data(), whole);
+  for (std::size_t at = size; at < whole; at += size) {
+    free_[size].push_back({slab->data() + at, size, slab});
     statistics_.kept += size;
+  }
+  return {slab->data(), size, slab};
+}
+
+void PageBuffers::take_back(Block block) noexcept {
+  const std::lock_guard lock(mutex_);
+  statistics_.lent -= block.size;
+  try {
+    if (statistics_.kept + block.size <= keep_) {
+      std::vector<Block>& blocks = free_[block.size];
+      blocks.reserve(blocks.size() + 1);
+      statistics_.kept += block.size;
+      blocks.push_back(std::move(block));
+    }
   } catch (const std::bad_alloc&) {  // then it is freed
   }
 }

@@ -1,6 +1,6 @@
 // PageBuffers: recycled memory for sealed and decoded pages. What comes back is handed out again, last one
-// first, because it is still in the cache and its memory pages are mapped already. Any thread may take and
-// return.
+// first, because it is still in the cache and the system has provided its memory already. Any thread may take
+// and return.
 #ifndef COLONNADE_PAGE_PAGE_BUFFERS_H
 #define COLONNADE_PAGE_PAGE_BUFFERS_H
 
@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -15,6 +16,13 @@
 namespace colonnade::page {
 
 class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
+  // A part of a slab. All blocks of a slab have the same size; it goes with the last of them.
+  struct Block {
+    std::byte* data = nullptr;
+    std::size_t size = 0;
+    std::shared_ptr<AlignedBuffer> slab;
+  };
+
  public:
   // Keeps at most `keep` bytes that nobody uses.
   explicit PageBuffers(std::size_t keep) : keep_(keep) {}
@@ -31,23 +39,21 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
     ~Loan() {
       if (home_) home_->take_back(std::move(block_));
     }
-    std::byte* data() noexcept { return block_.data(); }
-    const std::byte* data() const noexcept { return block_.data(); }
-    std::size_t capacity() const noexcept { return block_.capacity(); }
+    std::byte* data() const noexcept { return block_.data; }
+    std::size_t capacity() const noexcept { return block_.size; }
 
    private:
     friend class PageBuffers;
-    Loan(std::shared_ptr<PageBuffers> home, AlignedBuffer block)
-        : home_(std::move(home)), block_(std::move(block)) {}
+    Loan(std::shared_ptr<PageBuffers> home, Block block) : home_(std::move(home)), block_(std::move(block)) {}
     void swap(Loan& other) noexcept {
       home_.swap(other.home_);
-      block_.swap(other.block_);
+      std::swap(block_, other.block_);
     }
     std::shared_ptr<PageBuffers> home_;
-    AlignedBuffer block_;
+    Block block_;
   };
 
-  // At least `size` bytes, aligned to `alignment` (a power of 2) and to 64.
+  // At least `size` bytes, aligned to `alignment` (a power of 2, at most 1 MiB) and to 64.
   Loan lend(std::size_t size, std::size_t alignment = AlignedBuffer::default_alignment);
 
   struct Statistics {
@@ -59,11 +65,13 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
   Statistics statistics() const;
 
  private:
-  void take_back(AlignedBuffer block) noexcept;
+  Block allocate(std::size_t size);
+  void take_back(Block block) noexcept;
+  void note_lent(std::size_t size);
 
   const std::size_t keep_;
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<AlignedBuffer>> free_;  // by capacity
+  std::map<std::size_t, std::vector<Block>> free_;  // by size
   Statistics statistics_;
 };
 

@@ -44,8 +44,9 @@ decltype(auto) in_envelope(const Locator& locator, Parse&& parse) {
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
                                              const ReadOptions& options) {
+  const io::ReadFileOptions how{.local_io = options.local_io, .direct_io = options.direct_io};
   return open_while_written(
-      [&] { return open(data_set, std::shared_ptr<ReadContainer>(open_container(uri)), options); });
+      [&] { return open(data_set, std::shared_ptr<ReadContainer>(open_container(uri, how)), options); });
 }
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,

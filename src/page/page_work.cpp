@@ -117,7 +117,7 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
   const bool is_alone = extent.plan.size == stored && job.position == 0;
   const ByteSpan mapped = source_->mapped();
   if (job.is_image && is_alone && !extent.id && mapped.empty()) {
-    if (job.destination == nullptr) job.memory = buffers_->lend(stored);
+    if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
     read_straight(job, job.destination != nullptr ? job.destination : job.memory.data(), tally);
     ++tally.pages;
     return;
@@ -138,22 +138,17 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
   ++tally.pages;
 }
 
-// Stored bytes that are the elements already go to their place without a stop.
+// Stored bytes that are the elements already go to their place without a stop, and the checksum apart.
 void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
   auto begin = Clock::now();
   const std::uint64_t offset = job.description.locator.offset;
   const std::size_t size = job.description.locator.size;
-  const std::uint64_t stored = stored_size(job.description);
+  const std::size_t sum_size = stored_size(job.description) - size;
   std::byte sum[8] = {};
-  if (job.destination == nullptr) {
-    source_->file().read(offset, {out, stored});
-    std::memcpy(sum, out + size, stored - size);
-  } else {
-    const io::ReadRequest parts[] = {{offset, {out, size}}, {offset + size, {sum, stored - size}}};
-    source_->file().read_vector(std::span(parts).first(stored > size ? 2 : 1));
-  }
-  tally.requests += job.extent->plan.requests();
-  tally.bytes += stored;
+  const io::ReadRequest parts[] = {{offset, {out, size}}, {offset + size, {sum, sum_size}}};
+  source_->file().read_vector(std::span(parts).first(sum_size > 0 ? 2 : 1));
+  ++tally.requests;
+  tally.bytes += size + sum_size;
   tally.seconds_reading += seconds_since(begin);
   begin = Clock::now();
   source_->verify(job.description, {out, size}, sum);
@@ -170,7 +165,7 @@ ByteSpan PageWork::bytes_of(SealedExtent& extent, Tally& tally) {
   const auto begin = Clock::now();
   const io::ReadExtent& plan = extent.plan;
   try {
-    tally.requests += plan.requests();
+    ++tally.requests;
     tally.bytes += plan.size;
     tally.read_over_bytes += plan.size - plan.wanted;
     if (const ByteSpan mapped = source_->mapped(); !mapped.empty()) {

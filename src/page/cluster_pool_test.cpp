@@ -1,0 +1,256 @@
+// What the cluster pool reads, and when: requests and bytes of columns that are read in order, here and
+// there, and together; the memory budget; failures ahead of time.
+#include "page/cluster_pool.h"
+
+#include <gtest/gtest.h>
+
+#include "base/thread_pool.h"
+#include "io/memory/fault_file.h"
+#include "io/memory/memory_file.h"
+#include "page/column_reader.h"
+#include "page/page_sink.h"
+
+namespace colonnade::page {
+namespace {
+
+constexpr std::uint32_t columns = 3;
+constexpr std::uint64_t clusters = 4;
+constexpr std::uint64_t pages_per_cluster = 8;
+constexpr std::uint64_t per_page = 64;
+constexpr std::uint64_t per_cluster = pages_per_cluster * per_page;
+constexpr std::uint64_t page_bytes = per_page * 8;
+constexpr std::uint64_t stored = page_bytes + 8;
+
+std::uint64_t value_at(std::uint32_t column, std::uint64_t element) {
+  return (std::uint64_t{column} << 32) + element * element;
+}
+
+// Three columns of numbers of 64 bits, four clusters with eight pages of each, written as they are.
+class ClusterPools : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { write("none"); }
+  void TearDown() override { io::remove_memory_file(uri); }
+
+  void write(const char* compression) {
+    WriteOptions options{
+        .compression = compression, .initial_page_size = page_bytes, .max_page_size = page_bytes};
+    PageSink sink(create_container(uri, "Data", {.kind = ContainerKind::bare_file, .root_compression = 0}),
+                  options);
+    Descriptor& d = sink.descriptor();
+    d.name = "Data";
+    for (std::uint32_t i = 0; i < columns; ++i) {
+      FieldDescriptor field;
+      field.id = i;
+      field.parent = i;
+      field.name = std::string(1, static_cast<char>('a' + i));
+      field.type_name = "std::uint64_t";
+      ColumnDescriptor c;
+      c.id = i;
+      c.field = i;
+      c.raw_type = static_cast<std::uint16_t>(ColumnType::uint64);
+      c.encoding = default_encoding(ColumnType::uint64);
+      field.representations = {{i}};
+      d.fields.push_back(field);
+      d.columns.push_back(c);
+    }
+    sink.start();
+    std::vector<ColumnWriter*> writers;
+    for (std::uint32_t i = 0; i < columns; ++i) writers.push_back(&sink.add_column(i, ElementType::uint64));
+    for (std::uint64_t c = 0; c < clusters; ++c) {
+      for (std::uint64_t i = 0; i < per_cluster; ++i)
+        for (std::uint32_t k = 0; k < columns; ++k) writers[k]->append(value_at(k, c * per_cluster + i));
+      sink.commit_cluster(per_cluster);
+    }
+    sink.commit_data_set();
+    sink.close();
+  }
+
+  ReadOptions options(std::size_t read_ahead = 1 << 20, std::size_t budget = 1 << 20) const {
+    return {.read_ahead = read_ahead, .memory_budget = budget, .parallel_decompression = GetParam()};
+  }
+  std::unique_ptr<PageSource> open(const ReadOptions& how) { return PageSource::open("Data", uri, how); }
+
+  static void expect_value(ColumnReader& reader, std::uint32_t column, std::uint64_t element) {
+    ASSERT_EQ(reader.at<std::uint64_t>(element / per_cluster, element % per_cluster),
+              value_at(column, element));
+  }
+
+  const std::string uri = "memory:cluster-pool-test";
+};
+
+TEST_P(ClusterPools, ReadAColumnInOrderOnceInFewRequests) {
+  const auto source = open(options());
+  {
+    ColumnReader reader(*source, {1}, ElementType::uint64);
+    for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) expect_value(reader, 1, i);
+  }
+  const ReadCounters counters = source->counters();
+  // Its pages lie together in each cluster.
+  EXPECT_EQ(counters.requests, clusters);
+  EXPECT_EQ(counters.bytes, clusters * pages_per_cluster * stored);
+  EXPECT_EQ(counters.pages, clusters * pages_per_cluster);
+  EXPECT_EQ(counters.prefetched_used, clusters * pages_per_cluster - 1);
+  EXPECT_EQ(counters.prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, ReadTwoColumnsTogether) {
+  const auto source = open(options());
+  {
+    ColumnReader a(*source, {0}, ElementType::uint64);
+    ColumnReader b(*source, {1}, ElementType::uint64);
+    for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) {
+      expect_value(a, 0, i);
+      expect_value(b, 1, i);
+    }
+  }
+  const ReadCounters counters = source->counters();
+  EXPECT_EQ(counters.bytes, 2 * clusters * pages_per_cluster * stored) << "nothing is read twice";
+  EXPECT_EQ(counters.read_over_bytes, 0u);
+  EXPECT_LE(counters.requests, 2 * clusters);
+  EXPECT_EQ(counters.prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, ReadOnlyThePageAskedForOutOfOrder) {
+  const auto source = open(options());
+  ColumnReader reader(*source, {2}, ElementType::uint64);
+  std::uint64_t number = 0;
+  for (const std::uint64_t page : {19u, 5u, 30u, 7u, 3u, 11u}) {
+    expect_value(reader, 2, page * per_page + 3);
+    ++number;
+    EXPECT_EQ(source->counters().requests, number);
+    EXPECT_EQ(source->counters().bytes, number * stored);
+    EXPECT_EQ(source->counters().pages, number);
+  }
+  EXPECT_EQ(source->counters().prefetched_used + source->counters().prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, BeginToReadAheadWhenASecondPageFollows) {
+  const auto source = open(options());
+  ColumnReader reader(*source, {0}, ElementType::uint64);
+  expect_value(reader, 0, 2 * per_page);
+  EXPECT_EQ(source->counters().bytes, stored);
+  for (std::uint64_t i = 3 * per_page; i < 5 * per_page; ++i) expect_value(reader, 0, i);
+  EXPECT_GT(source->counters().prefetched_used, 0u);
+}
+
+TEST_P(ClusterPools, ForgetColumnsThatAreNotUsedAnyMore) {
+  // Room for some pages only, so that what is not used stands in the way.
+  const auto source = open(options(4 * stored, 24 * stored));
+  ColumnReader a(*source, {0}, ElementType::uint64);
+  ColumnReader b(*source, {1}, ElementType::uint64);
+  expect_value(b, 1, 0);
+  for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) expect_value(a, 0, i);
+  const ReadCounters counters = source->counters();
+  EXPECT_GT(counters.prefetched_unused, 0u);
+  EXPECT_LT(counters.pages, (clusters + 3) * pages_per_cluster * 3 / 2);
+  expect_value(b, 1, clusters * per_cluster - 1);
+}
+
+TEST_P(ClusterPools, ReadersOfOneColumnShareItsPages) {
+  const auto source = open(options());
+  ColumnReader first(*source, {0}, ElementType::uint64);
+  ColumnReader second(*source, {0}, ElementType::uint64);
+  for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) {
+    expect_value(first, 0, i);
+    expect_value(second, 0, i);
+  }
+  EXPECT_EQ(source->counters().pages, clusters * pages_per_cluster);
+  EXPECT_EQ(source->counters().bytes, clusters * pages_per_cluster * stored);
+}
+
+TEST_P(ClusterPools, StayWithinTheBudget) {
+  for (const std::size_t budget : {std::size_t{0}, std::size_t{1}, 4 * stored, 16 * stored}) {
+    const auto source = open(options(1 << 20, budget));
+    std::vector<std::unique_ptr<ColumnReader>> readers;
+    for (std::uint32_t k = 0; k < columns; ++k)
+      readers.push_back(
+          std::make_unique<ColumnReader>(*source, std::vector<std::uint32_t>{k}, ElementType::uint64));
+    for (std::uint64_t i = 0; i < clusters * per_cluster; ++i)
+      for (std::uint32_t k = 0; k < columns; ++k) expect_value(*readers[k], k, i);
+    EXPECT_LE(source->counters().peak_ahead_bytes, budget);
+    EXPECT_EQ(source->counters().pages, columns * clusters * pages_per_cluster);
+  }
+}
+
+TEST_P(ClusterPools, DecodeWholePagesToTheirPlace) {
+  const auto source = open(options());
+  ColumnReader reader(*source, {2}, ElementType::uint64);
+  std::vector<std::uint64_t> out(per_cluster + 1, 77);
+  for (const auto& [first, count] : {std::pair<std::uint64_t, std::uint64_t>{0, per_cluster},
+                                     {1, per_cluster - 1},
+                                     {per_page, 3 * per_page},
+                                     {per_page - 1, per_page + 2}}) {
+    std::fill(out.begin(), out.end(), 77);
+    reader.read(2, first, count, out.data());
+    for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(out[i], value_at(2, 2 * per_cluster + first + i));
+    ASSERT_EQ(out[count], 77u) << "nothing beyond the range is touched";
+  }
+}
+
+TEST_P(ClusterPools, FailOnlyWhereThePageIsAskedFor) {
+  write("zstd");
+  std::uint64_t bad_offset = 0;
+  {
+    const auto source = open(options());
+    bad_offset = source->descriptor().clusters[1].columns[0].pages[3].locator.offset + 20;
+  }
+  auto file = io::with_faults(io::open_for_reading(uri), {.read_error_at = bad_offset});
+  const auto source =
+      PageSource::open("Data", std::shared_ptr<ReadContainer>(open_container(std::move(file))), options());
+  ColumnReader reader(*source, {0}, ElementType::uint64);
+  const std::uint64_t bad = per_cluster + 3 * per_page;
+  for (std::uint64_t i = 0; i < bad; ++i) expect_value(reader, 0, i);
+  std::vector<std::uint64_t> out(per_cluster);
+  for (int again = 0; again < 2; ++again) {
+    try {
+      again == 0 ? static_cast<void>(reader.map(1, 3 * per_page))
+                 : reader.read(1, 0, per_cluster, out.data());
+      ADD_FAILURE() << "the page cannot be read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_EQ(error.context().field, "a");
+      EXPECT_EQ(error.context().cluster, 1u);
+      EXPECT_EQ(error.context().page, 3u);
+    }
+  }
+  for (std::uint64_t i = bad + per_page; i < clusters * per_cluster; ++i) expect_value(reader, 0, i);
+}
+
+TEST_P(ClusterPools, AreLeftInTheMiddle) {
+  for (std::uint64_t stop = 0; stop < 40; ++stop) {
+    const auto source = open(options());
+    ColumnReader a(*source, {0}, ElementType::uint64);
+    ColumnReader b(*source, {1}, ElementType::uint16);
+    for (std::uint64_t i = 0; i < stop * 40; ++i) expect_value(a, 0, i);
+    EXPECT_EQ(b.elements(0), per_cluster);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Helped" : "Alone"; });
+
+TEST(PageBuffersTest, HandOutAgainWhatComesBack) {
+  const auto buffers = std::make_shared<PageBuffers>(std::size_t{8} << 20);
+  const std::byte* first = nullptr;
+  {
+    const PageBuffers::Loan loan = buffers->lend(1000, 4096);
+    first = loan.data();
+    EXPECT_GE(loan.capacity(), 1000u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 4096, 0u);
+  }
+  EXPECT_EQ(buffers->lend(3000).data(), first);
+  EXPECT_EQ(buffers->statistics().allocations, 1u);
+  EXPECT_EQ(buffers->statistics().lent, 0u);
+  std::vector<PageBuffers::Loan> many;
+  for (int i = 0; i < 32; ++i) {
+    many.push_back(buffers->lend(std::size_t{1} << 20));
+    std::fill_n(many.back().data(), many.back().capacity(), std::byte(i));
+  }
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(many[static_cast<std::size_t>(i)].data()[1 << 19], std::byte(i));
+  many.clear();
+  EXPECT_LE(buffers->statistics().kept, std::size_t{8} << 20);
+  EXPECT_EQ(buffers->statistics().lent, 0u);
+}
+
+}  // namespace
+}  // namespace colonnade::page
