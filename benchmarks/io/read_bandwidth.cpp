@@ -2,9 +2,11 @@
 // comparison with fio. Nothing is done with the bytes.
 //
 //   read_bandwidth FILE [--method automatic|pread|threads|io_uring|mmap] [--direct] [--warm]
-//                       [--streams N] [--request BYTES]
+//                       [--streams N] [--request BYTES] [--stride BYTES]
 //
 // --streams is the number of requests in flight (default: what the transport declares), --request their size.
+// With
+// --stride one request is read every so many bytes, as when few of many columns are wanted.
 // The file is dropped from the page cache first unless --warm is given. Prints one line of JSON.
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -35,6 +37,7 @@ struct Settings {
   bool warm = false;
   std::optional<unsigned> streams;
   std::optional<std::size_t> request;
+  std::optional<std::uint64_t> stride;
 };
 
 [[noreturn]] void fail(const std::string& problem) {
@@ -69,6 +72,8 @@ Settings settings_of(int count, char** texts) {
       settings.streams = number<unsigned>("--streams", value());
     } else if (words[i] == "--request") {
       settings.request = number<std::size_t>("--request", value());
+    } else if (words[i] == "--stride") {
+      settings.stride = number<std::uint64_t>("--stride", value());
     } else if (settings.file.empty() && !words[i].starts_with("--")) {
       settings.file = words[i];
     } else {
@@ -109,33 +114,28 @@ struct InFlight {
   io::ReadScheduler::Id id = 0;
 };
 
-// Reads all of it in order, with some extents more underway than requests in flight.
-io::ReadCounters read_all(const io::RandomAccessFile& file, const io::IoTraits& traits) {
+// Reads the file in order, with some requests more underway than in flight.
+io::ReadCounters read_all(const io::RandomAccessFile& file, const io::IoTraits& traits,
+                          std::uint64_t stride) {
   io::ReadScheduler scheduler(file, traits);
-  const std::size_t ahead = 2 * std::size_t{traits.concurrency};
   std::deque<InFlight> underway;
   std::uint64_t next = 0;
-  while (next < file.size() || !underway.empty()) {
-    while (next < file.size() && underway.size() < ahead) {
-      const auto size =
-          static_cast<std::size_t>(std::min<std::uint64_t>(traits.max_request, file.size() - next));
-      InFlight fresh{AlignedBuffer(size, 4096)};
-      fresh.id = scheduler.start({next, size, size, traits.max_request}, fresh.buffer.span());
-      underway.push_back(std::move(fresh));
-      next += size;
-    }
-    // The buffer of what has been read goes round to what is read next.
+  const auto start = [&](AlignedBuffer buffer) {
+    const auto size =
+        static_cast<std::size_t>(std::min<std::uint64_t>(traits.max_request, file.size() - next));
+    buffer.resize(size);
+    const auto id = scheduler.start({next, size, size, traits.max_request}, buffer.span());
+    underway.push_back({std::move(buffer), id});
+    next += stride;
+  };
+  while (next < file.size() && underway.size() < 2 * std::size_t{traits.concurrency})
+    start(AlignedBuffer(traits.max_request, 4096));
+  while (!underway.empty()) {
     InFlight first = std::move(underway.front());
     underway.pop_front();
     scheduler.wait_for(first.id);
     scheduler.forget(first.id);
-    if (next >= file.size()) continue;
-    const auto size =
-        static_cast<std::size_t>(std::min<std::uint64_t>(traits.max_request, file.size() - next));
-    first.buffer.resize(size);
-    first.id = scheduler.start({next, size, size, traits.max_request}, first.buffer.span());
-    underway.push_back(std::move(first));
-    next += size;
+    if (next < file.size()) start(std::move(first.buffer));
   }
   return scheduler.counters();
 }
@@ -149,7 +149,7 @@ int run(const Settings& settings) {
   traits.max_request = settings.request.value_or(traits.max_request);
   const double processor = processor_seconds();
   const auto begin = std::chrono::steady_clock::now();
-  const io::ReadCounters counters = read_all(*file, traits);
+  const io::ReadCounters counters = read_all(*file, traits, settings.stride.value_or(traits.max_request));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::printf(
       "{\"method\": \"%s\", \"direct\": %s, \"streams\": %u, \"request\": %zu, \"bytes\": %llu, "

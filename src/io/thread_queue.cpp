@@ -52,7 +52,13 @@ class ThreadQueue final : public ReadQueue {
   std::size_t wait(std::span<Completion> completions, bool block) override {
     if (in_flight_ == 0 || completions.empty()) return 0;
     std::unique_lock lock(mutex_);
-    if (block) completed_.wait(lock, [this] { return !done_.empty(); });
+    while (block && done_.empty()) {
+      // Better than to wait for a thread that may not even have a processor.
+      if (!waiting_.empty())
+        read_next(lock);
+      else
+        completed_.wait(lock, [this] { return !done_.empty() || !waiting_.empty(); });
+    }
     const std::size_t count = std::min(completions.size(), done_.size());
     std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
     done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
@@ -94,16 +100,20 @@ class ThreadQueue final : public ReadQueue {
     while (true) {
       wakes_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
       if (waiting_.empty()) return;
-      const Request request = waiting_.front();
-      waiting_.pop_front();
-      ++working_;
-      lock.unlock();
-      Completion completion = read(request);
-      lock.lock();
-      --working_;
-      done_.push_back(std::move(completion));
+      read_next(lock);
       completed_.notify_all();
     }
+  }
+
+  void read_next(std::unique_lock<std::mutex>& lock) {
+    const Request request = waiting_.front();
+    waiting_.pop_front();
+    ++working_;
+    lock.unlock();
+    Completion completion = read(request);
+    lock.lock();
+    --working_;
+    done_.push_back(std::move(completion));
   }
 
   const RandomAccessFile* file_;
@@ -114,7 +124,7 @@ class ThreadQueue final : public ReadQueue {
   std::condition_variable completed_;  // the owner
   std::deque<Request> waiting_;
   std::deque<Completion> done_;
-  std::size_t working_ = 0;  // requests that a thread is at
+  std::size_t working_ = 0;  // requests that are being read
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -1,5 +1,5 @@
 // A ReadQueue for files that can only read one request at a time per thread: each request in flight has a
-// thread.
+// thread, and who waits for one reads meanwhile what no thread has begun.
 #ifndef COLONNADE_IO_THREAD_QUEUE_H
 #define COLONNADE_IO_THREAD_QUEUE_H
 

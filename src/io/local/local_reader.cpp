@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
 #include "base/warning.h"
 #include "io/local/uring_queue.h"
 #include "io/thread_queue.h"
@@ -84,13 +85,22 @@ void LocalFile::stop_direct(int code) const {
                      system_text(code)));
 }
 
-// Measured, see docs/local-storage.md.
+// Measured, see docs/local-storage.md. Through the page cache the kernel reads ahead by itself, and a few
+// threads copy faster than one: that is what `automatic` does. Past the page cache there is nothing to copy,
+// and the kernel's queue takes the least time of the processor.
+LocalIo LocalFile::method() const noexcept {
+  if (method_ != LocalIo::automatic) return method_;
+  return is_direct() || ThreadPool::processors() == 1 ? LocalIo::io_uring : LocalIo::threads;
+}
+
 IoTraits LocalFile::traits() const noexcept {
   IoTraits traits;
-  const bool queued = method_ != LocalIo::pread && method_ != LocalIo::mmap;
   traits.max_request = std::size_t{1} << 20;
-  traits.worthwhile_gap = std::size_t{32} << 10;
-  traits.concurrency = queued ? 16 : 1;
+  traits.worthwhile_gap = std::size_t{16} << 10;
+  const LocalIo how = method();
+  if (how == LocalIo::io_uring || how == LocalIo::threads)
+    traits.concurrency = method_ == LocalIo::automatic && how == LocalIo::threads ? 4 : 16;
+  traits.reads_are_copies = method_ == LocalIo::automatic && !is_direct();
   traits.alignment = is_direct() ? alignment_ : 1;
   return traits;
 }
@@ -104,6 +114,12 @@ void LocalFile::read(std::uint64_t offset, MutableByteSpan into) const {
 void LocalFile::read_buffered(std::uint64_t offset, MutableByteSpan into) const {
   std::vector<iovec> vectors{{into.data(), into.size()}};
   read_all(file_.get(), uri_, size_, offset, vectors, calls_.preadv);
+}
+
+void LocalFile::will_need(std::uint64_t offset, std::uint64_t size) const noexcept {
+  if (is_direct()) return;
+  static_cast<void>(::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(size),
+                                    POSIX_FADV_WILLNEED));
 }
 
 // Fills the first `needed` bytes; `into` is what may be written to. False if direct I/O is not served.
@@ -187,8 +203,9 @@ ReadCalls ReadCalls::of_system() {
 }
 
 std::unique_ptr<ReadQueue> LocalFile::open_queue(unsigned depth) const {
-  if (method_ == LocalIo::pread || method_ == LocalIo::mmap) return make_thread_queue(*this, 1);
-  if (method_ == LocalIo::threads) return make_thread_queue(*this, depth);
+  const LocalIo how = method();
+  if (how == LocalIo::pread || how == LocalIo::mmap) return make_thread_queue(*this, 1);
+  if (how == LocalIo::threads) return make_thread_queue(*this, depth);
   int code = 0;
   if (std::unique_ptr<ReadQueue> queue = make_uring_queue(*this, depth, code)) return queue;
   if (method_ == LocalIo::io_uring) warn_once_of_uring(code);

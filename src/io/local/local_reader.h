@@ -28,6 +28,7 @@ class LocalFile final : public RandomAccessFile {
   void read(std::uint64_t offset, MutableByteSpan into) const override;
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
+  void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override;
 
   const ReadCalls& calls() const noexcept { return calls_; }
   int descriptor() const noexcept { return file_.get(); }
@@ -36,6 +37,7 @@ class LocalFile final : public RandomAccessFile {
   std::size_t alignment() const noexcept { return alignment_; }
 
  private:
+  LocalIo method() const noexcept;  // never `automatic`
   void start_direct();
   void stop_direct(int code) const;
   void read_buffered(std::uint64_t offset, MutableByteSpan into) const;
