@@ -1,0 +1,183 @@
+"""Options of local storage, and what reading took."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+import re
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from locations import REPOSITORY
+
+import colonnade
+from colonnade.cli import main
+from colonnade.write_options import checkpoints, write_options
+
+ENTRIES = 20_000
+
+
+@pytest.fixture
+def sample(tmp_path):
+    path = tmp_path / "f.root"
+    rng = np.random.default_rng(1)
+    with colonnade.create(path, "Events", {"x": "double", "n": "std::int32_t"}, page_size="16 KiB") as writer:
+        for _ in range(2):
+            values = rng.normal(size=ENTRIES // 2)
+            writer.extend({"x": values, "n": np.arange(ENTRIES // 2, dtype=np.int32)})
+            writer.commit_cluster()
+    return path
+
+
+# ---- Reading
+
+
+@pytest.mark.parametrize("local_io", ["automatic", "pread", "threads", "io_uring", "mmap"])
+@pytest.mark.parametrize("direct_io", [False, True])
+def test_every_way_of_reading_gives_the_same(sample, local_io, direct_io):
+    expected = colonnade.open(sample).arrays(library="np")
+    read = colonnade.open(sample, local_io=local_io, direct_io=direct_io).arrays(library="np")
+    for name, values in expected.items():
+        np.testing.assert_array_equal(read[name], values)
+
+
+@pytest.mark.parametrize(
+    "options", [{"parallel_decompression": False}, {"memory_budget": "1 MiB"}, {"read_ahead": 4096}]
+)
+def test_other_options_give_the_same(sample, options):
+    expected = colonnade.open(sample).arrays(library="np")
+    read = colonnade.open(sample, **options).arrays(library="np")
+    np.testing.assert_array_equal(read["x"], expected["x"])
+
+
+def test_options_survive_pickling_and_selecting(sample):
+    data_set = colonnade.open(sample, local_io="pread", parallel_decompression=False)
+    for other in (pickle.loads(pickle.dumps(data_set)), data_set.select("x")):
+        assert other._settings == data_set._settings
+
+
+def test_wrong_options_of_reading(sample):
+    with pytest.raises(colonnade.UsageError, match="local_io is one of"):
+        colonnade.open(sample, local_io="telepathy")
+    with pytest.raises(colonnade.UsageError, match="is not a size"):
+        colonnade.open(sample, memory_budget="much")
+    with pytest.raises(colonnade.UsageError, match="cannot be negative"):
+        colonnade.open(sample, read_ahead=-1)
+
+
+# ---- Metrics
+
+
+def test_metrics_count_what_was_read(sample):
+    data_set = colonnade.open(sample, parallel_decompression=False, local_io="pread")
+    before = data_set.metrics
+    assert (before.requests, before.bytes, before.pages) == (0, 0, 0)
+    assert before.metadata_bytes > 0
+    data_set.arrays("x")
+    after = data_set.metrics
+    columns = {column.field: column.id for column in data_set.descriptor.columns}
+    x = data_set.descriptor.find_field("x")
+    stored = [page for cluster in data_set.descriptor.clusters for page in cluster.columns[columns[x]].pages]
+    assert after.pages == len(stored)
+    assert 0 < after.requests <= len(stored)
+    wanted = sum(page.size + 8 for page in stored)
+    assert after.bytes - after.read_over_bytes == wanted
+    assert after.seconds_decoding > 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        after.pages = 0
+
+
+def test_reading_through_keeps_nothing_and_counts_the_values(sample):
+    assert colonnade.open(sample).read_through() == ENTRIES * 12
+    assert colonnade.open(sample).read_through("n", step_size="10 KiB") == ENTRIES * 4
+    assert colonnade.open(sample).read_through([]) == 0
+
+
+def test_info_prints_metrics(sample, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["info", str(sample), "--metrics", "--fields", "x", "--json"])
+    assert stop.value.code == 0
+    (found,) = json.loads(capsys.readouterr().out)["data_sets"]
+    assert found["metrics"]["value_bytes"] == ENTRIES * 8
+    assert found["metrics"]["pages"] == next(f["pages"] for f in found["fields"] if f["path"] == "x")
+    with pytest.raises(SystemExit):
+        main(["info", str(sample), "--metrics"])
+    text = capsys.readouterr().out
+    for word in ("requests", "read over", "waiting", "decoding"):
+        assert word in text
+    with pytest.raises(SystemExit) as stop:
+        main(["info", str(sample), "--fields", "x"])
+    assert stop.value.code == 2
+
+
+# ---- Writing
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, (0, 0.0)),
+        (3, (3, 0.0)),
+        ("30s", (0, 30.0)),
+        ("1.5 min", (0, 90.0)),
+        ("2h", (0, 7200.0)),
+        ("250ms", (0, 0.25)),
+        (timedelta(minutes=2), (0, 120.0)),
+        ({"clusters": 2}, (2, 0.0)),
+        ({"clusters": 2, "seconds": 5}, (2, 5.0)),
+    ],
+)
+def test_checkpoints_are_given_in_several_ways(given, expected):
+    assert checkpoints(given) == expected
+    options = write_options(checkpoint_every=given)
+    assert (options.checkpoint_clusters, options.checkpoint_seconds) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        0,
+        -1,
+        True,
+        2**32,
+        1.5,
+        "soon",
+        "30",
+        {},
+        {"entries": 3},
+        {"seconds": -1.0},
+        {"seconds": float("nan")},
+        {"clusters": 1.5},
+        timedelta(seconds=-1),
+    ],
+)
+def test_checkpoints_that_make_no_sense(tmp_path, given):
+    with pytest.raises(colonnade.UsageError):
+        colonnade.create(tmp_path / "f.root", "Events", {"x": "double"}, checkpoint_every=given)
+    assert not (tmp_path / "f.root").exists()
+
+
+@pytest.mark.parametrize("option", ["container", "durability", "cluster_order"])
+def test_choices_are_checked(option):
+    with pytest.raises(colonnade.UsageError, match="not 'nonsense'"):
+        write_options(**{option: "nonsense"})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"direct_io": True}, {"parallel_sealing": True}, {"durability": "machine"}, {"checkpoint_every": 1}],
+)
+def test_options_of_writing_change_no_value(tmp_path, options):
+    values = np.random.default_rng(2).normal(size=50_000)
+    with colonnade.create(tmp_path / "f.root", "Events", **options) as writer:
+        for part in np.split(values, 5):
+            writer.extend({"x": part})
+            writer.commit_cluster()
+    np.testing.assert_array_equal(colonnade.open(tmp_path / "f.root").arrays(library="np")["x"], values)
+
+
+def test_version_is_that_of_the_library():
+    project = (REPOSITORY / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert re.search(r"project\(Colonnade VERSION ([0-9.]+)", project)[1] == colonnade.__version__
