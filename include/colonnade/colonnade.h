@@ -17,6 +17,7 @@
 #include "colonnade/repair.h"
 #include "colonnade/types.h"
 #include "colonnade/view.h"
+#include "colonnade/warning.h"
 #include "colonnade/writer.h"
 
 #endif

@@ -3,6 +3,8 @@
 // within its limit.
 #include "io/read_scheduler.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -121,7 +123,30 @@ ReadScheduler::ReadScheduler(const RandomAccessFile& file, const IoTraits& trait
   traits_.concurrency = std::max(traits_.concurrency, 1u);
 }
 
-ReadScheduler::~ReadScheduler() = default;
+// The parent's queue cannot be closed from here: its threads do not exist, and its ring is the parent's too.
+ReadScheduler::~ReadScheduler() {
+  if (queue_ != nullptr && process_ != ::getpid()) static_cast<void>(queue_.release());
+}
+
+void ReadScheduler::go_on_in_child() {
+  if (queue_ != nullptr && process_ == ::getpid()) return;
+  static_cast<void>(queue_.release());
+  queue_ = file_->open_queue(traits_.concurrency);
+  process_ = ::getpid();
+  line_.clear();
+  unsettled_ = 0;
+  std::vector<Id> again;
+  for (auto& [id, extent] : extents_) {
+    if (extent.settled()) continue;
+    extent.in_flight = 0;
+    if (extent.cancelled || extent.failure != nullptr) continue;
+    extent.submitted = 0;
+    ++unsettled_;
+    again.push_back(id);
+  }
+  std::sort(again.begin(), again.end());
+  line_.assign(again.begin(), again.end());
+}
 
 const ReadScheduler::Extent& ReadScheduler::extent(Id id) const {
   const auto found = extents_.find(id);
@@ -136,7 +161,7 @@ ReadScheduler::Extent& ReadScheduler::extent(Id id) {
 }
 
 ReadScheduler::Id ReadScheduler::start(const ReadExtent& plan, MutableByteSpan into, bool urgent) {
-  if (queue_ == nullptr) queue_ = file_->open_queue(traits_.concurrency);
+  go_on_in_child();
   const Id id = next_id_++;
   Extent& fresh = extents_[id];
   fresh.plan = plan;
@@ -198,6 +223,7 @@ void ReadScheduler::take(bool block) {
 
 void ReadScheduler::poll() {
   if (queue_ == nullptr) return;
+  go_on_in_child();
   take(false);
   submit_what_fits();
 }
@@ -237,6 +263,7 @@ void ReadScheduler::cancel(Id id) {
 }
 
 void ReadScheduler::forget(Id id) {
+  if (queue_ != nullptr) go_on_in_child();
   cancel(id);
   const Extent& leaving = extent(id);
   while (!leaving.settled()) take(true);

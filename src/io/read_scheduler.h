@@ -4,6 +4,8 @@
 #ifndef COLONNADE_IO_READ_SCHEDULER_H
 #define COLONNADE_IO_READ_SCHEDULER_H
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -58,7 +60,8 @@ struct ReadCounters {
 };
 
 // Reads extents of one file. Belongs to one thread at a time, has none of its own and moves only inside its
-// calls; the file must outlive it. The destructor waits for what is in flight.
+// calls; the file must outlive it. The destructor waits for what is in flight. In a forked child it goes on
+// with a queue of its own: what was in flight for the parent is read again.
 class ReadScheduler {
  public:
   using Id = std::uint64_t;
@@ -105,6 +108,7 @@ class ReadScheduler {
     bool settled() const noexcept { return in_flight == 0 && complete(); }
   };
 
+  void go_on_in_child();
   void submit_one();
   void submit_what_fits();
   void take(bool block);
@@ -115,6 +119,7 @@ class ReadScheduler {
   const RandomAccessFile* file_;
   IoTraits traits_;
   std::unique_ptr<ReadQueue> queue_;  // opened when first needed
+  pid_t process_ = 0;                 // that opened it
   std::unordered_map<Id, Extent> extents_;
   std::deque<Id> line_;  // extents that are not submitted completely, next one first
   Id next_id_ = 1;

@@ -300,5 +300,32 @@ TEST(IoUring, IsReplacedByThreadsWhereItIsDenied) {
       EXPECT_EQ(read_in_child_without_uring(uri, content, method, code), 0) << code;
 }
 
+TEST(ReadScheduler, GoesOnInAForkedChild) {
+  const Bytes content = scrambled(300000);
+  const std::string uri = stored("forked", content);
+  for (const LocalIo method : {LocalIo::pread, LocalIo::threads, LocalIo::io_uring}) {
+    const auto file = open_for_reading(uri, {.local_io = method});
+    std::vector<Bytes> buffers(30, Bytes(10000));
+    std::vector<ReadScheduler::Id> ids;
+    ReadScheduler scheduler(*file);
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      ids.push_back(scheduler.start({10000 * i, 10000, 10000, 4096}, buffers[i]));
+    const auto all_right = [&] {
+      for (std::size_t i = 0; i < buffers.size(); ++i) {
+        scheduler.wait_for(ids[i]);
+        const auto expected = ByteSpan(content).subspan(10000 * i, 10000);
+        if (!std::equal(expected.begin(), expected.end(), buffers[i].begin(), buffers[i].end())) return false;
+      }
+      return scheduler.unsettled() == 0;
+    };
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(all_right() ? 0 : 1);
+    EXPECT_TRUE(all_right());
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+}
+
 }  // namespace
 }  // namespace colonnade::io
