@@ -28,8 +28,9 @@ std::string advice_for(int code) {
     case ENFILE:
       return "close other files or raise the limit of open files (ulimit -n)";
     case ENOSPC:
-    case EDQUOT:
       return "free space on the device or choose another one";
+    case EDQUOT:
+      return "free space within the quota, have it raised, or choose another device";
     case EFBIG:
       return "raise the limit of file sizes (ulimit -f)";
     case EIO:
