@@ -344,6 +344,48 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
   EXPECT_EQ(reader->data_sets().size(), 2u);
 }
 
+// A write that fails, or that is cut at any byte: the checkpoint before it holds, and repair adds what is
+// whole.
+TEST(Repair, AfterAnyFailedWrite) {
+  const auto write = [](const io::Faults& faults, std::uint32_t& checkpoints, std::uint32_t& written) {
+    CrashingWriter writer(page::RootFileWriter::create(
+        with_faults(io::open_for_writing(uri, io::OpenMode::create), faults), "dir/Events", {}));
+    for (int i = 0; i < 6; ++i) {
+      writer.cluster();
+      ++written;
+      if (i % 3 != 0) continue;
+      writer.checkpoint();
+      checkpoints = written;
+    }
+  };
+  const auto examine = [&](const io::Faults& faults) {
+    std::uint32_t checkpoints = 0, written = 0;
+    bool failed = false;
+    try {
+      write(faults, checkpoints, written);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      failed = true;
+    }
+    if (checkpoints == 0) return failed;
+    const std::vector<std::uint32_t> all = clusters({0, 1, 2, 3, 4, 5});
+    const std::vector<std::uint32_t> before = values("dir/Events");
+    EXPECT_GE(before.size(), checkpoints * per_cluster);
+    repair(uri, "dir/Events");
+    const std::vector<std::uint32_t> after = values("dir/Events");
+    EXPECT_GE(after.size(), std::max<std::size_t>(before.size(), written * per_cluster));
+    EXPECT_TRUE(after.size() <= all.size() && std::equal(after.begin(), after.end(), all.begin()));
+    return failed;
+  };
+  for (std::uint64_t writes = 0; examine({.writes = writes}); ++writes) ASSERT_FALSE(HasFailure()) << writes;
+  // Below the first 400 bytes only the head is written again: that it is not torn is what commits rest on.
+  const std::uint64_t size = content().size();
+  for (std::uint64_t at = 400; at < size; at += 3) {
+    examine({.write_error_at = at});
+    ASSERT_FALSE(HasFailure()) << at;
+  }
+}
+
 // A second writer cuts off what the first one left: it must not come up in its data set.
 TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
   {
