@@ -132,8 +132,9 @@ void choose_codings(std::vector<Plane>& planes, const PlaneUse& use, int level) 
     if (plane.noise) taken += plane.bytes.size();
     if (!plane.noise && plane.estimate.coded > 0) order.push_back(&plane);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Plane* a, const Plane* b) { return a->estimate.coded > b->estimate.coded; });
+  std::sort(order.begin(), order.end(), [](const Plane* a, const Plane* b) {
+    return a->estimate.coded != b->estimate.coded ? a->estimate.coded > b->estimate.coded : a < b;
+  });
   for (Plane* plane : order) {
     const PlaneEstimate& estimate = plane->estimate;
     const std::size_t size = std::min(estimate.coded, 2 * estimate.ideal);
