@@ -69,11 +69,10 @@ void ClusterPool::start() {
   const ReadOptions& options = source_->options();
   const unsigned helpers = helpers_for(options);
   parallel_ = helpers > 0;
-  const std::size_t half = options.memory_budget / 2;
-  most_sealed_ahead_ = half;
-  most_decoded_ahead_ = std::min(half, decoded_ahead_per_thread * (helpers + 1));
+  decoded_for_all_threads_ = decoded_ahead_per_thread * (helpers + 1);
   process_ = ::getpid();
-  work_ = std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(half), helpers);
+  work_ =
+      std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
   const io::IoTraits traits = source_->file().traits();
   if (traits.concurrency > 1 && !traits.reads_are_copies && source_->mapped().empty())
     scheduler_ = std::make_unique<io::ReadScheduler>(source_->file());
@@ -135,6 +134,7 @@ void ClusterPool::deactivate(Stream& stream) {
   stream.next = {};
   stream.is_active = false;
   std::erase(active_, &stream);
+  if (active_.empty()) depth_ = 1;
   forget_unused_extents();
 }
 
@@ -204,24 +204,27 @@ bool ClusterPool::has_room_for_next(const Stream& stream) const {
   return !parallel_ || decoded_ahead_ + decoded <= most_decoded_ahead_;
 }
 
-// How much is read ahead: so much per column, more where that has not been enough.
-void ClusterPool::adapt_depth(std::size_t active) {
-  if (scheduler_ && scheduler_->counters().waits > waits_seen_ + active) {
+// How much is read ahead: at first so much per column, more while it goes on - as long as bytes are waited
+// for, or to keep many threads busy.
+void ClusterPool::adapt_depth(bool goes_on) {
+  bool more = goes_on && parallel_;
+  if (scheduler_ && scheduler_->counters().waits > waits_seen_ + active_.size()) {
     waits_seen_ = scheduler_->counters().waits;
-    depth_ = std::min(2 * std::max<std::size_t>(depth_, 1), most_depth);
+    more = true;
   }
+  if (more) depth_ = std::min(2 * depth_, most_depth);
   const ReadOptions& options = source_->options();
   std::size_t wanted = 0;
-  if (__builtin_mul_overflow(options.read_ahead * std::max<std::size_t>(depth_, 1), active, &wanted))
+  if (__builtin_mul_overflow(options.read_ahead, depth_ * active_.size(), &wanted))
     wanted = options.memory_budget;
-  if (parallel_ && options.read_ahead > 0) wanted = std::max(wanted, most_decoded_ahead_);
   most_sealed_ahead_ = std::min(wanted, options.memory_budget / 2);
+  most_decoded_ahead_ = std::min(most_sealed_ahead_, decoded_for_all_threads_);
 }
 
 // Plans the next pages of all active streams in the order of need, that of `needed` first, wherever there is
 // room.
 void ClusterPool::plan_ahead(Stream* needed) {
-  adapt_depth(active_.size());
+  adapt_depth(needed == nullptr);
   std::vector<JobRef> batch;
   if (needed != nullptr) {
     batch.push_back(plan_next(*needed));
@@ -464,6 +467,7 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
     return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);
   }
   if (!was_planned) {
+    leave_behind(segment->cluster, fraction_of(*segment, page));
     stream.next = place;
     stream.is_active = true;
     active_.push_back(&stream);

@@ -70,7 +70,7 @@ class ClusterPool {
   void plan_ahead(Stream* needed);
   void plan_pages(const std::vector<JobRef>& jobs, bool urgent);
   void start_reading(const std::vector<JobRef>& jobs, bool urgent);
-  void adapt_depth(std::size_t active);
+  void adapt_depth(bool goes_on);
   void collect();
   bool complete(PageJob& job);
   void discard_before(Stream& stream, std::size_t cluster, std::size_t page);
@@ -93,12 +93,13 @@ class ClusterPool {
   std::vector<std::vector<JobRef>> waiting_;              // for these extents
 
   bool parallel_ = false;
-  std::size_t most_sealed_ahead_ = 0;   // bytes
-  std::size_t most_decoded_ahead_ = 0;  // bytes; only what is decoded ahead of time counts
+  std::size_t decoded_for_all_threads_ = 0;  // bytes that keep all of them busy
+  std::size_t most_sealed_ahead_ = 0;        // bytes
+  std::size_t most_decoded_ahead_ = 0;       // bytes; heeded if pages are decoded ahead
   std::size_t sealed_ahead_ = 0;
   std::size_t decoded_ahead_ = 0;
+  std::size_t depth_ = 1;  // factor on what is read ahead
   std::uint64_t waits_seen_ = 0;
-  std::size_t depth_ = 0;  // factor on what is read ahead; grows while bytes are waited for
   ReadCounters counters_;
 };
 
