@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/huge_pages.h"
 #include "codec/compression.h"
 #include "format/envelope.h"
 #include "page/cluster_pool.h"
@@ -88,7 +89,10 @@ Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, co
   container_->read_blob(locator, descriptor_.anchor.max_key_size, stored);
   metadata_bytes_ += stored.size();
   if (length == locator.size) return stored;
-  Bytes content(length);
+  Bytes content;
+  content.reserve(length);
+  prefer_huge_pages(content.data(), length);  // page lists of many columns and clusters are large
+  content.resize(length);
   with_context({.offset = locator.offset}, [&] { codec::decompress(stored, content); });
   return content;
 }
