@@ -125,12 +125,16 @@ ReadScheduler::ReadScheduler(const RandomAccessFile& file, const IoTraits& trait
 
 // The parent's queue cannot be closed from here: its threads do not exist, and its ring is the parent's too.
 ReadScheduler::~ReadScheduler() {
-  if (queue_ != nullptr && process_ != ::getpid()) static_cast<void>(queue_.release());
+  if (queue_ != nullptr && process_ != ::getpid()) abandon_queue();
+}
+
+void ReadScheduler::abandon_queue() noexcept {
+  [[maybe_unused]] const ReadQueue* of_parent = queue_.release();
 }
 
 void ReadScheduler::go_on_in_child() {
   if (queue_ != nullptr && process_ == ::getpid()) return;
-  static_cast<void>(queue_.release());
+  if (queue_ != nullptr) abandon_queue();
   queue_ = file_->open_queue(traits_.concurrency);
   process_ = ::getpid();
   line_.clear();

@@ -108,6 +108,7 @@ class ReadScheduler {
     bool settled() const noexcept { return in_flight == 0 && complete(); }
   };
 
+  void abandon_queue() noexcept;
   void go_on_in_child();
   void submit_one();
   void submit_what_fits();
