@@ -74,8 +74,9 @@ void expect_entries(const std::string& uri, std::uint64_t entries) {
 }
 
 TEST(WriterFailures, AFullDiskIsReportedAndTheLastCommitStays) {
-  for (const auto& [container, direct] :
-       {std::pair{Container::root_file, false}, {Container::bare_file, false}, {Container::root_file, true}}) {
+  for (const auto& [container, direct] : {std::pair{Container::root_file, false},
+                                          {Container::bare_file, false},
+                                          {Container::root_file, true}}) {
     const LocalFile file;
     const WriteOptions options{.compression = "none", .container = container, .direct_io = direct};
     std::uint64_t committed_size = 0, whole_size = 0;
