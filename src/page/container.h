@@ -51,15 +51,20 @@ std::unique_ptr<ReadContainer> open_container(const std::string& uri,
 std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file);
 
 // Runs `open`, which opens a file and reads where its data sets are, and runs it again if what it read does
-// not fit together: another process may have committed in between.
+// not fit together: another process may have committed in between. What is damaged gives the same error
+// twice.
 template <class Open>
 decltype(auto) open_while_written(Open&& open) {
-  try {
-    return open();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::format && error.kind() != ErrorKind::checksum) throw;
+  std::string before;
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return open();
+    } catch (const Error& error) {
+      const bool may_pass = error.kind() == ErrorKind::format || error.kind() == ErrorKind::checksum;
+      if (!may_pass || attempt == 9 || before == error.what()) throw;
+      before = error.what();
+    }
   }
-  return open();
 }
 
 class WriteContainer {
