@@ -178,6 +178,7 @@ ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& pla
   auto job = std::make_shared<PageJob>();
   job->cluster = segment.cluster;
   job->page = place.page;
+  job->fraction = fraction_of(segment, place.page);
   job->description = segment.page(place.page);
   job->encoding = segment.encoding;
   job->element = stream.element;
@@ -405,11 +406,9 @@ void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
   for (std::size_t i = active_.size(); i > 0; --i) {
     Stream& stream = *active_[i - 1];
     if (stream.planned.empty() || !stream.next.segment) continue;
-    const ColumnSegment& segment = *stream.next.segment;
-    std::pair<std::size_t, std::size_t> second(segment.cluster, stream.next.page);
-    if (stream.planned.size() > 1) second = {stream.planned[1]->cluster, stream.planned[1]->page};
-    const double begin = second.first == segment.cluster ? fraction_of(segment, second.second) : 0;
-    if (std::pair(second.first, begin) < std::pair(cluster, fraction)) deactivate(stream);
+    std::pair second(stream.next.segment->cluster, fraction_of(*stream.next.segment, stream.next.page));
+    if (stream.planned.size() > 1) second = {stream.planned[1]->cluster, stream.planned[1]->fraction};
+    if (second < std::pair(cluster, fraction)) deactivate(stream);
   }
 }
 

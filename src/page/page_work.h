@@ -37,6 +37,7 @@ struct PageJob {
   // What it is about; does not change.
   std::size_t cluster = 0;
   std::size_t page = 0;
+  double fraction = 0;  // where in its cluster it begins, from 0 to 1
   PageDescriptor description;
   ColumnEncoding encoding;
   ElementType element = ElementType::byte;
