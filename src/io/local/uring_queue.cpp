@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -28,10 +28,18 @@ std::unique_ptr<ReadQueue> make_uring_queue(const LocalFile&, unsigned, int& cod
 
 namespace {
 
+// A ring may get the addresses of one that another thread has just closed. The kernel orders that, but
+// liburing asks it by system calls of its own, which ThreadSanitizer does not see; this mutex it sees.
+std::mutex& opening_and_closing() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 class Ring {
  public:
   // Newer kernels need not interrupt this thread to tell it of a completion: it looks when it wants to know.
   int open(unsigned depth) noexcept {
+    const std::lock_guard lock(opening_and_closing());
     int code = -EINVAL;
 #if defined(IORING_SETUP_COOP_TASKRUN) && defined(IORING_SETUP_TASKRUN_FLAG)
     code = ::io_uring_queue_init(depth, &ring_, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
@@ -44,6 +52,7 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   ~Ring() {
+    const std::lock_guard lock(opening_and_closing());
     if (open_) ::io_uring_queue_exit(&ring_);
   }
   io_uring* get() noexcept { return &ring_; }
