@@ -79,13 +79,14 @@ class RangeChecker {
   // Elements per entry of a field's first column; nothing where the data decides.
   using Factor = std::optional<std::uint64_t>;
 
+  // Clusters are counted from 1 here; the parser refuses more than 32 bits count.
   struct FieldState {
-    std::size_t listed_in = 0;  // the last cluster that lists the field, counted from 1
-    std::size_t active_in = 0;  // the last cluster with an active representation, counted from 1
-    std::uint16_t active = 0;   // that representation
-    bool has_columns = false;   // of its own: not if it is projected
-    bool unreadable = false;
+    std::uint32_t listed_in = 0;  // the last cluster that lists the field
+    std::uint32_t active_in = 0;  // the last cluster with an active representation
     std::uint32_t active_columns = 0;
+    std::uint16_t active = 0;  // that representation
+    bool has_columns = false;  // of its own: not if it is projected
+    bool unreadable = false;
   };
   // What the checks need of a column, close together: every cluster passes over all of it.
   struct ColumnState {
@@ -93,12 +94,10 @@ class RangeChecker {
     std::uint32_t team = invalid_id;
     std::uint32_t expected_columns = 0;  // in each representation of its field
     std::uint16_t representation = 0;
-    bool deferred = false;
     bool has_factor = false;
+    bool seen = false;  // of the team's first member: has a cluster listed it as active?
     std::uint64_t factor = 0;
     std::uint64_t next_element = 0;  // of the team's first member: where the next cluster starts
-    std::uint64_t own_first = 0;     // where the first one does
-    bool seen = false;               // of the team's first member: has a cluster listed it as active?
   };
 
   // Parents first: factors multiply along the path.
@@ -116,8 +115,6 @@ class RangeChecker {
         state.team = first[i];
         state.expected_columns = static_cast<std::uint32_t>(first.size());
         state.representation = column.representation;
-        state.deferred = column.deferred;
-        state.own_first = column.first_element;
         state.has_factor = i == 0 && factors_[field.id].has_value();
         if (state.has_factor) state.factor = *factors_[field.id];
       }
@@ -174,10 +171,10 @@ class RangeChecker {
     FieldState& state = fields_[own.field];
     if (state.listed_in != 0 && state.listed_in < index)
       return mark(state.listed_in, column, "missing, though an earlier and a later cluster have it");
-    state.listed_in = index + 1;
+    state.listed_in = static_cast<std::uint32_t>(index + 1);
     if (range.suppressed) return;
     if (state.active_in != index + 1) {
-      state.active_in = index + 1;
+      state.active_in = state.listed_in;
       state.active = own.representation;
       state.active_columns = 0;
     } else if (state.active != own.representation) {
@@ -194,10 +191,11 @@ class RangeChecker {
     const auto first = static_cast<std::uint64_t>(range.first_element);
     const std::uint64_t elements = range.pages.elements();
     if (first + elements > max_entries) return mark(index, column, "element numbers beyond 2^63");
-    const std::uint64_t expected = team.seen ? team.next_element : own.own_first;
+    const ColumnDescriptor& description = descriptor_.columns[column];
+    const std::uint64_t expected = team.seen ? team.next_element : description.first_element;
     if (first != expected)
       return mark(index, column, fmt::format("starts at element {}, not {}", first, expected));
-    check_against_entries(index, column, first, elements, !team.seen && own.deferred);
+    check_against_entries(index, column, first, elements, !team.seen && description.deferred);
     team.seen = true;
     team.next_element = first + elements;
   }

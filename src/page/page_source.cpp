@@ -65,7 +65,7 @@ PageSource::PageSource(std::string_view data_set, std::shared_ptr<ReadContainer>
 
 PageSource::~PageSource() = default;
 
-Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
+AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
   if (locator.kind != Locator::Kind::file)
     throw Error(ErrorKind::unsupported,
                 fmt::format("the {} has a locator of type {:#04x}, which does not point into a file", what,
@@ -85,15 +85,13 @@ Bytes PageSource::read_envelope(const Locator& locator, std::uint64_t length, co
         ErrorKind::format,
         fmt::format("the {} claims {} bytes uncompressed for {} bytes stored", what, length, locator.size),
         "", {.offset = locator.offset});
-  Bytes stored(locator.size);
-  container_->read_blob(locator, descriptor_.anchor.max_key_size, stored);
+  AlignedBuffer stored(locator.size);
+  container_->read_blob(locator, descriptor_.anchor.max_key_size, stored.span());
   metadata_bytes_ += stored.size();
   if (length == locator.size) return stored;
-  Bytes content;
-  content.reserve(length);
+  AlignedBuffer content(length);
   prefer_huge_pages(content.data(), length);  // page lists of many columns and clusters are large
-  content.resize(length);
-  with_context({.offset = locator.offset}, [&] { codec::decompress(stored, content); });
+  with_context({.offset = locator.offset}, [&] { codec::decompress(stored.span(), content.span()); });
   return content;
 }
 
@@ -107,12 +105,12 @@ void PageSource::read_descriptor() {
   descriptor_.anchor = anchor;
   const Locator header{.size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.size = anchor.footer_size, .offset = anchor.footer_offset};
-  const Bytes header_bytes = read_envelope(header, anchor.header_length, "header");
-  Descriptor parsed = in_envelope(header, [&] { return format::read_header(header_bytes); });
+  const AlignedBuffer header_bytes = read_envelope(header, anchor.header_length, "header");
+  Descriptor parsed = in_envelope(header, [&] { return format::read_header(header_bytes.span()); });
   parsed.anchor = anchor;
   descriptor_ = std::move(parsed);
-  const Bytes footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
-  in_envelope(footer, [&] { format::read_footer(footer_bytes, descriptor_); });
+  const AlignedBuffer footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
+  in_envelope(footer, [&] { format::read_footer(footer_bytes.span(), descriptor_); });
   // Groups that share one page list could ask for memory and time without end; true ones lie apart.
   std::uint64_t left = container_->file().size();
   for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
@@ -121,8 +119,8 @@ void PageSource::read_descriptor() {
       throw Error(ErrorKind::format, "the page lists together are longer than the file",
                   "check that the file was transferred completely", {.offset = link.locator.offset});
     left -= link.locator.size;
-    const Bytes list = read_envelope(link.locator, link.length, "page list");
-    in_envelope(link.locator, [&] { format::read_page_list(list, group, descriptor_); });
+    const AlignedBuffer list = read_envelope(link.locator, link.length, "page list");
+    in_envelope(link.locator, [&] { format::read_page_list(list.span(), group, descriptor_); });
   }
   format::finish(descriptor_);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/bytes.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
@@ -86,7 +87,7 @@ class PageSource {
  private:
   PageSource(std::string_view data_set, std::shared_ptr<ReadContainer> container, const ReadOptions& options);
   void read_descriptor();
-  Bytes read_envelope(const Locator& locator, std::uint64_t length, const char* what);
+  AlignedBuffer read_envelope(const Locator& locator, std::uint64_t length, const char* what);
 
   std::string data_set_;
   std::shared_ptr<ReadContainer> container_;
