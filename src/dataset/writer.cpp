@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 
@@ -25,7 +26,8 @@ page::ContainerOptions container_options(const WriteOptions& options) {
                                                             : page::ContainerKind::root_file,
           .max_key_size = options.max_key_size,
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
-          .durability = options.durability};
+          .durability = options.durability,
+          .direct_io = options.direct_io};
 }
 
 // Before the file is touched.
@@ -40,6 +42,8 @@ void check(const Model* model, const WriteOptions& options) {
   require(options.max_uncompressed_cluster_size >= options.approximate_cluster_size,
           "the maximum uncompressed cluster size is below the cluster size");
   require(options.clusters_per_group > 0, "a cluster group needs at least one cluster");
+  const double seconds = options.checkpoint_every.seconds;
+  require(std::isfinite(seconds) && seconds >= 0, "the seconds between checkpoints are no positive number");
 }
 
 }  // namespace
@@ -158,7 +162,8 @@ struct Writer::Impl {
     if (pending == 0) return;
     sink.flush_columns();
     uncompressed_total += sink.uncompressed_bytes();
-    compressed_total += sink.commit_cluster(pending);
+    compressed_total += sink.sealed_bytes();
+    sink.commit_cluster(pending);
     committed_entries = entries;
     for (const auto& field : model->fields()) field->commit_cluster();
     const WriteOptions& options = sink.options();

@@ -25,7 +25,7 @@ void ColumnWriter::make_room() {
     const std::size_t first = std::max<std::size_t>(sink_->options().initial_page_size / width_, 1);
     const std::size_t wanted = std::min(std::max(first, capacity_ * 2), max_elements_);
     buffer_.resize(capacity_ * width_);
-    buffer_.reserve(wanted * width_);
+    buffer_.reserve(wanted * width_ + sizeof(std::uint64_t));  // and a checksum
     buffer_.resize(wanted * width_);
     sink_->capacity_bytes_ += (wanted - capacity_) * width_;
     capacity_ = wanted;
@@ -65,36 +65,14 @@ void ColumnWriter::append_zeros(std::uint64_t count) {
   }
 }
 
+PageSink::PageSink(std::shared_ptr<DataSetSink> data_set) : data_set_(std::move(data_set)) {}
+
 PageSink::PageSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options)
-    : container_(std::move(container)),
-      options_(options),
-      compression_(codec::CompressionSettings::parse(options.compression.text)) {}
+    : PageSink(std::make_shared<DataSetSink>(std::move(container), options)) {}
 
 ColumnWriter& PageSink::add_column(std::uint32_t column, ElementType element) {
-  const ColumnDescriptor& description = descriptor_.columns[column];
   open_.resize(std::max<std::size_t>(open_.size(), column + 1));
-  open_[column].first_element = description.deferred ? description.first_element : 0;
-  return writers_.emplace_back(*this, column, description.encoding, element);
-}
-
-Locator PageSink::write_envelope(ByteSpan envelope) {
-  AlignedBuffer block;
-  codec::compress(compression_, envelope, block);
-  return container_->write_blob(block.span(), envelope.size());
-}
-
-void PageSink::start() {
-  descriptor_.header_fields = static_cast<std::uint32_t>(descriptor_.fields.size());
-  descriptor_.header_columns = static_cast<std::uint32_t>(descriptor_.columns.size());
-  descriptor_.header_aliases = static_cast<std::uint32_t>(descriptor_.aliases.size());
-  descriptor_.header_type_infos = static_cast<std::uint32_t>(descriptor_.type_infos.size());
-  const format::EnvelopeBytes header = format::write_header(descriptor_);
-  descriptor_.header_checksum = header.checksum;
-  const Locator locator = write_envelope(header.bytes);
-  descriptor_.anchor.header_offset = locator.offset;
-  descriptor_.anchor.header_size = locator.size;
-  descriptor_.anchor.header_length = header.bytes.size();
-  descriptor_.anchor.max_key_size = container_->max_key_size();
+  return writers_.emplace_back(*this, column, descriptor().columns[column].encoding, element);
 }
 
 std::uint64_t PageSink::open_bytes() const noexcept {
@@ -104,7 +82,7 @@ std::uint64_t PageSink::open_bytes() const noexcept {
 }
 
 void PageSink::made_room(const ColumnWriter& grown) {
-  if (capacity_bytes_ <= options_.page_buffer_budget) return;
+  if (capacity_bytes_ <= options().page_buffer_budget) return;
   // Too much memory in open pages: the fullest ones are sealed and give theirs back until half of the budget
   // is free. The one that just grew is about to be filled and keeps its own.
   std::vector<ColumnWriter*> fullest;
@@ -113,7 +91,7 @@ void PageSink::made_room(const ColumnWriter& grown) {
   std::sort(fullest.begin(), fullest.end(),
             [](const auto* a, const auto* b) { return a->buffered_bytes() > b->buffered_bytes(); });
   for (ColumnWriter* writer : fullest) {
-    if (capacity_bytes_ <= options_.page_buffer_budget / 2) break;
+    if (capacity_bytes_ <= options().page_buffer_budget / 2) break;
     writer->flush();
     capacity_bytes_ -= writer->capacity_ * writer->width_;
     writer->buffer_ = AlignedBuffer();
@@ -129,8 +107,8 @@ ByteSpan PageSink::pack(const ColumnWriter& writer, std::size_t elements, std::s
     codec::encode(writer.encoding_, writer.element_, writer.buffer_.data(), elements, packed_.span());
   } catch (const Error& error) {
     throw error.with({.uri = uri(),
-                      .data_set = descriptor_.name,
-                      .field = descriptor_.path_of(descriptor_.columns[writer.column_].field),
+                      .data_set = descriptor().name,
+                      .field = descriptor().path_of(descriptor().columns[writer.column_].field),
                       .column = writer.column_});
   }
   return packed_.span();
@@ -139,27 +117,36 @@ ByteSpan PageSink::pack(const ColumnWriter& writer, std::size_t elements, std::s
 void PageSink::seal(ColumnWriter& writer, std::size_t elements) {
   const std::size_t packed_size = codec::packed_size(writer.encoding_, elements);
   ByteSpan block = pack(writer, elements, packed_size);
-  if (compression_.algorithm != codec::Algorithm::none) {
+  if (compression().algorithm != codec::Algorithm::none) {
     // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
     block_.resize(0);
-    codec::compress(compression_, block, block_, codec::plane_size(writer.encoding_, elements));
+    codec::compress(compression(), block, block_, codec::plane_size(writer.encoding_, elements));
     block = block_.span();
   }
-  const bool with_sum = options_.page_checksums == Checksums::on;
-  const bool merging = options_.same_page_merging == SamePageMerging::on;
+  const bool with_sum = options().page_checksums == Checksums::on;
+  const bool merging = options().same_page_merging == SamePageMerging::on;
   const std::uint64_t sum = with_sum || merging ? codec::xxh3(block) : 0;
   uncompressed_bytes_ += packed_size;
   const std::size_t known = merging ? find_sealed(block, sum) : sealed_.size();
-  open_[writer.column_].pages.push_back({known, static_cast<std::uint32_t>(elements)});
+  open_[writer.column_].push_back({known, static_cast<std::uint32_t>(elements)});
   if (known < sealed_.size()) return;
 
   SealedBytes sealed;
   sealed.block_size = block.size();
   const std::size_t needed = block.size() + (with_sum ? sizeof sum : 0);
-  sealed.bytes = take_spare(needed);
-  sealed.bytes.resize(needed);
-  std::memcpy(sealed.bytes.data(), block.data(), block.size());
-  if (with_sum) store_le(sealed.bytes.data() + block.size(), sum);
+  if (block.data() == writer.buffer_.data() && writer.buffer_.capacity() / 2 <= needed) {
+    // The page as it is: its memory stays with the cluster, and the column gets other.
+    AlignedBuffer fresh = take_spare(writer.buffer_.capacity());
+    fresh.reserve(writer.buffer_.capacity());
+    fresh.resize(writer.buffer_.size());
+    sealed.bytes = std::exchange(writer.buffer_, std::move(fresh));
+    sealed.bytes.resize(needed);
+  } else {
+    sealed.bytes = take_spare(needed);
+    sealed.bytes.resize(needed);
+    std::memcpy(sealed.bytes.data(), block.data(), block.size());
+  }
+  if (with_sum) store_le(sealed.bytes.data() + sealed.block_size, sum);
   sealed_bytes_ += sealed.bytes.size();
   if (merging) sealed_by_hash_.emplace(sum, sealed_.size());
   sealed_.push_back(std::move(sealed));
@@ -190,80 +177,53 @@ void PageSink::flush_columns() {
   for (ColumnWriter& writer : writers_) writer.flush();
 }
 
-std::uint64_t PageSink::commit_cluster(std::uint64_t entries) {
+ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
   flush_columns();
   // Column after column, so that a reader of few columns finds theirs side by side.
   std::vector<ByteSpan> parts;
   std::vector<std::size_t> order;
   std::vector<bool> placed(sealed_.size(), false);
-  for (const OpenColumn& column : open_)
-    for (const SealedPage& page : column.pages)
+  for (const std::vector<SealedPage>& pages : open_)
+    for (const SealedPage& page : pages)
       if (!placed[page.chunk]) {
         placed[page.chunk] = true;
         parts.emplace_back(sealed_[page.chunk].bytes.span());
         order.push_back(page.chunk);
       }
-  const std::vector<std::uint64_t> offsets = container_->write_parts(parts);
+  const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts);
   for (std::size_t i = 0; i < order.size(); ++i) sealed_[order[i]].offset = offsets[i];
+  ClusterDescriptor cluster = describe_cluster(entries);
+  begin_cluster();
+  return cluster;
+}
 
+ClusterDescriptor PageSink::describe_cluster(std::uint64_t entries) const {
   ClusterDescriptor cluster;
-  cluster.id = descriptor_.clusters.size();
-  cluster.first_entry = descriptor_.entries();
   cluster.entries = entries;
   cluster.columns.resize(open_.size());
   for (std::size_t i = 0; i < open_.size(); ++i) {
     ColumnRange& range = cluster.columns[i];
     range.column = static_cast<std::uint32_t>(i);
-    range.first_element = static_cast<std::int64_t>(open_[i].first_element);
-    range.compression = compression_.to_root();
-    for (const SealedPage& page : open_[i].pages) {
+    range.compression = compression().to_root();
+    for (const SealedPage& page : open_[i]) {
       const SealedBytes& sealed = sealed_[page.chunk];
       range.pages.push_back({.elements = page.elements,
-                             .has_checksum = options_.page_checksums == Checksums::on,
+                             .has_checksum = options().page_checksums == Checksums::on,
                              .locator = {.size = sealed.block_size, .offset = sealed.offset}});
-      open_[i].first_element += page.elements;
     }
-    open_[i].pages.clear();
   }
-  descriptor_.clusters.push_back(std::move(cluster));
+  return cluster;
+}
+
+void PageSink::begin_cluster() {
+  for (std::vector<SealedPage>& pages : open_) pages.clear();
   for (ColumnWriter& writer : writers_) writer.in_cluster_ = 0;
-  const std::uint64_t written = sealed_bytes_;
   spare_.clear();
   for (SealedBytes& sealed : sealed_) spare_.push_back(std::move(sealed.bytes));
   sealed_.clear();
   sealed_by_hash_.clear();
   sealed_bytes_ = 0;
   uncompressed_bytes_ = 0;
-  if (descriptor_.clusters.size() - grouped_clusters_ >= options_.clusters_per_group) commit_cluster_group();
-  return written;
-}
-
-void PageSink::commit_cluster_group() {
-  const std::size_t count = descriptor_.clusters.size() - grouped_clusters_;
-  if (count == 0) return;
-  const format::EnvelopeBytes list = format::write_page_list(descriptor_, grouped_clusters_, count);
-  ClusterGroup group;
-  group.min_entry = descriptor_.clusters[grouped_clusters_].first_entry;
-  for (std::size_t i = grouped_clusters_; i < descriptor_.clusters.size(); ++i)
-    group.entry_span += descriptor_.clusters[i].entries;
-  group.clusters = static_cast<std::uint32_t>(count);
-  group.page_list = {.length = list.bytes.size(), .locator = write_envelope(list.bytes)};
-  descriptor_.cluster_groups.push_back(group);
-  grouped_clusters_ = descriptor_.clusters.size();
-}
-
-void PageSink::commit_data_set() {
-  commit_cluster_group();
-  const format::EnvelopeBytes footer = format::write_footer(descriptor_);
-  const Locator locator = write_envelope(footer.bytes);
-  descriptor_.anchor.footer_offset = locator.offset;
-  descriptor_.anchor.footer_size = locator.size;
-  descriptor_.anchor.footer_length = footer.bytes.size();
-  container_->commit(descriptor_.anchor);
-}
-
-void PageSink::close() {
-  container_->close();
 }
 
 }  // namespace colonnade::page

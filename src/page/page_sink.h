@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
@@ -21,7 +22,7 @@
 #include "colonnade/column_type.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
-#include "page/container.h"
+#include "page/data_set_sink.h"
 
 namespace colonnade::page {
 
@@ -69,17 +70,18 @@ class ColumnWriter {
 
 class PageSink {
  public:
+  explicit PageSink(std::shared_ptr<DataSetSink> data_set);
+  // With a data set of its own.
   PageSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options);
 
-  const WriteOptions& options() const noexcept { return options_; }
-  const codec::CompressionSettings& compression() const noexcept { return compression_; }
-  const std::string& uri() const noexcept { return container_->uri(); }
-  // The schema so far; the writer adds fields and columns to it before start(), or later with extend().
-  Descriptor& descriptor() noexcept { return descriptor_; }
-  const Descriptor& descriptor() const noexcept { return descriptor_; }
+  DataSetSink& data_set() noexcept { return *data_set_; }
+  const WriteOptions& options() const noexcept { return data_set_->options(); }
+  const codec::CompressionSettings& compression() const noexcept { return data_set_->compression(); }
+  const std::string& uri() const noexcept { return data_set_->uri(); }
+  Descriptor& descriptor() noexcept { return data_set_->descriptor(); }
+  const Descriptor& descriptor() const noexcept { return std::as_const(*data_set_).descriptor(); }
 
-  // Writes the header; fields and columns added to the descriptor afterwards belong to the schema extension.
-  void start();
+  void start() { data_set_->start(); }
   ColumnWriter& add_column(std::uint32_t column, ElementType element);
 
   // Bytes of the open cluster: sealed so far, the same uncompressed, and still in open pages.
@@ -88,12 +90,12 @@ class PageSink {
   std::uint64_t open_bytes() const noexcept;
 
   void flush_columns();  // seals every open page
-  // Writes the open cluster, `entries` entries from the end of the last one. Returns the bytes written.
-  std::uint64_t commit_cluster(std::uint64_t entries);
-  void commit_cluster_group();
-  // Writes page lists still missing, footer and anchor: the file is complete up to the last cluster.
-  void commit_data_set();
-  void close();
+  // Writes the pages of the open cluster of `entries` entries and begins a new one. What comes back has no
+  // place in the data set yet.
+  ClusterDescriptor write_cluster(std::uint64_t entries);
+  void commit_cluster(std::uint64_t entries) { data_set_->add_cluster(write_cluster(entries)); }
+  void commit_data_set() { data_set_->commit_data_set(); }
+  void close() { data_set_->close(); }
 
  private:
   friend class ColumnWriter;
@@ -106,31 +108,24 @@ class PageSink {
     std::size_t block_size = 0;
     std::uint64_t offset = 0;
   };
-  struct OpenColumn {
-    std::vector<SealedPage> pages;
-    std::uint64_t first_element = 0;
-  };
 
-  Locator write_envelope(ByteSpan envelope);
   void seal(ColumnWriter& writer, std::size_t elements);
   ByteSpan pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size);
   std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
   AlignedBuffer take_spare(std::size_t size);
+  ClusterDescriptor describe_cluster(std::uint64_t entries) const;
+  void begin_cluster();
   void made_room(const ColumnWriter& grown);  // keeps the page buffer budget
 
-  std::unique_ptr<WriteContainer> container_;
-  WriteOptions options_;
-  codec::CompressionSettings compression_;
-  Descriptor descriptor_;
+  std::shared_ptr<DataSetSink> data_set_;
   std::deque<ColumnWriter> writers_;
-  std::vector<OpenColumn> open_;  // by physical column
+  std::vector<std::vector<SealedPage>> open_;  // of the cluster, by physical column
   std::vector<SealedBytes> sealed_;
   std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;
   std::vector<AlignedBuffer> spare_;  // the pages' memory of the last cluster
   std::size_t capacity_bytes_ = 0;    // of all open pages
   std::uint64_t sealed_bytes_ = 0;
   std::uint64_t uncompressed_bytes_ = 0;
-  std::size_t grouped_clusters_ = 0;  // clusters that a cluster group covers already
   AlignedBuffer packed_;
   AlignedBuffer block_;
 };

@@ -1,0 +1,166 @@
+// Checkpoints: what can be read while a data set is being written, and what the journal says of the clusters
+// after the last one.
+#include <cmath>
+#include <limits>
+
+#include "dataset/test_round_trip.h"
+#include "page/cluster_journal.h"
+
+namespace colonnade {
+namespace {
+
+using testing::error_of;
+using testing::MemoryFile;
+
+// Clusters of three entries each.
+class Clusters {
+ public:
+  Clusters(const std::string& uri, const WriteOptions& options) : uri_(uri) {
+    auto model = Model::create();
+    x_ = model->make_field<std::int64_t>("x");
+    v_ = model->make_field<std::vector<std::int32_t>>("v");
+    writer_ = Writer::recreate(std::move(model), "Data", uri, options);
+  }
+
+  Writer& writer() { return *writer_; }
+  void write_one() {
+    for (int i = 0; i < 3; ++i) {
+      *x_ = static_cast<std::int64_t>(writer_->num_entries());
+      v_->assign(static_cast<std::size_t>(*x_ % 4), static_cast<std::int32_t>(*x_));
+      writer_->fill();
+    }
+    writer_->commit_cluster();
+  }
+  // What another process finds.
+  std::uint64_t readable_entries() const {
+    auto reader = Reader::open("Data", uri_);
+    auto x = reader->view<std::int64_t>("x");
+    auto v = reader->view<std::vector<std::int32_t>>("v");
+    for (std::uint64_t i = 0; i < reader->num_entries(); ++i) {
+      EXPECT_EQ(x(i), static_cast<std::int64_t>(i));
+      EXPECT_EQ(v(i), std::vector<std::int32_t>(i % 4, static_cast<std::int32_t>(i)));
+    }
+    return reader->num_entries();
+  }
+  std::vector<ClusterDescriptor> journal() const {
+    const auto reader = Reader::open("Data", uri_);
+    const auto file = io::open_for_reading(uri_);
+    std::vector<ClusterDescriptor> found;
+    page::scan_journal(*file, 0, reader->descriptor(), [&](page::JournalRecord&& record) {
+      EXPECT_EQ(record.problem, "");
+      found.push_back(std::move(record.cluster));
+    });
+    return found;
+  }
+
+ private:
+  std::string uri_;
+  std::shared_ptr<std::int64_t> x_;
+  std::shared_ptr<std::vector<std::int32_t>> v_;
+  std::unique_ptr<Writer> writer_;
+};
+
+TEST(Checkpoints, MakeEveryFewClustersReadable) {
+  for (const auto container : {Container::root_file, Container::bare_file}) {
+    const MemoryFile file;
+    Clusters data(file, {.container = container, .checkpoint_every = {.clusters = 2}});
+    EXPECT_EQ(data.readable_entries(), 0u);
+    for (unsigned cluster = 1; cluster <= 7; ++cluster) {
+      data.write_one();
+      ASSERT_EQ(data.readable_entries(), cluster / 2 * 6) << "after " << cluster << " clusters";
+    }
+    data.writer().close();
+    EXPECT_EQ(data.readable_entries(), 21u);
+    // One group per checkpoint, and the rest.
+    const auto groups = Reader::open("Data", file)->descriptor().cluster_groups;
+    ASSERT_EQ(groups.size(), 4u);
+    for (std::size_t i = 0; i < groups.size(); ++i) EXPECT_EQ(groups[i].clusters, i < 3 ? 2u : 1u);
+  }
+}
+
+TEST(Checkpoints, ComeAfterSomeTime) {
+  const MemoryFile often, seldom;
+  Clusters soon(often, {.checkpoint_every = {.seconds = 1e-9}});
+  Clusters late(seldom, {.checkpoint_every = {.seconds = 1e9}});
+  for (unsigned cluster = 1; cluster <= 3; ++cluster) {
+    soon.write_one();
+    late.write_one();
+    EXPECT_EQ(soon.readable_entries(), 3 * cluster);
+    EXPECT_EQ(late.readable_entries(), 0u);
+  }
+  soon.writer().close();
+  late.writer().close();
+  EXPECT_EQ(late.readable_entries(), 9u);
+}
+
+TEST(Checkpoints, AreNotMadeUnasked) {
+  const MemoryFile file;
+  Clusters data(file, {});
+  for (int i = 0; i < 3; ++i) data.write_one();
+  EXPECT_EQ(error_of([&] { Reader::open("Data", file); }).kind(), ErrorKind::not_found);
+  data.writer().close();
+  EXPECT_EQ(data.readable_entries(), 9u);
+  EXPECT_TRUE(data.journal().empty());
+}
+
+TEST(Checkpoints, EveryClusterIsInTheJournal) {
+  for (const auto container : {Container::root_file, Container::bare_file}) {
+    const MemoryFile file;
+    Clusters data(file, {.container = container, .checkpoint_every = {.clusters = 3}});
+    for (unsigned cluster = 1; cluster <= 5; ++cluster) {
+      data.write_one();
+      EXPECT_EQ(data.journal().size(), cluster);
+    }
+    const auto journal = data.journal();
+    data.writer().close();
+    const auto reader = Reader::open("Data", file);
+    const auto& clusters = reader->descriptor().clusters;
+    ASSERT_EQ(journal.size(), clusters.size());
+    for (std::size_t i = 0; i < clusters.size(); ++i) {
+      EXPECT_EQ(journal[i].first_entry, clusters[i].first_entry);
+      EXPECT_EQ(journal[i].entries, clusters[i].entries);
+      ASSERT_EQ(journal[i].columns.size(), clusters[i].columns.size());
+      for (std::size_t c = 0; c < clusters[i].columns.size(); ++c) {
+        EXPECT_EQ(journal[i].columns[c].first_element, clusters[i].columns[c].first_element);
+        const auto& pages = clusters[i].columns[c].pages;
+        ASSERT_EQ(journal[i].columns[c].pages.size(), pages.size());
+        for (std::size_t p = 0; p < pages.size(); ++p) {
+          EXPECT_EQ(journal[i].columns[c].pages[p].elements, pages[p].elements);
+          EXPECT_EQ(journal[i].columns[c].pages[p].locator, pages[p].locator);
+        }
+      }
+    }
+  }
+}
+
+TEST(Checkpoints, ANewFieldForcesOne) {
+  const MemoryFile file;
+  Clusters data(file, {.checkpoint_every = {.clusters = 100}});
+  data.write_one();
+  const auto late = data.writer().extend<float>("late");
+  *late = 2.5F;
+  EXPECT_EQ(data.readable_entries(), 0u);
+  data.write_one();
+  EXPECT_EQ(data.readable_entries(), 6u);
+  const auto reader = Reader::open("Data", file);
+  EXPECT_EQ(reader->view<float>("late")(2), 0.F);
+  EXPECT_EQ(reader->view<float>("late")(3), 2.5F);
+  data.write_one();
+  EXPECT_EQ(data.readable_entries(), 6u);
+  EXPECT_EQ(data.journal().size(), 3u);
+  data.writer().close();
+  EXPECT_EQ(data.readable_entries(), 9u);
+}
+
+TEST(Checkpoints, TimesThatMakeNoSenseAreRefused) {
+  for (const double seconds :
+       {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    const MemoryFile file;
+    const Error error = error_of([&] { Clusters(file, {.checkpoint_every = {.seconds = seconds}}); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_EQ(error.problem(), "the seconds between checkpoints are no positive number");
+  }
+}
+
+}  // namespace
+}  // namespace colonnade

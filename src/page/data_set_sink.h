@@ -1,0 +1,115 @@
+// DataSetSink: what all writers of one data set share - the container, the schema, the list of clusters, and
+// the commits that make them readable.
+//
+//   PageSink --write_pages--> places of the pages --add_cluster--> [journal] --if due--> commit_data_set
+//
+// write_pages(), add_cluster(), stage_cluster(), commit_staged(), commit_data_set() and entries() may be
+// called by any number of threads; everything else, and changes of the schema, by one while no other is
+// inside.
+#ifndef COLONNADE_PAGE_DATA_SET_SINK_H
+#define COLONNADE_PAGE_DATA_SET_SINK_H
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/compression.h"
+#include "colonnade/descriptor.h"
+#include "colonnade/options.h"
+#include "page/container.h"
+
+namespace colonnade::page {
+
+// Many may be inside, or one who wants to be alone; who wants that is not kept waiting by those who come
+// later.
+class Gate {
+ public:
+  class Shared {
+   public:
+    explicit Shared(Gate& gate);
+    ~Shared();
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+
+   private:
+    Gate& gate_;
+  };
+  class Alone {
+   public:
+    explicit Alone(Gate& gate);
+    ~Alone();
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+
+   private:
+    Gate& gate_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t inside_ = 0;
+  bool closed_ = false;
+};
+
+class DataSetSink {
+ public:
+  DataSetSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options);
+
+  const WriteOptions& options() const noexcept { return options_; }
+  const codec::CompressionSettings& compression() const noexcept { return compression_; }
+  const std::string& uri() const noexcept { return container_->uri(); }
+  // The schema so far; the writer adds fields and columns to it before start(), or later.
+  Descriptor& descriptor() noexcept { return descriptor_; }
+  const Descriptor& descriptor() const noexcept { return descriptor_; }
+
+  // Writes the header; fields and columns added to the descriptor afterwards belong to the schema extension.
+  void start();
+  // Where each part lies in the file now.
+  std::vector<std::uint64_t> write_pages(std::span<const ByteSpan> parts);
+  // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
+  // checkpoint if one is due.
+  void add_cluster(ClusterDescriptor cluster);
+  // Keeps a cluster until commit_staged() adds it, those of lower numbers first.
+  void stage_cluster(std::size_t number, ClusterDescriptor cluster);
+  void commit_staged();
+  // Writes page lists still missing, footer and anchor: the file is complete up to the last cluster. Staged
+  // clusters are added before.
+  void commit_data_set();
+  void close();
+  std::uint64_t entries() const;  // of added and staged clusters
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Locator write_envelope(ByteSpan envelope);
+  void add(ClusterDescriptor cluster);
+  void add_staged();
+  void commit();
+  void commit_cluster_group();
+  bool checkpoints() const noexcept;
+  bool checkpoint_due() const;
+
+  std::unique_ptr<WriteContainer> container_;
+  WriteOptions options_;
+  codec::CompressionSettings compression_;
+  Descriptor descriptor_;
+  Gate gate_;                 // of the container: pages are written, or the anchor is replaced
+  mutable std::mutex mutex_;  // guards everything below, and descriptor_ but for its schema
+  std::vector<std::uint64_t> next_elements_;            // by physical column
+  std::vector<std::vector<ClusterDescriptor>> staged_;  // by number
+  std::uint64_t staged_entries_ = 0;
+  std::size_t grouped_clusters_ = 0;    // clusters that a cluster group covers already
+  std::size_t committed_clusters_ = 0;  // clusters that the footer knows
+  std::size_t described_fields_ = 0;    // likewise
+  Clock::time_point committed_at_ = Clock::now();
+};
+
+}  // namespace colonnade::page
+
+#endif
