@@ -380,7 +380,7 @@ TEST(Repair, AfterAnyFailedWrite) {
   for (std::uint64_t writes = 0; examine({.writes = writes}); ++writes) ASSERT_FALSE(HasFailure()) << writes;
   // Below the first 400 bytes only the head is written again: that it is not torn is what commits rest on.
   const std::uint64_t size = content().size();
-  for (std::uint64_t at = 400; at < size; at += 3) {
+  for (std::uint64_t at = 400; at < size; at += 7) {
     examine({.write_error_at = at});
     ASSERT_FALSE(HasFailure()) << at;
   }
