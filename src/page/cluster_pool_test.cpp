@@ -227,7 +227,7 @@ TEST_P(ClusterPools, AreLeftInTheMiddle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Helped" : "Alone"; });
+                         [](const auto& way) { return way.param ? "Helped" : "Alone"; });
 
 TEST(PageBuffersTest, HandOutAgainWhatComesBack) {
   const auto buffers = std::make_shared<PageBuffers>(std::size_t{8} << 20);
