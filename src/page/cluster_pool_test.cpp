@@ -25,8 +25,26 @@ std::uint64_t value_at(std::uint32_t column, std::uint64_t element) {
   return (std::uint64_t{column} << 32) + element * element;
 }
 
+// A file whose transport reads several requests at once.
+class QueuedFile final : public io::RandomAccessFile {
+ public:
+  explicit QueuedFile(std::unique_ptr<io::RandomAccessFile> file) : file_(std::move(file)) {}
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  std::uint64_t size() const override { return file_->size(); }
+  io::IoTraits traits() const noexcept override { return {.worthwhile_gap = 0, .concurrency = 4}; }
+  void read(std::uint64_t offset, MutableByteSpan into) const override { file_->read(offset, into); }
+
+ private:
+  std::unique_ptr<io::RandomAccessFile> file_;
+};
+
+struct Way {
+  bool helped;
+  bool queued;
+};
+
 // Three columns of numbers of 64 bits, four clusters with eight pages of each, written as they are.
-class ClusterPools : public ::testing::TestWithParam<bool> {
+class ClusterPools : public ::testing::TestWithParam<Way> {
  protected:
   void SetUp() override { write("none"); }
   void TearDown() override { io::remove_memory_file(uri); }
@@ -66,9 +84,13 @@ class ClusterPools : public ::testing::TestWithParam<bool> {
   }
 
   ReadOptions options(std::size_t read_ahead = 1 << 20, std::size_t budget = 1 << 20) const {
-    return {.read_ahead = read_ahead, .memory_budget = budget, .parallel_decompression = GetParam()};
+    return {.read_ahead = read_ahead, .memory_budget = budget, .parallel_decompression = GetParam().helped};
   }
-  std::unique_ptr<PageSource> open(const ReadOptions& how) { return PageSource::open("Data", uri, how); }
+  std::unique_ptr<PageSource> open(const ReadOptions& how, const io::Faults& faults = {}) {
+    auto file = io::with_faults(io::open_for_reading(uri), faults);
+    if (GetParam().queued) file = std::make_unique<QueuedFile>(std::move(file));
+    return PageSource::open("Data", std::shared_ptr<ReadContainer>(open_container(std::move(file))), how);
+  }
 
   static void expect_value(ColumnReader& reader, std::uint32_t column, std::uint64_t element) {
     ASSERT_EQ(reader.at<std::uint64_t>(element / per_cluster, element % per_cluster),
@@ -194,9 +216,7 @@ TEST_P(ClusterPools, FailOnlyWhereThePageIsAskedFor) {
     const auto source = open(options());
     bad_offset = source->descriptor().clusters[1].columns[0].pages[3].locator.offset + 20;
   }
-  auto file = io::with_faults(io::open_for_reading(uri), {.read_error_at = bad_offset});
-  const auto source =
-      PageSource::open("Data", std::shared_ptr<ReadContainer>(open_container(std::move(file))), options());
+  const auto source = open(options(), {.read_error_at = bad_offset});
   ColumnReader reader(*source, {0}, ElementType::uint64);
   const std::uint64_t bad = per_cluster + 3 * per_page;
   for (std::uint64_t i = 0; i < bad; ++i) expect_value(reader, 0, i);
@@ -226,8 +246,13 @@ TEST_P(ClusterPools, AreLeftInTheMiddle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools, ::testing::Bool(),
-                         [](const auto& way) { return way.param ? "Helped" : "Alone"; });
+INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools,
+                         ::testing::Values(Way{false, false}, Way{true, false}, Way{false, true},
+                                           Way{true, true}),
+                         [](const auto& info) {
+                           return std::string(info.param.helped ? "Helped" : "Alone") +
+                                  (info.param.queued ? "Queued" : "");
+                         });
 
 TEST(PageBuffersTest, HandOutAgainWhatComesBack) {
   const auto buffers = std::make_shared<PageBuffers>(std::size_t{8} << 20);
