@@ -6,6 +6,8 @@ import dataclasses
 import json
 import pickle
 import re
+import subprocess
+import sys
 from datetime import timedelta
 
 import numpy as np
@@ -176,6 +178,20 @@ def test_options_of_writing_change_no_value(tmp_path, options):
             writer.extend({"x": part})
             writer.commit_cluster()
     np.testing.assert_array_equal(colonnade.open(tmp_path / "f.root").arrays(library="np")["x"], values)
+
+
+COUNT = "import colonnade, sys; print(colonnade.open(sys.argv[1], 'Events').num_entries)"
+
+
+def test_another_process_reads_up_to_the_last_checkpoint(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", {"x": "double"}, checkpoint_every=2) as writer:
+        for _ in range(3):
+            writer.extend({"x": np.arange(10.0)})
+            writer.commit_cluster()
+        seen = subprocess.run([sys.executable, "-c", COUNT, path], capture_output=True, text=True, check=True)
+        assert int(seen.stdout) == 20
+    assert colonnade.open(path).num_entries == 30
 
 
 def test_version_is_that_of_the_library():
