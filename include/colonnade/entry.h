@@ -17,6 +17,9 @@
 #include "colonnade/field_types.h"
 
 namespace colonnade {
+namespace dataset {
+class Filler;
+}
 
 class Entry {
  public:
@@ -45,6 +48,8 @@ class Entry {
   friend class Model;
   friend class Reader;
   friend class Writer;
+  friend class ParallelWriter;
+  friend class dataset::Filler;
   struct Slot {
     std::string name;
     std::string type_name;

@@ -64,6 +64,7 @@ class Model {
  private:
   friend class Reader;
   friend class Writer;
+  friend class ParallelWriter;
   Model();
   void add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value);
   void check_new(const Field* field) const;

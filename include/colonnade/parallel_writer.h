@@ -105,7 +105,11 @@ class ParallelWriter {
   void discard() noexcept;
 
  private:
+  friend class FillContext;
   struct Impl;
+  static std::unique_ptr<ParallelWriter> make(std::unique_ptr<Model> model, std::string_view name,
+                                              const std::string& uri, const WriteOptions& options,
+                                              bool replaces);
   explicit ParallelWriter(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

@@ -77,9 +77,14 @@ class Writer {
   // Writes everything so far so that the file can be opened, then goes on.
   void commit_data_set();
   void close();
+  // Ends without another commit, and without an error: what was not committed is dropped, the file stays as
+  // the last checkpoint or commit_data_set() left it.
+  void discard() noexcept;
 
  private:
   struct Impl;
+  static std::unique_ptr<Writer> make(std::unique_ptr<Model> model, std::string_view name,
+                                      const std::string& uri, const WriteOptions& options, bool replaces);
   explicit Writer(std::unique_ptr<Impl> impl);
   void extend(std::unique_ptr<Field> field, std::shared_ptr<void> value);
   std::unique_ptr<Impl> impl_;

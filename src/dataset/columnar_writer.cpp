@@ -63,6 +63,46 @@ struct ColumnarInput::Node {
     value_cursor += count;
   }
 
+  // Of the column's elements for the values [begin, end) of this field, and of all below it.
+  std::uint64_t bytes(std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t count = end - begin;
+    switch (field->kind()) {
+      case FieldKind::scalar:
+        return count * size_of(field->element(0));
+      case FieldKind::bitset:
+        return count * field->array_size() * size_of(field->element(0));
+      case FieldKind::string:
+      case FieldKind::collection:
+      case FieldKind::nullable: {
+        const auto first = static_cast<std::uint64_t>(numbers()[begin]);
+        const auto last = static_cast<std::uint64_t>(numbers()[end]);
+        const std::uint64_t items =
+            field->kind() == FieldKind::string ? last - first : children.front()->bytes(first, last);
+        return count * size_of(ElementType::index) + items;
+      }
+      case FieldKind::variant: {
+        std::uint64_t sum = count * size_of(ElementType::switch_);
+        for (std::size_t k = 0; k < children.size(); ++k) {
+          const auto tag = static_cast<std::int64_t>(k + 1);
+          const auto first = children[k]->cursor + count_of(tag, cursor, begin);
+          sum += children[k]->bytes(first, first + count_of(tag, begin, end));
+        }
+        return sum;
+      }
+      default: {
+        const std::uint64_t factor = field->kind() == FieldKind::array ? field->array_size() : 1;
+        std::uint64_t sum = 0;
+        for (const auto& child : children) sum += child->bytes(begin * factor, end * factor);
+        return sum;
+      }
+    }
+  }
+  std::uint64_t count_of(std::int64_t tag, std::uint64_t begin, std::uint64_t end) const {
+    const auto at = tags.begin();
+    return static_cast<std::uint64_t>(
+        std::count(at + static_cast<std::ptrdiff_t>(begin), at + static_cast<std::ptrdiff_t>(end), tag));
+  }
+
   void append(std::uint64_t count) {
     switch (field->kind()) {
       case FieldKind::scalar:
@@ -294,6 +334,12 @@ ColumnarInput::ColumnarInput(const std::vector<std::unique_ptr<Field>>& fields,
 }
 
 ColumnarInput::~ColumnarInput() = default;
+
+std::uint64_t ColumnarInput::bytes(std::uint64_t count) const {
+  std::uint64_t sum = 0;
+  for (const auto& node : nodes_) sum += node->bytes(node->cursor, node->cursor + count);
+  return sum;
+}
 
 void ColumnarInput::append(std::uint64_t count) {
   for (const auto& node : nodes_) node->append(count);

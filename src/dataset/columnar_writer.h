@@ -23,6 +23,8 @@ class ColumnarInput {
 
   std::uint64_t entries() const noexcept { return entries_; }
   std::uint64_t position() const noexcept { return position_; }
+  // What the next `count` entries have in memory.
+  std::uint64_t bytes(std::uint64_t count) const;
   // Appends the next `count` entries to the fields' columns.
   void append(std::uint64_t count);
 

@@ -191,6 +191,24 @@ TEST(WriterFailures, AnExceptionOnItsWayKeepsTheDestructorFromCommitting) {
   expect_entries(file, 2);
 }
 
+TEST(WriterFailures, DiscardingDropsWhatIsNotCommitted) {
+  const LocalFile file;
+  auto writer = make_writer(file.name());
+  fill(*writer, 20);
+  writer->commit_data_set();
+  fill(*writer, 20);
+  writer->commit_cluster();
+  fill(*writer, 5);
+  writer->discard();
+  expect_entries(file.name(), 20);
+  EXPECT_EQ(error_of([&] { writer->fill(); }).problem(), "the writer is closed");
+  writer->close();
+  writer->discard();
+  // The file is free for others.
+  fill(*make_writer(file.name()), 3);
+  expect_entries(file.name(), 3);
+}
+
 TEST(WriterFailures, AfterCloseNothingCanBeAddedAndClosingAgainIsAllowed) {
   const MemoryFile file;
   auto writer = make_writer(file);

@@ -97,6 +97,8 @@ void DataSetSink::add(ClusterDescriptor cluster) {
   if (checkpoints()) {
     // Pages without checksums must be in the file before a record says so: repair could not tell otherwise.
     if (options_.page_checksums == Checksums::off) container_->flush();
+    // Whoever finds the record must find the pages. Their sums say so where there are any.
+    if (options_.page_checksums == Checksums::off) container_->flush();
     const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1);
     container_->write_blob(record, record.size());
   }
@@ -167,7 +169,18 @@ void DataSetSink::commit_data_set() {
 }
 
 void DataSetSink::close() {
+  const std::lock_guard lock(mutex_);
+  const Gate::Alone alone(gate_);
   container_->close();
+}
+
+void DataSetSink::abandon() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    const Gate::Alone alone(gate_);
+    container_->close();
+  } catch (...) {  // nothing is lost that was not to be
+  }
 }
 
 std::uint64_t DataSetSink::entries() const {

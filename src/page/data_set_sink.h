@@ -82,6 +82,8 @@ class DataSetSink {
   // clusters are added before.
   void commit_data_set();
   void close();
+  // Closes the file as the last commit left it, as far as that works.
+  void abandon() noexcept;
   std::uint64_t entries() const;  // of added and staged clusters
 
  private:

@@ -1,0 +1,237 @@
+// Contexts and what they share; see colonnade/parallel_writer.h.
+#include "colonnade/parallel_writer.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "base/warning.h"
+#include "dataset/writer_filler.h"
+#include "dataset/writer_schema.h"
+
+namespace colonnade {
+
+struct ParallelWriter::Impl {
+  Impl(std::unique_ptr<Model> m, std::shared_ptr<page::DataSetSink> sink)
+      : model(std::move(m)), data_set(*sink), state(std::make_shared<dataset::WriterState>(std::move(sink))) {
+    std::vector<Field*> fields;
+    for (const auto& field : model->fields()) fields.push_back(field.get());
+    dataset::describe(fields, data_set, 0);
+    for (const Model::Projection& projection : model->projections())
+      dataset::describe_projection(projection, data_set.descriptor());
+    data_set.start();
+    model->complete_ = true;
+  }
+
+  std::uint64_t model_id() const { return model->default_entry_.model_id_; }
+
+  void place(std::size_t context, ClusterDescriptor cluster) {
+    if (data_set.options().cluster_order == ClusterOrder::staged)
+      data_set.stage_cluster(context, std::move(cluster));
+    else
+      data_set.add_cluster(std::move(cluster));
+  }
+
+  void close() {
+    state->guarded([&] {
+      data_set.commit_data_set();
+      data_set.close();
+    });
+    state->set_closed();
+  }
+
+  void abandon() noexcept {
+    state->set_closed();
+    data_set.abandon();
+  }
+
+  std::unique_ptr<Model> model;
+  page::DataSetSink& data_set;
+  std::shared_ptr<dataset::WriterState> state;
+  std::mutex mutex;  // of what begins and ends: contexts and commits
+  std::size_t contexts_made = 0;
+  std::atomic<std::size_t> contexts_open = 0;
+  std::atomic<bool> discarded = false;
+  int exceptions_at_start = std::uncaught_exceptions();
+};
+
+struct FillContext::Impl {
+  Impl(std::shared_ptr<ParallelWriter::Impl> w, std::size_t number)
+      : writer(std::move(w)),
+        fields(clones(*writer->model)),
+        filler(writer->state, fields, writer->model_id(),
+               [this, number](ClusterDescriptor cluster) { writer->place(number, std::move(cluster)); }) {
+    // Described alike, the copies get the numbers of their originals.
+    Descriptor numbers;
+    std::vector<Field*> all;
+    for (const auto& field : fields) all.push_back(field.get());
+    Field::describe(all, numbers, true, 0);
+    for (Field* field : all) filler.connect(*field);
+    ++writer->contexts_open;
+  }
+  ~Impl() { finish(); }
+
+  static std::vector<std::unique_ptr<Field>> clones(const Model& model) {
+    std::vector<std::unique_ptr<Field>> copies;
+    for (const auto& field : model.fields()) copies.push_back(field->clone(field->name()));
+    return copies;
+  }
+
+  void ensure_open() const {
+    if (closed)
+      throw Error(ErrorKind::usage, "the fill context is closed", "make a new one",
+                  {.uri = writer->data_set.uri()});
+  }
+
+  void finish() noexcept {
+    if (!std::exchange(closed, true)) --writer->contexts_open;
+  }
+
+  std::shared_ptr<ParallelWriter::Impl> writer;
+  std::vector<std::unique_ptr<Field>> fields;
+  dataset::Filler filler;
+  int exceptions_at_start = std::uncaught_exceptions();
+  bool closed = false;
+};
+
+FillContext::FillContext(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+FillContext::~FillContext() {
+  if (impl_->closed || impl_->filler.open_entries() == 0) return;
+  if (impl_->writer->discarded || impl_->writer->state->failed()) return;
+  if (std::uncaught_exceptions() > impl_->exceptions_at_start) return;
+  try {
+    close();
+  } catch (const std::exception& error) {
+    warn(fmt::format("a fill context was destroyed without close(), and {} entries of it are lost: {}",
+                     impl_->filler.open_entries(), error.what()));
+  }
+}
+
+std::unique_ptr<Entry> FillContext::make_entry() const {
+  return impl_->writer->model->make_entry();
+}
+
+void FillContext::fill(Entry& entry) {
+  impl_->ensure_open();
+  impl_->filler.fill(entry);
+}
+
+void FillContext::append(std::span<const NamedArray> arrays) {
+  impl_->ensure_open();
+  impl_->filler.append(arrays);
+}
+
+std::uint64_t FillContext::num_entries() const noexcept {
+  return impl_->filler.entries();
+}
+
+void FillContext::flush_columns() {
+  impl_->ensure_open();
+  impl_->filler.flush_columns();
+}
+
+void FillContext::commit_cluster() {
+  impl_->ensure_open();
+  impl_->filler.commit_cluster();
+}
+
+void FillContext::close() {
+  if (impl_->closed) return;
+  impl_->filler.commit_cluster();
+  impl_->finish();
+}
+
+void FillContext::discard() noexcept {
+  impl_->finish();
+}
+
+ParallelWriter::ParallelWriter(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+std::unique_ptr<ParallelWriter> ParallelWriter::make(std::unique_ptr<Model> model, std::string_view name,
+                                                     const std::string& uri, const WriteOptions& options,
+                                                     bool replaces) {
+  return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
+    auto data_set =
+        dataset::make_data_set(model.get(), name, uri, options,
+                               replaces ? dataset::Target::new_file : dataset::Target::existing_file);
+    return std::unique_ptr<ParallelWriter>(
+        new ParallelWriter(std::make_shared<Impl>(std::move(model), std::move(data_set))));
+  });
+}
+
+std::unique_ptr<ParallelWriter> ParallelWriter::recreate(std::unique_ptr<Model> model, std::string_view name,
+                                                         const std::string& uri,
+                                                         const WriteOptions& options) {
+  return make(std::move(model), name, uri, options, true);
+}
+
+std::unique_ptr<ParallelWriter> ParallelWriter::add_to(std::unique_ptr<Model> model, std::string_view name,
+                                                       const std::string& uri, const WriteOptions& options) {
+  return make(std::move(model), name, uri, options, false);
+}
+
+ParallelWriter::~ParallelWriter() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->state->closed()) return;
+  const bool unwinding = std::uncaught_exceptions() > impl_->exceptions_at_start;
+  try {
+    if (unwinding || impl_->state->failed())
+      impl_->abandon();
+    else
+      impl_->close();
+  } catch (const std::exception& error) {
+    impl_->abandon();
+    warn(std::string("a parallel writer was destroyed without close(), and closing it failed: ") +
+         error.what());
+  }
+}
+
+const Model& ParallelWriter::model() const noexcept {
+  return *impl_->model;
+}
+
+std::uint64_t ParallelWriter::num_entries() const {
+  return impl_->data_set.entries();
+}
+
+std::unique_ptr<FillContext> ParallelWriter::make_fill_context() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->state->ensure_open();
+  auto context = std::make_unique<FillContext::Impl>(impl_, impl_->contexts_made);
+  ++impl_->contexts_made;
+  return std::unique_ptr<FillContext>(new FillContext(std::move(context)));
+}
+
+void ParallelWriter::commit_staged() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->state->guarded([&] { impl_->data_set.commit_staged(); });
+}
+
+void ParallelWriter::commit_data_set() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->state->guarded([&] { impl_->data_set.commit_data_set(); });
+}
+
+void ParallelWriter::close() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->state->closed()) return;
+  impl_->state->ensure_open();
+  if (const std::size_t open = impl_->contexts_open; open > 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} of the writer's fill contexts {} still open", open, open == 1 ? "is" : "are"),
+                "close or destroy them first, each when its thread is done", {.uri = impl_->data_set.uri()});
+  impl_->close();
+}
+
+void ParallelWriter::discard() noexcept {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->state->closed()) return;
+  impl_->discarded = true;
+  impl_->abandon();
+}
+
+}  // namespace colonnade

@@ -1,0 +1,126 @@
+// Filling and the size of clusters; see writer_filler.h.
+#include "dataset/writer_filler.h"
+
+#include <algorithm>
+
+#include "dataset/columnar_writer.h"
+
+namespace colonnade::dataset {
+namespace {
+
+// Entries filled one by one between two looks at the size of the cluster, at most.
+constexpr std::uint64_t max_fill_block = 4096;
+// Entries of arrays that are appended at a time, at most.
+constexpr std::uint64_t max_batch = 8192;
+
+}  // namespace
+
+void WriterState::ensure_open() const {
+  if (closed_) throw Error(ErrorKind::usage, "the writer is closed", "", {.uri = data_set_->uri()});
+  if (failed_)
+    throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added any more",
+                "write the data set again; what was committed before the failure can be read",
+                {.uri = data_set_->uri()});
+}
+
+Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id, Place place)
+    : state_(std::move(state)),
+      fields_(fields),
+      model_id_(model_id),
+      place_(std::move(place)),
+      sink_(state_->shared_data_set()) {
+  // How large the first cluster may grow in memory: as ROOT, a guess of 2:1 until a cluster has shown the
+  // true ratio.
+  const WriteOptions& options = sink_.options();
+  const std::size_t guess = sink_.compression().algorithm == codec::Algorithm::none ? 1 : 2;
+  uncompressed_target_ =
+      std::min(options.approximate_cluster_size * guess, options.max_uncompressed_cluster_size);
+}
+
+void Filler::check(const Entry& entry) const {
+  if (entry.model_id_ != model_id_)
+    throw Error(ErrorKind::usage, "the entry belongs to another model",
+                "make it with the writer's make_entry()", {.uri = sink_.uri()});
+  if (entry.slots_.size() != fields_.size())
+    throw Error(ErrorKind::usage, "the entry was made before the schema was extended", "make a new one",
+                {.uri = sink_.uri()});
+}
+
+void Filler::fill(Entry& entry) {
+  check(entry);
+  state_->guarded([&] {
+    for (std::size_t i = 0; i < fields_.size(); ++i) fields_[i]->append(entry.slots_[i].value.get());
+    ++entries_;
+    if (--until_check_ == 0) after_entries();
+  });
+}
+
+void Filler::append(std::span<const NamedArray> arrays) {
+  state_->ensure_open();
+  ColumnarInput input = with_context({.uri = sink_.uri(), .data_set = sink_.descriptor().name},
+                                     [&] { return ColumnarInput(fields_, arrays); });
+  state_->guarded([&] { append_all(input); });
+}
+
+void Filler::append_all(ColumnarInput& input) {
+  while (input.position() < input.entries()) {
+    const std::uint64_t step = batch(input);
+    input.append(step);
+    entries_ += step;
+    after_entries();
+  }
+}
+
+// As many entries as the open cluster has room for, but at least one.
+std::uint64_t Filler::batch(const ColumnarInput& input) const {
+  const std::uint64_t size = open_bytes();
+  const std::uint64_t room = size < uncompressed_target_ ? uncompressed_target_ - size : 0;
+  std::uint64_t most = std::min(max_batch, input.entries() - input.position());
+  if (input.bytes(most) <= room) return most;
+  std::uint64_t fit = 0;
+  while (most - fit > 1) {
+    const std::uint64_t middle = fit + (most - fit) / 2;
+    (input.bytes(middle) <= room ? fit : most) = middle;
+  }
+  return most;
+}
+
+void Filler::after_entries() {
+  const std::uint64_t size = open_bytes();
+  if (size >= uncompressed_target_) return write_cluster();
+  // Look again when at most half of the room left can be full, judging by the entries so far.
+  const std::uint64_t per_entry = open_entries() > 0 ? size / open_entries() + 1 : 1;
+  until_check_ = std::clamp<std::uint64_t>((uncompressed_target_ - size) / per_entry / 2, 1, max_fill_block);
+}
+
+void Filler::flush_columns() {
+  state_->guarded([&] { sink_.flush_columns(); });
+}
+
+void Filler::commit_cluster() {
+  state_->guarded([&] { write_cluster(); });
+}
+
+void Filler::write_cluster() {
+  if (open_entries() == 0) return;
+  sink_.flush_columns();
+  uncompressed_total_ += sink_.uncompressed_bytes();
+  compressed_total_ += sink_.sealed_bytes();
+  place_(sink_.write_cluster(open_entries()));
+  written_entries_ = entries_;
+  for (const auto& field : fields_) field->commit_cluster();
+  set_target();
+}
+
+void Filler::set_target() {
+  const WriteOptions& options = sink_.options();
+  const double ratio = compressed_total_ > 0
+                           ? static_cast<double>(uncompressed_total_) / static_cast<double>(compressed_total_)
+                           : 1;
+  const double target = static_cast<double>(options.approximate_cluster_size) * ratio;
+  uncompressed_target_ =
+      static_cast<std::size_t>(std::min(target, static_cast<double>(options.max_uncompressed_cluster_size)));
+  until_check_ = 1;
+}
+
+}  // namespace colonnade::dataset

@@ -1,0 +1,99 @@
+// Filler: the fields of one writer, or of one of its fill contexts, connected to columns, and the entries of
+// its open cluster. Decides when the cluster is full.
+#ifndef COLONNADE_DATASET_WRITER_FILLER_H
+#define COLONNADE_DATASET_WRITER_FILLER_H
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "colonnade/columnar.h"
+#include "colonnade/entry.h"
+#include "colonnade/field.h"
+#include "page/page_sink.h"
+
+namespace colonnade::dataset {
+
+class ColumnarInput;
+
+// What all fillers of a writer share. Safe from any thread.
+class WriterState {
+ public:
+  explicit WriterState(std::shared_ptr<page::DataSetSink> data_set) : data_set_(std::move(data_set)) {}
+
+  page::DataSetSink& data_set() const noexcept { return *data_set_; }
+  const std::shared_ptr<page::DataSetSink>& shared_data_set() const noexcept { return data_set_; }
+  bool closed() const noexcept { return closed_; }
+  bool failed() const noexcept { return failed_; }
+  void set_closed() noexcept { closed_ = true; }
+  void ensure_open() const;
+
+  // Whatever fails in between leaves columns of different lengths: the open cluster is lost, and the writer
+  // refuses to go on.
+  template <class Work>
+  void guarded(Work&& work) {
+    ensure_open();
+    try {
+      work();
+    } catch (const Error& error) {
+      failed_ = true;
+      throw error.with({.uri = data_set_->uri(), .data_set = data_set_->descriptor().name});
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  }
+
+ private:
+  std::shared_ptr<page::DataSetSink> data_set_;
+  std::atomic<bool> closed_ = false;
+  std::atomic<bool> failed_ = false;
+};
+
+class Filler {
+ public:
+  using Fields = std::vector<std::unique_ptr<Field>>;
+  // Gives a cluster, whose pages are written, its place in the data set.
+  using Place = std::function<void(ClusterDescriptor)>;
+
+  // The fields are not connected yet, and may become more; see connect().
+  Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id, Place place);
+
+  // To columns that the descriptor has.
+  void connect(Field& field) { field.connect(sink_); }
+
+  std::uint64_t entries() const noexcept { return entries_; }
+  std::uint64_t open_entries() const noexcept { return entries_ - written_entries_; }
+  void fill(Entry& entry);
+  void append(std::span<const NamedArray> arrays);
+  void flush_columns();
+  void commit_cluster();
+
+ private:
+  void check(const Entry& entry) const;
+  void append_all(ColumnarInput& input);
+  std::uint64_t batch(const ColumnarInput& input) const;
+  std::uint64_t open_bytes() const noexcept { return sink_.uncompressed_bytes() + sink_.open_bytes(); }
+  void after_entries();
+  void write_cluster();
+  void set_target();
+
+  std::shared_ptr<WriterState> state_;
+  const Fields& fields_;
+  std::uint64_t model_id_;
+  Place place_;
+  page::PageSink sink_;
+  std::uint64_t entries_ = 0;
+  std::uint64_t written_entries_ = 0;
+  std::uint64_t until_check_ = 1;
+  std::size_t uncompressed_target_ = 0;  // of the open cluster
+  std::uint64_t uncompressed_total_ = 0;
+  std::uint64_t compressed_total_ = 0;
+};
+
+}  // namespace colonnade::dataset
+
+#endif

@@ -1,0 +1,147 @@
+// See writer_schema.h.
+#include "dataset/writer_schema.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace colonnade::dataset {
+namespace {
+
+constexpr const char* library_name = "Colonnade " COLONNADE_VERSION;
+
+page::ContainerOptions container_options(const WriteOptions& options) {
+  return {.kind = options.container == Container::bare_file ? page::ContainerKind::bare_file
+                                                            : page::ContainerKind::root_file,
+          .max_key_size = options.max_key_size,
+          .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
+          .durability = options.durability,
+          .direct_io = options.direct_io};
+}
+
+// Before the file is touched.
+void check(const Model* model, const WriteOptions& options) {
+  if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
+  const auto require = [](bool holds, const char* problem) {
+    if (!holds) throw Error(ErrorKind::usage, problem);
+  };
+  require(options.max_page_size >= 64, "the maximum page size is below 64 bytes");
+  require(options.max_page_size <= (std::size_t{1} << 30), "the maximum page size is above 1 GiB");
+  require(options.approximate_cluster_size > 0, "the cluster size is zero");
+  require(options.max_uncompressed_cluster_size >= options.approximate_cluster_size,
+          "the maximum uncompressed cluster size is below the cluster size");
+  require(options.clusters_per_group > 0, "a cluster group needs at least one cluster");
+  const double seconds = options.checkpoint_every.seconds;
+  require(std::isfinite(seconds) && seconds >= 0, "the seconds between checkpoints are no positive number");
+}
+
+// Finds what a projected field shows, and describes it.
+class Projector {
+ public:
+  Projector(const Model::Projection& projection, Descriptor& descriptor)
+      : projection_(projection), descriptor_(descriptor) {}
+
+  void describe() { describe_below(*projection_.field, projection_.field->name(), invalid_id, invalid_id); }
+
+ private:
+  std::uint32_t source_of(const std::string& path, std::uint32_t parent_source,
+                          const std::string& name) const {
+    const auto given = projection_.sources.find(path);
+    if (given != projection_.sources.end()) {
+      const std::uint32_t found = descriptor_.find_field(given->second);
+      if (found != invalid_id && !descriptor_.fields[found].source_field) return found;
+      throw Error(ErrorKind::schema,
+                  fmt::format("the source '{}' of the projected field is no stored field", given->second), "",
+                  {.field = path});
+    }
+    if (parent_source != invalid_id)
+      for (const std::uint32_t child : descriptor_.fields[parent_source].children)
+        if (descriptor_.fields[child].name == name) return child;
+    throw Error(ErrorKind::schema, "the projected field has no source", "name it in the map of sources",
+                {.field = path});
+  }
+
+  void check_projection(const Field& field, std::uint32_t source, const std::string& path) const {
+    const FieldDescriptor& s = descriptor_.fields[source];
+    const bool cardinality = field.kind() == FieldKind::cardinality;
+    const bool same_role = cardinality ? s.role == FieldRole::collection : s.role == field.role();
+    const bool same_leaf = cardinality || field.role() != FieldRole::leaf || s.type_name == field.type_name();
+    if (!same_role || !same_leaf || field.kind() == FieldKind::variant || field.array_size() > 0 ||
+        s.array_size > 0)
+      throw Error(ErrorKind::schema,
+                  fmt::format("a field of type {} cannot be projected from '{}' of type {}",
+                              field.type_name(), descriptor_.path_of(source), s.type_name),
+                  "project onto the same type; variants and arrays cannot be projected", {.field = path});
+  }
+
+  // The collections on the way to a stored or projected field, as stored fields: both ways must be the same.
+  std::vector<std::uint32_t> collections_above(std::uint32_t id) const {
+    std::vector<std::uint32_t> path;
+    while (descriptor_.fields[id].parent != id) {
+      id = descriptor_.fields[id].parent;
+      if (descriptor_.fields[id].role == FieldRole::collection)
+        path.push_back(descriptor_.fields[id].source_field.value_or(id));
+    }
+    return path;
+  }
+
+  void describe_below(const Field& field, const std::string& path, std::uint32_t parent,
+                      std::uint32_t parent_source) {
+    const std::uint32_t source = source_of(path, parent_source, field.name());
+    check_projection(field, source, path);
+    FieldDescriptor f;
+    f.id = static_cast<std::uint32_t>(descriptor_.fields.size());
+    f.parent = parent == invalid_id ? f.id : parent;
+    f.role = field.role();
+    f.raw_role = static_cast<std::uint16_t>(f.role);
+    f.type_version = field.type_version();
+    f.name = field.name();
+    f.type_name = field.type_name();
+    f.type_alias = field.type_alias();
+    f.description = field.description();
+    f.source_field = source;
+    f.representations = descriptor_.fields[source].representations;
+    const std::uint32_t id = f.id;
+    if (parent != invalid_id) descriptor_.fields[parent].children.push_back(id);
+    descriptor_.fields.push_back(std::move(f));
+    if (collections_above(id) != collections_above(source))
+      throw Error(ErrorKind::schema,
+                  fmt::format("'{}' is not in the same collections as the projected field",
+                              descriptor_.path_of(source)),
+                  "", {.field = path});
+    for (const auto& group : descriptor_.fields[source].representations)
+      for (const std::uint32_t column : group) descriptor_.aliases.push_back({column, id});
+    for (const auto& child : field.children()) describe_below(*child, path + "." + child->name(), id, source);
+  }
+
+  const Model::Projection& projection_;
+  Descriptor& descriptor_;
+};
+
+}  // namespace
+
+std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string_view name,
+                                                 const std::string& uri, const WriteOptions& options,
+                                                 Target target) {
+  check(model, options);
+  auto container = target == Target::new_file ? page::create_container(uri, name, container_options(options))
+                                              : page::append_container(uri, name, container_options(options));
+  auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
+  Descriptor& descriptor = data_set->descriptor();
+  const std::size_t slash = name.rfind('/');
+  descriptor.name = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  descriptor.description = options.description;
+  descriptor.writer = library_name;
+  return data_set;
+}
+
+void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries) {
+  Field::describe(fields, data_set.descriptor(), data_set.compression().algorithm != codec::Algorithm::none,
+                  entries);
+}
+
+void describe_projection(const Model::Projection& projection, Descriptor& descriptor) {
+  Projector(projection, descriptor).describe();
+}
+
+}  // namespace colonnade::dataset

@@ -1,0 +1,31 @@
+// What Writer and ParallelWriter do before the first entry: check options, make the file, describe a model's
+// fields.
+#ifndef COLONNADE_DATASET_WRITER_SCHEMA_H
+#define COLONNADE_DATASET_WRITER_SCHEMA_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/model.h"
+#include "colonnade/options.h"
+#include "page/data_set_sink.h"
+
+namespace colonnade::dataset {
+
+enum class Target { new_file, existing_file };
+
+// A data set without fields. Throws before the file is touched if there is no model or an option makes no
+// sense.
+std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string_view name,
+                                                 const std::string& uri, const WriteOptions& options,
+                                                 Target target);
+
+// Adds fields to the descriptor; those of `entries` > 0 are late.
+void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries);
+void describe_projection(const Model::Projection& projection, Descriptor& descriptor);
+
+}  // namespace colonnade::dataset
+
+#endif
