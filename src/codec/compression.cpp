@@ -142,7 +142,7 @@ const Compressor& compressor_of(const std::byte* tag) {
 }
 
 // Decompresses the first chunk of `block` to the start of `content`; drops both from the spans.
-void read_chunk(ByteSpan& block, MutableByteSpan& content) {
+void read_chunk(ByteSpan& block, MutableByteSpan& content, ChunkSums sums) {
   if (block.size() < header_size)
     throw Error(ErrorKind::format,
                 fmt::format("a compressed chunk needs a header of {} bytes where {} are left; {} "
@@ -158,7 +158,7 @@ void read_chunk(ByteSpan& block, MutableByteSpan& content) {
   if (content_size == 0 || content_size > content.size())
     throw Error(ErrorKind::format, fmt::format("a chunk ({}) says it holds {} bytes where {} are missing",
                                                compressor.name, content_size, content.size()));
-  compressor.decompress(block.subspan(header_size, size), content.first(content_size));
+  compressor.decompress(block.subspan(header_size, size), content.first(content_size), sums);
   block = block.subspan(header_size + size);
   content = content.subspan(content_size);
 }
@@ -222,7 +222,7 @@ std::size_t compress(const CompressionSettings& settings, ByteSpan content, Alig
   return size;
 }
 
-void decompress(ByteSpan block, MutableByteSpan content) {
+void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums) {
   if (block.size() == content.size()) {
     if (!content.empty()) std::memcpy(content.data(), block.data(), content.size());
     return;
@@ -230,7 +230,7 @@ void decompress(ByteSpan block, MutableByteSpan content) {
   if (block.size() > content.size())
     throw Error(ErrorKind::format, fmt::format("a compressed block has {} bytes for {} bytes of content",
                                                block.size(), content.size()));
-  while (!content.empty()) read_chunk(block, content);
+  while (!content.empty()) read_chunk(block, content, sums);
   if (!block.empty())
     throw Error(ErrorKind::format,
                 fmt::format("{} bytes follow the last chunk of a compressed block", block.size()));

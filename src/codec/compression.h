@@ -34,10 +34,14 @@ struct CompressionSettings {
 std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out,
                      std::size_t plane_size = 0);
 
+// Some algorithms sum the bytes of each chunk. Whoever has compared the whole block with a checksum already
+// need not have that done again.
+enum class ChunkSums : std::uint8_t { check, trust };
+
 // Fills `content` from `block`; the sizes must be the true ones. Throws ErrorKind::format for a bad chunk
 // header or chunk sizes that do not add up, ErrorKind::checksum if a codec's own sum fails. Never writes
 // outside `content`.
-void decompress(ByteSpan block, MutableByteSpan content);
+void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums = ChunkSums::check);
 
 // XXH3-64 with seed 0, the checksum of pages and envelopes.
 std::uint64_t xxh3(ByteSpan bytes) noexcept;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "codec/compression.h"
 
 namespace colonnade::codec {
 
@@ -55,7 +56,7 @@ struct Compressor {
   // if the algorithm is only read.
   std::size_t (*compress)(int level, const Piece& piece, MutableByteSpan out);
   // Fills `content` exactly from exactly `chunk`, or throws.
-  void (*decompress)(ByteSpan chunk, MutableByteSpan content);
+  void (*decompress)(ByteSpan chunk, MutableByteSpan content, ChunkSums sums);
   PlaneUse planes = {};
 };
 

@@ -122,14 +122,14 @@ bool only_sum_is_wrong(ByteSpan chunk, MutableByteSpan content) {
              libdeflate_adler32(1, content.data(), content.size());
 }
 
-void decompress_zlib(ByteSpan chunk, MutableByteSpan content) {
+void decompress_zlib(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
   const Outcome outcome = run(&libdeflate_zlib_decompress_ex, chunk, content);
   if (outcome.result == LIBDEFLATE_BAD_DATA && only_sum_is_wrong(chunk, content))
     throw Error(ErrorKind::checksum, "the zlib data has another Adler-32 than was written");
   require_exact("zlib", outcome, chunk, content);
 }
 
-void decompress_old(ByteSpan chunk, MutableByteSpan content) {
+void decompress_old(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
   require_exact("old deflate", run(&libdeflate_deflate_decompress_ex, chunk, content), chunk, content);
 }
 

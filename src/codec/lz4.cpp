@@ -108,15 +108,19 @@ std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
   return sum_size + size;
 }
 
-void decompress(ByteSpan chunk, MutableByteSpan content) {
-  if (chunk.size() < sum_size)
-    throw Error(ErrorKind::format,
-                fmt::format("an LZ4 chunk of {} bytes has no room for its checksum", chunk.size()));
-  const ByteSpan block = chunk.subspan(sum_size);
+void check_sum(ByteSpan chunk, ByteSpan block) {
   const std::uint64_t stored = byte_swap(load_le<std::uint64_t>(chunk.data()));
   if (const std::uint64_t found = sum_of(block); found != stored)
     throw Error(ErrorKind::checksum,
                 fmt::format("the LZ4 data has XXH64 {:016x} where {:016x} was written", found, stored));
+}
+
+void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums sums) {
+  if (chunk.size() < sum_size)
+    throw Error(ErrorKind::format,
+                fmt::format("an LZ4 chunk of {} bytes has no room for its checksum", chunk.size()));
+  const ByteSpan block = chunk.subspan(sum_size);
+  if (sums == ChunkSums::check) check_sum(chunk, block);
   const int size = LZ4_decompress_safe(chars(block.data()), chars(content.data()),
                                        static_cast<int>(block.size()), static_cast<int>(content.size()));
   if (size < 0) throw Error(ErrorKind::format, "the LZ4 data is damaged");
@@ -128,6 +132,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 }  // namespace
 
 const Compressor lz4_compressor = {
-    "lz4", {'L', '4', LZ4_VERSION_MAJOR}, compress, decompress, {Gain::repeats, lowest_hc_level}};
+    "lz4", {'L', '4', LZ4_VERSION_MAJOR}, compress, decompress_chunk, {Gain::repeats, lowest_hc_level}};
 
 }  // namespace colonnade::codec

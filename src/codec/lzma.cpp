@@ -60,7 +60,7 @@ bool only_sum_is_wrong(Stream& stream, ByteSpan chunk, MutableByteSpan content) 
   return decode(stream, chunk, content, LZMA_IGNORE_CHECK) == LZMA_STREAM_END && stream.state.avail_out == 0;
 }
 
-void decompress(ByteSpan chunk, MutableByteSpan content) {
+void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
   thread_local Stream stream;
   switch (const lzma_ret result = decode(stream, chunk, content, 0)) {
     case LZMA_STREAM_END:
@@ -95,6 +95,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 
 }  // namespace
 
-const Compressor lzma_compressor = {"lzma", {'X', 'Z', 0}, compress, decompress};
+const Compressor lzma_compressor = {"lzma", {'X', 'Z', 0}, compress, decompress_chunk};
 
 }  // namespace colonnade::codec

@@ -239,7 +239,7 @@ std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
   return raw + frame - skipped;
 }
 
-void decompress(ByteSpan chunk, MutableByteSpan content) {
+void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
   const std::size_t result = ZSTD_decompressDCtx(decompression_context(), content.data(), content.size(),
                                                  chunk.data(), chunk.size());
   if (ZSTD_isError(result)) {
@@ -255,6 +255,6 @@ void decompress(ByteSpan chunk, MutableByteSpan content) {
 }  // namespace
 
 const Compressor zstd_compressor = {
-    "zstd", {'Z', 'S', 1}, compress, decompress, {Gain::repeats_and_frequencies, 1, choose}};
+    "zstd", {'Z', 'S', 1}, compress, decompress_chunk, {Gain::repeats_and_frequencies, 1, choose}};
 
 }  // namespace colonnade::codec

@@ -249,9 +249,9 @@ TEST_P(ClusterPools, AreLeftInTheMiddle) {
 INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools,
                          ::testing::Values(Way{false, false}, Way{true, false}, Way{false, true},
                                            Way{true, true}),
-                         [](const auto& info) {
-                           return std::string(info.param.helped ? "Helped" : "Alone") +
-                                  (info.param.queued ? "Queued" : "");
+                         [](const auto& way) {
+                           return std::string(way.param.helped ? "Helped" : "Alone") +
+                                  (way.param.queued ? "Queued" : "");
                          });
 
 TEST(PageBuffersTest, HandOutAgainWhatComesBack) {

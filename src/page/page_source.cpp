@@ -173,12 +173,13 @@ void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) c
   with_context(context(), [&] { container_->read_blob(whole, descriptor_.anchor.max_key_size, into); });
 }
 
-void PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) const {
-  verify(page, page_and_checksum.first(page.locator.size), page_and_checksum.subspan(page.locator.size));
+bool PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) const {
+  return verify(page, page_and_checksum.first(page.locator.size),
+                page_and_checksum.subspan(page.locator.size));
 }
 
-void PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const {
-  if (!page.has_checksum || options_.page_checksums == Checksums::off) return;
+bool PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const {
+  if (!page.has_checksum || options_.page_checksums == Checksums::off) return false;
   const std::uint64_t stored = load_le<std::uint64_t>(sum.data());
   const std::uint64_t computed = codec::xxh3(content);
   if (stored != computed)
@@ -187,6 +188,7 @@ void PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan s
         fmt::format("the page's checksum is {:#018x} where {:#018x} was written: the data was damaged",
                     computed, stored),
         "restore the file from another copy");
+  return true;
 }
 
 ErrorContext PageSource::context(std::uint32_t column, std::size_t cluster, std::size_t page) const {

@@ -78,8 +78,9 @@ class PageSource {
   // locator that does not point into a file.
   void read_sealed(const PageDescriptor& page, MutableByteSpan into) const;
   // Throws ErrorKind::checksum unless the eight bytes behind the page, or those in `sum`, are its XXH3.
-  void verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
-  void verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const;
+  // False if there is nothing to compare with, or it is not wanted.
+  bool verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
+  bool verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const;
 
   ErrorContext context() const { return {.uri = uri(), .data_set = data_set_}; }
   ErrorContext context(std::uint32_t column, std::size_t cluster, std::size_t page) const;

@@ -35,15 +35,16 @@ AlignedBuffer& scratch() {
 
 void unseal(const PageSource& source, const PageDescriptor& page, const ColumnEncoding& encoding,
             ElementType element, ByteSpan stored, void* out) {
-  source.verify(page, stored);
+  const codec::ChunkSums sums =
+      source.verify(page, stored) ? codec::ChunkSums::trust : codec::ChunkSums::check;
   const std::size_t packed = codec::packed_size(encoding, page.elements);
   const ByteSpan block = stored.first(page.locator.size);
   if (block.size() == packed) return codec::decode(encoding, block, page.elements, element, out);
   if (codec::is_memory_image(encoding, element))
-    return codec::decompress(block, {static_cast<std::byte*>(out), packed});
+    return codec::decompress(block, {static_cast<std::byte*>(out), packed}, sums);
   AlignedBuffer& content = scratch();
   content.resize(packed);
-  codec::decompress(block, content.span());
+  codec::decompress(block, content.span(), sums);
   codec::decode(encoding, content.span(), page.elements, element, out);
   if (content.capacity() > most_scratch) content = AlignedBuffer();
 }
