@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   register_fields(module);
   register_reader(module);
   register_writer(module);
+  register_parallel_writer(module);
   register_files(module);
   register_repair(module);
 }

@@ -14,6 +14,7 @@ void register_statistics(nanobind::module_& module);
 void register_fields(nanobind::module_& module);
 void register_reader(nanobind::module_& module);
 void register_writer(nanobind::module_& module);
+void register_parallel_writer(nanobind::module_& module);
 void register_files(nanobind::module_& module);
 void register_repair(nanobind::module_& module);
 

@@ -29,6 +29,7 @@ from .errors import (
 )
 from .metrics import ReadMetrics
 from .opening import datasets, open  # noqa: A004
+from .parallel import FillContext, ParallelDataSetWriter, create_parallel
 from .repairing import DroppedCluster, RepairReport, repair
 from .schema import FieldInfo, Schema
 from .writing import DataSetWriter, create
@@ -44,8 +45,10 @@ __all__ = [
     "Error",
     "FieldInfo",
     "FileMissingError",
+    "FillContext",
     "FormatError",
     "NotFoundError",
+    "ParallelDataSetWriter",
     "ReadMetrics",
     "RepairReport",
     "ResourceError",
@@ -57,6 +60,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "create",
+    "create_parallel",
     "datasets",
     "open",
     "repair",

@@ -1,0 +1,112 @@
+// Writing from many threads. The interpreter is free while contexts fill, compress and write.
+#include "colonnade/parallel_writer.h"
+
+#include <nanobind/stl/unique_ptr.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "register.h"
+#include "written_arrays.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+// A context is for one thread at a time; should Python threads share one, they take turns.
+class PyFillContext {
+ public:
+  explicit PyFillContext(std::unique_ptr<FillContext> context) : context_(std::move(context)) {}
+  ~PyFillContext() { discard(); }
+  PyFillContext(const PyFillContext&) = delete;
+  PyFillContext& operator=(const PyFillContext&) = delete;
+
+  std::uint64_t num_entries() const { return entries_; }
+
+  void append(const std::vector<PathArray>& arrays) {
+    const std::vector<NamedArray> views = views_of(arrays);
+    const nb::gil_scoped_release released;
+    run([&](FillContext& context) { context.append(views); });
+  }
+  void commit_cluster() {
+    run([](FillContext& context) { context.commit_cluster(); });
+  }
+  void close() {
+    run([](FillContext& context) { context.close(); });
+    const std::lock_guard turn(mutex_);
+    context_.reset();
+  }
+  void discard() noexcept {
+    const std::lock_guard turn(mutex_);
+    if (context_) context_->discard();
+    context_.reset();
+  }
+
+ private:
+  template <class Work>
+  void run(Work&& work) {
+    const std::lock_guard turn(mutex_);
+    if (!context_) throw Error(ErrorKind::usage, "the context is closed");
+    work(*context_);
+    entries_ = context_->num_entries();
+  }
+
+  std::unique_ptr<FillContext> context_;
+  std::atomic<std::uint64_t> entries_ = 0;
+  std::mutex mutex_;
+};
+
+// Its methods may be called from any thread; what is not committed when it goes is given up, as by Writer.
+class PyParallelWriter {
+ public:
+  explicit PyParallelWriter(std::unique_ptr<ParallelWriter> writer) : writer_(std::move(writer)) {}
+  ~PyParallelWriter() { discard(); }
+  PyParallelWriter(const PyParallelWriter&) = delete;
+  PyParallelWriter& operator=(const PyParallelWriter&) = delete;
+
+  std::uint64_t num_entries() const { return writer_->num_entries(); }
+  std::unique_ptr<PyFillContext> make_context() {
+    return std::make_unique<PyFillContext>(writer_->make_fill_context());
+  }
+  void commit_staged() { writer_->commit_staged(); }
+  void commit_data_set() { writer_->commit_data_set(); }
+  void close() { writer_->close(); }
+  void discard() noexcept { writer_->discard(); }
+
+ private:
+  std::unique_ptr<ParallelWriter> writer_;
+};
+
+std::unique_ptr<PyParallelWriter> make_parallel_writer(const std::string& uri, const std::string& name,
+                                                       const std::vector<const Field*>& fields,
+                                                       const std::vector<Projection>& projections,
+                                                       const WriteOptions& options, bool add) {
+  auto model = make_model(fields, projections);
+  auto writer = add ? ParallelWriter::add_to(std::move(model), name, uri, options)
+                    : ParallelWriter::recreate(std::move(model), name, uri, options);
+  return std::make_unique<PyParallelWriter>(std::move(writer));
+}
+
+}  // namespace
+
+void register_parallel_writer(nb::module_& module) {
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<PyFillContext>(module, "FillContext", "What one thread fills a data set through.")
+      .def_prop_ro("num_entries", &PyFillContext::num_entries)
+      .def("append", &PyFillContext::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
+      .def("commit_cluster", &PyFillContext::commit_cluster, Released())
+      .def("close", &PyFillContext::close, Released())
+      .def("discard", &PyFillContext::discard, Released());
+  nb::class_<PyParallelWriter>(module, "ParallelWriter", "A data set being written by many threads.")
+      .def_prop_ro("num_entries", &PyParallelWriter::num_entries, Released())
+      .def("make_context", &PyParallelWriter::make_context, Released())
+      .def("commit_staged", &PyParallelWriter::commit_staged, Released())
+      .def("commit_data_set", &PyParallelWriter::commit_data_set, Released())
+      .def("close", &PyParallelWriter::close, Released())
+      .def("discard", &PyParallelWriter::discard, Released());
+  module.def("make_parallel_writer", &make_parallel_writer, nb::arg("uri"), nb::arg("name"),
+             nb::arg("fields"), nb::arg("projections"), nb::arg("options"), nb::arg("add"), Released());
+}
+
+}  // namespace colonnade::python
