@@ -8,15 +8,20 @@
 //   flush|cluster|commit       Writer::flush_columns, commit_cluster, commit_data_set
 //   close
 //
+// With the option `threads` a ParallelWriter of staged order takes the entries when the script closes it:
+// each thread an equal share of them, one after the other, its cluster ends where the script says.
+//
 // FIELD: [name, type, description, members or nothing, item or nothing, columns]; columns: [[path, [[column
 // type, bits, minimum, maximum], ...]], ...]. PROJECTION: [field, [[path, source path], ...]]. OPTIONS:
 // [[name, value], ...].
 #include <colonnade/colonnade.h>
 
 #include <cstdio>
+#include <future>
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -220,8 +225,12 @@ void fill(Tokens& tokens, const Field& field, void* value) {
 
 // --- steps
 
-colonnade::WriteOptions take_options(Tokens& tokens) {
-  colonnade::WriteOptions options;
+struct Options : colonnade::WriteOptions {
+  std::size_t threads = 0;  // 0: a Writer
+};
+
+Options take_options(Tokens& tokens) {
+  Options options;
   for (std::uint64_t n = tokens.list(); n > 0; --n) {
     tokens.list(2);
     const std::string name = tokens.text();
@@ -235,7 +244,8 @@ colonnade::WriteOptions take_options(Tokens& tokens) {
         {"max_uncompressed_cluster_size", &options.max_uncompressed_cluster_size},
         {"initial_page_size", &options.initial_page_size},
         {"max_page_size", &options.max_page_size},
-        {"page_buffer_budget", &options.page_buffer_budget}};
+        {"page_buffer_budget", &options.page_buffer_budget},
+        {"threads", &options.threads}};
     if (const auto found = sizes.find(name); found != sizes.end()) {
       *found->second = value;
     } else if (name == "page_checksums") {
@@ -247,6 +257,10 @@ colonnade::WriteOptions take_options(Tokens& tokens) {
       options.max_key_size = value;
     } else if (name == "clusters_per_group") {
       options.clusters_per_group = static_cast<std::uint32_t>(value);
+    } else if (name == "parallel_sealing") {
+      options.parallel_sealing = value != 0;
+    } else if (name == "checkpoint_every_clusters") {
+      options.checkpoint_every.clusters = static_cast<std::uint32_t>(value);
     } else if (name == "bare") {
       options.container = value != 0 ? colonnade::Container::bare_file : colonnade::Container::root_file;
     } else {
@@ -255,6 +269,48 @@ colonnade::WriteOptions take_options(Tokens& tokens) {
   }
   return options;
 }
+
+// Takes entries and has threads write them.
+class ParallelSession {
+ public:
+  ParallelSession(std::unique_ptr<Model> model, const std::string& name, const std::string& file,
+                  const Options& options)
+      : threads_(options.threads) {
+    colonnade::WriteOptions staged = options;
+    staged.cluster_order = colonnade::ClusterOrder::staged;
+    writer_ = colonnade::ParallelWriter::recreate(std::move(model), name, file, staged);
+    maker_ = writer_->make_fill_context();
+  }
+
+  colonnade::Entry& add_entry() { return *entries_.emplace_back(maker_->make_entry()); }
+  void end_cluster() { ends_.insert(entries_.size()); }
+  void close() {
+    maker_->close();
+    std::vector<std::unique_ptr<colonnade::FillContext>> contexts;
+    std::vector<std::future<void>> running;
+    for (std::size_t t = 0; t < threads_; ++t) contexts.push_back(writer_->make_fill_context());
+    for (std::size_t t = 0; t < threads_; ++t)
+      running.push_back(std::async(std::launch::async, [&, t] { write(*contexts[t], t); }));
+    for (auto& done : running) done.get();
+    writer_->close();
+  }
+
+ private:
+  void write(colonnade::FillContext& context, std::size_t thread) {
+    const std::size_t end = (thread + 1) * entries_.size() / threads_;
+    for (std::size_t i = thread * entries_.size() / threads_; i < end; ++i) {
+      context.fill(*entries_[i]);
+      if (ends_.count(i + 1) > 0) context.commit_cluster();
+    }
+    context.close();
+  }
+
+  std::size_t threads_;
+  std::unique_ptr<colonnade::ParallelWriter> writer_;
+  std::unique_ptr<colonnade::FillContext> maker_;
+  std::vector<std::unique_ptr<colonnade::Entry>> entries_;
+  std::set<std::size_t> ends_;  // numbers of entries after which a cluster ends
+};
 
 class Session {
  public:
@@ -273,10 +329,15 @@ class Session {
       writer_->extend_projected(std::move(field), take_sources(tokens));
     } else if (word == "flush") {
       writer_->flush_columns();
+    } else if (word == "cluster" && parallel_) {
+      parallel_->end_cluster();
     } else if (word == "cluster") {
       writer_->commit_cluster();
     } else if (word == "commit") {
       writer_->commit_data_set();
+    } else if (word == "close" && parallel_) {
+      parallel_->close();
+      parallel_.reset();
     } else if (word == "close") {
       writer_->close();
       writer_.reset();
@@ -295,7 +356,7 @@ class Session {
   void open(Tokens& tokens, bool recreate) {
     const std::string file = tokens.text();
     const std::string name = tokens.text();
-    const colonnade::WriteOptions options = take_options(tokens);
+    const Options options = take_options(tokens);
     slots_.clear();
     auto model = Model::create();
     for (std::uint64_t n = tokens.list(); n > 0; --n) {
@@ -307,6 +368,10 @@ class Session {
       tokens.list(2);
       auto field = take_field(tokens).field;
       model->add_projected_field(std::move(field), take_sources(tokens));
+    }
+    if (options.threads > 0) {
+      parallel_ = std::make_unique<ParallelSession>(std::move(model), name, file, options);
+      return;
     }
     writer_ = recreate ? Writer::recreate(std::move(model), name, file, options)
                        : Writer::add_to(std::move(model), name, file, options);
@@ -320,20 +385,23 @@ class Session {
 
   void fill_entry(Tokens& tokens) {
     tokens.list(slots_.size());
+    colonnade::Entry* const entry = parallel_ ? &parallel_->add_entry() : nullptr;
     for (const Slot& slot : slots_) {
+      void* const value = entry ? entry->ptr<void>(slot.field->name()).get() : slot.value.get();
       if (slot.codec != nullptr) {
-        slot.codec->fill(tokens, slot.value.get());
+        slot.codec->fill(tokens, value);
         continue;
       }
-      slot.field->destroy(slot.value.get());
-      slot.field->construct(slot.value.get());
-      fill(tokens, *slot.field, slot.value.get());
+      slot.field->destroy(value);
+      slot.field->construct(value);
+      fill(tokens, *slot.field, value);
     }
-    writer_->fill();
+    if (writer_) writer_->fill();
   }
 
   std::vector<Slot> slots_;
   std::unique_ptr<Writer> writer_;
+  std::unique_ptr<ParallelSession> parallel_;  // or this
 };
 
 }  // namespace

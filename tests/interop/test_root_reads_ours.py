@@ -101,6 +101,21 @@ def test_types(root, tmp_path, fixture):
         assert schema_differences(read[name]["fields"], content["fields"]) == []
 
 
+@pytest.mark.parametrize("fixture", TYPES)
+def test_types_from_many_threads(root, tmp_path, fixture):
+    wanted = rewrite(tmp_path / "f.root", fixture, threads=3, max_page_size=64, checkpoint_every_clusters=2)
+    assert_values(root_reads(root, tmp_path / "f.root"), wanted)
+
+
+@pytest.mark.parametrize("fixture", ["types_basic", "types_sequences", "types_records"])
+def test_uproot_reads_what_many_threads_wrote(tmp_path, fixture):
+    for name, content in rewrite(tmp_path / "f.root", fixture, threads=3, max_page_size=64).items():
+        for field in content["fields"]:
+            ours = uproot_values(tmp_path / "f.root", name, field["name"])
+            theirs = uproot_values(FIXTURES / f"{fixture}.root", name, field["name"])
+            assert repr(ours) == repr(theirs), field["name"]
+
+
 @pytest.mark.parametrize("fixture", ENCODINGS)
 def test_column_types(root, tmp_path, fixture):
     wanted = rewrite(tmp_path / "f.root", fixture, encodings=True)
