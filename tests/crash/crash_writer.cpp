@@ -2,8 +2,8 @@
 //
 //   crash_writer FILE [--option value ...]
 //
-// All values of an entry are functions of its number `id`: whoever reads them finds any wrong one. Lines of
-// the output, each one write():
+// All values of an entry are functions of its number `id`: whoever reads them finds any wrong one. Without
+// threads the ids are 0, 1, 2, ...; thread t begins at t * 2^32. Lines of the output, each one write():
 //
 //   open                        the writer is there
 //   cluster FIRST COUNT TOTAL   these ids are in a cluster that is written; so many clusters are by now
@@ -23,6 +23,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,7 +38,8 @@ struct Options {
   std::string file;
   std::string name = "Events";
   bool add = false;  // to an existing file
-  std::uint64_t clusters = 40;
+  std::uint32_t threads = 0;
+  std::uint64_t clusters = 40;  // of each thread
   std::uint64_t entries = 500;  // of each cluster
   unsigned pause_ms = 0;        // after each cluster
   std::uint32_t die_after = 0;  // microseconds; 0: never
@@ -51,6 +53,7 @@ void set_option(Options& options, const std::string& key, const std::string& val
   const std::map<std::string, std::function<void()>> setters{
       {"--name", [&] { options.name = value; }},
       {"--add", [&] { options.add = number() != 0; }},
+      {"--threads", [&] { options.threads = number(); }},
       {"--clusters", [&] { options.clusters = number(); }},
       {"--entries", [&] { options.entries = number(); }},
       {"--pause", [&] { options.pause_ms = number(); }},
@@ -112,6 +115,8 @@ void die_if_asked(const Options& options, std::uint64_t written) {
   }).detach();
 }
 
+// `writer` is a Writer or a FillContext.
+template <class Writer>
 void write_clusters(const Options& options, Writer& writer, Entry& entry, std::int64_t first,
                     std::atomic<std::uint64_t>& written) {
   const Values values(entry);
@@ -147,6 +152,33 @@ void write_in_one_thread(const Options& options) {
   writer->close();
 }
 
+void write_in_threads(const Options& options) {
+  std::atomic<std::uint64_t> written = 0;
+  auto writer = options.add
+                    ? ParallelWriter::add_to(make_model(), options.name, options.file, options.write)
+                    : ParallelWriter::recreate(make_model(), options.name, options.file, options.write);
+  say("open");
+  std::vector<std::thread> threads;
+  std::vector<std::string> failures(options.threads);
+  for (std::uint32_t t = 0; t < options.threads; ++t)
+    threads.emplace_back([&, t] {
+      try {
+        const auto context = writer->make_fill_context();
+        const auto entry = context->make_entry();
+        write_clusters(options, *context, *entry, std::int64_t{t} << 32, written);
+        context->close();
+      } catch (const std::exception& error) {
+        failures[t] = std::string(error.what()) + "; ";
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  // The thread that failed first says why, the others that one did.
+  const std::string failed = std::accumulate(failures.begin(), failures.end(), std::string());
+  if (!failed.empty()) throw Error(ErrorKind::io, failed);
+  wait_if_asked(options);
+  writer->close();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -155,7 +187,7 @@ int main(int count, char** arguments) {
     Options options{.file = arguments[1]};
     for (int i = 2; i < count; i += 2) set_option(options, arguments[i], arguments[i + 1]);
     die_if_asked(options, 0);
-    write_in_one_thread(options);
+    options.threads > 0 ? write_in_threads(options) : write_in_one_thread(options);
     say("closed");
     return 0;
   } catch (const std::exception& error) {

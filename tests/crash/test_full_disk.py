@@ -72,7 +72,9 @@ def write_to_full_device(tmp_path: Path, size: str, **options) -> tuple[Said, Pa
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("options", [{}, {"checkpoint": 3}, {"bare": True}, {"direct": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"checkpoint": 3}, {"bare": True}, {"direct": True}, {"threads": 2, "checkpoint": 2}]
+)
 def test_is_reported_and_the_last_checkpoint_stays(tmp_path, size, options):
     said, file = write_to_full_device(tmp_path, size, clusters=60, **options)
     assert said.opened
@@ -83,7 +85,9 @@ def test_is_reported_and_the_last_checkpoint_stays(tmp_path, size, options):
     assert colonnade.repair(file).entries == 500 * len(before)
     after = clusters_of(ids_of(file))
     assert after[: len(before)] == before
-    assert set(said.clusters) <= set(after)
+    if "threads" not in options:
+        # A ParallelWriter that failed gives the space behind its last checkpoint back.
+        assert set(said.clusters) <= set(after)
 
 
 def test_of_a_limited_file_size(tmp_path):

@@ -24,6 +24,9 @@ MODES = {
     "sequential_no_checksums": {"clusters": 60, "checksums": False, "checkpoint": 5},
     "bare": {"clusters": 60, "bare": True, "checkpoint": 2},
     "directory": {"clusters": 60, "name": "dir/sub/Events"},
+    "parallel": {"clusters": 20, "threads": 3},
+    "parallel_rare": {"clusters": 20, "threads": 4, "checkpoint": 7},
+    "parallel_direct": {"clusters": 20, "threads": 3, "direct": True, "checkpoint": 4},
 }
 
 

@@ -14,7 +14,9 @@ from crashes import ENTRIES, arguments, clusters_of, ids_of, run, start, stopped
 import colonnade
 
 
-@pytest.mark.parametrize("options", [{}, {"bare": True}, {"direct": True}, {"name": "dir/Events"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"threads": 2}, {"bare": True}, {"direct": True}, {"name": "dir/Events"}]
+)
 def test_opened_while_it_is_written(tmp_path, options):
     """A reader finds a checkpoint at any time, never an older one than before, and all values are right."""
     file = tmp_path / "growing.root"
@@ -35,8 +37,8 @@ def test_root_and_uproot_open_it_between_checkpoints(tmp_path, root):
     """The file has a checkpoint and, behind it, clusters that no footer knows: to ROOT it is a file like any other."""
     file = tmp_path / "open.root"
     copy = tmp_path / "copy.root"
-    for threads in (0,):
-        with stopped_writer(file, clusters=7, checkpoint=5):
+    for threads in (0, 2):
+        with stopped_writer(file, clusters=7, checkpoint=5, threads=threads):
             shutil.copy(file, copy)
             for each in (file, copy):
                 # Checkpoints cover 5 clusters, or 10 of the two threads.
@@ -58,7 +60,7 @@ def test_root_and_uproot_open_it_between_checkpoints(tmp_path, root):
 def test_a_second_writer_is_refused(tmp_path):
     file = tmp_path / "open.root"
     with stopped_writer(file, clusters=3):
-        for options in ({}, {"add": True, "name": "Other"}):
+        for options in ({}, {"add": True, "name": "Other"}, {"threads": 2}):
             said = run(file, clusters=1, **options)
             assert "another writer has it open" in said.error
         with pytest.raises(colonnade.StorageError, match="another writer has it open"):
