@@ -328,7 +328,7 @@ TEST(Review, PageListsAreNotReadOverAndOver) {
     forge.sink().start();
     forge.writer(0, ElementType::float64);
     forge.sink().commit_cluster(0);
-    forge.sink().commit_cluster_group();
+    forge.sink().commit_data_set();
     forge.d().cluster_groups.resize(1000, forge.d().cluster_groups.front());
     forge.finish();
   }

@@ -4,63 +4,128 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 
+#include "base/huge_pages.h"
 #include "codec/column_codec.h"
 #include "format/envelope.h"
 
 namespace colonnade::page {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t small_page = 4096;
+// From this size on the memory of columns begins at different places of its small pages: what columns append
+// at the same pace would otherwise compete for the same few lines of the processor's caches.
+constexpr std::size_t shifted_from = std::size_t{64} << 10;
+
+std::size_t shift_of(std::uint32_t column, std::size_t capacity) noexcept {
+  constexpr std::size_t places = small_page / cache_line;
+  return capacity >= shifted_from ? (column * std::size_t{5}) % places * cache_line : 0;
+}
+
+// For elements, their shift and a checksum.
+std::size_t memory_for(std::size_t capacity) noexcept {
+  return capacity + (capacity >= shifted_from ? small_page : 0) + sizeof(std::uint64_t);
+}
+
+}  // namespace
 
 ColumnWriter::ColumnWriter(PageSink& sink, std::uint32_t column, const ColumnEncoding& encoding,
                            ElementType element)
-    : sink_(&sink), column_(column), encoding_(encoding), element_(element), width_(size_of(element)) {
+    : width_shift_(static_cast<unsigned>(std::countr_zero(size_of(element)))),
+      column_(column),
+      sink_(&sink),
+      element_(element),
+      encoding_(encoding) {
   // The limit is on the uncompressed page, whose elements may be narrower than those in memory.
   const std::size_t bits = std::max<std::size_t>(encoding.bits, 1);
   // The format counts the elements of a page with 31 bits.
   max_elements_ = std::clamp<std::size_t>(sink.options().max_page_size * 8 / bits, 1, 0x7fffffff);
 }
 
+void ColumnWriter::use_buffer(std::size_t capacity) {
+  begin_ = next_ = buffer_.data() + shift_of(column_, capacity);
+  end_ = begin_ + capacity;
+}
+
+void ColumnWriter::release() noexcept {
+  sink_->open_memory_ -= capacity_bytes();
+  buffer_ = AlignedBuffer();
+  begin_ = next_ = end_ = nullptr;
+}
+
 void ColumnWriter::make_room() {
-  if (capacity_ < max_elements_) {
-    const std::size_t first = std::max<std::size_t>(sink_->options().initial_page_size / width_, 1);
-    const std::size_t wanted = std::min(std::max(first, capacity_ * 2), max_elements_);
-    buffer_.resize(capacity_ * width_);
-    buffer_.reserve(wanted * width_ + sizeof(std::uint64_t));  // and a checksum
-    buffer_.resize(wanted * width_);
-    sink_->capacity_bytes_ += (wanted - capacity_) * width_;
-    capacity_ = wanted;
-    sink_->made_room(*this);
-    return;
-  }
+  if (grow()) return;
   flush();
+  if (sink_->waiting_bytes_ > sink_->most_waiting()) sink_->write_sealed();
+}
+
+// More memory for the page, unless it is as large as it may be.
+bool ColumnWriter::grow() {
+  const std::size_t old = capacity_bytes();
+  const std::size_t most = max_elements_ << width_shift_;
+  if (old >= most) return false;
+  const std::size_t first = std::max(sink_->options().initial_page_size, std::size_t{1} << width_shift_);
+  const std::size_t wanted = std::min(std::max(first >> width_shift_ << width_shift_, old * 2), most);
+  if (!sink_->may_grow(*this, wanted)) return false;
+  AlignedBuffer larger(memory_for(wanted));
+  const std::size_t filled = buffered_bytes();
+  std::byte* const from = begin_;
+  std::swap(buffer_, larger);
+  use_buffer(wanted);
+  if (filled > 0) std::memcpy(begin_, from, filled);
+  next_ += filled;
+  sink_->open_memory_ += wanted - old;
+  sink_->make_room(*this);
+  return true;
 }
 
 void ColumnWriter::flush() {
-  if (count_ == 0) return;
-  sink_->seal(*this, count_);
-  total_ += count_;
-  in_cluster_ += count_;
-  count_ = 0;
+  const std::size_t elements = count();
+  if (elements == 0) return;
+  sink_->seal(*this, begin_, elements);
+  total_ += elements;
+  in_cluster_ += elements;
+  next_ = begin_;
+}
+
+// A whole page from where the values are, without a copy in between.
+void ColumnWriter::seal_straight(const std::byte* values) {
+  sink_->seal(*this, values, max_elements_);
+  total_ += max_elements_;
+  in_cluster_ += max_elements_;
+  if (sink_->waiting_bytes_ > sink_->most_waiting()) sink_->write_sealed();
 }
 
 void ColumnWriter::append(const void* values, std::uint64_t count) {
   const auto* from = static_cast<const std::byte*>(values);
   while (count > 0) {
-    if (count_ == capacity_) make_room();
-    const std::uint64_t step = std::min<std::uint64_t>(count, capacity_ - count_);
-    std::memcpy(buffer_.data() + count_ * width_, from, step * width_);
-    count_ += step;
-    from += step * width_;
+    if (next_ == begin_ && count >= max_elements_) {
+      seal_straight(from);
+      from += max_elements_ << width_shift_;
+      count -= max_elements_;
+      continue;
+    }
+    if (next_ == end_) make_room();
+    const std::uint64_t step =
+        std::min<std::uint64_t>(count, static_cast<std::uint64_t>(end_ - next_) >> width_shift_);
+    std::memcpy(next_, from, step << width_shift_);
+    next_ += step << width_shift_;
+    from += step << width_shift_;
     count -= step;
   }
 }
 
 void ColumnWriter::append_zeros(std::uint64_t count) {
   while (count > 0) {
-    if (count_ == capacity_) make_room();
-    const std::uint64_t step = std::min<std::uint64_t>(count, capacity_ - count_);
-    std::memset(buffer_.data() + count_ * width_, 0, step * width_);
-    count_ += step;
+    if (next_ == end_) make_room();
+    const std::uint64_t step =
+        std::min<std::uint64_t>(count, static_cast<std::uint64_t>(end_ - next_) >> width_shift_);
+    std::memset(next_, 0, step << width_shift_);
+    next_ += step << width_shift_;
     count -= step;
   }
 }
@@ -81,30 +146,47 @@ std::uint64_t PageSink::open_bytes() const noexcept {
   return bytes;
 }
 
-void PageSink::made_room(const ColumnWriter& grown) {
-  if (capacity_bytes_ <= options().page_buffer_budget) return;
-  // Too much memory in open pages: the fullest ones are sealed and give theirs back until half of the budget
-  // is free. The one that just grew is about to be filled and keeps its own.
-  std::vector<ColumnWriter*> fullest;
-  for (ColumnWriter& writer : writers_)
-    if (&writer != &grown && writer.count_ > 0) fullest.push_back(&writer);
-  std::sort(fullest.begin(), fullest.end(),
-            [](const auto* a, const auto* b) { return a->buffered_bytes() > b->buffered_bytes(); });
-  for (ColumnWriter* writer : fullest) {
-    if (capacity_bytes_ <= options().page_buffer_budget / 2) break;
-    writer->flush();
-    capacity_bytes_ -= writer->capacity_ * writer->width_;
-    writer->buffer_ = AlignedBuffer();
-    writer->capacity_ = 0;
-  }
+// Half of the budget is for open pages. Within its share of that every column may grow, even if others have
+// taken more than theirs.
+bool PageSink::may_grow(const ColumnWriter& writer, std::size_t capacity) const {
+  const std::size_t budget = options().page_buffer_budget / 2;
+  return writer.capacity_bytes() == 0 || capacity <= budget / writers_.size() ||
+         open_memory_ - writer.capacity_bytes() + capacity <= budget;
 }
 
-// The page's packed elements: the buffer itself where it is their memory image, else encoded into `packed_`.
-ByteSpan PageSink::pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size) {
-  if (codec::is_memory_image(writer.encoding_, writer.element_)) return {writer.buffer_.data(), packed_size};
+void PageSink::make_room(const ColumnWriter& growing) {
+  const std::size_t budget = options().page_buffer_budget / 2;
+  if (open_memory_ <= budget) return;
+  // Too much memory in open pages: the largest ones are sealed and give theirs back until half of the budget
+  // is free. The one that just grew is about to be filled and keeps its own.
+  std::vector<ColumnWriter*> largest;
+  for (ColumnWriter& writer : writers_)
+    if (&writer != &growing && writer.capacity_bytes() > 0) largest.push_back(&writer);
+  std::sort(largest.begin(), largest.end(),
+            [](const auto* a, const auto* b) { return a->capacity_bytes() > b->capacity_bytes(); });
+  for (ColumnWriter* writer : largest) {
+    if (open_memory_ <= budget / 2) break;
+    writer->flush();
+    writer->release();
+  }
+  if (waiting_bytes_ > most_waiting()) write_sealed();
+}
+
+// A cluster of few columns is written as a whole. Many columns take so much memory for open pages that what
+// is left may not hold a cluster: it is written in pieces then, which still have some of each column.
+std::size_t PageSink::most_waiting() const {
+  const std::size_t budget = options().page_buffer_budget;
+  if (open_memory_ <= budget / 4) return std::max(budget, options().max_page_size);
+  return std::max({budget - std::min(budget, open_memory_), budget / 4, options().max_page_size});
+}
+
+// The page's packed elements: where they are if that is their memory image, else encoded into `packed_`.
+ByteSpan PageSink::pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
+                        std::size_t packed_size) {
+  if (codec::is_memory_image(writer.encoding_, writer.element_)) return {values, packed_size};
   packed_.resize(packed_size);
   try {
-    codec::encode(writer.encoding_, writer.element_, writer.buffer_.data(), elements, packed_.span());
+    codec::encode(writer.encoding_, writer.element_, values, elements, packed_.span());
   } catch (const Error& error) {
     throw error.with({.uri = uri(),
                       .data_set = descriptor().name,
@@ -114,52 +196,62 @@ ByteSpan PageSink::pack(const ColumnWriter& writer, std::size_t elements, std::s
   return packed_.span();
 }
 
-void PageSink::seal(ColumnWriter& writer, std::size_t elements) {
+void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t elements) {
   const std::size_t packed_size = codec::packed_size(writer.encoding_, elements);
-  ByteSpan block = pack(writer, elements, packed_size);
+  ByteSpan block = pack(writer, values, elements, packed_size);
   if (compression().algorithm != codec::Algorithm::none) {
     // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
     block_.resize(0);
     codec::compress(compression(), block, block_, codec::plane_size(writer.encoding_, elements));
     block = block_.span();
   }
-  const bool with_sum = options().page_checksums == Checksums::on;
   const bool merging = options().same_page_merging == SamePageMerging::on;
+  const bool with_sum = options().page_checksums == Checksums::on;
   const std::uint64_t sum = with_sum || merging ? codec::xxh3(block) : 0;
   uncompressed_bytes_ += packed_size;
   const std::size_t known = merging ? find_sealed(block, sum) : sealed_.size();
-  open_[writer.column_].push_back({known, static_cast<std::uint32_t>(elements)});
+  open_[writer.column_].pages.push_back({known, static_cast<std::uint32_t>(elements)});
   if (known < sealed_.size()) return;
 
   SealedBytes sealed;
   sealed.block_size = block.size();
-  const std::size_t needed = block.size() + (with_sum ? sizeof sum : 0);
-  if (block.data() == writer.buffer_.data() && writer.buffer_.capacity() / 2 <= needed) {
-    // The page as it is: its memory stays with the cluster, and the column gets other.
-    AlignedBuffer fresh = take_spare(writer.buffer_.capacity());
-    fresh.reserve(writer.buffer_.capacity());
-    fresh.resize(writer.buffer_.size());
-    sealed.bytes = std::exchange(writer.buffer_, std::move(fresh));
-    sealed.bytes.resize(needed);
-  } else {
-    sealed.bytes = take_spare(needed);
-    sealed.bytes.resize(needed);
-    std::memcpy(sealed.bytes.data(), block.data(), block.size());
-  }
-  if (with_sum) store_le(sealed.bytes.data() + sealed.block_size, sum);
+  sealed.bytes = keep(writer, block, sum);
   sealed_bytes_ += sealed.bytes.size();
   if (merging) sealed_by_hash_.emplace(sum, sealed_.size());
-  sealed_.push_back(std::move(sealed));
+  sealed_.push_back(sealed);
 }
 
-// Memory of the cluster before, which the system has given already; empty if the next piece does not fit
-// well.
-AlignedBuffer PageSink::take_spare(std::size_t size) {
-  if (spare_.empty()) return {};
-  AlignedBuffer buffer = std::move(spare_.back());
-  spare_.pop_back();
-  const bool fits = buffer.capacity() >= size && buffer.capacity() / 2 <= size;
-  return fits ? std::move(buffer) : AlignedBuffer();
+// The block, and its checksum behind it, in memory that lasts until they are written.
+ByteSpan PageSink::keep(ColumnWriter& writer, ByteSpan block, std::uint64_t sum) {
+  const std::size_t sum_size = options().page_checksums == Checksums::on ? sizeof sum : 0;
+  const std::size_t needed = block.size() + sum_size;
+  const std::size_t capacity = writer.capacity_bytes();
+  MutableByteSpan kept;
+  if (block.data() == writer.begin_ && capacity / 2 <= needed) {
+    // The page as it is: the column gets other memory.
+    kept = {writer.begin_, needed};
+    kept_.push_back(std::exchange(writer.buffer_, take_spare(memory_for(capacity))));
+    writer.use_buffer(capacity);
+    waiting_bytes_ += capacity;
+  } else {
+    kept = arena_.take(needed);
+    std::memcpy(kept.data(), block.data(), block.size());
+    waiting_bytes_ += needed;
+  }
+  if (sum_size > 0) store_le(kept.data() + block.size(), sum);
+  return kept;
+}
+
+// Memory that the system has given already, if there is some that fits well.
+AlignedBuffer PageSink::take_spare(std::size_t capacity) {
+  while (!spare_.empty()) {
+    AlignedBuffer buffer = std::move(spare_.back());
+    spare_.pop_back();
+    if (buffer.capacity() >= capacity && buffer.capacity() / 2 <= capacity) return buffer;
+  }
+  AlignedBuffer buffer(capacity);
+  prefer_huge_pages(buffer.data(), capacity);
+  return buffer;
 }
 
 // The number of an equal page of this cluster, or one past the last.
@@ -179,22 +271,30 @@ void PageSink::flush_columns() {
 
 ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
   flush_columns();
-  // Column after column, so that a reader of few columns finds theirs side by side.
-  std::vector<ByteSpan> parts;
-  std::vector<std::size_t> order;
-  std::vector<bool> placed(sealed_.size(), false);
-  for (const std::vector<SealedPage>& pages : open_)
-    for (const SealedPage& page : pages)
-      if (!placed[page.chunk]) {
-        placed[page.chunk] = true;
-        parts.emplace_back(sealed_[page.chunk].bytes.span());
-        order.push_back(page.chunk);
-      }
-  const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts);
-  for (std::size_t i = 0; i < order.size(); ++i) sealed_[order[i]].offset = offsets[i];
+  write_sealed();
   ClusterDescriptor cluster = describe_cluster(entries);
   begin_cluster();
   return cluster;
+}
+
+// Column after column, so that a reader of few columns finds theirs side by side.
+void PageSink::write_sealed() {
+  std::vector<ByteSpan> parts;
+  std::vector<std::size_t> order;
+  for (OpenColumn& column : open_)
+    for (; column.written < column.pages.size(); ++column.written) {
+      SealedBytes& sealed = sealed_[column.pages[column.written].chunk];
+      if (sealed.bytes.empty()) continue;  // written, or among the parts
+      parts.push_back(std::exchange(sealed.bytes, {}));
+      order.push_back(column.pages[column.written].chunk);
+    }
+  const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts);
+  for (std::size_t i = 0; i < order.size(); ++i) sealed_[order[i]].offset = offsets[i];
+  sealed_by_hash_.clear();
+  arena_.clear();
+  for (AlignedBuffer& buffer : kept_) spare_.push_back(std::move(buffer));
+  kept_.clear();
+  waiting_bytes_ = 0;
 }
 
 ClusterDescriptor PageSink::describe_cluster(std::uint64_t entries) const {
@@ -205,7 +305,7 @@ ClusterDescriptor PageSink::describe_cluster(std::uint64_t entries) const {
     ColumnRange& range = cluster.columns[i];
     range.column = static_cast<std::uint32_t>(i);
     range.compression = compression().to_root();
-    for (const SealedPage& page : open_[i]) {
+    for (const SealedPage& page : open_[i].pages) {
       const SealedBytes& sealed = sealed_[page.chunk];
       range.pages.push_back({.elements = page.elements,
                              .has_checksum = options().page_checksums == Checksums::on,
@@ -216,12 +316,12 @@ ClusterDescriptor PageSink::describe_cluster(std::uint64_t entries) const {
 }
 
 void PageSink::begin_cluster() {
-  for (std::vector<SealedPage>& pages : open_) pages.clear();
+  for (OpenColumn& column : open_) {
+    column.pages.clear();
+    column.written = 0;
+  }
   for (ColumnWriter& writer : writers_) writer.in_cluster_ = 0;
-  spare_.clear();
-  for (SealedBytes& sealed : sealed_) spare_.push_back(std::move(sealed.bytes));
   sealed_.clear();
-  sealed_by_hash_.clear();
   sealed_bytes_ = 0;
   uncompressed_bytes_ = 0;
 }

@@ -5,12 +5,14 @@
 //   one vector write
 //
 // A PageSink and its ColumnWriters belong to one Writer and one thread at a time. Sealed pages of the open
-// cluster stay in memory until commit_cluster(); a failure before that leaves the file as the last commit
-// made it.
+// cluster stay in memory until commit_cluster(), or, where the page buffer budget does not allow that, until
+// a piece of the cluster is large enough to be written. A failure before commit_cluster() leaves the data set
+// as the last commit made it.
 #ifndef COLONNADE_PAGE_PAGE_SINK_H
 #define COLONNADE_PAGE_PAGE_SINK_H
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -23,6 +25,7 @@
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
 #include "page/data_set_sink.h"
+#include "page/page_arena.h"
 
 namespace colonnade::page {
 
@@ -36,15 +39,16 @@ class ColumnWriter {
   ElementType element() const noexcept { return element_; }
   const ColumnEncoding& encoding() const noexcept { return encoding_; }
   std::uint32_t column() const noexcept { return column_; }
-  std::size_t buffered_bytes() const noexcept { return count_ * width_; }
+  std::size_t buffered_bytes() const noexcept { return static_cast<std::size_t>(next_ - begin_); }
   // Elements appended since the data set, or since the cluster, began.
-  std::uint64_t total() const noexcept { return total_ + count_; }
-  std::uint64_t in_cluster() const noexcept { return in_cluster_ + count_; }
+  std::uint64_t total() const noexcept { return total_ + count(); }
+  std::uint64_t in_cluster() const noexcept { return in_cluster_ + count(); }
 
   template <class T>
   void append(const T& value) {
-    if (count_ == capacity_) make_room();
-    static_cast<T*>(static_cast<void*>(buffer_.data()))[count_++] = value;
+    if (next_ == end_) make_room();
+    std::memcpy(next_, &value, sizeof value);
+    next_ += sizeof value;
   }
   // Elements of the column's element type.
   void append(const void* values, std::uint64_t count);
@@ -52,20 +56,28 @@ class ColumnWriter {
 
  private:
   friend class PageSink;
+  std::size_t count() const noexcept { return buffered_bytes() >> width_shift_; }
+  std::size_t capacity_bytes() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
   void make_room();
+  bool grow();
   void flush();
+  void seal_straight(const std::byte* values);
+  void use_buffer(std::size_t capacity);  // of `buffer_`, for elements; none of them are there yet
+  void release() noexcept;
 
-  PageSink* sink_;
-  std::uint32_t column_;
-  ColumnEncoding encoding_;
-  ElementType element_;
-  std::size_t width_;
-  AlignedBuffer buffer_;
-  std::size_t count_ = 0;
-  std::size_t capacity_ = 0;
-  std::size_t max_elements_ = 0;  // of a page
+  // Where the next element goes, and where the page's memory ends: all that appending looks at.
+  std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::byte* begin_ = nullptr;
   std::uint64_t total_ = 0;
   std::uint64_t in_cluster_ = 0;
+  unsigned width_shift_;
+  std::uint32_t column_;
+  PageSink* sink_;
+  AlignedBuffer buffer_;
+  std::size_t max_elements_ = 0;  // of a page
+  ElementType element_;
+  ColumnEncoding encoding_;
 };
 
 class PageSink {
@@ -97,33 +109,49 @@ class PageSink {
   void commit_data_set() { data_set_->commit_data_set(); }
   void close() { data_set_->close(); }
 
+  // Bytes of memory that open pages have, and that sealed pages have which wait to be written.
+  std::size_t open_memory() const noexcept { return open_memory_; }
+  std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }
+
  private:
   friend class ColumnWriter;
   struct SealedPage {
     std::size_t chunk = 0;  // index into sealed_, or of the page that this one repeats
     std::uint32_t elements = 0;
   };
+  struct OpenColumn {  // of the cluster
+    std::vector<SealedPage> pages;
+    std::size_t written = 0;  // of the pages
+  };
   struct SealedBytes {
-    AlignedBuffer bytes;  // the block and, if asked for, its checksum
+    ByteSpan bytes;  // the block and, if asked for, its checksum; none when they are written
     std::size_t block_size = 0;
     std::uint64_t offset = 0;
   };
 
-  void seal(ColumnWriter& writer, std::size_t elements);
-  ByteSpan pack(const ColumnWriter& writer, std::size_t elements, std::size_t packed_size);
+  void seal(ColumnWriter& writer, const std::byte* values, std::size_t elements);
+  ByteSpan pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
+                std::size_t packed_size);
+  ByteSpan keep(ColumnWriter& writer, ByteSpan block, std::uint64_t sum);
   std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
-  AlignedBuffer take_spare(std::size_t size);
   ClusterDescriptor describe_cluster(std::uint64_t entries) const;
   void begin_cluster();
-  void made_room(const ColumnWriter& grown);  // keeps the page buffer budget
+  bool may_grow(const ColumnWriter& writer, std::size_t capacity) const;
+  void make_room(const ColumnWriter& growing);  // keeps the page buffer budget
+  AlignedBuffer take_spare(std::size_t capacity);
+  std::size_t most_waiting() const;
+  void write_sealed();
 
   std::shared_ptr<DataSetSink> data_set_;
   std::deque<ColumnWriter> writers_;
-  std::vector<std::vector<SealedPage>> open_;  // of the cluster, by physical column
+  std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;
-  std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;
-  std::vector<AlignedBuffer> spare_;  // the pages' memory of the last cluster
-  std::size_t capacity_bytes_ = 0;    // of all open pages
+  std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;  // those that are not written
+  PageArena arena_;                   // of sealed pages but for those that kept the memory they were in
+  std::vector<AlignedBuffer> kept_;   // the memory of the latter
+  std::vector<AlignedBuffer> spare_;  // the same after writing
+  std::size_t open_memory_ = 0;
+  std::size_t waiting_bytes_ = 0;
   std::uint64_t sealed_bytes_ = 0;
   std::uint64_t uncompressed_bytes_ = 0;
   AlignedBuffer packed_;

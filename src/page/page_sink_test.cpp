@@ -14,6 +14,13 @@ namespace {
 
 const std::string uri = "memory:page-sink-test";
 
+// Neighbours have nothing in common.
+std::uint32_t number_of(std::uint32_t entry, std::uint32_t column) {
+  std::uint64_t bits = (std::uint64_t{entry} << 16 | column) * 0x9e3779b97f4a7c15u;
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+  return static_cast<std::uint32_t>(bits >> 16);
+}
+
 std::unique_ptr<PageSink> make_sink(const io::Faults& faults, const WriteOptions& options) {
   auto file = io::with_faults(io::open_for_writing(uri, io::OpenMode::create), faults);
   auto sink = std::make_unique<PageSink>(RootFileWriter::create(std::move(file), "Data", {}), options);
@@ -180,6 +187,110 @@ TEST(PageSink, ZerosAndBlocksOfValuesAppend) {
   EXPECT_EQ(std::vector<std::uint32_t>(read.begin() + 19, read.begin() + 40),
             std::vector<std::uint32_t>(21, 0));
   EXPECT_EQ(read[40], 1u);
+  io::remove_memory_file(uri);
+}
+
+// Columns of 32-bit numbers, filled at the same pace with numbers that do not compress, as `entries` of one
+// cluster; the largest memory seen.
+std::size_t peak_memory(PageSink& sink, std::uint32_t columns, std::uint32_t entries) {
+  Descriptor& d = sink.descriptor();
+  d.name = "Data";
+  for (std::uint32_t i = 0; i < columns; ++i) {
+    FieldDescriptor field;
+    field.id = field.parent = i;
+    field.name = "x" + std::to_string(i);
+    field.type_name = "std::uint32_t";
+    field.representations = {{i}};
+    d.fields.push_back(field);
+    ColumnDescriptor column;
+    column.id = column.field = i;
+    column.raw_type = static_cast<std::uint16_t>(ColumnType::uint32);
+    column.encoding = default_encoding(ColumnType::uint32);
+    d.columns.push_back(column);
+  }
+  sink.start();
+  std::vector<ColumnWriter*> writers;
+  for (std::uint32_t i = 0; i < columns; ++i) writers.push_back(&sink.add_column(i, ElementType::uint32));
+  std::size_t peak = 0;
+  for (std::uint32_t n = 0; n < entries; ++n) {
+    for (std::uint32_t i = 0; i < columns; ++i) writers[i]->append(number_of(n, i));
+    peak = std::max(peak, sink.open_memory() + sink.waiting_bytes());
+  }
+  sink.commit_cluster(entries);
+  sink.commit_data_set();
+  sink.close();
+  return peak;
+}
+
+void expect_numbers(std::uint32_t columns, std::uint32_t entries) {
+  const auto source = PageSource::open("Data", uri);
+  ASSERT_EQ(source->descriptor().clusters.size(), 1u);
+  for (std::uint32_t i = 0; i < columns; ++i) {
+    ColumnReader reader(*source, {i}, ElementType::uint32);
+    for (std::uint32_t n = 0; n < entries; ++n)
+      ASSERT_EQ(reader.at<std::uint32_t>(0, n), number_of(n, i)) << "column " << i << " entry " << n;
+  }
+}
+
+// Stretches of the file in which a column's pages lie end to end.
+std::size_t stretches(std::uint32_t column) {
+  const auto source = PageSource::open("Data", uri);
+  std::size_t count = 0;
+  std::uint64_t end = 0;
+  for (const PageDescriptor& page : source->descriptor().clusters[0].columns[column].pages) {
+    if (page.locator.offset != end) ++count;
+    end = page.locator.offset + page.locator.size + sizeof(std::uint64_t);
+  }
+  return count;
+}
+
+TEST(PageSink, AClusterLargerThanTheBudgetIsWrittenInPieces) {
+  constexpr std::size_t budget = 200000;
+  for (const char* compression : {"none", "zstd:1"})
+    for (const auto merging : {SamePageMerging::off, SamePageMerging::on}) {
+      const WriteOptions options{.compression = compression,
+                                 .max_page_size = 4096,
+                                 .page_buffer_budget = budget,
+                                 .same_page_merging = merging};
+      PageSink sink(create_container(uri, "Data", {}), options);
+      // A page may be sealed before it is noticed that there is no room for it.
+      EXPECT_LE(peak_memory(sink, 40, 20000), budget + 2 * 4096) << compression;
+      expect_numbers(40, 20000);
+      // 3.2 MB, in pieces of half of the budget at least.
+      EXPECT_GT(stretches(7), 10u);
+      EXPECT_LE(stretches(7), 33u);
+    }
+  io::remove_memory_file(uri);
+}
+
+TEST(PageSink, AClusterOfFewColumnsIsWrittenAsAWhole) {
+  const WriteOptions options{.compression = "none", .max_page_size = 4096, .page_buffer_budget = 200000};
+  PageSink sink(create_container(uri, "Data", {}), options);
+  EXPECT_LE(peak_memory(sink, 4, 12000), 250000u);
+  expect_numbers(4, 12000);
+  EXPECT_EQ(stretches(2), 1u);
+  io::remove_memory_file(uri);
+}
+
+TEST(PageSink, ValuesOfWholePagesAreSealedWhereTheyAre) {
+  const auto sink = make_sink({}, {.compression = "none", .max_page_size = 4096});
+  sink->start();
+  ColumnWriter& column = sink->add_column(0, ElementType::uint32);
+  std::vector<std::uint32_t> numbers(10000);
+  for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(i, 0);
+  const std::vector<std::uint32_t> expected = numbers;
+  column.append(numbers.data(), numbers.size());
+  EXPECT_EQ(column.in_cluster(), 10000u);
+  EXPECT_EQ(column.buffered_bytes(), 10000u * 4 % 4096);  // nothing else was copied to an open page
+  std::fill(numbers.begin(), numbers.end(), 0);           // the caller's memory is the caller's again
+  sink->commit_cluster(10000);
+  sink->commit_data_set();
+  sink->close();
+  const auto source = PageSource::open("Data", uri);
+  ColumnReader reader(*source, {0}, ElementType::uint32);
+  std::vector<std::uint32_t> read(10000);
+  reader.read(0, 0, read.size(), read.data());
+  EXPECT_EQ(read, expected);
   io::remove_memory_file(uri);
 }
 

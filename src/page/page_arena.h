@@ -1,0 +1,57 @@
+// PageArena: memory for sealed pages, end to end in large blocks. Compressed pages have any size: kept one by
+// one they would leave gaps of the allocator, or slack, between them that add up over thousands of columns.
+#ifndef COLONNADE_PAGE_PAGE_ARENA_H
+#define COLONNADE_PAGE_PAGE_ARENA_H
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/bytes.h"
+#include "base/huge_pages.h"
+
+namespace colonnade::page {
+
+class PageArena {
+ public:
+  // Stays until clear().
+  MutableByteSpan take(std::size_t size) {
+    while (current_ < blocks_.size() && blocks_[current_].size() - filled_ < size) {
+      ++current_;
+      filled_ = 0;
+    }
+    if (current_ == blocks_.size()) add_block(size);
+    const MutableByteSpan taken = blocks_[current_].span().subspan(filled_, size);
+    filled_ += size;
+    return taken;
+  }
+  // The blocks are used again.
+  void clear() noexcept {
+    current_ = 0;
+    filled_ = 0;
+  }
+  std::size_t reserved_bytes() const noexcept { return reserved_; }
+
+ private:
+  static constexpr std::size_t smallest = std::size_t{64} << 10;
+  static constexpr std::size_t largest = std::size_t{8} << 20;
+
+  // As large as all before together, so that little data needs little memory.
+  void add_block(std::size_t size) {
+    const std::size_t usual = std::clamp(std::bit_ceil(reserved_), smallest, largest);
+    AlignedBuffer& block = blocks_.emplace_back(std::max(size, usual));
+    prefer_huge_pages(block.data(), block.size());
+    reserved_ += block.size();
+  }
+
+  std::vector<AlignedBuffer> blocks_;
+  std::size_t current_ = 0;  // block that is being filled
+  std::size_t filled_ = 0;   // bytes of it
+  std::size_t reserved_ = 0;
+};
+
+}  // namespace colonnade::page
+
+#endif
