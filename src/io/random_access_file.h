@@ -67,8 +67,6 @@ class RandomAccessFile {
   virtual std::unique_ptr<ReadQueue> open_queue(unsigned depth) const;
   // A hint that a stretch will be read soon; returns at once. Default: nothing.
   virtual void will_need(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {}
-  // The whole file in memory for as long as this object lives, where the back end has that; else empty.
-  virtual ByteSpan mapped() const noexcept { return {}; }
 };
 
 class WritableFile {

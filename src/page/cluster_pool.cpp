@@ -74,7 +74,7 @@ void ClusterPool::start() {
   work_ =
       std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
   const io::IoTraits traits = source_->file().traits();
-  if (traits.concurrency > 1 && !traits.reads_are_copies && source_->mapped().empty())
+  if (traits.concurrency > 1 && !traits.reads_are_copies)
     scheduler_ = std::make_unique<io::ReadScheduler>(source_->file());
 }
 

@@ -58,7 +58,6 @@ class PageSource {
 
   const io::RandomAccessFile& file() const noexcept { return container_->file(); }
   std::uint64_t file_size() const { return file().size(); }
-  ByteSpan mapped() const noexcept { return file().mapped(); }
 
   // Reads and decodes pages for the column readers.
   ClusterPool& pool() noexcept { return *pool_; }

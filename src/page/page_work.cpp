@@ -116,8 +116,7 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
   const std::uint64_t stored = stored_size(job.description);
   SealedExtent& extent = *job.extent;
   const bool is_alone = extent.plan.size == stored && job.position == 0;
-  const ByteSpan mapped = source_->mapped();
-  if (job.is_image && is_alone && !extent.id && mapped.empty()) {
+  if (job.is_image && is_alone && !extent.id) {
     if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
     read_straight(job, job.destination != nullptr ? job.destination : job.memory.data(), tally);
     ++tally.pages;
@@ -125,16 +124,10 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
   }
   const ByteSpan bytes = bytes_of(extent, tally).subspan(job.position, stored);
   const auto begin = Clock::now();
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(job.element) == 0;
-  if (job.is_image && job.destination == nullptr && !mapped.empty() && is_aligned) {
-    source_->verify(job.description, bytes);
-    job.elements = bytes.data();
-  } else {
-    if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
-    std::byte* out = job.destination != nullptr ? job.destination : job.memory.data();
-    unseal(*source_, job.description, job.encoding, job.element, bytes, out);
-    job.elements = out;
-  }
+  if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
+  std::byte* out = job.destination != nullptr ? job.destination : job.memory.data();
+  unseal(*source_, job.description, job.encoding, job.element, bytes, out);
+  job.elements = out;
   tally.seconds_decoding += seconds_since(begin);
   ++tally.pages;
 }
@@ -169,13 +162,9 @@ ByteSpan PageWork::bytes_of(SealedExtent& extent, Tally& tally) {
     ++tally.requests;
     tally.bytes += plan.size;
     tally.read_over_bytes += plan.size - plan.wanted;
-    if (const ByteSpan mapped = source_->mapped(); !mapped.empty()) {
-      extent.bytes = mapped.subspan(plan.offset, plan.size);
-    } else {
-      extent.memory = buffers_->lend(plan.size);
-      source_->file().read(plan.offset, {extent.memory.data(), plan.size});
-      extent.bytes = {extent.memory.data(), plan.size};
-    }
+    extent.memory = buffers_->lend(plan.size);
+    source_->file().read(plan.offset, {extent.memory.data(), plan.size});
+    extent.bytes = {extent.memory.data(), plan.size};
   } catch (...) {
     extent.failure = std::current_exception();
     throw;
