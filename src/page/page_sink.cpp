@@ -60,7 +60,7 @@ void ColumnWriter::release() noexcept {
 void ColumnWriter::make_room() {
   if (grow()) return;
   flush();
-  if (sink_->waiting_bytes_ > sink_->most_waiting()) sink_->write_sealed();
+  sink_->write_if_many_wait();
 }
 
 // More memory for the page, unless it is as large as it may be.
@@ -97,7 +97,7 @@ void ColumnWriter::seal_straight(const std::byte* values) {
   sink_->seal(*this, values, max_elements_);
   total_ += max_elements_;
   in_cluster_ += max_elements_;
-  if (sink_->waiting_bytes_ > sink_->most_waiting()) sink_->write_sealed();
+  sink_->write_if_many_wait();
 }
 
 void ColumnWriter::append(const void* values, std::uint64_t count) {
@@ -130,7 +130,11 @@ void ColumnWriter::append_zeros(std::uint64_t count) {
   }
 }
 
-PageSink::PageSink(std::shared_ptr<DataSetSink> data_set) : data_set_(std::move(data_set)) {}
+PageSink::PageSink(std::shared_ptr<DataSetSink> data_set) : data_set_(std::move(data_set)) {
+  // Without compression a page takes less time than handing it over.
+  if (options().parallel_sealing && compression().algorithm != codec::Algorithm::none)
+    sealer_ = std::make_unique<PageSealer>(compression());
+}
 
 PageSink::PageSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options)
     : PageSink(std::make_shared<DataSetSink>(std::move(container), options)) {}
@@ -169,7 +173,7 @@ void PageSink::make_room(const ColumnWriter& growing) {
     writer->flush();
     writer->release();
   }
-  if (waiting_bytes_ > most_waiting()) write_sealed();
+  write_if_many_wait();
 }
 
 // A cluster of few columns is written as a whole. Many columns take so much memory for open pages that what
@@ -180,6 +184,17 @@ std::size_t PageSink::most_waiting() const {
   return std::max({budget - std::min(budget, open_memory_), budget / 4, options().max_page_size});
 }
 
+// Pages that are being sealed count as well, but when they are sealed: the file is the same then whether they
+// are sealed here or in the pool.
+void PageSink::write_if_many_wait() {
+  if (sealer_ && !sealer_->empty()) {
+    std::size_t& most = sealer_->newest().most_waiting;
+    most = std::min(most, most_waiting());
+  } else if (waiting_bytes_ > most_waiting()) {
+    write_sealed();
+  }
+}
+
 // The page's packed elements: where they are if that is their memory image, else encoded into `packed_`.
 ByteSpan PageSink::pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
                         std::size_t packed_size) {
@@ -188,16 +203,24 @@ ByteSpan PageSink::pack(const ColumnWriter& writer, const std::byte* values, std
   try {
     codec::encode(writer.encoding_, writer.element_, values, elements, packed_.span());
   } catch (const Error& error) {
-    throw error.with({.uri = uri(),
-                      .data_set = descriptor().name,
-                      .field = descriptor().path_of(descriptor().columns[writer.column_].field),
-                      .column = writer.column_});
+    fail(error, writer.column_);
   }
   return packed_.span();
 }
 
+void PageSink::fail(const Error& error, std::uint32_t column) const {
+  throw error.with({.uri = uri(),
+                    .data_set = descriptor().name,
+                    .field = descriptor().path_of(descriptor().columns[column].field),
+                    .column = column});
+}
+
 void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t elements) {
   const std::size_t packed_size = codec::packed_size(writer.encoding_, elements);
+  uncompressed_bytes_ += packed_size;
+  std::vector<SealedPage>& pages = open_[writer.column_].pages;
+  pages.push_back({not_sealed, static_cast<std::uint32_t>(elements)});
+  if (sealer_) return hand_over(writer, values, elements);
   ByteSpan block = pack(writer, values, elements, packed_size);
   if (compression().algorithm != codec::Algorithm::none) {
     // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
@@ -205,33 +228,72 @@ void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t e
     codec::compress(compression(), block, block_, codec::plane_size(writer.encoding_, elements));
     block = block_.span();
   }
-  const bool merging = options().same_page_merging == SamePageMerging::on;
-  const bool with_sum = options().page_checksums == Checksums::on;
-  const std::uint64_t sum = with_sum || merging ? codec::xxh3(block) : 0;
-  uncompressed_bytes_ += packed_size;
-  const std::size_t known = merging ? find_sealed(block, sum) : sealed_.size();
-  open_[writer.column_].pages.push_back({known, static_cast<std::uint32_t>(elements)});
-  if (known < sealed_.size()) return;
+  const bool needs_sum =
+      options().page_checksums == Checksums::on || options().same_page_merging == SamePageMerging::on;
+  add_sealed(pages.back(), block, needs_sum ? codec::xxh3(block) : 0, &writer);
+}
 
+// The page goes to the pool, with its memory where it lies in the column's.
+void PageSink::hand_over(ColumnWriter& writer, const std::byte* values, std::size_t elements) {
+  PageBeingSealed page;
+  page.column = writer.column_;
+  page.number = open_[writer.column_].pages.size() - 1;
+  page.elements = elements;
+  page.element = writer.element_;
+  page.encoding = writer.encoding_;
+  const std::size_t capacity = writer.capacity_bytes();
+  if (values == writer.begin_) {
+    page.memory = std::exchange(writer.buffer_, take_spare(memory_for(capacity)));
+    page.values = values;
+    writer.use_buffer(capacity);
+  } else {
+    const std::size_t size = elements << writer.width_shift_;
+    page.memory = take_spare(memory_for(size));
+    page.values = page.memory.data();
+    std::memcpy(page.memory.data(), values, size);
+  }
+  sealer_->submit(std::move(page));
+  while (sealer_->full()) take_sealed();
+}
+
+void PageSink::take_sealed() {
+  PageBeingSealed page = sealer_->take();
+  spare_.push_back(std::move(page.memory));
+  if (page.failure) {
+    try {
+      std::rethrow_exception(page.failure);
+    } catch (const Error& error) {
+      fail(error, page.column);
+    }
+  }
+  add_sealed(open_[page.column].pages[page.number], page.block.span(), page.sum, nullptr);
+  if (waiting_bytes_ > page.most_waiting) write_sealed();
+}
+
+// `in_place`: whose memory may have the block, to be taken with it.
+void PageSink::add_sealed(SealedPage& page, ByteSpan block, std::uint64_t sum, ColumnWriter* in_place) {
+  const bool merging = options().same_page_merging == SamePageMerging::on;
+  page.chunk = merging ? find_sealed(block, sum) : sealed_.size();
+  if (page.chunk < sealed_.size()) return;
   SealedBytes sealed;
   sealed.block_size = block.size();
-  sealed.bytes = keep(writer, block, sum);
+  sealed.bytes = keep(block, sum, in_place);
   sealed_bytes_ += sealed.bytes.size();
   if (merging) sealed_by_hash_.emplace(sum, sealed_.size());
   sealed_.push_back(sealed);
 }
 
 // The block, and its checksum behind it, in memory that lasts until they are written.
-ByteSpan PageSink::keep(ColumnWriter& writer, ByteSpan block, std::uint64_t sum) {
+ByteSpan PageSink::keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_place) {
   const std::size_t sum_size = options().page_checksums == Checksums::on ? sizeof sum : 0;
   const std::size_t needed = block.size() + sum_size;
-  const std::size_t capacity = writer.capacity_bytes();
+  const std::size_t capacity = in_place != nullptr ? in_place->capacity_bytes() : 0;
   MutableByteSpan kept;
-  if (block.data() == writer.begin_ && capacity / 2 <= needed) {
+  if (in_place != nullptr && block.data() == in_place->begin_ && capacity / 2 <= needed) {
     // The page as it is: the column gets other memory.
-    kept = {writer.begin_, needed};
-    kept_.push_back(std::exchange(writer.buffer_, take_spare(memory_for(capacity))));
-    writer.use_buffer(capacity);
+    kept = {in_place->begin_, needed};
+    kept_.push_back(std::exchange(in_place->buffer_, take_spare(memory_for(capacity))));
+    in_place->use_buffer(capacity);
     waiting_bytes_ += capacity;
   } else {
     kept = arena_.take(needed);
@@ -267,6 +329,7 @@ std::size_t PageSink::find_sealed(ByteSpan block, std::uint64_t sum) const {
 
 void PageSink::flush_columns() {
   for (ColumnWriter& writer : writers_) writer.flush();
+  while (sealer_ && !sealer_->empty()) take_sealed();
 }
 
 ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
@@ -283,10 +346,12 @@ void PageSink::write_sealed() {
   std::vector<std::size_t> order;
   for (OpenColumn& column : open_)
     for (; column.written < column.pages.size(); ++column.written) {
-      SealedBytes& sealed = sealed_[column.pages[column.written].chunk];
+      const std::size_t chunk = column.pages[column.written].chunk;
+      if (chunk == not_sealed) break;
+      SealedBytes& sealed = sealed_[chunk];
       if (sealed.bytes.empty()) continue;  // written, or among the parts
       parts.push_back(std::exchange(sealed.bytes, {}));
-      order.push_back(column.pages[column.written].chunk);
+      order.push_back(chunk);
     }
   const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts);
   for (std::size_t i = 0; i < order.size(); ++i) sealed_[order[i]].offset = offsets[i];

@@ -26,6 +26,7 @@
 #include "colonnade/options.h"
 #include "page/data_set_sink.h"
 #include "page/page_arena.h"
+#include "page/page_sealer.h"
 
 namespace colonnade::page {
 
@@ -129,10 +130,17 @@ class PageSink {
     std::uint64_t offset = 0;
   };
 
+  // Stands for the page of a column that is being sealed.
+  static constexpr std::size_t not_sealed = static_cast<std::size_t>(-1);
+
   void seal(ColumnWriter& writer, const std::byte* values, std::size_t elements);
+  void hand_over(ColumnWriter& writer, const std::byte* values, std::size_t elements);
+  void take_sealed();
+  void add_sealed(SealedPage& page, ByteSpan block, std::uint64_t sum, ColumnWriter* in_place);
+  [[noreturn]] void fail(const Error& error, std::uint32_t column) const;
   ByteSpan pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
                 std::size_t packed_size);
-  ByteSpan keep(ColumnWriter& writer, ByteSpan block, std::uint64_t sum);
+  ByteSpan keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_place);
   std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
   ClusterDescriptor describe_cluster(std::uint64_t entries) const;
   void begin_cluster();
@@ -140,6 +148,7 @@ class PageSink {
   void make_room(const ColumnWriter& growing);  // keeps the page buffer budget
   AlignedBuffer take_spare(std::size_t capacity);
   std::size_t most_waiting() const;
+  void write_if_many_wait();
   void write_sealed();
 
   std::shared_ptr<DataSetSink> data_set_;
@@ -156,6 +165,7 @@ class PageSink {
   std::uint64_t uncompressed_bytes_ = 0;
   AlignedBuffer packed_;
   AlignedBuffer block_;
+  std::unique_ptr<PageSealer> sealer_;  // if pages are sealed in the thread pool
 };
 
 }  // namespace colonnade::page
