@@ -64,6 +64,7 @@ class Entry {
 
   std::vector<Slot> slots_;
   std::uint64_t model_id_ = 0;
+  std::uint64_t bindings_ = 0;  // other than that of all entries whose values are elsewhere
 };
 
 }  // namespace colonnade

@@ -3,10 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "field/field_tools.h"
 #include "field/type_name.h"
 
 namespace colonnade {
+namespace {
+
+std::uint64_t next_bindings() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
 
 const Entry::Slot& Entry::slot(std::string_view name) const {
   for (const Slot& slot : slots_)
@@ -36,6 +46,7 @@ void Entry::rebind(std::string_view name, std::shared_ptr<void> value) {
     throw Error(ErrorKind::usage, "a null pointer is bound", "bind memory that holds a value",
                 {.field = std::string(name)});
   const_cast<Slot&>(slot(name)).value = std::move(value);
+  bindings_ = next_bindings();
 }
 
 void Entry::bind(std::string_view name, void* memory, std::string_view type_name) {
@@ -53,6 +64,7 @@ void Entry::bind(std::string_view name, void* memory, std::string_view type_name
 void Entry::add(const Field& field, std::shared_ptr<void> value) {
   slots_.push_back(
       {field.name(), field.type_name(), field::hidden_layout(field), field.is_native(), std::move(value)});
+  bindings_ = next_bindings();
 }
 
 std::vector<std::string> Entry::field_names() const {

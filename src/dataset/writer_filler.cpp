@@ -2,6 +2,8 @@
 #include "dataset/writer_filler.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "dataset/columnar_writer.h"
 
@@ -10,17 +12,26 @@ namespace {
 
 // Entries filled one by one between two looks at the size of the cluster, at most.
 constexpr std::uint64_t max_fill_block = 4096;
-// Entries of arrays that are appended at a time, at most.
-constexpr std::uint64_t max_batch = 8192;
+// Entries of arrays that are appended at a time, at most: enough for whole pages of each column, which are
+// then sealed from where the values are.
+constexpr std::uint64_t max_batch = std::uint64_t{1} << 20;
+
+template <class T, class Copy>
+void append_values(const std::vector<Copy>& copies) {
+  for (const Copy& copy : copies) {
+    T value;
+    std::memcpy(&value, copy.from, sizeof value);
+    copy.to->append(value);
+  }
+}
 
 }  // namespace
 
-void WriterState::ensure_open() const {
+void WriterState::refuse() const {
   if (closed_) throw Error(ErrorKind::usage, "the writer is closed", "", {.uri = data_set_->uri()});
-  if (failed_)
-    throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added any more",
-                "write the data set again; what was committed before the failure can be read",
-                {.uri = data_set_->uri()});
+  throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added any more",
+              "write the data set again; what was committed before the failure can be read",
+              {.uri = data_set_->uri()});
 }
 
 Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id, Place place)
@@ -37,19 +48,42 @@ Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::ui
       std::min(options.approximate_cluster_size * guess, options.max_uncompressed_cluster_size);
 }
 
-void Filler::check(const Entry& entry) const {
+void Filler::refuse(const Entry& entry) const {
   if (entry.model_id_ != model_id_)
     throw Error(ErrorKind::usage, "the entry belongs to another model",
                 "make it with the writer's make_entry()", {.uri = sink_.uri()});
-  if (entry.slots_.size() != fields_.size())
-    throw Error(ErrorKind::usage, "the entry was made before the schema was extended", "make a new one",
-                {.uri = sink_.uri()});
+  throw Error(ErrorKind::usage, "the entry was made before the schema was extended", "make a new one",
+              {.uri = sink_.uri()});
+}
+
+void Filler::plan(const Entry& entry) {
+  planned_ = 0;
+  for (std::vector<Copy>& copies : copies_) copies.clear();
+  calls_.clear();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    Field& field = *fields_[i];
+    const void* const value = entry.slots_[i].value.get();
+    const std::size_t width = field.value_size();
+    if (field.kind() == FieldKind::scalar && width <= 8 && width == size_of(field.element(0)))
+      copies_[static_cast<std::size_t>(std::countr_zero(width))].push_back(
+          {static_cast<const std::byte*>(value), &field.writer(0)});
+    else
+      calls_.push_back({value, &field});
+  }
+  planned_ = entry.bindings_;
 }
 
 void Filler::fill(Entry& entry) {
-  check(entry);
+  if (entry.model_id_ != model_id_ || entry.slots_.size() != fields_.size()) [[unlikely]]
+    refuse(entry);
   state_->guarded([&] {
-    for (std::size_t i = 0; i < fields_.size(); ++i) fields_[i]->append(entry.slots_[i].value.get());
+    if (entry.bindings_ != planned_) [[unlikely]]
+      plan(entry);
+    append_values<std::uint64_t>(copies_[3]);
+    append_values<std::uint32_t>(copies_[2]);
+    append_values<std::uint16_t>(copies_[1]);
+    append_values<std::uint8_t>(copies_[0]);
+    for (const Call& call : calls_) call.field->append(call.value);
     ++entries_;
     if (--until_check_ == 0) after_entries();
   });

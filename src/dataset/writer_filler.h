@@ -3,7 +3,9 @@
 #ifndef COLONNADE_DATASET_WRITER_FILLER_H
 #define COLONNADE_DATASET_WRITER_FILLER_H
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,7 +31,10 @@ class WriterState {
   bool closed() const noexcept { return closed_; }
   bool failed() const noexcept { return failed_; }
   void set_closed() noexcept { closed_ = true; }
-  void ensure_open() const;
+  void ensure_open() const {
+    if (closed_ || failed_) [[unlikely]]
+      refuse();
+  }
 
   // Whatever fails in between leaves columns of different lengths: the open cluster is lost, and the writer
   // refuses to go on.
@@ -48,6 +53,8 @@ class WriterState {
   }
 
  private:
+  [[noreturn]] void refuse() const;
+
   std::shared_ptr<page::DataSetSink> data_set_;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> failed_ = false;
@@ -73,7 +80,18 @@ class Filler {
   void commit_cluster();
 
  private:
-  void check(const Entry& entry) const;
+  // A value that is stored as it is in memory, which is most of them: no field needs to be asked.
+  struct Copy {
+    const std::byte* from;
+    page::ColumnWriter* to;
+  };
+  struct Call {
+    const void* value;
+    Field* field;
+  };
+
+  [[noreturn]] void refuse(const Entry& entry) const;
+  void plan(const Entry& entry);
   void append_all(ColumnarInput& input);
   std::uint64_t batch(const ColumnarInput& input) const;
   std::uint64_t open_bytes() const noexcept { return sink_.uncompressed_bytes() + sink_.open_bytes(); }
@@ -86,6 +104,9 @@ class Filler {
   std::uint64_t model_id_;
   Place place_;
   page::PageSink sink_;
+  std::uint64_t planned_ = 0;                // the bindings that the plan is for
+  std::array<std::vector<Copy>, 4> copies_;  // values of 1, 2, 4 and 8 bytes
+  std::vector<Call> calls_;                  // all others
   std::uint64_t entries_ = 0;
   std::uint64_t written_entries_ = 0;
   std::uint64_t until_check_ = 1;
