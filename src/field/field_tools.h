@@ -22,8 +22,8 @@ std::uint64_t first_part(std::uint64_t index, std::uint64_t parts);
 // "std::vector" of "std::vector<float>".
 std::string_view family_of(std::string_view type_name);
 
-// Is this a number or a string, for which make_field() surely makes a field? Most fields are, and of a data set
-// with many thousands of them nobody wants to make all.
+// Is this a number or a string, for which make_field() surely makes a field? Most fields are, and of a data
+// set with many thousands of them nobody wants to make all.
 bool is_plainly_known(const FieldDescriptor& disk);
 
 // What the name of a type leaves open about its values in memory: the types below its enumerations. An
