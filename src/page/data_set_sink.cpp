@@ -97,8 +97,6 @@ void DataSetSink::add(ClusterDescriptor cluster) {
   if (checkpoints()) {
     // Pages without checksums must be in the file before a record says so: repair could not tell otherwise.
     if (options_.page_checksums == Checksums::off) container_->flush();
-    // Whoever finds the record must find the pages. Their sums say so where there are any.
-    if (options_.page_checksums == Checksums::off) container_->flush();
     const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1);
     container_->write_blob(record, record.size());
   }
