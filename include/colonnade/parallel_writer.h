@@ -20,9 +20,12 @@
 // finished; with WriteOptions::cluster_order = ClusterOrder::staged all of one context follow each other,
 // contexts in the order in which they were made, so that the same work gives the same data set in every run.
 //
+// Each context takes the memory of a Writer: WriteOptions::page_buffer_budget is for one of them.
+//
 // Checkpoints (WriteOptions::checkpoint_every) are made by the thread that finishes a cluster when one is
-// due; the others go on. They cover the clusters that have their place: with staged order none before
-// commit_staged(), commit_data_set() or close().
+// due; the others go on filling, and wait only where they have pages to write meanwhile. Checkpoints cover
+// the clusters that have their place: with staged order none before commit_staged(), commit_data_set() or
+// close().
 //
 // The methods of a ParallelWriter may be called from any thread, those of a FillContext and of entries from
 // one at a time. Contexts may be made and closed while others run. A failed write ends the whole writer:

@@ -300,7 +300,7 @@ class ParallelSession {
     const std::size_t end = (thread + 1) * entries_.size() / threads_;
     for (std::size_t i = thread * entries_.size() / threads_; i < end; ++i) {
       context.fill(*entries_[i]);
-      if (ends_.count(i + 1) > 0) context.commit_cluster();
+      if (ends_.contains(i + 1)) context.commit_cluster();
     }
     context.close();
   }
