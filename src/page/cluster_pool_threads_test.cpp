@@ -124,6 +124,7 @@ TEST_F(HelpedClusterPools, WorkInAForkedChild) {
     ASSERT_EQ(reader.at<std::uint64_t>(0, i), value_at(0, i));
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(60);  // rather than waiting for ever
     // The reader of the parent, and one of its own.
     bool good = wrong_values(*PageSource::open("Data", uri), elements) == 0;
     for (std::uint64_t i = 0; i < elements; ++i)

@@ -3,6 +3,8 @@
 // every 4 KiB of memory costs more than decoding what comes into it.
 #include "page/page_buffers.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -25,6 +27,8 @@ std::size_t block_size_for(std::size_t size) noexcept {
 }
 
 }  // namespace
+
+PageBuffers::PageBuffers(std::size_t keep) : keep_(keep), process_(::getpid()) {}
 
 void PageBuffers::note_lent(std::size_t size) {
   statistics_.lent += size;
@@ -66,6 +70,8 @@ PageBuffers::Block PageBuffers::allocate(std::size_t size) {
 }
 
 void PageBuffers::take_back(Block block) noexcept {
+  // A thread that does not exist in a forked child may have held the lock when the child was made.
+  if (process_ != ::getpid()) return;
   const std::lock_guard lock(mutex_);
   statistics_.lent -= block.size;
   try {

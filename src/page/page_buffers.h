@@ -1,8 +1,10 @@
 // PageBuffers: recycled memory for sealed and decoded pages. What comes back is handed out again, last one
 // first, because it is still in the cache and the system has provided its memory already. Any thread may take
-// and return.
+// and return. In a forked child what was lent before is not taken back.
 #ifndef COLONNADE_PAGE_PAGE_BUFFERS_H
 #define COLONNADE_PAGE_PAGE_BUFFERS_H
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <map>
@@ -25,7 +27,7 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
 
  public:
   // Keeps at most `keep` bytes that nobody uses.
-  explicit PageBuffers(std::size_t keep) : keep_(keep) {}
+  explicit PageBuffers(std::size_t keep);
 
   // A block from here that goes back when this object dies.
   class Loan {
@@ -70,6 +72,7 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
   void note_lent(std::size_t size);
 
   const std::size_t keep_;
+  const pid_t process_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<Block>> free_;  // by size
   Statistics statistics_;
