@@ -93,8 +93,8 @@ TEST(PageSealer, MayBeGivenUpAtAnyTime) {
 }
 
 TEST(PageSealer, NeedsNoFreeThread) {
-  ThreadPool pool(1);
   std::atomic<bool> released = false;
+  ThreadPool pool(1);
   pool.submit([&] { released.wait(false); });
   {
     PageSealer sealer(settings, pool);
