@@ -62,10 +62,10 @@ class PageList {
   };
   using const_iterator = Iterator;
 
-  PageList() noexcept : one_{} {}
+  PageList() noexcept : one{} {}
   PageList(std::initializer_list<PageDescriptor> pages);
   PageList(const PageList& other);
-  PageList(PageList&& other) noexcept : one_{} { swap(other); }
+  PageList(PageList&& other) noexcept : one{} { swap(other); }
   PageList& operator=(const PageList& other) {
     PageList(other).swap(*this);
     return *this;
@@ -99,7 +99,7 @@ class PageList {
   // A page of a file that is smaller than 4 GiB and has less than 2^31 elements: what almost all pages are.
   void push_back_plain(std::uint64_t offset, std::uint32_t size, std::uint32_t elements, bool has_checksum) {
     if (size_ != 0 || capacity_ != in_place) return push_back_packed({offset, size, elements, has_checksum});
-    one_ = {offset, size, elements, has_checksum};
+    one = {offset, size, elements, has_checksum};
     size_ = 1;
   }
 
@@ -114,24 +114,24 @@ class PageList {
   };
   static_assert(sizeof(Packed) == 16);
   using Whole = std::vector<PageDescriptor>;
-  // What capacity_ says about the place: `one_`, `whole_`, and anything else `many_`.
+  // What capacity_ says about the place: `one`, `whole`, and anything else `many`.
   static constexpr std::uint32_t in_place = 0;
   static constexpr std::uint32_t unpacked = 0xffffffffU;
 
   static bool is_plain(const PageDescriptor& page) noexcept;
   static Packed pack(const PageDescriptor& page) noexcept;
   static PageDescriptor unpack(const Packed& packed);
-  const Packed* packed() const noexcept { return capacity_ == in_place ? &one_ : many_; }
-  Packed* packed() noexcept { return capacity_ == in_place ? &one_ : many_; }
+  const Packed* packed() const noexcept { return capacity_ == in_place ? &one : many; }
+  Packed* packed() noexcept { return capacity_ == in_place ? &one : many; }
   void push_back_packed(Packed page);
   void make_room(std::size_t pages);
   Whole& unpack_all();
   void release() noexcept;
 
   union {
-    Packed one_;
-    Packed* many_;
-    Whole* whole_;
+    Packed one;
+    Packed* many;
+    Whole* whole;
   };
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = in_place;

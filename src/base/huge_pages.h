@@ -19,9 +19,9 @@ inline void prefer_huge_pages([[maybe_unused]] void* data, std::size_t bytes) no
   // Whole small pages, the allocator's own bytes in front included: neighbouring blocks then stay one
   // mapping, and huge pages may span them.
   constexpr std::uintptr_t page = 4096;
-  const auto begin = reinterpret_cast<std::uintptr_t>(data) & ~(page - 1);
-  const auto end = (reinterpret_cast<std::uintptr_t>(data) + bytes + page - 1) & ~(page - 1);
-  static_cast<void>(::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE));
+  const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(data) % page;
+  const std::size_t whole = (before + bytes + page - 1) / page * page;
+  static_cast<void>(::madvise(static_cast<std::byte*>(data) - before, whole, MADV_HUGEPAGE));
 #endif
 }
 

@@ -34,7 +34,7 @@ PageDescriptor PageList::unpack(const Packed& packed) {
   return page;
 }
 
-PageList::PageList(std::initializer_list<PageDescriptor> pages) : one_{} {
+PageList::PageList(std::initializer_list<PageDescriptor> pages) : one{} {
   try {
     for (const PageDescriptor& page : pages) push_back(page);
   } catch (...) {
@@ -43,9 +43,9 @@ PageList::PageList(std::initializer_list<PageDescriptor> pages) : one_{} {
   }
 }
 
-PageList::PageList(const PageList& other) : one_{} {
+PageList::PageList(const PageList& other) : one{} {
   if (other.capacity_ == unpacked) {
-    whole_ = new Whole(*other.whole_);
+    whole = new Whole(*other.whole);
     capacity_ = unpacked;
   } else {
     make_room(other.size_);
@@ -57,23 +57,23 @@ PageList::PageList(const PageList& other) : one_{} {
 void PageList::swap(PageList& other) noexcept {
   static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) >= sizeof(Packed*));
   // Whatever the place holds, these are its bytes.
-  std::swap(one_, other.one_);
+  std::swap(one, other.one);
   std::swap(size_, other.size_);
   std::swap(capacity_, other.capacity_);
 }
 
 void PageList::release() noexcept {
   if (capacity_ == unpacked)
-    delete whole_;
+    delete whole;
   else if (capacity_ != in_place)
-    delete[] many_;
-  one_ = {};
+    delete[] many;
+  one = {};
   size_ = 0;
   capacity_ = in_place;
 }
 
 PageDescriptor PageList::operator[](std::size_t i) const {
-  return capacity_ == unpacked ? (*whole_)[i] : unpack(packed()[i]);
+  return capacity_ == unpacked ? (*whole)[i] : unpack(packed()[i]);
 }
 
 PageDescriptor PageList::at(std::size_t i) const {
@@ -84,7 +84,7 @@ PageDescriptor PageList::at(std::size_t i) const {
 std::uint64_t PageList::elements() const noexcept {
   std::uint64_t sum = 0;
   if (capacity_ == unpacked) {
-    for (const PageDescriptor& page : *whole_) sum += page.elements;
+    for (const PageDescriptor& page : *whole) sum += page.elements;
   } else {
     const Packed* const pages = packed();
     for (std::uint32_t i = 0; i < size_; ++i) sum += pages[i].elements;
@@ -97,14 +97,14 @@ void PageList::make_room(std::size_t pages) {
   if (pages <= std::max<std::size_t>(capacity_, 1)) return;
   auto* const fresh = new Packed[pages];
   std::copy_n(packed(), size_, fresh);
-  if (capacity_ != in_place) delete[] many_;
-  many_ = fresh;
+  if (capacity_ != in_place) delete[] many;
+  many = fresh;
   capacity_ = static_cast<std::uint32_t>(pages);
 }
 
 void PageList::reserve(std::size_t pages) {
   if (capacity_ == unpacked)
-    whole_->reserve(pages);
+    whole->reserve(pages);
   else
     make_room(pages);
 }
@@ -115,7 +115,7 @@ void PageList::clear() noexcept {
 
 void PageList::push_back_packed(Packed page) {
   if (capacity_ == unpacked) {
-    whole_->push_back(unpack(page));
+    whole->push_back(unpack(page));
   } else {
     const std::size_t capacity = std::max<std::size_t>(capacity_, 1);
     if (size_ == capacity) make_room(2 * capacity);
@@ -125,10 +125,10 @@ void PageList::push_back_packed(Packed page) {
 }
 
 PageList::Whole& PageList::unpack_all() {
-  if (capacity_ == unpacked) return *whole_;
+  if (capacity_ == unpacked) return *whole;
   auto* const all = new Whole(begin(), end());
-  if (capacity_ != in_place) delete[] many_;
-  whole_ = all;
+  if (capacity_ != in_place) delete[] many;
+  whole = all;
   capacity_ = unpacked;
   return *all;
 }

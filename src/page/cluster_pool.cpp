@@ -95,7 +95,7 @@ void ClusterPool::restart_in_child() {
   }
   active_.clear();
   static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
-  static_cast<void>(scheduler_.release());
+  static_cast<void>(new std::unique_ptr<io::ReadScheduler>(std::move(scheduler_)));
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
   in_flight_.clear();
   waiting_.clear();

@@ -184,7 +184,7 @@ bool PageWork::finish(PageJob& job) {
     if (job.state == PageJob::State::in_line)
       found = std::find_if(line_.begin(), line_.end(), [&](const JobRef& in) { return in.get() == &job; });
     if (found != line_.end()) {
-      const JobRef next = *found;
+      const JobRef next = std::move(*found);
       line_.erase(found);
       work_on(lock, next, true);
       continue;

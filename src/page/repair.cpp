@@ -14,6 +14,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "codec/column_codec.h"
@@ -231,8 +232,8 @@ class Repair {
       throw Error(ErrorKind::format,
                   "there are too many places that look like records of clusters and are not",
                   "keep the file as it is: it opens up to its last checkpoint");
-    std::stable_sort(found_.begin(), found_.end(), [](const JournalRecord& a, const JournalRecord& b) {
-      return a.cluster.first_entry < b.cluster.first_entry;
+    std::sort(found_.begin(), found_.end(), [](const JournalRecord& a, const JournalRecord& b) {
+      return std::tie(a.cluster.first_entry, a.offset) < std::tie(b.cluster.first_entry, b.offset);
     });
   }
 

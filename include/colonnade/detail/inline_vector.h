@@ -26,7 +26,7 @@ class InlineVector {
   using iterator = T*;
   using const_iterator = const T*;
 
-  InlineVector() noexcept {}
+  InlineVector() noexcept = default;
   InlineVector(std::initializer_list<T> items) { append(items.begin(), items.end()); }
   template <class Iterator>
   InlineVector(Iterator first, Iterator last) {
