@@ -32,6 +32,12 @@ enum class ClusterOrder {
 // the process, or also one of the machine (slower: the device is waited for twice per commit).
 enum class Durability { process, machine };
 
+// Where the pages of a data set go in an object store, see docs/format/object-container.md.
+enum class ObjectMapping {
+  locality,        // a cluster is an object, a column a distribution key
+  object_per_page  // each page is an object
+};
+
 // When a writer makes what it has written readable; 0: not before close().
 struct CheckpointEvery {
   std::uint32_t clusters = 0;
@@ -64,7 +70,12 @@ struct WriteOptions {
   ClusterOrder cluster_order = ClusterOrder::as_written;  // of a ParallelWriter
   CheckpointEvery checkpoint_every = {};
   Durability durability = Durability::process;
-  std::string description = {};  // of the data set
+  // In an object store only.
+  ObjectMapping object_mapping = ObjectMapping::locality;
+  // Bytes: pages of a column are moved together up to this size, whatever their own; 0: each by itself.
+  std::size_t splice_size = std::size_t{1} << 20;
+  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: the pool's default
+  std::string description = {};   // of the data set
 };
 
 struct ReadOptions {

@@ -58,13 +58,35 @@ const Transport& transport_for(std::string_view uri) {
   return table.front();
 }
 
+bool is_object_store(const std::string& uri) {
+  const Transport& transport = transport_for(uri);
+  if (transport.open_store == nullptr) return false;
+  return transport.names_file != nullptr ? !transport.names_file(uri) : transport.open_for_reading == nullptr;
+}
+
+std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const StoreOptions& options) {
+  const Transport& transport = transport_for(uri);
+  if (transport.open_store == nullptr)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("\"{}:\" names a file, not an object store", transport.scheme),
+                "a URI of an object store, such as obj:///path", {.uri = uri});
+  return transport.open_store(uri, options);
+}
+
 std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri, const ReadFileOptions& options) {
-  return transport_for(uri).open_for_reading(uri, options);
+  const Transport& transport = transport_for(uri);
+  if (is_object_store(uri))
+    throw Error(ErrorKind::unsupported, "an object store cannot be opened as a file",
+                "open the data sets in it by name", {.uri = uri});
+  return transport.open_for_reading(uri, options);
 }
 
 std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode,
                                                const WriteFileOptions& options) {
   const Transport& transport = transport_for(uri);
+  if (is_object_store(uri))
+    throw Error(ErrorKind::unsupported, "an object store cannot be written as a file",
+                "write data sets to it by name", {.uri = uri});
   if (transport.open_for_writing == nullptr)
     throw Error(ErrorKind::unsupported, fmt::format("the transport \"{}\" can only read", transport.scheme),
                 "write to a local file and copy it", {.uri = uri});

@@ -8,18 +8,23 @@
 #include <string>
 #include <string_view>
 
+#include "io/object_store.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::io {
 
 struct Transport {
   std::string_view scheme;  // lower case, without the colon
-  // Both get the whole URI, so that messages name what the caller wrote. A transport that cannot write has no
+  // All get the whole URI, so that messages name what the caller wrote. A transport that cannot write has no
   // writer.
   std::unique_ptr<RandomAccessFile> (*open_for_reading)(const std::string& uri,
                                                         const ReadFileOptions& options) = nullptr;
   std::unique_ptr<WritableFile> (*open_for_writing)(const std::string& uri, OpenMode mode,
                                                     const WriteFileOptions& options) = nullptr;
+  // Of a transport that has objects.
+  std::shared_ptr<ObjectStore> (*open_store)(const std::string& uri, const StoreOptions& options) = nullptr;
+  // Whether `uri` names a file; without it all do if the transport has files.
+  bool (*names_file)(const std::string& uri) = nullptr;
 };
 
 std::span<const Transport> transports() noexcept;

@@ -31,6 +31,13 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
               {.uri = file->uri(), .offset = 0});
 }
 
+std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart> pages, ClusterPlace&) {
+  std::vector<ByteSpan> parts;
+  parts.reserve(pages.size());
+  for (const PagePart& page : pages) parts.push_back(page.bytes);
+  return write_parts(parts);
+}
+
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
   const bool bare = options.kind == ContainerKind::bare_file;

@@ -1,9 +1,10 @@
-// Containers: how data sets are embedded in a file (or, later, an object store). A container finds anchors
-// and moves opaque blobs; it knows neither fields nor columns. Implementations: ROOT file, bare file.
+// Containers: how data sets are embedded in a file or an object store. A container finds anchors and moves
+// opaque blobs and pages; of fields it knows nothing, of columns the number. Implementations: ROOT file, bare
+// file, object store.
 //
-// A ReadContainer is read-only after opening and may be shared by threads. Of a WriteContainer, write_blob()
-// and write_parts() may be called by several threads at once, also while one of them is in commit(); close()
-// by one while no other is inside.
+// A ReadContainer is read-only after opening and may be shared by threads. Of a WriteContainer, write_blob(),
+// write_parts() and write_pages() may be called by several threads at once, also while one of them is in
+// commit(); close() by one while no other is inside.
 #ifndef COLONNADE_PAGE_CONTAINER_H
 #define COLONNADE_PAGE_CONTAINER_H
 
@@ -67,6 +68,18 @@ decltype(auto) open_while_written(Open&& open) {
   }
 }
 
+// A sealed page that is to be written, with its checksum behind it if it has one.
+struct PagePart {
+  ByteSpan bytes;
+  std::uint32_t column = 0;  // physical
+};
+
+// What a container keeps of a cluster while it is written, in one piece or several.
+struct ClusterPlace {
+  std::uint64_t object = 0;                // 0: not begun
+  std::vector<std::uint64_t> next_values;  // by physical column
+};
+
 class WriteContainer {
  public:
   virtual ~WriteContainer() = default;
@@ -76,6 +89,14 @@ class WriteContainer {
   // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the
   // file offset of each part. A single part larger than max_key_size() is split like a blob.
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
+  // Writes pages of one cluster as one batch, those of a column side by side; returns where each of them
+  // lies: what the locator says besides the size. `cluster` is of the caller, one for each cluster.
+  virtual std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
+  virtual Locator::Kind page_kind() const noexcept { return Locator::Kind::file; }
+  // May columns share a page that is the same in both?
+  virtual bool shares_pages() const noexcept { return true; }
+  // Does a record of each cluster help to find it after a crash (cluster_journal.h)?
+  virtual bool keeps_journal() const noexcept { return true; }
   virtual std::uint64_t max_key_size() const noexcept = 0;
   // Waits until everything written so far is where a crash of the process leaves it.
   virtual void flush() = 0;

@@ -63,9 +63,9 @@ void DataSetSink::start() {
   if (checkpoints()) commit();
 }
 
-std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const ByteSpan> parts) {
+std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) {
   const Gate::Shared inside(gate_);
-  return container_->write_parts(parts);
+  return container_->write_pages(pages, cluster);
 }
 
 bool DataSetSink::checkpoints() const noexcept {
@@ -94,7 +94,7 @@ void DataSetSink::add(ClusterDescriptor cluster) {
     for (const PageDescriptor& page : cluster.columns[i].pages) next_elements_[i] += page.elements;
   }
   descriptor_.clusters.push_back(std::move(cluster));
-  if (checkpoints()) {
+  if (checkpoints() && container_->keeps_journal()) {
     // Pages without checksums must be in the file before a record says so: repair could not tell otherwise.
     if (options_.page_checksums == Checksums::off) container_->flush();
     const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1);

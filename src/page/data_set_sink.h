@@ -70,8 +70,9 @@ class DataSetSink {
 
   // Writes the header; fields and columns added to the descriptor afterwards belong to the schema extension.
   void start();
-  // Where each part lies in the file now.
-  std::vector<std::uint64_t> write_pages(std::span<const ByteSpan> parts);
+  // As WriteContainer::write_pages().
+  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
+  const WriteContainer& container() const noexcept { return *container_; }
   // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
   // checkpoint if one is due.
   void add_cluster(ClusterDescriptor cluster);

@@ -230,7 +230,7 @@ void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t e
   }
   const bool needs_sum =
       options().page_checksums == Checksums::on || options().same_page_merging == SamePageMerging::on;
-  add_sealed(pages.back(), block, needs_sum ? codec::xxh3(block) : 0, &writer);
+  add_sealed(writer.column_, pages.back(), block, needs_sum ? codec::xxh3(block) : 0, &writer);
 }
 
 // The page goes to the pool, with its memory where it lies in the column's.
@@ -266,16 +266,18 @@ void PageSink::take_sealed() {
       fail(error, page.column);
     }
   }
-  add_sealed(open_[page.column].pages[page.number], page.block.span(), page.sum, nullptr);
+  add_sealed(page.column, open_[page.column].pages[page.number], page.block.span(), page.sum, nullptr);
   if (waiting_bytes_ > page.most_waiting) write_sealed();
 }
 
 // `in_place`: whose memory may have the block, to be taken with it.
-void PageSink::add_sealed(SealedPage& page, ByteSpan block, std::uint64_t sum, ColumnWriter* in_place) {
+void PageSink::add_sealed(std::uint32_t column, SealedPage& page, ByteSpan block, std::uint64_t sum,
+                          ColumnWriter* in_place) {
   const bool merging = options().same_page_merging == SamePageMerging::on;
-  page.chunk = merging ? find_sealed(block, sum) : sealed_.size();
+  page.chunk = merging ? find_sealed(column, block, sum) : sealed_.size();
   if (page.chunk < sealed_.size()) return;
   SealedBytes sealed;
+  sealed.column = column;
   sealed.block_size = block.size();
   sealed.bytes = keep(block, sum, in_place);
   sealed_bytes_ += sealed.bytes.size();
@@ -317,10 +319,12 @@ AlignedBuffer PageSink::take_spare(std::size_t capacity) {
 }
 
 // The number of an equal page of this cluster, or one past the last.
-std::size_t PageSink::find_sealed(ByteSpan block, std::uint64_t sum) const {
+std::size_t PageSink::find_sealed(std::uint32_t column, ByteSpan block, std::uint64_t sum) const {
+  const bool any_column = data_set_->container().shares_pages();
   const auto [first, last] = sealed_by_hash_.equal_range(sum);
   for (auto it = first; it != last; ++it) {
     const SealedBytes& other = sealed_[it->second];
+    if (other.column != column && !any_column) continue;
     if (other.block_size == block.size() && std::memcmp(other.bytes.data(), block.data(), block.size()) == 0)
       return it->second;
   }
@@ -342,7 +346,7 @@ ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
 
 // Column after column, so that a reader of few columns finds theirs side by side.
 void PageSink::write_sealed() {
-  std::vector<ByteSpan> parts;
+  std::vector<PagePart> parts;
   std::vector<std::size_t> order;
   for (OpenColumn& column : open_)
     for (; column.written < column.pages.size(); ++column.written) {
@@ -350,10 +354,10 @@ void PageSink::write_sealed() {
       if (chunk == not_sealed) break;
       SealedBytes& sealed = sealed_[chunk];
       if (sealed.bytes.empty()) continue;  // written, or among the parts
-      parts.push_back(std::exchange(sealed.bytes, {}));
+      parts.push_back({std::exchange(sealed.bytes, {}), sealed.column});
       order.push_back(chunk);
     }
-  const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts);
+  const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts, place_);
   for (std::size_t i = 0; i < order.size(); ++i) sealed_[order[i]].offset = offsets[i];
   sealed_by_hash_.clear();
   arena_.clear();
@@ -374,7 +378,9 @@ ClusterDescriptor PageSink::describe_cluster(std::uint64_t entries) const {
       const SealedBytes& sealed = sealed_[page.chunk];
       range.pages.push_back({.elements = page.elements,
                              .has_checksum = options().page_checksums == Checksums::on,
-                             .locator = {.size = sealed.block_size, .offset = sealed.offset}});
+                             .locator = {.kind = data_set_->container().page_kind(),
+                                         .size = sealed.block_size,
+                                         .offset = sealed.offset}});
     }
   }
   return cluster;
@@ -386,6 +392,7 @@ void PageSink::begin_cluster() {
     column.written = 0;
   }
   for (ColumnWriter& writer : writers_) writer.in_cluster_ = 0;
+  place_ = {};
   sealed_.clear();
   sealed_bytes_ = 0;
   uncompressed_bytes_ = 0;

@@ -128,6 +128,7 @@ class PageSink {
     ByteSpan bytes;  // the block and, if asked for, its checksum; none when they are written
     std::size_t block_size = 0;
     std::uint64_t offset = 0;
+    std::uint32_t column = 0;
   };
 
   // Stands for the page of a column that is being sealed.
@@ -136,12 +137,13 @@ class PageSink {
   void seal(ColumnWriter& writer, const std::byte* values, std::size_t elements);
   void hand_over(ColumnWriter& writer, const std::byte* values, std::size_t elements);
   void take_sealed();
-  void add_sealed(SealedPage& page, ByteSpan block, std::uint64_t sum, ColumnWriter* in_place);
+  void add_sealed(std::uint32_t column, SealedPage& page, ByteSpan block, std::uint64_t sum,
+                  ColumnWriter* in_place);
   [[noreturn]] void fail(const Error& error, std::uint32_t column) const;
   ByteSpan pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
                 std::size_t packed_size);
   ByteSpan keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_place);
-  std::size_t find_sealed(ByteSpan block, std::uint64_t sum) const;
+  std::size_t find_sealed(std::uint32_t column, ByteSpan block, std::uint64_t sum) const;
   ClusterDescriptor describe_cluster(std::uint64_t entries) const;
   void begin_cluster();
   bool may_grow(const ColumnWriter& writer, std::size_t capacity) const;
@@ -152,6 +154,7 @@ class PageSink {
   void write_sealed();
 
   std::shared_ptr<DataSetSink> data_set_;
+  ClusterPlace place_;  // of the open cluster
   std::deque<ColumnWriter> writers_;
   std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;

@@ -1,0 +1,18 @@
+// What all object stores share: how addresses read in messages, and the queue of those that have none of
+// their own.
+#include "io/object_store.h"
+
+#include <fmt/format.h>
+
+namespace colonnade::io {
+
+std::string to_text(const ObjectId& object) {
+  return fmt::format("object {}:{}", object.group, object.number);
+}
+
+std::string to_text(const ValueAddress& address) {
+  return fmt::format("{}, distribution key {}, attribute key {}", to_text(address.object), address.dkey,
+                     address.akey);
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,149 @@
+// Transports: bytes by key. A store has objects; an object has values, each under a distribution key (values
+// that share it lie together and move together) and an attribute key:
+//
+//   object id --> distribution key --> attribute key --> value
+//   (group, number)      u64                u64          bytes, replaced as a whole
+//
+// A back end implements these classes and declares its numbers in StoreTraits; it knows nothing of pages. A
+// store may be used by any number of threads at once, a queue by one at a time; all queues must be gone
+// before their store. A store that was opened before a fork cannot be used in the child unless its back end
+// says otherwise; using it is an error there (ErrorKind::usage), never a hang.
+#ifndef COLONNADE_IO_OBJECT_STORE_H
+#define COLONNADE_IO_OBJECT_STORE_H
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace colonnade::io {
+
+struct ObjectId {
+  std::uint32_t group = 0;  // objects that belong together; 0 is the directory: few and small values
+  std::uint64_t number = 0;
+  friend auto operator<=>(const ObjectId&, const ObjectId&) = default;
+};
+
+struct ValueAddress {
+  ObjectId object;
+  std::uint64_t dkey = 0;
+  std::uint64_t akey = 0;
+  friend auto operator<=>(const ValueAddress&, const ValueAddress&) = default;
+};
+
+// "object 7:42, distribution key 3, attribute key 0": all back ends speak of values like this in messages.
+std::string to_text(const ObjectId& object);
+std::string to_text(const ValueAddress& address);
+
+struct StoreTraits {
+  std::size_t max_value = std::size_t{64} << 20;  // bytes; larger values are refused (ErrorKind::usage)
+  std::size_t best_value = std::size_t{1} << 20;  // bytes: how large values should be made
+  bool ranges = true;            // reading a part of a value costs little more than its share
+  bool vectors = false;          // several items in one operation cost about as much as one
+  std::size_t max_items = 1024;  // of an operation; more are refused
+  unsigned concurrency = 8;      // operations in flight that pay
+};
+
+// Fills `into`, all of it, from byte `offset` of the value on.
+struct FetchItem {
+  std::uint64_t akey = 0;
+  std::uint64_t offset = 0;
+  MutableByteSpan into;
+};
+
+// Makes the parts, end to end, the value. An empty value is a value.
+struct UpdateItem {
+  std::uint64_t akey = 0;
+  std::vector<ByteSpan> parts;
+};
+
+// Asynchronous operations. Belongs to one thread at a time. Items are copied, the memory that they point to
+// must stay until the completion is taken or the queue is gone. The destructor cancels what can be cancelled
+// and waits until the callers' memory is not touched any more.
+class ObjectQueue {
+ public:
+  virtual ~ObjectQueue() = default;
+  struct Completion {
+    std::uint64_t id = 0;
+    std::exception_ptr failure;  // null: done; else what fetch() or update() would have thrown
+  };
+  // One operation: several items of one <object, distribution key>; akeys of an update are distinct. `id`
+  // comes back with the completion. May block while as many are in flight as the queue was opened for.
+  virtual void submit_fetch(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
+                            std::span<const FetchItem> items) = 0;
+  virtual void submit_update(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
+                             std::span<const UpdateItem> items) = 0;
+  // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
+  // gives 0.
+  virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;
+  virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
+};
+
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+  virtual const std::string& uri() const noexcept = 0;  // never with secrets
+  virtual StoreTraits traits() const noexcept = 0;
+
+  // Throws ErrorKind::not_found for a value that is not there, ErrorKind::format for one that ends before the
+  // range does, ErrorKind::io for what the store reports or when its patience ends; all with URI and address
+  // in the problem.
+  virtual void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const = 0;
+  // Each value is replaced as a whole: a reader at the same time gets the old one or the new one. Not all
+  // back ends replace several items at one moment.
+  virtual void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) = 0;
+  // For `depth` operations in flight. The default does each in a thread of its own.
+  virtual std::unique_ptr<ObjectQueue> open_queue(unsigned depth);
+
+  // Bytes of the value; nullopt if it is not there.
+  virtual std::optional<std::uint64_t> size(const ValueAddress& address) const = 0;
+
+  // Small values whose changes must not be lost (an anchor, a claim): read with a version, and replaced only
+  // if nobody else was faster. `version` is opaque.
+  struct Versioned {
+    Bytes value;
+    std::string version;
+  };
+  virtual std::optional<Versioned> get(const ValueAddress& address) const = 0;  // nullopt: not there
+  // Writes if the value still has the version `expected`, or with nullopt if there is none. False: it was
+  // not so, and nothing was written.
+  virtual bool put_if(const ValueAddress& address, ByteSpan value,
+                      const std::optional<std::string>& expected) = 0;
+
+  // In ascending order.
+  virtual std::vector<std::uint64_t> list_dkeys(const ObjectId& object) const = 0;
+  virtual std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const = 0;
+
+  // Removing what is not there is no error.
+  virtual void remove(const ValueAddress& address) = 0;
+  // All values of the objects of `group` with numbers in [first, last]. Back ends that can list look for
+  // them; the others try each, so let the range be true.
+  virtual void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) = 0;
+
+  // Waits until what was updated before survives a crash of the machine, where that is not so already.
+  virtual void sync() = 0;
+};
+
+struct StoreOptions {
+  bool create = false;            // the store (pool and container, bucket prefix, folder) if it is not there
+  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: the pool's default
+};
+
+// "obj:///path", "memory+obj:name" (of this process, for tests), "daos://pool/container",
+// "rados://pool/namespace", "s3://bucket/prefix". Throws ErrorKind::not_found, io, unsupported.
+std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const StoreOptions& options = {});
+
+// Whether `uri` names an object store rather than a file: by its scheme, and for s3: by the name, since keys
+// that end with ".root" or ".bare" are files.
+bool is_object_store(const std::string& uri);
+
+}  // namespace colonnade::io
+
+#endif
