@@ -1,0 +1,266 @@
+"""A one-node Ceph of its own for tests: one monitor and one OSD in a temporary folder, on free ports of loopback.
+
+Needs the programs of Debian's packages ceph-mon, ceph-osd and ceph-common, and neither root nor a network
+namespace. There is no manager: nothing here needs one.
+
+    with CephCluster() as cluster:
+        subprocess.run([...], env=os.environ | cluster.environment())
+
+or, from a shell, `python3 tests/servers/ceph.py PROGRAM ARGUMENT...`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+PROGRAMS = ("ceph", "ceph-authtool", "ceph-mon", "ceph-osd", "monmaptool")
+POOL = "colonnade"
+
+# The timings make a cluster of one come up in seconds; the switches let it be one of one.
+CONFIGURATION = """\
+[global]
+fsid = {fsid}
+mon host = [v2:127.0.0.1:{port}]
+public addr = 127.0.0.1
+cluster addr = 127.0.0.1
+ms bind msgr1 = false
+auth cluster required = none
+auth service required = none
+auth client required = none
+log file = {folder}/$name.log
+run dir = {folder}
+osd pool default size = 1
+osd pool default min size = 1
+osd pool default pg autoscale mode = off
+osd crush chooseleaf type = 0
+[mon]
+mon data = {folder}/mon
+mon cluster log file = {folder}/cluster.log
+admin socket = {folder}/mon.asok
+mon allow pool size one = true
+mon allow pool delete = true
+mon osd allow primary affinity = true
+paxos propose interval = 0.05
+paxos min wait = 0.02
+mon tick interval = 1
+[osd]
+osd data = {folder}/osd
+admin socket = {folder}/osd.asok
+osd objectstore = {store}
+osd memory target = 1073741824
+osd fast shutdown = true
+memstore device bytes = {size}
+bluestore block size = {size}
+"""
+
+
+class CephFailure(RuntimeError):
+    """The cluster did not come up; says why, with the end of the daemons' logs."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class CephCluster:
+    """Start it with `with` or start(); `store` is "memstore" (in memory) or "bluestore" (on a sparse file)."""
+
+    def __init__(self, store: str = "memstore", size: int = 4 << 30, patience: float = 120) -> None:
+        self._store = store
+        self._size = size
+        self._patience = patience
+        self._folder: Path | None = None
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> CephCluster:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def folder(self) -> Path:
+        assert self._folder is not None, "not started"
+        return self._folder
+
+    @property
+    def configuration(self) -> Path:
+        return self.folder / "ceph.conf"
+
+    def pid(self, daemon: str) -> int:
+        """Of "mon" or "osd"."""
+        return self._daemons[daemon].pid
+
+    def environment(self) -> dict[str, str]:
+        """What a program needs to find the cluster, and a test to harm it."""
+        return {
+            "CEPH_CONF": str(self.configuration),
+            "COLONNADE_TEST_RADOS_POOL": POOL,
+            "COLONNADE_TEST_CEPH_MON_PID": str(self.pid("mon")),
+            "COLONNADE_TEST_CEPH_OSD_PID": str(self.pid("osd")),
+        }
+
+    def start(self) -> None:
+        missing = [program for program in PROGRAMS if shutil.which(program) is None]
+        if missing:
+            raise CephFailure(
+                f"not installed: {', '.join(missing)}; install the packages ceph-mon, ceph-osd and ceph-common"
+            )
+        # The port is free only until somebody else takes it.
+        for attempt in range(3):
+            # Sockets have short names: not in a deep build folder.
+            self._folder = Path(tempfile.mkdtemp(prefix="colonnade-ceph-"))
+            try:
+                self._start_monitor()
+                self._start_osd()
+                self.ceph("osd", "pool", "create", POOL, "8")
+                return
+            except BaseException as error:
+                busy = isinstance(error, CephFailure) and "ddress already in use" in self._logs()
+                self.stop()
+                if not busy or attempt == 2:
+                    raise
+
+    def stop(self) -> None:
+        for process in reversed(self._daemons.values()):
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)  # a test may have stopped it
+                process.terminate()
+        for process in self._daemons.values():
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._daemons.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def kill(self, daemon: str) -> None:
+        """As a crash does."""
+        process = self._daemons.pop(daemon)
+        process.kill()
+        process.wait()
+
+    def restart(self, daemon: str) -> None:
+        """A killed one; only with bluestore does an OSD still know its objects then."""
+        self._spawn(daemon)
+        if daemon == "osd":
+            self._wait_for_osd()
+
+    def ceph(self, *arguments: str) -> Any:
+        """Runs the `ceph` tool; what it answers."""
+        command = ["ceph", "-c", str(self.configuration), "--connect-timeout", "20", *arguments, "-f", "json"]
+        answer = self._run(command)
+        return json.loads(answer) if answer.strip() else None
+
+    def rados(self, *arguments: str) -> str:
+        """Runs the `rados` tool in the pool."""
+        return self._run(["rados", "-c", str(self.configuration), "-p", POOL, *arguments])
+
+    def _start_monitor(self) -> None:
+        folder, port = self.folder, free_port()
+        fsid = str(uuid.uuid4())
+        self.configuration.write_text(
+            CONFIGURATION.format(fsid=fsid, port=port, folder=folder, store=self._store, size=self._size)
+        )
+        monitors, keys = folder / "monmap", folder / "mon.keyring"
+        address = f"[v2:127.0.0.1:{port}]"
+        self._run(["monmaptool", "--create", "--fsid", fsid, "--addv", "a", address, str(monitors)])
+        create_key = ["ceph-authtool", "--create-keyring", str(keys), "--gen-key", "-n", "mon."]
+        self._run([*create_key, "--cap", "mon", "allow *"])
+        (folder / "mon").mkdir()
+        make = ["ceph-mon", "-c", str(self.configuration), "--mkfs", "-i", "a", "--monmap", str(monitors)]
+        self._run([*make, "--keyring", str(keys)])
+        self._spawn("mon")
+
+    def _start_osd(self) -> None:
+        identity = str(uuid.uuid4())
+        (self.folder / "osd").mkdir()
+        self.ceph("osd", "new", identity)
+        make = ["ceph-osd", "-c", str(self.configuration), "--mkfs", "-i", "0", "--osd-uuid", identity]
+        self._run(make)
+        self._spawn("osd")
+        self._wait_for_osd()
+
+    def _wait_for_osd(self) -> None:
+        deadline = time.monotonic() + self._patience
+        while True:
+            if any(osd["up"] == 1 and osd["in"] == 1 for osd in self.ceph("osd", "dump")["osds"]):
+                return
+            self._check_daemons()
+            if time.monotonic() > deadline:
+                raise CephFailure(f"the OSD is not up after {self._patience:.0f} s\n{self._logs()}")
+            time.sleep(0.1)
+
+    def _spawn(self, daemon: str) -> None:
+        name = {"mon": "a", "osd": "0"}[daemon]
+        with (self.folder / f"{daemon}.out").open("ab") as output:
+            self._daemons[daemon] = subprocess.Popen(
+                [f"ceph-{daemon}", "-c", str(self.configuration), "-f", "-i", name],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # an interrupt from the keyboard is for the tests
+            )
+
+    def _check_daemons(self) -> None:
+        for daemon, process in self._daemons.items():
+            if process.poll() is not None:
+                raise CephFailure(f"ceph-{daemon} ended with status {process.returncode}\n{self._logs()}")
+
+    def _run(self, command: Sequence[str]) -> str:
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=self._patience, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CephFailure(f"{' '.join(command)}: no answer\n{self._logs()}") from error
+        if done.returncode != 0:
+            said = f"{done.stdout}{done.stderr}"
+            raise CephFailure(f"{' '.join(command)}: status {done.returncode}\n{said}\n{self._logs()}")
+        return done.stdout
+
+    def _logs(self) -> str:
+        text = []
+        for log in [*self.folder.glob("*.out"), *self.folder.glob("*.log")]:
+            end = log.read_text(errors="replace").splitlines()[-20:]
+            text += [f"--- {log.name}", *end]
+        return "\n".join(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--store", choices=["memstore", "bluestore"], default="memstore")
+    parser.add_argument("--size", type=int, default=4 << 30, help="bytes of the store")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="runs while the cluster is up")
+    arguments = parser.parse_args()
+    with CephCluster(arguments.store, arguments.size) as cluster:
+        return subprocess.run(
+            arguments.command, env=os.environ | cluster.environment(), check=False
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""Servers as child processes: found, started on free ports of loopback, waited for, stopped by process id."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+HOST = "127.0.0.1"
+START_SECONDS = 60.0
+STOP_SECONDS = 10.0
+
+
+class ServerError(RuntimeError):
+    """A server is missing or did not start; the text says what to do, or what the server said."""
+
+
+def find_program(name: str) -> str:
+    """The path of a server's program: from PATH, or from where tools/bootstrap.sh puts it."""
+    places = [os.environ.get("PATH", ""), str(REPOSITORY / ".venv" / "bin"), str(Path(sys.prefix) / "bin")]
+    found = shutil.which(name, path=os.pathsep.join([*places, "/usr/sbin", "/sbin"]))
+    if found is None:
+        raise ServerError(f"the program {name} is missing; to install it, run: tools/bootstrap.sh test")
+    return found
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has right now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    """Whether somebody listens."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with(parent: int) -> Callable[[], None]:
+    """For preexec_fn: the child ends when its parent does, even where that was killed and could not stop it."""
+
+    def arrange() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return arrange
+
+
+class Process:
+    """One server process, with its output in a file."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.log = log
+        self.name = Path(command[0]).name
+        with log.open("ab") as output:
+            self._child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                cwd=folder,
+                preexec_fn=die_with(os.getpid()),
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def is_running(self) -> bool:
+        return self._child.poll() is None
+
+    def wait_until(self, ready: Callable[[], bool], seconds: float = START_SECONDS) -> None:
+        """Return once `ready` says so. ServerError with the log if the process ends before or takes too long."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if not self.is_running():
+                raise ServerError(
+                    self.report(f"{self.name} ended with code {self._child.returncode} at its start")
+                )
+            if time.monotonic() > deadline:
+                raise ServerError(self.report(f"{self.name} was not ready after {seconds:.0f} s"))
+            time.sleep(0.02)
+
+    def report(self, problem: str) -> str:
+        """The problem with the last lines that the server said."""
+        said = self.log.read_text(errors="replace").splitlines()[-40:] if self.log.exists() else []
+        return "\n".join([problem, *(f"  {line}" for line in said or ["(it said nothing)"])])
+
+    def kill(self) -> None:
+        """Stop it as a crash does."""
+        if self.is_running():
+            self._child.kill()
+        self._child.wait()
+
+    def pause(self) -> None:
+        """Let it answer nothing, with its connections open."""
+        self._child.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._child.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """Ask it to end, and make it end if it does not."""
+        if self.is_running():
+            self._child.send_signal(signal.SIGCONT)
+            self._child.terminate()
+            try:
+                self._child.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+        self._child.wait()
+
+
+class Server:
+    """A server of one process on a port of its own, ready when the constructor returns; to be used with `with`."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.port = 0
+        self.process: Process | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        self.start()
+
+    def command(self) -> list[str]:
+        """How the server is started on `self.port`."""
+        raise NotImplementedError
+
+    def environment(self) -> dict[str, str]:
+        """What the server's own environment has besides."""
+        return {}
+
+    def exported(self) -> dict[str, str]:
+        """What a program needs to know to use the server: environment variables."""
+        return {}
+
+    def start(self) -> None:
+        """Start, or start again on the same port. A free port may be taken by somebody else before it is used."""
+        attempts = 1 if self.port else 3
+        for attempt in range(1, attempts + 1):
+            if attempts > 1:
+                self.port = free_port()
+            self.process = Process(
+                self.command(), self.folder / f"{self.name}.log", self.environment(), self.folder
+            )
+            try:
+                self.process.wait_until(lambda: answers(self.port))
+                return
+            except ServerError:
+                self.stop()
+                if attempt == attempts:
+                    raise
+
+    def running(self) -> Process:
+        """The process; ServerError if there is none."""
+        if self.process is None:
+            raise ServerError(f"the server {self.name} is not running")
+        return self.process
+
+    def kill(self) -> None:
+        """Stop it as a crash does; start() brings it back with the same address and data."""
+        self.running().kill()
+        self.process = None
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.stop()
+            self.process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

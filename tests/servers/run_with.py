@@ -1,0 +1,88 @@
+"""Runs a command with servers: run_with.py SERVER... -- COMMAND ARGUMENT...
+
+SERVER is s3, s3-tls, toxiproxy or ceph. They start on free ports of loopback in a temporary folder, the command finds
+them through environment variables (README.md lists them), and they are stopped when it ends. The exit code is that of
+the command; 97 if a server is missing or does not start.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from processes import ServerError, die_with
+
+NOT_STARTED = 97
+# The module and the class of each server: imported where it is asked for.
+SERVERS = {
+    "s3": ("s3_server", "S3Server", {}),
+    "s3-tls": ("s3_server", "S3Server", {"tls": True}),
+    "toxiproxy": ("toxiproxy", "Toxiproxy", {}),
+    "ceph": ("ceph_server", "CephServer", {}),
+}
+
+
+def start(name: str, folder: Path) -> Any:
+    """A server's object: ready, with exported(), to be used with `with`."""
+    module, kind, options = SERVERS[name]
+    return getattr(importlib.import_module(module), kind)(folder / name, **options)
+
+
+def start_all(names: list[str], folder: Path, stack: ExitStack) -> dict[str, str]:
+    """The environment that they give. Where S3 is served plainly and with TLS, the plain one is the endpoint."""
+    started = {name: stack.enter_context(start(name, folder)) for name in sorted(set(names), reverse=True)}
+    exported: dict[str, str] = {}
+    for server in started.values():
+        exported.update(server.exported())
+    if "toxiproxy" in started:
+        for name in ("s3-tls", "s3"):
+            if name in started:
+                proxy = started["toxiproxy"].proxy(name, started[name].port)
+                exported["COLONNADE_TEST_S3_PROXY"] = name
+                exported["COLONNADE_TEST_S3_PROXY_ENDPOINT"] = started[name].endpoint_at(proxy.port)
+    return exported
+
+
+def run(command: list[str], environment: dict[str, str]) -> int:
+    """Run to the end; signals go on to the command. Of what AWS tools are told otherwise it hears nothing."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    child = subprocess.Popen(command, env={**own, **environment}, preexec_fn=die_with(os.getpid()))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    code = child.wait()
+    return 128 - code if code < 0 else code
+
+
+def interrupted(number: int, _: Any) -> None:
+    raise SystemExit(128 + number)
+
+
+def main(arguments: list[str]) -> int:
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    names, command = arguments[:split], arguments[split + 1 :]
+    unknown = [name for name in names if name not in SERVERS]
+    if not command or unknown:
+        print(__doc__, file=sys.stderr)
+        if unknown:
+            print(f"unknown servers: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+    with tempfile.TemporaryDirectory(prefix="colonnade-servers-") as folder, ExitStack() as stack:
+        try:
+            environment = start_all(names, Path(folder), stack)
+        except ServerError as error:
+            print(f"run_with.py: {error}", file=sys.stderr)
+            return NOT_STARTED
+        return run(command, environment)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

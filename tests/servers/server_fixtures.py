@@ -1,0 +1,74 @@
+"""Servers as pytest fixtures: those of the session are started when the first test asks for them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from s3_server import BUCKET, S3Server
+from toxiproxy import Proxy, Toxiproxy
+
+
+@contextmanager
+def environment_of(exported: dict[str, str]) -> Iterator[None]:
+    """Inside of the block the process has these variables, and no other ones that AWS tools look at."""
+    before = dict(os.environ)
+    try:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            del os.environ[name]
+        os.environ.update(exported)
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def s3_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with S3Server(tmp_path_factory.mktemp("servers") / "s3") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def toxiproxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toxiproxy]:
+    with Toxiproxy(tmp_path_factory.mktemp("servers") / "toxiproxy") as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_of_session: S3Server) -> Iterator[S3Server]:
+    """The S3 server of the session; the environment points to it while the test runs."""
+    with environment_of(s3_of_session.exported()):
+        yield s3_of_session
+
+
+@pytest.fixture
+def own_s3(tmp_path: Path) -> Iterator[S3Server]:
+    """An S3 server of this test alone, which may be killed, paused and started again."""
+    with S3Server(tmp_path / "own-s3") as server, environment_of(server.exported()):
+        yield server
+
+
+@pytest.fixture
+def s3_prefix(request: pytest.FixtureRequest) -> str:
+    """What the keys of a test begin with."""
+    return re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
+
+
+@pytest.fixture
+def s3_uri(s3_prefix: str) -> Callable[[str], str]:
+    """Makes a URI in the bucket of the tests, of its own for each test."""
+    return lambda name="": f"s3://{BUCKET}/{s3_prefix}/{name}".rstrip("/")
+
+
+@pytest.fixture
+def s3_proxy(s3: S3Server, toxiproxy: Toxiproxy, s3_prefix: str) -> Iterator[Proxy]:
+    """A proxy in front of the S3 server of the session; the environment points to the proxy."""
+    proxy = toxiproxy.proxy(f"s3-{s3_prefix}", s3.port)
+    with environment_of({**s3.exported(), "AWS_ENDPOINT_URL": s3.endpoint_at(proxy.port)}):
+        yield proxy
+    proxy.remove()
