@@ -2,6 +2,7 @@
 #include "page/data_set_sink.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -63,6 +64,21 @@ void DataSetSink::start() {
   if (checkpoints()) commit();
 }
 
+void DataSetSink::resume(const Descriptor& checkpoint) {
+  descriptor_ = checkpoint;
+  note_teams(descriptor_.columns.size());
+  for (const ClusterDescriptor& cluster : descriptor_.clusters)
+    for (const ColumnRange& range : cluster.columns) {
+      if (range.suppressed) continue;
+      const std::uint32_t team = teams_[range.column];
+      next_elements_[team] = static_cast<std::uint64_t>(range.first_element) + range.pages.elements();
+      begun_[team] = true;
+    }
+  described_fields_ = descriptor_.fields.size();
+  grouped_clusters_ = committed_clusters_ = descriptor_.clusters.size();
+  committed_at_ = Clock::now();
+}
+
 std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) {
   const Gate::Shared inside(gate_);
   return container_->write_pages(pages, cluster);
@@ -82,16 +98,39 @@ bool DataSetSink::checkpoint_due() const {
   return every.seconds > 0 && since.count() >= every.seconds;
 }
 
+std::uint32_t DataSetSink::team_of(std::uint32_t column) const {
+  const ColumnDescriptor& own = descriptor_.columns[column];
+  if (own.representation == 0 || own.field >= descriptor_.fields.size()) return column;
+  const auto& groups = descriptor_.fields[own.field].representations;
+  if (own.representation >= groups.size()) return column;
+  const ColumnIds& group = groups[own.representation];
+  for (std::size_t i = 0; i < group.size() && i < groups.front().size(); ++i)
+    if (group[i] == column) return groups.front()[i];
+  return column;
+}
+
+void DataSetSink::note_teams(std::size_t columns) {
+  while (teams_.size() < columns) teams_.push_back(team_of(static_cast<std::uint32_t>(teams_.size())));
+  next_elements_.resize(teams_.size());
+  begun_.resize(teams_.size());
+}
+
 void DataSetSink::add(ClusterDescriptor cluster) {
   cluster.id = descriptor_.clusters.size();
   cluster.first_entry = descriptor_.entries();
-  for (std::size_t i = next_elements_.size(); i < cluster.columns.size(); ++i) {
-    const ColumnDescriptor& column = descriptor_.columns[i];
-    next_elements_.push_back(column.deferred ? column.first_element : 0);
-  }
+  note_teams(cluster.columns.size());
   for (std::size_t i = 0; i < cluster.columns.size(); ++i) {
-    cluster.columns[i].first_element = static_cast<std::int64_t>(next_elements_[i]);
-    for (const PageDescriptor& page : cluster.columns[i].pages) next_elements_[i] += page.elements;
+    ColumnRange& range = cluster.columns[i];
+    if (range.suppressed) {
+      range.first_element = std::numeric_limits<std::int64_t>::min();
+      continue;
+    }
+    const std::uint32_t team = teams_[i];
+    const ColumnDescriptor& column = descriptor_.columns[i];
+    if (!begun_[team] && column.deferred) next_elements_[team] = column.first_element;
+    begun_[team] = true;
+    range.first_element = static_cast<std::int64_t>(next_elements_[team]);
+    next_elements_[team] += range.pages.elements();
   }
   descriptor_.clusters.push_back(std::move(cluster));
   if (checkpoints() && container_->keeps_journal()) {

@@ -70,6 +70,8 @@ class DataSetSink {
 
   // Writes the header; fields and columns added to the descriptor afterwards belong to the schema extension.
   void start();
+  // In place of start(): goes on with the data set that the container has already, whose descriptor this is.
+  void resume(const Descriptor& checkpoint);
   // As WriteContainer::write_pages().
   std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
   const WriteContainer& container() const noexcept { return *container_; }
@@ -95,6 +97,8 @@ class DataSetSink {
   void add_staged();
   void commit();
   void commit_cluster_group();
+  std::uint32_t team_of(std::uint32_t column) const;
+  void note_teams(std::size_t columns);
   bool checkpoints() const noexcept;
   bool checkpoint_due() const;
 
@@ -104,7 +108,11 @@ class DataSetSink {
   Descriptor descriptor_;
   Gate gate_;                 // of the container: pages are written, or the anchor is replaced
   mutable std::mutex mutex_;  // guards everything below, and descriptor_ but for its schema
-  std::vector<std::uint64_t> next_elements_;            // by physical column
+  // By physical column: the corresponding one in the first representation of its field, and by that the next
+  // element. Representations take turns, and their elements follow each other.
+  std::vector<std::uint32_t> teams_;
+  std::vector<std::uint64_t> next_elements_;
+  std::vector<bool> begun_;                             // likewise: has a cluster any?
   std::vector<std::vector<ClusterDescriptor>> staged_;  // by number
   std::uint64_t staged_entries_ = 0;
   std::size_t grouped_clusters_ = 0;    // clusters that a cluster group covers already
