@@ -7,6 +7,7 @@
 
 #include "io/local/local_file.h"
 #include "io/memory/memory_file.h"
+#include "io/memory/memory_store.h"
 #include "io/random_access_file.h"
 #include "io/thread_queue.h"
 #include "io/transport.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::array table{
     Transport{"file", open_local_for_reading, open_local_for_writing},
     Transport{"memory", open_memory_for_reading, open_memory_for_writing},
+    Transport{"memory+obj", nullptr, nullptr, open_memory_store},
 };
 
 // The text before the first colon if it can be a scheme (RFC 3986), in lower case.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "io/object_queue.h"
+
 namespace colonnade::io {
 
 std::string to_text(const ObjectId& object) {
@@ -13,6 +15,10 @@ std::string to_text(const ObjectId& object) {
 std::string to_text(const ValueAddress& address) {
   return fmt::format("{}, distribution key {}, attribute key {}", to_text(address.object), address.dkey,
                      address.akey);
+}
+
+std::unique_ptr<ObjectQueue> ObjectStore::open_queue(unsigned depth) {
+  return make_object_queue(*this, depth);
 }
 
 }  // namespace colonnade::io
