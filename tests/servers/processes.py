@@ -150,11 +150,11 @@ class Server:
         """How the server is started on `self.port`."""
         raise NotImplementedError
 
-    def environment(self) -> dict[str, str]:
+    def own_environment(self) -> dict[str, str]:
         """What the server's own environment has besides."""
         return {}
 
-    def exported(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """What a program needs to know to use the server: environment variables."""
         return {}
 
@@ -165,7 +165,7 @@ class Server:
             if attempts > 1:
                 self.port = free_port()
             self.process = Process(
-                self.command(), self.folder / f"{self.name}.log", self.environment(), self.folder
+                self.command(), self.folder / f"{self.name}.log", self.own_environment(), self.folder
             )
             try:
                 self.process.wait_until(lambda: answers(self.port))

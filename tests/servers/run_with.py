@@ -7,7 +7,6 @@ the command; 97 if a server is missing or does not start.
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import subprocess
@@ -17,37 +16,41 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from processes import ServerError, die_with
+from ceph import CephCluster
+from processes import Server, die_with
+from s3_server import S3Server
+from toxiproxy import Toxiproxy
 
 NOT_STARTED = 97
-# The module and the class of each server: imported where it is asked for.
-SERVERS = {
-    "s3": ("s3_server", "S3Server", {}),
-    "s3-tls": ("s3_server", "S3Server", {"tls": True}),
-    "toxiproxy": ("toxiproxy", "Toxiproxy", {}),
-    "ceph": ("ceph_server", "CephServer", {}),
-}
+# In the order of starting. Where S3 is served plainly and with TLS, the plain one, which comes later, is the endpoint.
+SERVERS = ("toxiproxy", "s3-tls", "s3", "ceph")
 
 
-def start(name: str, folder: Path) -> Any:
-    """A server's object: ready, with exported(), to be used with `with`."""
-    module, kind, options = SERVERS[name]
-    return getattr(importlib.import_module(module), kind)(folder / name, **options)
+def start(name: str, folder: Path) -> Server | CephCluster:
+    """A server that is ready, to be stopped by leaving its `with`."""
+    if name == "ceph":
+        return CephCluster()
+    if name == "toxiproxy":
+        return Toxiproxy(folder)
+    return S3Server(folder, tls=name == "s3-tls")
 
 
 def start_all(names: list[str], folder: Path, stack: ExitStack) -> dict[str, str]:
-    """The environment that they give. Where S3 is served plainly and with TLS, the plain one is the endpoint."""
-    started = {name: stack.enter_context(start(name, folder)) for name in sorted(set(names), reverse=True)}
-    exported: dict[str, str] = {}
-    for server in started.values():
-        exported.update(server.exported())
-    if "toxiproxy" in started:
-        for name in ("s3-tls", "s3"):
-            if name in started:
-                proxy = started["toxiproxy"].proxy(name, started[name].port)
-                exported["COLONNADE_TEST_S3_PROXY"] = name
-                exported["COLONNADE_TEST_S3_PROXY_ENDPOINT"] = started[name].endpoint_at(proxy.port)
-    return exported
+    """The environment that they give."""
+    environment: dict[str, str] = {}
+    proxies: Toxiproxy | None = None
+    for name in SERVERS:
+        if name not in names:
+            continue
+        server = stack.enter_context(start(name, folder / name))
+        environment.update(server.environment())
+        if isinstance(server, Toxiproxy):
+            proxies = server
+        if isinstance(server, S3Server) and proxies is not None:
+            proxy = proxies.proxy(name, server.port)
+            environment["COLONNADE_TEST_S3_PROXY"] = name
+            environment["COLONNADE_TEST_S3_PROXY_ENDPOINT"] = server.endpoint_at(proxy.port)
+    return environment
 
 
 def run(command: list[str], environment: dict[str, str]) -> int:
@@ -78,7 +81,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="colonnade-servers-") as folder, ExitStack() as stack:
         try:
             environment = start_all(names, Path(folder), stack)
-        except ServerError as error:
+        except RuntimeError as error:  # a ServerError, or what Ceph says
             print(f"run_with.py: {error}", file=sys.stderr)
             return NOT_STARTED
         return run(command, environment)

@@ -59,10 +59,10 @@ class S3Server(Server):
             return ["--sidecar", str(beside.resolve())]
         return []
 
-    def environment(self) -> dict[str, str]:
+    def own_environment(self) -> dict[str, str]:
         return {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
 
-    def exported(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         values = {
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET_KEY,

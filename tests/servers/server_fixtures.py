@@ -42,14 +42,14 @@ def toxiproxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toxiproxy]:
 @pytest.fixture
 def s3(s3_of_session: S3Server) -> Iterator[S3Server]:
     """The S3 server of the session; the environment points to it while the test runs."""
-    with environment_of(s3_of_session.exported()):
+    with environment_of(s3_of_session.environment()):
         yield s3_of_session
 
 
 @pytest.fixture
 def own_s3(tmp_path: Path) -> Iterator[S3Server]:
     """An S3 server of this test alone, which may be killed, paused and started again."""
-    with S3Server(tmp_path / "own-s3") as server, environment_of(server.exported()):
+    with S3Server(tmp_path / "own-s3") as server, environment_of(server.environment()):
         yield server
 
 
@@ -62,13 +62,17 @@ def s3_prefix(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def s3_uri(s3_prefix: str) -> Callable[[str], str]:
     """Makes a URI in the bucket of the tests, of its own for each test."""
-    return lambda name="": f"s3://{BUCKET}/{s3_prefix}/{name}".rstrip("/")
+
+    def uri(name: str = "") -> str:
+        return f"s3://{BUCKET}/{s3_prefix}/{name}".rstrip("/")
+
+    return uri
 
 
 @pytest.fixture
 def s3_proxy(s3: S3Server, toxiproxy: Toxiproxy, s3_prefix: str) -> Iterator[Proxy]:
     """A proxy in front of the S3 server of the session; the environment points to the proxy."""
     proxy = toxiproxy.proxy(f"s3-{s3_prefix}", s3.port)
-    with environment_of({**s3.exported(), "AWS_ENDPOINT_URL": s3.endpoint_at(proxy.port)}):
+    with environment_of({**s3.environment(), "AWS_ENDPOINT_URL": s3.endpoint_at(proxy.port)}):
         yield proxy
     proxy.remove()

@@ -26,7 +26,7 @@ class Toxiproxy(Server):
     def command(self) -> list[str]:
         return [self._program, "-host", HOST, "-port", str(self.port)]
 
-    def exported(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         return {"COLONNADE_TEST_TOXIPROXY": self.url, "NO_PROXY": HOST, "no_proxy": HOST}
 
     def proxy(self, name: str, port: int) -> Proxy:
@@ -67,8 +67,11 @@ class Proxy:
     def toxic(
         self, kind: str, *, stream: str = "downstream", toxicity: float = 1.0, **attributes: int
     ) -> Iterator[None]:
-        """Inside of the block connections suffer, e.g. toxic("limit_data", bytes=100000), ("latency", latency=50),
-        ("bandwidth", rate=100), ("timeout", timeout=0), ("reset_peer", timeout=0)."""
+        """Inside of the block connections suffer.
+
+        E.g. ("latency", latency=50), ("bandwidth", rate=100), ("limit_data", bytes=100000), ("reset_peer", timeout=0),
+        ("timeout", timeout=0): nothing comes any more.
+        """
         name = f"{kind}-{stream}"
         toxic = {"name": name, "type": kind, "stream": stream, "toxicity": toxicity, "attributes": attributes}
         status, answer = self._server.call("POST", f"/proxies/{self.name}/toxics", toxic)
