@@ -6,10 +6,15 @@ cd "$(dirname "$0")/.."
 
 level=${1:-run}
 build_packages="build-essential cmake ninja-build pkg-config ccache python3 python3-dev python3-venv
-  libzstd-dev liblz4-dev libdeflate-dev liblzma-dev libxxhash-dev libfmt-dev libhwy-dev liburing-dev libboost-dev"
+  libzstd-dev liblz4-dev libdeflate-dev liblzma-dev libxxhash-dev libfmt-dev libhwy-dev liburing-dev libboost-dev
+  libcurl4-openssl-dev"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev
-  clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19"
+  clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
+  openssl ca-certificates ceph-mon ceph-osd ceph-common librados2 librados-dev"
 bench_packages="fio"
+# The servers of tests/servers that are in no package: each a Go module, its version, and the name of its program.
+go_servers="github.com/versity/versitygw/cmd/versitygw v1.8.0 versitygw
+github.com/Shopify/toxiproxy/v2/cmd/server v2.5.0 toxiproxy-server"
 
 case $level in
   run) packages=$build_packages ;;
@@ -89,10 +94,42 @@ install_requirements() {
   printf '%s\n' "$state" >"$stamp"
 }
 
+# The servers that have to be compiled, into .venv/bin; with a Go of their own, since the system's may be too old.
+install_go_servers() {
+  echo "$go_servers" | while read -r module version program; do
+    say "compiling $program $version"
+    mkdir -p .venv/go/bin
+    # Without cgo: no C compiler, no libraries. All that is downloaded and compiled on the way stays in one folder.
+    env CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-modcacherw GOPATH="$PWD/.venv/go" GOCACHE="$PWD/.venv/go/cache" \
+      GOBIN="$PWD/.venv/go/bin" .venv/bin/go install "$module@$version"
+    mv ".venv/go/bin/$(basename "$module")" ".venv/bin/$program"
+  done
+  rm -rf .venv/go
+  printf '%s\n' "$go_servers" >.venv/.installed-servers
+}
+
+has_go_servers() {
+  [ -f .venv/.installed-servers ] && [ "$(cat .venv/.installed-servers)" = "$go_servers" ] || return 1
+  echo "$go_servers" | while read -r _ _ program; do [ -x ".venv/bin/$program" ] || exit 1; done
+}
+
 install_system_packages
 make_environment
+if [ "$level" != run ] && ! has_go_servers; then
+  install_requirements go
+  # They take minutes of which some are waiting for downloads: meanwhile the Python packages are installed.
+  install_go_servers >.venv/servers.log 2>&1 &
+  compiling=$!
+fi
 install_requirements run
 if [ "$level" != run ]; then
   install_requirements test
   install_requirements root --pre
+fi
+if [ -n "${compiling:-}" ]; then
+  say "waiting for the servers that are compiled"
+  wait "$compiling" || {
+    cat .venv/servers.log >&2
+    fail "the test servers could not be compiled"
+  }
 fi

@@ -42,7 +42,8 @@ def start_all(names: list[str], folder: Path, stack: ExitStack) -> dict[str, str
     for name in SERVERS:
         if name not in names:
             continue
-        server = stack.enter_context(start(name, folder / name))
+        server = start(name, folder / name)
+        stack.enter_context(server)
         environment.update(server.environment())
         if isinstance(server, Toxiproxy):
             proxies = server
