@@ -14,3 +14,10 @@ pkg_check_modules(URING IMPORTED_TARGET liburing)
 if(NOT URING_FOUND)
   message(STATUS "liburing is not installed: local files are read in threads")
 endif()
+
+# Optional: where one of them is missing, "s3:" says that it is not built in.
+pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.84)
+pkg_check_modules(CRYPTO IMPORTED_TARGET libcrypto>=1.1.1)
+if(NOT CURL_FOUND OR NOT CRYPTO_FOUND)
+  message(STATUS "libcurl or libcrypto is not installed: there is no HTTP and no S3")
+endif()

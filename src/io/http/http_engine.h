@@ -89,7 +89,8 @@ class HttpEngine {
   // never throws.
   using Done = std::function<void(HttpRequest&& request, HttpAnswer&& answer)>;
 
-  explicit HttpEngine(unsigned max_active = 64);
+  HttpEngine();
+  explicit HttpEngine(unsigned max_active);
   ~HttpEngine();  // cancels what is left; nothing is called any more
   HttpEngine(const HttpEngine&) = delete;
   HttpEngine& operator=(const HttpEngine&) = delete;

@@ -1,0 +1,651 @@
+// See http_engine.h. The loop owns libcurl's handles; all other threads only leave things in its inbox.
+#include "io/http/http_engine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#ifdef COLONNADE_HAS_HTTP
+#include <curl/curl.h>
+#endif
+
+namespace colonnade::io {
+
+const char* name_of(HttpMethod method) noexcept {
+  switch (method) {
+    case HttpMethod::get:
+      return "GET";
+    case HttpMethod::head:
+      return "HEAD";
+    case HttpMethod::put:
+      return "PUT";
+    case HttpMethod::post:
+      return "POST";
+    case HttpMethod::remove:
+      return "DELETE";
+  }
+  return "";
+}
+
+const std::string* HttpAnswer::header(std::string_view lower_case_name) const noexcept {
+  for (const auto& [name, value] : headers)
+    if (name == lower_case_name) return &value;
+  return nullptr;
+}
+
+#ifndef COLONNADE_HAS_HTTP
+
+class HttpEngine::Loop {};
+
+HttpEngine::HttpEngine() : HttpEngine(0) {}
+HttpEngine::HttpEngine(unsigned) {
+  throw Error(ErrorKind::unsupported, "this build of Colonnade has no HTTP: libcurl or OpenSSL was missing",
+              "install libcurl4-openssl-dev and libssl-dev and build again");
+}
+HttpEngine::~HttpEngine() = default;
+HttpEngine& HttpEngine::shared() {
+  static HttpEngine engine;
+  return engine;
+}
+bool HttpEngine::is_built_in() noexcept {
+  return false;
+}
+void HttpEngine::start(HttpRequest, const void*, Done) {}
+void HttpEngine::cancel(const void*) noexcept {}
+std::pair<HttpRequest, HttpAnswer> HttpEngine::perform(HttpRequest) {
+  return {};
+}
+HttpCounters HttpEngine::counters() const noexcept {
+  return {};
+}
+
+#else
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// As large as libcurl takes them without giving up on its cache: read sizes of one call.
+constexpr long receive_buffer = 256 << 10;
+constexpr long send_buffer = 512 << 10;
+constexpr std::size_t most_headers = 256;
+constexpr std::size_t most_spare_handles = 64;
+
+struct Environment {
+  std::string ca_file;
+  std::string ca_folder;
+
+  static Environment read() {
+    const auto get = [](const char* name) -> std::string {
+      const char* value = std::getenv(name);
+      return value == nullptr ? "" : value;
+    };
+    Environment environment;
+    environment.ca_file = get("SSL_CERT_FILE");
+    if (environment.ca_file.empty()) environment.ca_file = get("CURL_CA_BUNDLE");
+    environment.ca_folder = get("SSL_CERT_DIR");
+    return environment;
+  }
+};
+
+void initialise_curl() {
+  static const CURLcode code = ::curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (code != CURLE_OK)
+    throw Error(ErrorKind::resource, fmt::format("cannot start libcurl: {}", ::curl_easy_strerror(code)));
+}
+
+HttpFailure failure_of(CURLcode code) noexcept {
+  switch (code) {
+    case CURLE_OK:
+      return HttpFailure::none;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+      return HttpFailure::refused;
+    case CURLE_OPERATION_TIMEDOUT:
+      return HttpFailure::timed_out;
+    case CURLE_SSL_CONNECT_ERROR:  // most often a connection that was lost in the handshake
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_WEIRD_SERVER_REPLY:
+      return HttpFailure::dropped;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+      return HttpFailure::tls;
+    default:
+      return HttpFailure::other;
+  }
+}
+
+// One request on its way, with what libcurl's callbacks need.
+struct Transfer {
+  HttpRequest request;
+  const void* owner = nullptr;
+  HttpEngine::Done done;
+  Clock::time_point ready;  // earliest begin
+
+  CURL* easy = nullptr;
+  curl_slist* headers = nullptr;
+  HttpAnswer answer;
+  bool body_begun = false;
+  bool goes_into = false;  // the answer's body, rather than to answer.body
+  bool too_large = false;
+  std::size_t sent = 0;  // bytes of the request's body
+  char problem[CURL_ERROR_SIZE] = {};
+
+  Transfer(HttpRequest&& the_request, const void* the_owner, HttpEngine::Done&& the_done)
+      : request(std::move(the_request)),
+        owner(the_owner),
+        done(std::move(the_done)),
+        ready(Clock::now() + request.delay) {}
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+  ~Transfer() { ::curl_slist_free_all(headers); }
+
+  std::size_t body_size() const noexcept {
+    std::size_t size = request.text.size();
+    for (ByteSpan part : request.parts) size += part.size();
+    return size;
+  }
+
+  void begin_body() {
+    body_begun = true;
+    long status = 0;
+    ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_off_t length = -1;
+    ::curl_easy_getinfo(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    goes_into = status == request.into_status ||
+                (request.into_status == 206 && status == 200 && !request.into.empty() && length >= 0 &&
+                 static_cast<std::uint64_t>(length) == request.into.size());
+    if (!goes_into && length > 0)
+      answer.body.reserve(std::min<std::size_t>(static_cast<std::size_t>(length), request.max_body));
+  }
+
+  // The bytes that were taken; fewer than all end the transfer.
+  std::size_t take(const char* data, std::size_t size) {
+    if (!body_begun) begin_body();
+    if (goes_into && size > request.into.size() - answer.written) {
+      too_large = true;
+      return 0;
+    }
+    if (goes_into) {
+      std::memcpy(request.into.data() + answer.written, data, size);
+      answer.written += size;
+      return size;
+    }
+    const std::size_t fits = std::min(size, request.max_body - answer.body.size());
+    const auto* bytes = reinterpret_cast<const std::byte*>(data);
+    answer.body.insert(answer.body.end(), bytes, bytes + fits);
+    answer.cut_off = fits < size;
+    return fits;
+  }
+
+  std::size_t give(char* data, std::size_t size) {
+    std::size_t given = 0;
+    std::size_t begin = 0;  // of the part within the body
+    const auto copy = [&](ByteSpan part) {
+      const std::size_t end = begin + part.size();
+      if (sent < end && given < size) {
+        const std::size_t count = std::min(end - sent, size - given);
+        std::memcpy(data + given, part.data() + (sent - begin), count);
+        given += count;
+        sent += count;
+      }
+      begin = end;
+    };
+    copy(as_bytes(request.text));
+    for (ByteSpan part : request.parts) copy(part);
+    return given;
+  }
+
+  void take_header(std::string_view line) {
+    if (line.starts_with("HTTP/")) answer.headers.clear();  // of an interim answer
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || answer.headers.size() >= most_headers) return;
+    std::string name(line.substr(0, colon));
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    line.remove_prefix(colon + 1);
+    const std::size_t first = line.find_first_not_of(" \t");
+    const std::size_t last = line.find_last_not_of(" \t\r\n");
+    answer.headers.emplace_back(std::move(name), first == std::string_view::npos
+                                                     ? std::string()
+                                                     : std::string(line.substr(first, last - first + 1)));
+  }
+
+  void conclude(CURLcode code) {
+    long status = 0;
+    ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    answer.status = static_cast<int>(status);
+    answer.failure = failure_of(code);
+    if (too_large) {
+      answer.failure = HttpFailure::too_large;
+      answer.problem = fmt::format("more than the {} bytes that were asked for", request.into.size());
+      return;
+    }
+    // A server that refuses may stop listening before all was sent.
+    if (answer.cut_off || (code == CURLE_SEND_ERROR && status >= 400)) answer.failure = HttpFailure::none;
+    if (answer.failure != HttpFailure::none)
+      answer.problem = problem[0] != '\0' ? problem : ::curl_easy_strerror(code);
+  }
+};
+
+std::size_t on_body(char* data, std::size_t, std::size_t count, void* transfer) noexcept {
+  try {
+    return static_cast<Transfer*>(transfer)->take(data, count);
+  } catch (...) {  // no memory: the transfer fails
+    return 0;
+  }
+}
+
+std::size_t on_header(char* data, std::size_t, std::size_t count, void* transfer) noexcept {
+  try {
+    static_cast<Transfer*>(transfer)->take_header({data, count});
+    return count;
+  } catch (...) {  // no memory: the transfer fails
+    return 0;
+  }
+}
+
+std::size_t on_upload(char* data, std::size_t, std::size_t count, void* transfer) noexcept {
+  return static_cast<Transfer*>(transfer)->give(data, count);
+}
+
+// libcurl begins again when a kept connection turns out to be closed.
+int on_rewind(void* transfer, curl_off_t offset, int origin) noexcept {
+  if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<Transfer*>(transfer)->sent = static_cast<std::size_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+void set_method(CURL* easy, Transfer& transfer) {
+  const HttpMethod method = transfer.request.method;
+  if (method == HttpMethod::get) return;
+  if (method == HttpMethod::head) {
+    ::curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    return;
+  }
+  ::curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, name_of(method));
+  if (method == HttpMethod::remove) return;
+  ::curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+  ::curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer);
+  ::curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(transfer.body_size()));
+  ::curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+  ::curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
+  ::curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+  ::curl_easy_setopt(easy, CURLOPT_SEEKDATA, &transfer);
+}
+
+void set_headers(CURL* easy, Transfer& transfer) {
+  const auto add = [&](const std::string& line) {
+    curl_slist* longer = ::curl_slist_append(transfer.headers, line.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    transfer.headers = longer;
+  };
+  // "Name;" is how libcurl is told to send an empty one.
+  for (const auto& [name, value] : transfer.request.headers)
+    add(value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
+  add("Expect:");  // waiting for a "100 Continue" costs a round trip
+  ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers);
+}
+
+void set_security(CURL* easy, const Transfer& transfer, const Environment& environment) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  ::curl_easy_setopt(easy, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+  const std::string& file = transfer.request.ca_file.empty() ? environment.ca_file : transfer.request.ca_file;
+  if (!file.empty()) ::curl_easy_setopt(easy, CURLOPT_CAINFO, file.c_str());
+  if (!environment.ca_folder.empty()) ::curl_easy_setopt(easy, CURLOPT_CAPATH, environment.ca_folder.c_str());
+}
+
+void set_timeouts(CURL* easy, const HttpRequest& request) {
+  const auto at_least_one = [](auto duration) {
+    return static_cast<long>(std::max<decltype(duration.count())>(duration.count(), 1));
+  };
+  const auto stall = std::chrono::ceil<std::chrono::seconds>(request.stall_timeout);
+  ::curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, at_least_one(request.connect_timeout));
+  ::curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  ::curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, at_least_one(stall));
+  ::curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, at_least_one(request.timeout));
+}
+
+void configure(Transfer& transfer, const Environment& environment) {
+  CURL* easy = transfer.easy;
+  ::curl_easy_reset(easy);
+  ::curl_easy_setopt(easy, CURLOPT_URL, transfer.request.url.c_str());
+  ::curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
+  ::curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.problem);
+  ::curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  ::curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+  ::curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);  // "a/../b" is a name like others
+  ::curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  ::curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  ::curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, receive_buffer);
+  ::curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+  ::curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+  ::curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  set_method(easy, transfer);
+  set_headers(easy, transfer);
+  set_security(easy, transfer, environment);
+  set_timeouts(easy, transfer.request);
+}
+
+}  // namespace
+
+class HttpEngine::Loop {
+ public:
+  explicit Loop(unsigned max_active)
+      : max_active_(std::max(max_active, 1u)), environment_(Environment::read()) {
+    initialise_curl();
+    multi_ = ::curl_multi_init();
+    if (multi_ == nullptr) throw Error(ErrorKind::resource, "cannot start libcurl: no memory");
+    ::curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(max_active_));
+    ::curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, static_cast<long>(max_active_));
+  }
+
+  ~Loop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    ::curl_multi_wakeup(multi_);
+    if (thread_.joinable()) thread_.join();
+    for (CURL* easy : spare_) ::curl_easy_cleanup(easy);
+    ::curl_multi_cleanup(multi_);
+  }
+
+  bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+
+  void start(HttpRequest&& request, const void* owner, Done&& done) {
+    if (!is_of_this_process())
+      throw Error(ErrorKind::usage,
+                  "an HTTP connection cannot be used in a fork of the process that opened it",
+                  "open it in the child");
+    auto transfer = std::make_unique<Transfer>(std::move(request), owner, std::move(done));
+    bool wake = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!thread_.joinable()) start_thread();
+      wake = inbox_.empty() && std::this_thread::get_id() != thread_.get_id();
+      inbox_.push_back(std::move(transfer));
+    }
+    // Whoever made the inbox non-empty wakes the loop, once for all that is left there.
+    if (wake) ::curl_multi_wakeup(multi_);
+  }
+
+  void cancel(const void* owner) noexcept {
+    std::unique_lock lock(mutex_);
+    if (!thread_.joinable()) return;
+    const std::uint64_t ticket = ++cancels_asked_;
+    cancels_.push_back(owner);
+    ::curl_multi_wakeup(multi_);
+    cancelled_.wait(lock, [&] { return cancels_done_ >= ticket; });
+  }
+
+  HttpCounters counters() const noexcept {
+    return {requests_.load(std::memory_order_relaxed), connections_.load(std::memory_order_relaxed),
+            received_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  using Transfers = std::vector<std::unique_ptr<Transfer> >;
+
+  // Signals are for the threads of the program: a handler must not interrupt this one, and a lost TLS
+  // connection must not end the process (SIGPIPE).
+  void start_thread() {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw Error(ErrorKind::resource, fmt::format("cannot start the thread for HTTP: {}", error.what()),
+                  "more threads or memory for this process (ulimit -u)");
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void run() {
+    while (take_inbox()) {
+      begin_waiting();
+      int running = 0;
+      ::curl_multi_perform(multi_, &running);
+      if (collect()) continue;  // there may be new ones
+      ::curl_multi_poll(multi_, nullptr, 0, milliseconds_to_sleep(), nullptr);
+    }
+    for (auto& [easy, transfer] : active_) release(*transfer);
+    active_.clear();
+  }
+
+  // False if it is time to end.
+  bool take_inbox() {
+    Transfers arrived;
+    std::vector<const void*> cancels;
+    std::uint64_t ticket = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return false;
+      arrived.swap(inbox_);
+      cancels.swap(cancels_);
+      ticket = cancels_asked_;
+    }
+    for (auto& transfer : arrived) {
+      if (transfer->request.delay.count() > 0)
+        delayed_.emplace(transfer->ready, std::move(transfer));
+      else
+        waiting_.push_back(std::move(transfer));
+    }
+    if (cancels.empty()) return true;
+    for (const void* owner : cancels) drop(owner);
+    {
+      const std::lock_guard lock(mutex_);
+      cancels_done_ = ticket;
+    }
+    cancelled_.notify_all();
+    return true;
+  }
+
+  void drop(const void* owner) {
+    std::erase_if(waiting_, [&](const auto& transfer) { return transfer->owner == owner; });
+    std::erase_if(delayed_, [&](const auto& entry) { return entry.second->owner == owner; });
+    std::erase_if(active_, [&](const auto& entry) {
+      if (entry.second->owner != owner) return false;
+      release(*entry.second);
+      return true;
+    });
+  }
+
+  void begin_waiting() {
+    const auto now = Clock::now();
+    while (!delayed_.empty() && delayed_.begin()->first <= now) {
+      waiting_.push_back(std::move(delayed_.begin()->second));
+      delayed_.erase(delayed_.begin());
+    }
+    while (!waiting_.empty() && active_.size() < max_active_) {
+      std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
+      waiting_.pop_front();
+      begin(std::move(transfer));
+    }
+  }
+
+  void begin(std::unique_ptr<Transfer> transfer) {
+    requests_.fetch_add(1, std::memory_order_relaxed);
+    bool begun = false;
+    try {
+      if (spare_.empty()) {
+        transfer->easy = ::curl_easy_init();
+      } else {
+        transfer->easy = spare_.back();
+        spare_.pop_back();
+      }
+      if (transfer->easy != nullptr) {
+        configure(*transfer, environment_);
+        begun = ::curl_multi_add_handle(multi_, transfer->easy) == CURLM_OK;
+      }
+    } catch (const std::bad_alloc&) {
+      begun = false;
+    }
+    if (begun) {
+      CURL* easy = transfer->easy;
+      active_.emplace(easy, std::move(transfer));
+      return;
+    }
+    if (transfer->easy != nullptr) ::curl_easy_cleanup(std::exchange(transfer->easy, nullptr));
+    transfer->answer.failure = HttpFailure::other;
+    transfer->answer.problem = "no memory for another request";
+    tell(*transfer);
+  }
+
+  // Whether any transfer ended.
+  bool collect() {
+    bool any = false;
+    int left = 0;
+    while (const CURLMsg* message = ::curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      any = true;
+      const CURLcode code = message->data.result;
+      auto node = active_.extract(message->easy_handle);
+      Transfer& transfer = *node.mapped();
+      transfer.conclude(code);
+      count(transfer);
+      release(transfer);
+      tell(transfer);
+    }
+    return any;
+  }
+
+  void count(const Transfer& transfer) {
+    long connections = 0;
+    ::curl_easy_getinfo(transfer.easy, CURLINFO_NUM_CONNECTS, &connections);
+    connections_.fetch_add(static_cast<std::uint64_t>(connections), std::memory_order_relaxed);
+    received_.fetch_add(transfer.answer.written + transfer.answer.body.size(), std::memory_order_relaxed);
+  }
+
+  // Takes it from libcurl, which touches its memory no more.
+  void release(Transfer& transfer) noexcept {
+    CURL* easy = std::exchange(transfer.easy, nullptr);
+    ::curl_multi_remove_handle(multi_, easy);
+    if (spare_.size() < most_spare_handles)
+      spare_.push_back(easy);
+    else
+      ::curl_easy_cleanup(easy);
+  }
+
+  static void tell(Transfer& transfer) {
+    transfer.done(std::move(transfer.request), std::move(transfer.answer));
+  }
+
+  int milliseconds_to_sleep() const {
+    constexpr std::chrono::milliseconds longest{60'000};
+    if (delayed_.empty()) return static_cast<int>(longest.count());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(delayed_.begin()->first - Clock::now());
+    return static_cast<int>(std::clamp(left, std::chrono::milliseconds(0), longest).count());
+  }
+
+  const pid_t process_ = ::getpid();
+  const unsigned max_active_;
+  const Environment environment_;
+  CURLM* multi_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable cancelled_;
+  Transfers inbox_;
+  std::vector<const void*> cancels_;
+  std::uint64_t cancels_asked_ = 0;
+  std::uint64_t cancels_done_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+
+  // Of the thread alone.
+  std::deque<std::unique_ptr<Transfer> > waiting_;
+  std::multimap<Clock::time_point, std::unique_ptr<Transfer> > delayed_;
+  std::map<CURL*, std::unique_ptr<Transfer> > active_;
+  std::vector<CURL*> spare_;
+
+  std::atomic<std::uint64_t> requests_{0};
+  std::atomic<std::uint64_t> connections_{0};
+  std::atomic<std::uint64_t> received_{0};
+};
+
+HttpEngine::HttpEngine() : HttpEngine(64) {}
+HttpEngine::HttpEngine(unsigned max_active) : loop_(std::make_unique<Loop>(max_active)) {}
+
+HttpEngine::~HttpEngine() {
+  // A child has the memory of the loop, but not its thread: nothing can be ended there.
+  if (!loop_->is_of_this_process()) static_cast<void>(loop_.release());
+}
+
+HttpEngine& HttpEngine::shared() {
+  struct Shared {
+    const pid_t process = ::getpid();
+    HttpEngine engine;
+  };
+  // Never destroyed: transfers may be running when the process ends. Without a lock, which a fork could leave
+  // closed for ever.
+  static std::atomic<Shared*> current{nullptr};
+  Shared* known = current.load(std::memory_order_acquire);
+  while (known == nullptr || known->process != ::getpid()) {
+    auto fresh = std::make_unique<Shared>();
+    if (current.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel))
+      known = fresh.release();
+  }
+  return known->engine;
+}
+
+bool HttpEngine::is_built_in() noexcept {
+  return true;
+}
+
+void HttpEngine::start(HttpRequest request, const void* owner, Done done) {
+  loop_->start(std::move(request), owner, std::move(done));
+}
+
+void HttpEngine::cancel(const void* owner) noexcept {
+  if (loop_->is_of_this_process()) loop_->cancel(owner);
+}
+
+std::pair<HttpRequest, HttpAnswer> HttpEngine::perform(HttpRequest request) {
+  std::mutex mutex;
+  std::condition_variable arrives;
+  bool arrived = false;
+  std::pair<HttpRequest, HttpAnswer> result;
+  start(std::move(request), &mutex, [&](HttpRequest&& back, HttpAnswer&& answer) {
+    const std::lock_guard lock(mutex);
+    result = {std::move(back), std::move(answer)};
+    arrived = true;
+    arrives.notify_one();  // within the lock: the waiting thread's stack must still be there
+  });
+  std::unique_lock lock(mutex);
+  arrives.wait(lock, [&] { return arrived; });
+  return result;
+}
+
+HttpCounters HttpEngine::counters() const noexcept {
+  return loop_->counters();
+}
+
+#endif
+
+}  // namespace colonnade::io
