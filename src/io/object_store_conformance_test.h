@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,11 @@ struct StoreUnderTest {
   std::size_t largest_value = std::size_t{32} << 20;  // that the suite tries, within the store's traits
   std::size_t many_keys = 1500;                       // of the test that lists many
 };
+
+// In messages of the test framework.
+inline std::ostream& operator<<(std::ostream& out, const StoreUnderTest& store) {
+  return out << store.name;
+}
 
 std::vector<StoreUnderTest>& stores_under_test();
 
