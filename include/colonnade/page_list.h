@@ -1,8 +1,8 @@
 // The pages of a column in a cluster, and where they lie.
 //
 // A data set may have millions of pages. A PageList keeps each in 16 bytes, a single one without memory of
-// its own; only lists with locators of other kinds than ROOT files have them take more. Pages are therefore
-// handed out by value, and changed with set().
+// its own, if all of them lie in a file or all in an object store; only lists with locators of other kinds
+// take more. Pages are therefore handed out by value, and changed with set().
 #ifndef COLONNADE_PAGE_LIST_H
 #define COLONNADE_PAGE_LIST_H
 
@@ -75,7 +75,7 @@ class PageList {
     return *this;
   }
   ~PageList() {
-    if (capacity_ != in_place) release();
+    if (capacity_ != 0) release();
   }
   void swap(PageList& other) noexcept;
 
@@ -98,7 +98,7 @@ class PageList {
   void assign(std::size_t pages, const PageDescriptor& page);
   // A page of a file that is smaller than 4 GiB and has less than 2^31 elements: what almost all pages are.
   void push_back_plain(std::uint64_t offset, std::uint32_t size, std::uint32_t elements, bool has_checksum) {
-    if (size_ != 0 || capacity_ != in_place) return push_back_packed({offset, size, elements, has_checksum});
+    if (size_ != 0 || capacity_ != 0) return push_back_file_page({offset, size, elements, has_checksum});
     one = {offset, size, elements, has_checksum};
     size_ = 1;
   }
@@ -114,15 +114,23 @@ class PageList {
   };
   static_assert(sizeof(Packed) == 16);
   using Whole = std::vector<PageDescriptor>;
-  // What capacity_ says about the place: `one`, `whole`, and anything else `many`.
+  // What capacity_ says about the place: `one`, `whole`, and anything else `many`. Its highest bit tells what
+  // kind of locators packed pages have.
+  static constexpr std::uint32_t object_bit = 0x80000000U;
   static constexpr std::uint32_t in_place = 0;
-  static constexpr std::uint32_t unpacked = 0xffffffffU;
+  static constexpr std::uint32_t unpacked = 0x7fffffffU;
+  std::uint32_t room() const noexcept { return capacity_ & ~object_bit; }
+  Locator::Kind kind() const noexcept {
+    return (capacity_ & object_bit) != 0 ? Locator::Kind::object64 : Locator::Kind::file;
+  }
+  bool takes(Locator::Kind of) noexcept;
 
   static bool is_plain(const PageDescriptor& page) noexcept;
   static Packed pack(const PageDescriptor& page) noexcept;
-  static PageDescriptor unpack(const Packed& packed);
-  const Packed* packed() const noexcept { return capacity_ == in_place ? &one : many; }
-  Packed* packed() noexcept { return capacity_ == in_place ? &one : many; }
+  PageDescriptor unpack(const Packed& packed) const;
+  const Packed* packed() const noexcept { return room() == in_place ? &one : many; }
+  Packed* packed() noexcept { return room() == in_place ? &one : many; }
+  void push_back_file_page(Packed page);
   void push_back_packed(Packed page);
   void make_room(std::size_t pages);
   Whole& unpack_all();

@@ -9,11 +9,26 @@
 
 namespace colonnade {
 
+namespace {
+
+constexpr std::uint8_t object64_type = 0x02;
+
+}  // namespace
+
 bool PageList::is_plain(const PageDescriptor& page) noexcept {
   const Locator& locator = page.locator;
-  return page.elements < std::uint32_t{1} << 31 && locator.kind == Locator::Kind::file &&
-         locator.size <= std::numeric_limits<std::uint32_t>::max() && locator.raw_type == 0 &&
-         locator.reserved == 0 && locator.payload.empty();
+  const bool is_usual = locator.kind == Locator::Kind::object64
+                            ? locator.raw_type == object64_type
+                            : locator.kind == Locator::Kind::file && locator.raw_type == 0;
+  return is_usual && page.elements < std::uint32_t{1} << 31 &&
+         locator.size <= std::numeric_limits<std::uint32_t>::max() && locator.reserved == 0 &&
+         locator.payload.empty();
+}
+
+// Can a page with such a locator be packed into this list? The first one decides what the others may have.
+bool PageList::takes(Locator::Kind of) noexcept {
+  if (size_ == 0 && room() != unpacked) capacity_ = room() | (of == Locator::Kind::object64 ? object_bit : 0);
+  return room() != unpacked && of == kind();
 }
 
 PageList::Packed PageList::pack(const PageDescriptor& page) noexcept {
@@ -25,8 +40,10 @@ PageList::Packed PageList::pack(const PageDescriptor& page) noexcept {
   return packed;
 }
 
-PageDescriptor PageList::unpack(const Packed& packed) {
+PageDescriptor PageList::unpack(const Packed& packed) const {
   PageDescriptor page;
+  page.locator.kind = kind();
+  if (page.locator.kind == Locator::Kind::object64) page.locator.raw_type = object64_type;
   page.elements = packed.elements;
   page.has_checksum = packed.has_checksum;
   page.locator.size = packed.size;
@@ -44,12 +61,13 @@ PageList::PageList(std::initializer_list<PageDescriptor> pages) : one{} {
 }
 
 PageList::PageList(const PageList& other) : one{} {
-  if (other.capacity_ == unpacked) {
+  if (other.room() == unpacked) {
     whole = new Whole(*other.whole);
     capacity_ = unpacked;
   } else {
     make_room(other.size_);
     std::copy_n(other.packed(), other.size_, packed());
+    capacity_ |= other.capacity_ & object_bit;
   }
   size_ = other.size_;
 }
@@ -63,9 +81,9 @@ void PageList::swap(PageList& other) noexcept {
 }
 
 void PageList::release() noexcept {
-  if (capacity_ == unpacked)
+  if (room() == unpacked)
     delete whole;
-  else if (capacity_ != in_place)
+  else if (room() != in_place)
     delete[] many;
   one = {};
   size_ = 0;
@@ -73,7 +91,7 @@ void PageList::release() noexcept {
 }
 
 PageDescriptor PageList::operator[](std::size_t i) const {
-  return capacity_ == unpacked ? (*whole)[i] : unpack(packed()[i]);
+  return room() == unpacked ? (*whole)[i] : unpack(packed()[i]);
 }
 
 PageDescriptor PageList::at(std::size_t i) const {
@@ -83,7 +101,7 @@ PageDescriptor PageList::at(std::size_t i) const {
 
 std::uint64_t PageList::elements() const noexcept {
   std::uint64_t sum = 0;
-  if (capacity_ == unpacked) {
+  if (room() == unpacked) {
     for (const PageDescriptor& page : *whole) sum += page.elements;
   } else {
     const Packed* const pages = packed();
@@ -94,16 +112,16 @@ std::uint64_t PageList::elements() const noexcept {
 
 void PageList::make_room(std::size_t pages) {
   if (pages >= unpacked) throw std::length_error("PageList");
-  if (pages <= std::max<std::size_t>(capacity_, 1)) return;
+  if (pages <= std::max<std::size_t>(room(), 1)) return;
   auto* const fresh = new Packed[pages];
   std::copy_n(packed(), size_, fresh);
-  if (capacity_ != in_place) delete[] many;
+  if (room() != in_place) delete[] many;
   many = fresh;
-  capacity_ = static_cast<std::uint32_t>(pages);
+  capacity_ = static_cast<std::uint32_t>(pages) | (capacity_ & object_bit);
 }
 
 void PageList::reserve(std::size_t pages) {
-  if (capacity_ == unpacked)
+  if (room() == unpacked)
     whole->reserve(pages);
   else
     make_room(pages);
@@ -113,35 +131,39 @@ void PageList::clear() noexcept {
   release();
 }
 
+// The list takes such pages.
 void PageList::push_back_packed(Packed page) {
-  if (capacity_ == unpacked) {
-    whole->push_back(unpack(page));
-  } else {
-    const std::size_t capacity = std::max<std::size_t>(capacity_, 1);
-    if (size_ == capacity) make_room(2 * capacity);
-    packed()[size_] = page;
-  }
+  const std::size_t capacity = std::max<std::size_t>(room(), 1);
+  if (size_ == capacity) make_room(2 * capacity);
+  packed()[size_] = page;
   ++size_;
 }
 
+void PageList::push_back_file_page(Packed page) {
+  if (takes(Locator::Kind::file)) return push_back_packed(page);
+  push_back({.elements = page.elements,
+             .has_checksum = page.has_checksum != 0,
+             .locator = {.size = page.size, .offset = page.offset}});
+}
+
 PageList::Whole& PageList::unpack_all() {
-  if (capacity_ == unpacked) return *whole;
+  if (room() == unpacked) return *whole;
   auto* const all = new Whole(begin(), end());
-  if (capacity_ != in_place) delete[] many;
+  if (room() != in_place) delete[] many;
   whole = all;
   capacity_ = unpacked;
   return *all;
 }
 
 void PageList::push_back(const PageDescriptor& page) {
-  if (is_plain(page)) return push_back_packed(pack(page));
+  if (is_plain(page) && takes(page.locator.kind)) return push_back_packed(pack(page));
   if (size_ + 1 >= unpacked) throw std::length_error("PageList");
   unpack_all().push_back(page);
   ++size_;
 }
 
 void PageList::set(std::size_t i, const PageDescriptor& page) {
-  if (capacity_ != unpacked && is_plain(page))
+  if (room() != unpacked && page.locator.kind == kind() && is_plain(page))
     packed()[i] = pack(page);
   else
     unpack_all()[i] = page;

@@ -17,6 +17,13 @@ PageDescriptor plain(std::uint32_t elements, std::uint64_t size, std::uint64_t o
       .elements = elements, .has_checksum = elements % 2 == 0, .locator = {.size = size, .offset = offset}};
 }
 
+PageDescriptor in_object(std::uint32_t elements, std::uint64_t size, std::uint64_t location) {
+  PageDescriptor page = plain(elements, size, location);
+  page.locator.kind = Locator::Kind::object64;
+  page.locator.raw_type = 2;
+  return page;
+}
+
 // One of each kind that does not pack.
 PageDescriptor odd(unsigned kind) {
   PageDescriptor page = plain(3, 100, 200);
@@ -78,6 +85,23 @@ TEST(PageList, KeepsPagesThatDoNotPack) {
   }
 }
 
+TEST(PageList, PacksPagesOfObjectsUntilOneOfAFileComes) {
+  for (const bool begins_with_file : {false, true}) {
+    PageList list;
+    std::vector<PageDescriptor> pages;
+    for (std::uint32_t i = 1; i < 40; ++i) {
+      const bool is_file = i == 30 || (begins_with_file && i == 1);
+      pages.push_back(is_file ? plain(i, 2 * i, 3 * i) : in_object(i, 2 * i, ~std::uint64_t{0} - i));
+      list.push_back(pages.back());
+      const PageList copy = list;
+      expect_same(copy, pages);
+    }
+    list.clear();
+    list.push_back_plain(1, 2, 3, false);
+    expect_same(list, {{.elements = 3, .has_checksum = false, .locator = {.size = 2, .offset = 1}}});
+  }
+}
+
 TEST(PageList, IsAVectorOfPages) {
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
@@ -85,7 +109,9 @@ TEST(PageList, IsAVectorOfPages) {
     std::vector<PageDescriptor> pages;
     for (int step = 0; step < 30; ++step) {
       const auto some = static_cast<std::uint32_t>(random() % 1000 + 1);
-      const PageDescriptor page = random() % 20 == 0 ? odd(some) : plain(some, some * 3, some * 5);
+      const PageDescriptor page = random() % 20 == 0 ? odd(some)
+                                  : round % 3 == 0   ? in_object(some, some * 3, some * 5)
+                                                     : plain(some, some * 3, some * 5);
       switch (random() % 6) {
         case 0:
           if (pages.empty()) break;
