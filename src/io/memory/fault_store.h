@@ -1,0 +1,96 @@
+// A wrapper that makes another object store fail on purpose, for the tests of everything that uses one. What
+// goes wrong is told to a StoreFaults, at any time, also while operations run; with wrap_memory_store() it
+// reaches whoever opens "memory+obj:name".
+//
+//   const auto faults = std::make_shared<StoreFaults>();
+//   wrap_memory_store("name", [&](auto store) { return with_faults(std::move(store), faults); });
+//   faults->fail(StoreOperation::update, 3);  // the fourth update from now on
+#ifndef COLONNADE_IO_MEMORY_FAULT_STORE_H
+#define COLONNADE_IO_MEMORY_FAULT_STORE_H
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/object_store.h"
+
+namespace colonnade::io {
+
+enum class StoreOperation { fetch, update, size, get, put_if, list, remove, sync };
+
+class StoreFaults {
+ public:
+  static constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+
+  // The operations of this kind from the n-th on that is begun after this call (0: the next one), `count` of
+  // them, fail before they reach the store.
+  void fail(StoreOperation kind, std::uint64_t n = 0, std::uint64_t count = 1,
+            ErrorKind error = ErrorKind::io);
+  // Like fail(), but the operation is done before the failure is reported, as when an answer is lost.
+  void lose_answer(StoreOperation kind, std::uint64_t n = 0, std::uint64_t count = 1);
+  // After `operations` more of any kind all fail, as if the server were gone; until restore().
+  void lose_server(std::uint64_t operations = 0);
+  void restore();  // takes back fail(), lose_answer() and lose_server()
+
+  // From now on byte `offset` of the value comes back other than it is stored.
+  void corrupt(const ValueAddress& address, std::uint64_t offset);
+  // Updates and puts may write this many bytes more in all; what does not fit fails.
+  void limit_space(std::uint64_t bytes);
+  // Each operation of this kind takes this much longer.
+  void delay(StoreOperation kind, std::chrono::microseconds time);
+
+  // Operations of this kind wait when they begin, until release(). The store must not be destroyed meanwhile.
+  void hold(StoreOperation kind);
+  void release(StoreOperation kind);
+  void wait_until_held(StoreOperation kind, std::uint64_t operations);  // that many are waiting
+
+  std::uint64_t count(StoreOperation kind) const;  // operations that were begun
+
+ private:
+  friend class FaultyStore;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(StoreOperation::sync) + 1;
+  struct Range {
+    std::uint64_t first = all;  // counted as in Kind::begun
+    std::uint64_t count = 0;
+    ErrorKind error = ErrorKind::io;
+    bool covers(std::uint64_t n) const noexcept { return n >= first && n - first < count; }
+  };
+  struct Kind {
+    std::uint64_t begun = 0;
+    Range failing;
+    Range losing;
+    std::chrono::microseconds delay{0};
+    bool held = false;
+    std::uint64_t waiting = 0;
+  };
+  Kind& of(StoreOperation kind) noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
+  const Kind& of(StoreOperation kind) const noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
+  // Throws if the operation is to fail; else whether its answer is to be lost.
+  bool begin(StoreOperation kind, const std::string& uri, const std::string& place);
+  void take_space(std::uint64_t bytes, const std::string& uri, const std::string& place);
+  void spoil(const ValueAddress& address, std::uint64_t offset, MutableByteSpan bytes) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<Kind, kinds> kinds_;
+  std::optional<std::uint64_t> left_;  // operations before the server is gone
+  std::multimap<ValueAddress, std::uint64_t> corrupt_;
+  std::uint64_t space_ = all;
+};
+
+std::shared_ptr<ObjectStore> with_faults(std::shared_ptr<ObjectStore> store,
+                                         std::shared_ptr<StoreFaults> faults);
+
+}  // namespace colonnade::io
+
+#endif
