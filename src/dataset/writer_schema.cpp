@@ -16,7 +16,11 @@ page::ContainerOptions container_options(const WriteOptions& options) {
           .max_key_size = options.max_key_size,
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
           .durability = options.durability,
-          .direct_io = options.direct_io};
+          .direct_io = options.direct_io,
+          .object_mapping = options.object_mapping,
+          .splice_size = options.splice_size,
+          .object_class = options.object_class,
+          .max_page_size = options.max_page_size};
 }
 
 // Before the file is touched.

@@ -7,6 +7,7 @@
 #include "format/tfile_records.h"
 #include "page/bare_file_reader.h"
 #include "page/bare_file_writer.h"
+#include "page/object_container_writer.h"
 #include "page/root_file_reader.h"
 #include "page/root_file_writer.h"
 
@@ -38,8 +39,20 @@ std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart>
   return write_parts(parts);
 }
 
+namespace {
+
+std::unique_ptr<WriteContainer> write_to_store(const std::string& uri, std::string_view path,
+                                               const ContainerOptions& options, ObjectTarget target) {
+  return ObjectContainerWriter::open(io::open_object_store(uri, {.create = target == ObjectTarget::any,
+                                                                 .object_class = options.object_class}),
+                                     path, options, target);
+}
+
+}  // namespace
+
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
+  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::any);
   const bool bare = options.kind == ContainerKind::bare_file;
   with_context({.uri = uri},
                [&] { bare ? BareFileWriter::check(path, options) : RootFileWriter::check(path, options); });
@@ -62,6 +75,7 @@ bool begins_bare_file(const io::WritableFile& file) {
 
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
+  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::absent);
   with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
   std::unique_ptr<io::WritableFile> file =
       io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
@@ -73,6 +87,7 @@ std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::st
 
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
                                                   const ContainerOptions& options) {
+  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::present);
   std::unique_ptr<io::WritableFile> file =
       io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
   if (begins_bare_file(*file)) return BareFileWriter::replace(std::move(file), path, options);

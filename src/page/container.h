@@ -116,19 +116,25 @@ struct ContainerOptions {
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
   Durability durability = Durability::process;
   bool direct_io = false;  // past the page cache, where the file system can
+  // Of object stores.
+  ObjectMapping object_mapping = ObjectMapping::locality;
+  std::size_t splice_size = std::size_t{1} << 20;
+  std::string object_class = {};
+  std::size_t max_page_size = 0;  // that will be written, uncompressed; what cannot be is refused at once
 };
 
-// Creates (truncating) `uri` for the data set at `path` ("Events", "dir/Events").
+// Creates (truncating) `uri` for the data set at `path` ("Events", "dir/Events"). In an object store other
+// data sets stay, and one of this name stays readable until the first commit.
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
-// Adds the data set at `path` to an existing ROOT file, leaving every other object as it is. Throws
-// ErrorKind::usage if `path` exists already.
+// Adds the data set at `path` to an existing ROOT file or object store, leaving every other object as it is.
+// Throws ErrorKind::usage if `path` exists already.
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 
 // Opens a file to replace the anchor of the data set at `path`: commit() does, and before that nothing that
-// is in the file changes, its bytes behind the last commit included. Throws ErrorKind::not_found for a data
-// set that is not there.
+// is in the file changes, its bytes behind the last commit included. In an object store what is behind the
+// last commit is removed. Throws ErrorKind::not_found for a data set that is not there.
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
                                                   const ContainerOptions& options);
 

@@ -1,0 +1,126 @@
+// What a claim says of its process comes from /proc; where that is missing claims are never taken for dead.
+#include "page/object_claim.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+
+namespace colonnade::page {
+namespace {
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+// Processes in different containers of one machine can have the same number.
+std::string process_space() {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = ::readlink("/proc/self/ns/pid", target.data(), target.size());
+  return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
+// When the process was started, in ticks since the machine was; 0: there is none, or it is not known.
+std::uint64_t start_of(std::uint64_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // The second field is the program's name in parentheses and may hold anything; the start is the 22nd.
+  const std::size_t after_name = text.rfind(')');
+  if (after_name == std::string::npos) return 0;
+  std::istringstream fields(text.substr(after_name + 1));
+  std::string skipped;
+  for (int i = 3; i < 22; ++i) fields >> skipped;
+  std::uint64_t start = 0;
+  fields >> start;
+  return start;
+}
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+}  // namespace
+
+ClaimRecord claim_of_this_process(std::string_view name, std::uint32_t generation) {
+  using namespace std::chrono;
+  ClaimRecord claim;
+  claim.name = name;
+  claim.writer = random_number();
+  claim.generation = generation;
+  claim.since = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+  claim.process = static_cast<std::uint64_t>(::getpid());
+  claim.process_start = start_of(claim.process);
+  claim.host = host_name();
+  claim.machine = first_line("/etc/machine-id");
+  claim.boot = first_line("/proc/sys/kernel/random/boot_id");
+  claim.process_space = process_space();
+  return claim;
+}
+
+WriterState state_of(const ClaimRecord& claim) {
+  if (claim.host != host_name() || claim.boot.empty()) return WriterState::unknown;
+  if (claim.boot != first_line("/proc/sys/kernel/random/boot_id")) {
+    const bool same_machine = !claim.machine.empty() && claim.machine == first_line("/etc/machine-id");
+    return same_machine ? WriterState::dead : WriterState::unknown;
+  }
+  if (claim.process_start == 0 || claim.process_space != process_space()) return WriterState::unknown;
+  if (::kill(static_cast<pid_t>(claim.process), 0) != 0 && errno == ESRCH) return WriterState::dead;
+  const std::uint64_t start = start_of(claim.process);
+  if (start == 0) return WriterState::unknown;
+  return start == claim.process_start ? WriterState::running : WriterState::dead;
+}
+
+std::string describe_writer(const ClaimRecord& claim) {
+  // Years that a calendar has: what is beyond them cannot be the time.
+  constexpr std::int64_t latest = 253402300799;
+  const std::int64_t since = claim.since < 0 || claim.since > latest ? 0 : claim.since;
+  return fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S} UTC", claim.process,
+                     claim.host.empty() ? "(unknown)" : claim.host,
+                     fmt::gmtime(static_cast<std::time_t>(since)));
+}
+
+Error claimed_by_another(const ClaimRecord& claim) {
+  return Error(ErrorKind::usage,
+               fmt::format("the data set \"{}\" is being written by {}", claim.name, describe_writer(claim)),
+               "wait until it is done, or choose another name; if that process is gone, run `colonnade gc "
+               "--force`",
+               {.data_set = claim.name});
+}
+
+bool put_claim(io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim,
+               const std::optional<Stored<ClaimRecord>>& found) {
+  std::optional<std::string> expected;
+  if (found) expected = found->version;
+  if (store.put_if(directory_value(place, claim_key), to_bytes(claim), expected)) return true;
+  // A store that repeats a request whose answer was lost may have been refused because of itself.
+  return holds_claim(store, place, claim.writer);
+}
+
+bool holds_claim(const io::ObjectStore& store, std::uint64_t place, std::uint64_t writer) {
+  const auto found = store.get(directory_value(place, claim_key));
+  return found && read_claim_record(found->value).writer == writer;
+}
+
+void release_claim(io::ObjectStore& store, std::uint64_t place, std::uint64_t writer) {
+  if (holds_claim(store, place, writer)) store.remove(directory_value(place, claim_key));
+}
+
+}  // namespace colonnade::page
