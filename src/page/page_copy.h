@@ -1,0 +1,69 @@
+// PageCopy: the sealed pages of one data set into another one, cluster by cluster, without decoding them.
+//
+//   SealedPageStream (reads ahead, verifies in the thread pool) --> queue --> writing thread: write_pages,
+//   add_cluster
+//
+// Reading and writing overlap; the thread that runs the copy also calls its watch.
+#ifndef COLONNADE_PAGE_PAGE_COPY_H
+#define COLONNADE_PAGE_PAGE_COPY_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "codec/compression.h"
+#include "page/data_set_sink.h"
+#include "page/page_copy_stream.h"
+
+namespace colonnade::page {
+
+struct PageCopyOptions {
+  std::size_t memory = std::size_t{256} << 20;                 // bytes of pages under way
+  bool add_checksums = true;                                   // to pages without
+  std::optional<codec::CompressionSettings> compression = {};  // compress again
+};
+
+struct PageCopyCounts {
+  std::uint64_t entries = 0;
+  std::uint64_t clusters = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+};
+
+// Copies the clusters from `first_cluster` on. `target_of`: by physical column of the source the column of
+// the sink, which is in the same order; invalid_id: not copied. Whatever fails in reading or writing is
+// thrown when the other side has come to rest. False: `goes_on`, which is called several times per second,
+// said so; the clusters that are complete by then are in the sink.
+bool copy_pages(const PageSource& source, std::size_t first_cluster,
+                const std::vector<std::uint32_t>& target_of, DataSetSink& sink,
+                const PageCopyOptions& options, PageCopyCounts& counts, const std::function<bool()>& goes_on);
+
+// Whether pages of this column can be compressed again: what they hold must be known.
+bool can_recompress(const ColumnDescriptor& column) noexcept;
+
+// Two data sets, one of which is a copy of clusters of the other: cluster first + i of the source and
+// target_first + i of the target. `target_of` as above.
+struct CopiedClusters {
+  const PageSource& source;
+  const PageSource& target;
+  const std::vector<std::uint32_t>& target_of;
+  std::size_t first = 0;
+  std::size_t target_first = 0;
+  std::size_t count = 0;
+};
+
+// Throws ErrorKind::format unless both have the same entries, columns and elements in the same pages; with
+// `as_stored`, also the same sizes. Reads no page.
+void compare_structure(const CopiedClusters& clusters, bool as_stored);
+
+// Compares the pages byte by byte, as they are stored; checksums that only the copy has are no difference.
+// Throws ErrorKind::checksum for a page that is damaged, on either side, and ErrorKind::format for the first
+// difference, with its place. False: `goes_on` said so.
+bool compare_pages(const CopiedClusters& clusters, std::size_t memory, PageCopyCounts& counts,
+                   const std::function<bool()>& goes_on);
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,258 @@
+// See page_copy_stream.h.
+#include "page/page_copy_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace colonnade::page {
+namespace {
+
+// What one thread reads and checks at a time: little enough for its cache.
+constexpr std::size_t most_copied_at_once = std::size_t{1} << 20;
+constexpr std::size_t most_requested_at_once = std::size_t{8} << 20;
+// A piece that is at least this full ends with its column.
+constexpr double full_enough = 0.5;
+
+struct PlaceOfPage {
+  std::uint64_t offset;
+  std::uint64_t size;
+  std::uint32_t column;
+  friend bool operator==(const PlaceOfPage&, const PlaceOfPage&) = default;
+};
+struct HashOfPlace {
+  std::size_t operator()(const PlaceOfPage& place) const noexcept {
+    return static_cast<std::size_t>((place.offset * 0x9e3779b97f4a7c15U) ^ (place.size << 1) ^ place.column);
+  }
+};
+
+// Gives each page of a cluster its part, in the order of columns and pages, and each new part to `add`.
+template <class Add>
+void number_parts(const PageSource& source, const StreamOptions& options, ClusterParts& parts, Add&& add) {
+  std::unordered_map<PlaceOfPage, std::uint32_t, HashOfPlace> known;
+  for (const ColumnRange& range : source.descriptor().clusters[parts.cluster].columns) {
+    if (range.column >= options.columns.size() || !options.columns[range.column]) continue;
+    for (std::uint32_t number = 0; number < range.pages.size(); ++number) {
+      const PageDescriptor page = range.pages[number];
+      const PlaceOfPage place{page.locator.offset, stored_size(page),
+                              options.shares_over_columns ? 0 : range.column};
+      const bool has_place = options.merges && page.locator.kind == Locator::Kind::file;
+      const auto next = static_cast<std::uint32_t>(parts.parts);
+      const auto [found, is_new] = has_place ? known.emplace(place, next) : std::pair(known.end(), true);
+      parts.part_of.push_back(is_new ? next : found->second);
+      if (!is_new) continue;
+      ++parts.parts;
+      add(range.column, number, page);
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t bytes_to_stream(const PageSource& source, const StreamOptions& options) {
+  std::uint64_t bytes = 0;
+  for (std::size_t cluster = options.first_cluster; cluster < options.end_cluster; ++cluster) {
+    ClusterParts parts{.cluster = cluster};
+    number_parts(source, options, parts, [&](std::uint32_t, std::uint32_t, const PageDescriptor& page) {
+      bytes += stored_size(page);
+    });
+  }
+  return bytes;
+}
+
+// A piece on its way. Tasks hold no reference to the stream's members that change.
+struct SealedPageStream::Batch {
+  struct Extent {
+    io::ReadExtent plan;
+    std::optional<io::ReadScheduler::Id> id;  // while the scheduler has it
+    bool is_read = false;
+    PageBuffers::Loan memory;
+    std::vector<std::pair<std::size_t, std::size_t>> pages;  // index, position
+  };
+  std::shared_ptr<SealedPiece> piece;
+  std::vector<Extent> extents;
+  std::vector<std::size_t> alone;  // pages that are no part of an extent
+  std::size_t next_extent = 0;     // to be given to the threads
+  std::unique_ptr<TaskGroup> tasks = std::make_unique<TaskGroup>();
+};
+
+SealedPageStream::SealedPageStream(const PageSource& source, StreamOptions options)
+    : source_(source),
+      options_(std::move(options)),
+      buffers_(std::make_shared<PageBuffers>((options_.pieces_ahead + 1) * options_.piece_bytes)),
+      next_cluster_(options_.first_cluster) {
+  const io::IoTraits traits = source.file().traits();
+  if (traits.concurrency > 1 && !traits.reads_are_copies)
+    scheduler_ = std::make_unique<io::ReadScheduler>(source.file(), traits);
+}
+
+SealedPageStream::~SealedPageStream() {
+  for (const auto& batch : ahead_) {
+    batch->tasks.reset();
+    if (!scheduler_) continue;
+    for (Batch::Extent& extent : batch->extents)
+      if (extent.id) scheduler_->forget(*extent.id);
+  }
+}
+
+void SealedPageStream::plan_cluster() {
+  parts_ = std::make_shared<ClusterParts>();
+  parts_->cluster = next_cluster_++;
+  planned_.clear();
+  next_part_ = 0;
+  const std::uint64_t file_size = source_.file_size();
+  number_parts(source_, options_, *parts_,
+               [&](std::uint32_t column, std::uint32_t number, const PageDescriptor& page) {
+                 // Before anybody makes room for it.
+                 if (stored_size(page) > file_size && page.locator.kind == Locator::Kind::file)
+                   throw Error(ErrorKind::format,
+                               fmt::format("the page of {} bytes lies beyond the end of the file ({} bytes)",
+                                           stored_size(page), file_size),
+                               "check that the file was transferred completely",
+                               source_.context(column, parts_->cluster, number));
+                 planned_.push_back({.column = column, .number = number, .description = page});
+               });
+}
+
+// Starts to read the next piece. False: there is none.
+bool SealedPageStream::start_piece() {
+  if (!parts_) {
+    if (next_cluster_ >= options_.end_cluster) return false;
+    plan_cluster();
+  }
+  auto batch = std::make_unique<Batch>();
+  batch->piece = std::make_shared<SealedPiece>();
+  SealedPiece& piece = *batch->piece;
+  piece.cluster = parts_;
+  piece.first_part = next_part_;
+  std::uint64_t bytes = 0;
+  for (; next_part_ < planned_.size(); ++next_part_) {
+    SealedPage& page = planned_[next_part_];
+    const std::uint64_t converted =
+        options_.converted_bytes ? options_.converted_bytes(page.column, page.description) : 0;
+    const std::uint64_t size = stored_size(page.description);
+    if (!piece.pages.empty()) {
+      const bool begins_column = page.column != piece.pages.back().column;
+      const auto enough = static_cast<std::uint64_t>(full_enough * static_cast<double>(options_.piece_bytes));
+      if (bytes + size + converted > options_.piece_bytes || (begins_column && bytes >= enough)) break;
+    }
+    bytes += size + converted;
+    piece.stored_bytes += size;
+    piece.pages.push_back(std::move(page));
+  }
+  piece.ends_cluster = next_part_ == planned_.size();
+  if (piece.ends_cluster) parts_.reset();
+
+  std::vector<io::WantedRange> wanted;
+  for (const SealedPage& page : piece.pages)
+    wanted.push_back(source_.is_plain(page.description)
+                         ? io::WantedRange{page.description.locator.offset,
+                                           static_cast<std::size_t>(stored_size(page.description))}
+                         : io::WantedRange{});
+  const io::IoTraits traits = source_.file().traits();
+  const io::ReadPlan plan = io::plan_reads(
+      wanted, traits, scheduler_ ? most_requested_at_once : most_copied_at_once, source_.file_size());
+  batch->extents.resize(plan.extents.size());
+  for (std::size_t i = 0; i < piece.pages.size(); ++i) {
+    const io::ReadPlan::Place& place = plan.places[i];
+    if (place.extent == io::ReadPlan::none)
+      batch->alone.push_back(i);
+    else
+      batch->extents[place.extent].pages.emplace_back(i, place.position);
+  }
+  for (std::size_t i = 0; i < plan.extents.size(); ++i) {
+    Batch::Extent& extent = batch->extents[i];
+    extent.plan = plan.extents[i];
+    extent.memory = buffers_->lend(extent.plan.size, traits.alignment);
+    const MutableByteSpan into{extent.memory.data(), extent.plan.size};
+    if (scheduler_)
+      extent.id = scheduler_->start(extent.plan, into);
+    else if (traits.reads_are_copies)
+      source_.file().will_need(extent.plan.offset, extent.plan.size);
+  }
+  Batch& started = *ahead_.emplace_back(std::move(batch));
+  if (scheduler_) return true;
+  for (std::size_t i = 0; i < started.extents.size(); ++i)
+    started.tasks->run([this, &started, i] { read_and_check(started, i); });
+  started.next_extent = started.extents.size();
+  return true;
+}
+
+void SealedPageStream::fill() {
+  while (ahead_.size() < options_.pieces_ahead && start_piece()) {
+  }
+}
+
+void SealedPageStream::poll() {
+  if (scheduler_) scheduler_->poll();
+}
+
+void SealedPageStream::check(SealedPage& page) const {
+  source_.verify(page.description, page.stored);
+  if (options_.convert) options_.convert(page);
+}
+
+// In any thread. What makes an extent fail may concern other bytes than those of its pages, or only one of
+// them: each page is then read by itself.
+void SealedPageStream::read_and_check(Batch& batch, std::size_t number) {
+  Batch::Extent& extent = batch.extents[number];
+  if (!scheduler_) {
+    try {
+      source_.file().read(extent.plan.offset, {extent.memory.data(), extent.plan.size});
+      extent.is_read = true;
+    } catch (const Error&) {
+      extent.is_read = false;
+    }
+  }
+  for (const auto& [index, position] : extent.pages) {
+    SealedPage& page = batch.piece->pages[index];
+    const MutableByteSpan stored{extent.memory.data() + position,
+                                 static_cast<std::size_t>(stored_size(page.description))};
+    with_context(source_.context(page.column, batch.piece->cluster->cluster, page.number), [&] {
+      if (!extent.is_read) source_.read_sealed(page.description, stored);
+      page.stored = stored;
+      check(page);
+    });
+  }
+}
+
+void SealedPageStream::read_one(Batch& batch, SealedPage& page) {
+  with_context(source_.context(page.column, batch.piece->cluster->cluster, page.number), [&] {
+    const std::uint64_t size =
+        page.description.locator.kind == Locator::Kind::file ? stored_size(page.description) : 0;
+    batch.piece->memory.push_back(buffers_->lend(static_cast<std::size_t>(size)));
+    const MutableByteSpan into{batch.piece->memory.back().data(), static_cast<std::size_t>(size)};
+    source_.read_sealed(page.description, into);
+    page.stored = into;
+    check(page);
+  });
+}
+
+std::shared_ptr<SealedPiece> SealedPageStream::next() {
+  fill();
+  if (ahead_.empty()) return nullptr;
+  Batch& batch = *ahead_.front();
+  for (; batch.next_extent < batch.extents.size(); ++batch.next_extent) {
+    const std::size_t number = batch.next_extent;
+    Batch::Extent& extent = batch.extents[number];
+    try {
+      scheduler_->wait_for(*extent.id);
+      extent.is_read = true;
+    } catch (const Error&) {
+      extent.is_read = false;
+    }
+    scheduler_->forget(*std::exchange(extent.id, std::nullopt));
+    batch.tasks->run([this, &batch, number] { read_and_check(batch, number); });
+  }
+  batch.tasks->wait();
+  for (const std::size_t index : batch.alone) read_one(batch, batch.piece->pages[index]);
+  const std::unique_ptr<Batch> done = std::move(ahead_.front());
+  ahead_.pop_front();
+  for (Batch::Extent& extent : done->extents) done->piece->memory.push_back(std::move(extent.memory));
+  fill();
+  return done->piece;
+}
+
+}  // namespace colonnade::page
