@@ -60,6 +60,9 @@ HttpEngine& HttpEngine::shared() {
 bool HttpEngine::is_built_in() noexcept {
   return false;
 }
+bool HttpEngine::is_of_this_process() const noexcept {
+  return true;
+}
 void HttpEngine::start(HttpRequest, const void*, Done) {}
 void HttpEngine::cancel(const void*) noexcept {}
 std::pair<HttpRequest, HttpAnswer> HttpEngine::perform(HttpRequest) {
@@ -140,6 +143,7 @@ struct Transfer {
   const void* owner = nullptr;
   HttpEngine::Done done;
   Clock::time_point ready;  // earliest begin
+  Clock::time_point begun;
 
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
@@ -235,6 +239,7 @@ struct Transfer {
     ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     answer.status = static_cast<int>(status);
     answer.failure = failure_of(code);
+    answer.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
     if (too_large) {
       answer.failure = HttpFailure::too_large;
       answer.problem = fmt::format("more than the {} bytes that were asked for", request.into.size());
@@ -492,6 +497,7 @@ class HttpEngine::Loop {
 
   void begin(std::unique_ptr<Transfer> transfer) {
     requests_.fetch_add(1, std::memory_order_relaxed);
+    transfer->begun = Clock::now();
     bool begun = false;
     try {
       if (spare_.empty()) {
@@ -616,6 +622,10 @@ HttpEngine& HttpEngine::shared() {
 
 bool HttpEngine::is_built_in() noexcept {
   return true;
+}
+
+bool HttpEngine::is_of_this_process() const noexcept {
+  return loop_->is_of_this_process();
 }
 
 void HttpEngine::start(HttpRequest request, const void* owner, Done done) {

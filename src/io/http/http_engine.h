@@ -67,12 +67,13 @@ enum class HttpFailure {
 
 struct HttpAnswer {
   HttpFailure failure = HttpFailure::none;
-  std::string problem;      // of a failure, for people
-  int status = 0;           // 0: there was none
-  HttpHeaders headers;      // names in lower case
-  Bytes body;               // what did not go to `into`
-  bool cut_off = false;     // of `body`
-  std::size_t written = 0;  // bytes in `into`
+  std::string problem;                // of a failure, for people
+  int status = 0;                     // 0: there was none
+  HttpHeaders headers;                // names in lower case
+  Bytes body;                         // what did not go to `into`
+  bool cut_off = false;               // of `body`
+  std::size_t written = 0;            // bytes in `into`
+  std::chrono::milliseconds took{0};  // from the moment it began
 
   const std::string* header(std::string_view lower_case_name) const noexcept;
 };
@@ -98,6 +99,9 @@ class HttpEngine {
   // The process's engine; a forked child gets its own. Throws ErrorKind::unsupported without libcurl.
   static HttpEngine& shared();
   static bool is_built_in() noexcept;
+
+  // False in a forked child of the process that made it.
+  bool is_of_this_process() const noexcept;
 
   // From any thread; `done` is called once, unless `owner` is cancelled first. Throws ErrorKind::resource if
   // there can be no thread, ErrorKind::usage in a child of the process that made the engine.

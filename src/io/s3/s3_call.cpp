@@ -1,0 +1,343 @@
+// See s3_call.h.
+#include "io/s3/s3_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "io/s3/s3_xml.h"
+
+namespace colonnade::io {
+namespace {
+
+using Clock = S3Retry::Clock;
+
+// Bodies up to here are signed with their hash: bytes.
+constexpr std::size_t largest_hashed_body = std::size_t{64} << 10;
+// A connection that moves less has not much longer than the patience: bytes per second.
+constexpr std::size_t slowest_rate = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds longest_connect{10'000};
+constexpr std::chrono::milliseconds longest_stall{20'000};
+
+double random_chance() {
+  thread_local std::mt19937_64 generator{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+// For messages: one line, no control characters, not endless.
+std::string tidy(std::string_view text) {
+  constexpr std::size_t longest = 300;
+  std::string result;
+  for (char letter : text.substr(0, longest))
+    result.push_back(static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f ? ' ' : letter);
+  return result;
+}
+
+void read_error_body(S3Answer& answer) {
+  const HttpAnswer& http = answer.http;
+  // Some operations say that they failed after they have said 200.
+  if (http.failure != HttpFailure::none || http.body.empty()) return;
+  const std::string_view text(reinterpret_cast<const char*>(http.body.data()), http.body.size());
+  if (http.status < 300 && text.substr(0, 512).find("<Error") == std::string_view::npos) return;
+  const auto document = parse_xml(text);
+  if (!document || document->name != "Error") return;
+  answer.code = tidy(document->child_text("Code"));
+  answer.message = tidy(document->child_text("Message"));
+  if (answer.code.empty()) answer.code = "Error";
+}
+
+bool is_bucket_name(std::string_view name) noexcept {
+  return name.find('.') == std::string_view::npos;
+}
+
+// Host and port as browsers and libcurl write them: without the port that the scheme has anyway.
+std::string host_header(std::string_view scheme, std::string host) {
+  const std::string_view usual = scheme == "https" ? ":443" : ":80";
+  if (host.ends_with(usual)) host.resize(host.size() - usual.size());
+  return host;
+}
+
+std::string request_id(const HttpAnswer& answer) {
+  const std::string* id = answer.header("x-amz-request-id");
+  return id == nullptr || id->empty() ? "" : fmt::format(", request {}", tidy(*id));
+}
+
+}  // namespace
+
+S3Caller::S3Caller(std::string bucket, S3Settings settings)
+    : bucket_(std::move(bucket)), settings_(std::move(settings)) {
+  const bool aws = settings_.endpoint.empty();
+  std::string endpoint = settings_.endpoint;
+  if (aws)
+    endpoint = fmt::format("https://s3.{}.amazonaws.com{}", settings_.region,
+                           settings_.region.starts_with("cn-") ? ".cn" : "");
+  const std::size_t colon = endpoint.find("://");
+  const std::string scheme = endpoint.substr(0, colon);
+  std::string host = endpoint.substr(colon + 3);
+  if (const std::size_t slash = host.find('/'); slash != std::string::npos) {
+    path_prefix_ = host.substr(slash);
+    host.resize(slash);
+  }
+  // A certificate for *.s3.amazonaws.com is none for a name with another dot.
+  if (settings_.path_style || !is_bucket_name(bucket_)) {
+    path_prefix_ += "/" + url_encoded(bucket_, false);
+  } else {
+    host = bucket_ + "." + host;
+  }
+  host_ = host_header(scheme, host);
+  base_ = scheme + "://" + host;
+}
+
+ErrorContext S3Caller::context(const std::string& key) const {
+  return {.uri = fmt::format("s3://{}/{}", bucket_, key)};
+}
+
+std::chrono::milliseconds S3Caller::patience(const S3Call& call) const noexcept {
+  std::size_t size = call.into.size() + call.text.size();
+  for (ByteSpan part : call.parts) size += part.size();
+  return settings_.patience + std::chrono::milliseconds(size / (slowest_rate / 1000));
+}
+
+HttpRequest S3Caller::request(const S3Call& call, std::chrono::milliseconds time_left) const {
+  const std::string path = path_prefix_ + "/" + url_encoded(call.key, true);
+  const std::string query = canonical_query(call.query);
+  HttpRequest request;
+  request.method = call.method;
+  request.url = base_ + path + (query.empty() ? "" : "?" + query);
+  request.headers = call.headers;
+  request.text = call.text;
+  request.parts = call.parts;
+  request.into = call.into;
+  request.max_body = call.max_body;
+  request.ca_file = settings_.ca_file;
+  const auto third = std::max(settings_.patience / 3, std::chrono::milliseconds(1));
+  request.connect_timeout = std::min(third, longest_connect);
+  request.stall_timeout = call.answer_takes_long ? time_left : std::min(third, longest_stall);
+  request.timeout = time_left;
+  if (settings_.credentials) sign(call, path, query, request);
+  return request;
+}
+
+void S3Caller::sign(const S3Call& call, const std::string& path, const std::string& query,
+                    HttpRequest& request) const {
+  S3Signing signing{call.method, path, query, settings_.region};
+  signing.time = std::time(nullptr);
+  std::vector<ByteSpan> body{as_bytes(call.text)};
+  body.insert(body.end(), call.parts.begin(), call.parts.end());
+  std::size_t size = 0;
+  for (ByteSpan part : body) size += part.size();
+  signing.payload_hash = size <= largest_hashed_body ? hex(sha256(body)) : unsigned_payload;
+
+  request.headers.emplace_back("x-amz-content-sha256", signing.payload_hash);
+  request.headers.emplace_back("x-amz-date", amz_date(signing.time));
+  if (!settings_.credentials->session_token.empty())
+    request.headers.emplace_back("x-amz-security-token", settings_.credentials->session_token.reveal());
+  HttpHeaders to_sign = request.headers;
+  to_sign.emplace_back("host", host_);
+  request.headers.emplace_back("authorization",
+                               authorization(signing, std::move(to_sign), *settings_.credentials));
+}
+
+// The attempts of one call, one after the other, on the engine's thread.
+class S3Caller::Attempts : public std::enable_shared_from_this<Attempts> {
+ public:
+  Attempts(const S3Caller& caller, HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call,
+           Done done)
+      : caller_(&caller),
+        engine_(&engine),
+        owner_(owner),
+        call_(std::move(call)),
+        done_(std::move(done)),
+        retry_(S3RetryPolicy{.patience = caller.patience(*call_), .most_attempts = call_->most_attempts}) {}
+
+  void begin(std::chrono::milliseconds delay) {
+    HttpRequest request = caller_->request(*call_, retry_.time_left(Clock::now() + delay));
+    request.delay = delay;
+    engine_->start(
+        std::move(request), owner_,
+        [self = shared_from_this()](HttpRequest&&, HttpAnswer&& answer) { self->finish(std::move(answer)); });
+  }
+
+ private:
+  void finish(HttpAnswer&& http) {
+    S3Answer answer;
+    answer.http = std::move(http);
+    try {
+      read_error_body(answer);
+      if (!answer.is_good() && may_pass(answer.http, answer.code)) {
+        const auto wait =
+            retry_.failed(Clock::now(), answer.http.took, retry_after(answer.http), random_chance());
+        if (wait) {
+          // A connection that was never there has carried nothing; of all others nobody knows.
+          if (answer.http.failure != HttpFailure::refused) may_be_done_ = true;
+          begin(*wait);
+          return;
+        }
+      }
+    } catch (const std::exception& error) {
+      answer.http.failure = HttpFailure::other;
+      answer.http.problem = error.what();
+    }
+    const bool gave_up = !answer.is_good() && may_pass(answer.http, answer.code);
+    answer.attempts = retry_.attempts() + (gave_up ? 0 : 1);
+    answer.took = retry_.elapsed(Clock::now());
+    answer.may_be_done = may_be_done_;
+    done_(std::move(answer));
+  }
+
+  const S3Caller* caller_;
+  HttpEngine* engine_;
+  const void* owner_;
+  std::shared_ptr<const S3Call> call_;
+  Done done_;
+  S3Retry retry_;
+  bool may_be_done_ = false;
+};
+
+void S3Caller::start(HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call,
+                     Done done) const {
+  std::make_shared<Attempts>(*this, engine, owner, std::move(call), std::move(done))
+      ->begin(std::chrono::milliseconds(0));
+}
+
+S3Answer S3Caller::call(S3Call call) const {
+  std::mutex mutex;
+  std::condition_variable arrives;
+  bool arrived = false;
+  S3Answer result;
+  start(HttpEngine::shared(), &mutex, std::make_shared<const S3Call>(std::move(call)),
+        [&](S3Answer&& answer) {
+          const std::lock_guard lock(mutex);
+          result = std::move(answer);
+          arrived = true;
+          arrives.notify_one();  // within the lock: the waiting thread's stack must still be there
+        });
+  std::unique_lock lock(mutex);
+  arrives.wait(lock, [&] { return arrived; });
+  return result;
+}
+
+namespace {
+
+struct KnownError {
+  std::string_view code;
+  ErrorKind kind;
+  std::string_view problem;
+  std::string_view advice;
+};
+
+constexpr std::string_view check_keys =
+    "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or the profile (AWS_PROFILE), and that they belong to "
+    "this endpoint";
+constexpr std::string_view check_region = "set AWS_REGION to the region of the bucket";
+constexpr std::string_view check_policy =
+    "ask the bucket's owner for the permission, or use the keys of somebody who has it";
+
+constexpr std::array known_errors{
+    KnownError{"NoSuchBucket", ErrorKind::not_found, "there is no such bucket",
+               "create the bucket, or correct its name or the endpoint"},
+    KnownError{"NoSuchKey", ErrorKind::not_found, "there is no such key", "check the key"},
+    KnownError{"NoSuchUpload", ErrorKind::io, "the multipart upload is not there any more", "write it again"},
+    KnownError{"InvalidAccessKeyId", ErrorKind::io, "the server does not know the access key", check_keys},
+    KnownError{"XAdminUserNotFound", ErrorKind::io, "the server does not know the access key", check_keys},
+    KnownError{"InvalidToken", ErrorKind::io, "the session token is not valid", "set AWS_SESSION_TOKEN anew"},
+    KnownError{"ExpiredToken", ErrorKind::io, "the session token has expired",
+               "ask for new keys (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN)"},
+    KnownError{"SignatureDoesNotMatch", ErrorKind::io, "the secret key does not belong to the access key",
+               check_keys},
+    KnownError{"RequestTimeTooSkewed", ErrorKind::io, "this machine's clock and the server's do not agree",
+               "set the clock"},
+    KnownError{"AuthorizationHeaderMalformed", ErrorKind::io, "the request was signed for another region",
+               check_region},
+    KnownError{"PermanentRedirect", ErrorKind::io, "the bucket is in another region or at another endpoint",
+               check_region},
+    KnownError{"TemporaryRedirect", ErrorKind::io, "the bucket is in another region or at another endpoint",
+               check_region},
+    KnownError{"IllegalLocationConstraintException", ErrorKind::io, "the bucket is in another region",
+               check_region},
+    KnownError{"AccessDenied", ErrorKind::io, "access is denied", check_policy},
+    KnownError{"PreconditionFailed", ErrorKind::io, "the object was changed meanwhile", "open it again"},
+    KnownError{"InvalidRange", ErrorKind::format, "the object ends before the range", ""},
+    KnownError{"EntityTooLarge", ErrorKind::io, "the server takes no object as large", ""},
+    KnownError{"QuotaExceeded", ErrorKind::io, "the quota is exhausted", "free some space"},
+};
+
+const KnownError* known_error(std::string_view code, int status) noexcept {
+  constexpr std::pair<int, std::string_view> by_status[] = {
+      {301, "PermanentRedirect"}, {307, "TemporaryRedirect"},  {403, "AccessDenied"},
+      {404, "NoSuchKey"},         {412, "PreconditionFailed"}, {416, "InvalidRange"}};
+  if (code.empty())
+    for (const auto& [its_status, its_code] : by_status)
+      if (its_status == status) code = its_code;
+  const auto found = std::find_if(known_errors.begin(), known_errors.end(),
+                                  [&](const KnownError& error) { return error.code == code; });
+  return found == known_errors.end() ? nullptr : &*found;
+}
+
+std::string advice_after(HttpFailure failure) {
+  switch (failure) {
+    case HttpFailure::refused:
+      return "check the endpoint (AWS_ENDPOINT_URL_S3), the network and that the server runs";
+    case HttpFailure::dropped:
+    case HttpFailure::timed_out:
+      return "check the server and the network; COLONNADE_S3_TIMEOUT (seconds) says how long to try";
+    case HttpFailure::tls:
+      return "set AWS_CA_BUNDLE to the certificates that vouch for the server";
+    case HttpFailure::too_large:
+      return "use a server, or a way to it, that serves ranges of objects";
+    default:
+      return {};
+  }
+}
+
+std::string attempts_text(const S3Answer& answer) {
+  if (answer.attempts <= 1) return {};
+  return fmt::format(", after {} attempts in {:.1f} s", answer.attempts,
+                     static_cast<double>(answer.took.count()) / 1000);
+}
+
+}  // namespace
+
+std::string S3Caller::advice(const S3Answer& answer) const {
+  const KnownError* known = known_error(answer.code, answer.http.status);
+  if (known == nullptr)
+    return answer.http.status >= 500 || answer.http.status == 429 ? "try again later, or with less at a time"
+                                                                  : "";
+  if (known->advice == check_region) {
+    const std::string* region = answer.http.header("x-amz-bucket-region");
+    if (region != nullptr && *region != settings_.region)
+      return fmt::format("set AWS_REGION to {} (it is {})", tidy(*region), settings_.region);
+  }
+  if (known->advice == check_policy && !settings_.credentials)
+    return "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile: this was asked "
+           "without";
+  std::string advice(known->advice);
+  if (known->advice == check_keys) advice += fmt::format(" (they came from {})", settings_.credentials_from);
+  return advice;
+}
+
+Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {
+  const std::string what = call.key.empty()
+                               ? fmt::format("cannot {} bucket \"{}\" at {}", call.action, bucket_, base_)
+                               : fmt::format("cannot {} \"{}\" of bucket \"{}\" at {}", call.action,
+                                             tidy(call.key), bucket_, base_);
+  const HttpAnswer& http = answer.http;
+  if (http.failure != HttpFailure::none)
+    return {ErrorKind::io, fmt::format("{}: {}{}", what, tidy(http.problem), attempts_text(answer)),
+            advice_after(http.failure), context(call.key)};
+  const KnownError* known = known_error(answer.code, http.status);
+  std::string said = fmt::format("status {}", http.status);
+  if (!answer.code.empty()) said += " " + answer.code;
+  if (!answer.message.empty()) said += fmt::format(" \"{}\"", answer.message);
+  said += request_id(http) + attempts_text(answer);
+  const std::string problem = known != nullptr ? fmt::format("{}: {} ({})", what, known->problem, said)
+                                               : fmt::format("{}: the server answered {}", what, said);
+  return {known != nullptr ? known->kind : ErrorKind::io, problem, advice(answer), context(call.key)};
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,90 @@
+// One request to a bucket, from its description to its last answer: signed anew for each attempt, repeated
+// while that may help, and turned into an error that says what to do.
+#ifndef COLONNADE_IO_S3_S3_CALL_H
+#define COLONNADE_IO_S3_S3_CALL_H
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "io/http/http_engine.h"
+#include "io/s3/s3_credentials.h"
+#include "io/s3/s3_retry.h"
+#include "io/s3/s3_signing.h"
+
+namespace colonnade::io {
+
+struct S3Call {
+  std::string action;  // of messages: "read", "write"
+  HttpMethod method = HttpMethod::get;
+  std::string key;  // empty: the bucket
+  S3Query query;
+  HttpHeaders headers;  // names in lower case; not those of the signature
+  std::string text;     // see HttpRequest
+  std::vector<ByteSpan> parts;
+  MutableByteSpan into;
+  std::size_t max_body = std::size_t{64} << 10;
+  bool answer_takes_long = false;  // the server may work for minutes before it answers
+  unsigned most_attempts = S3RetryPolicy{}.most_attempts;
+};
+
+struct S3Answer {
+  HttpAnswer http;
+  std::string code;     // of an error: "NoSuchKey"
+  std::string message;  // of the server
+  unsigned attempts = 1;
+  // An attempt before the last ended without an answer, so that it may have been carried out.
+  bool may_be_done = false;
+  std::chrono::milliseconds took{0};
+
+  bool is_good() const noexcept {
+    return http.failure == HttpFailure::none && http.status >= 200 && http.status < 300 && code.empty();
+  }
+  bool has_status(int status) const noexcept {
+    return http.failure == HttpFailure::none && http.status == status;
+  }
+};
+
+// Ways to one bucket. Constant, for any number of threads.
+class S3Caller {
+ public:
+  using Done = std::function<void(S3Answer&& answer)>;
+
+  S3Caller(std::string bucket, S3Settings settings);
+
+  const std::string& bucket() const noexcept { return bucket_; }
+  const S3Settings& settings() const noexcept { return settings_; }
+  std::string place() const { return base_; }  // for messages: where the bucket is
+
+  S3Answer call(S3Call call) const;
+  // `done` as HttpEngine::start() has it; `this` must live until then, or until `owner` is cancelled there.
+  void start(HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call, Done done) const;
+
+  // What is wrong with an answer that is not good.
+  Error error(const S3Call& call, const S3Answer& answer) const;
+  ErrorContext context(const std::string& key) const;
+
+ private:
+  class Attempts;
+
+  HttpRequest request(const S3Call& call, std::chrono::milliseconds time_left) const;
+  void sign(const S3Call& call, const std::string& path, const std::string& query,
+            HttpRequest& request) const;
+  std::chrono::milliseconds patience(const S3Call& call) const noexcept;
+  std::string advice(const S3Answer& answer) const;
+
+  std::string bucket_;
+  S3Settings settings_;
+  std::string base_;         // "https://host:port/bucket" or "https://bucket.host"
+  std::string host_;         // as the header has it
+  std::string path_prefix_;  // of the URL's path, encoded, without a slash at the end
+};
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,416 @@
+// See s3_client.h. A PUT that has a condition carries a random token as metadata: if an attempt's answer was
+// lost and the next one finds the condition broken, the token tells whether it was the first that broke it.
+// The token of a multipart upload is fixed when the upload begins and travels in its id: "token/id of S3".
+#include "io/s3/s3_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <random>
+#include <utility>
+
+#include "io/s3/s3_operations.h"
+#include "io/s3/s3_xml.h"
+
+namespace colonnade::io {
+namespace {
+
+constexpr const char* token_header = "x-amz-meta-colonnade-put";
+constexpr std::size_t largest_listing = std::size_t{16} << 20;  // bytes of a page of a listing
+constexpr std::size_t most_deletions = 1000;                    // of one request
+// Whether a bucket can be used is asked when a person waits.
+constexpr unsigned attempts_to_open = 4;
+
+std::string new_token() {
+  std::random_device source;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", source(), source(), source(), source());
+}
+
+std::pair<std::string, std::string> split_upload(const std::string& upload) {
+  const std::size_t slash = upload.find('/');
+  if (slash == std::string::npos) return {"", upload};
+  return {upload.substr(0, slash), upload.substr(slash + 1)};
+}
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string header_or_empty(const HttpAnswer& answer, std::string_view name) {
+  const std::string* value = answer.header(name);
+  return value == nullptr ? std::string() : *value;
+}
+
+// Of the range in "bytes 5-9/100".
+std::optional<std::uint64_t> range_begin(const HttpAnswer& answer) {
+  const std::string text = header_or_empty(answer, "content-range");
+  if (!text.starts_with("bytes ")) return std::nullopt;
+  return number_in(std::string_view(text).substr(6, text.find('-') - 6));
+}
+
+void set_condition(S3Call& call, const S3Condition& condition) {
+  if (condition.kind == S3Condition::Kind::absent) call.headers.emplace_back("if-none-match", "*");
+  if (condition.kind == S3Condition::Kind::etag) call.headers.emplace_back("if-match", condition.etag);
+}
+
+bool is_unmet(const S3Answer& answer, const S3Condition& condition) {
+  if (condition.kind == S3Condition::Kind::none) return false;
+  // With If-Match, an object that is not there is answered like this.
+  return answer.has_status(412) || (answer.has_status(404) && condition.kind == S3Condition::Kind::etag &&
+                                    (answer.code.empty() || answer.code == "NoSuchKey"));
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, code, 16).ptr == text.data() + i + 3) {
+      result.push_back(static_cast<char>(code));
+      i += 2;
+    } else {
+      result.push_back(text[i] == '+' ? ' ' : text[i]);
+    }
+  }
+  return result;
+}
+
+class Client final : public S3ClientWithCaller {
+ public:
+  Client(std::string bucket, S3Settings settings) : caller_(std::move(bucket), std::move(settings)) {}
+
+  const std::string& bucket() const noexcept override { return caller_.bucket(); }
+  const S3Caller& caller() const noexcept override { return caller_; }
+
+  void check_bucket() const override {
+    S3Call call{.action = "use"};
+    call.query = {{"list-type", "2"}, {"max-keys", "1"}};
+    call.most_attempts = attempts_to_open;
+    const S3Answer answer = caller_.call(call);
+    if (answer.is_good()) return;
+    S3Answer told = answer;
+    if (answer.has_status(404) && answer.code.empty()) told.code = "NoSuchBucket";
+    throw caller_.error(call, told);
+  }
+
+  std::optional<S3Object> head(const std::string& key) const override {
+    const S3Call call{.action = "examine", .method = HttpMethod::head, .key = key};
+    const S3Answer answer = caller_.call(call);
+    // An answer to HEAD has no body that would say whether it is the bucket.
+    if (answer.has_status(404)) return std::nullopt;
+    if (!answer.is_good()) throw caller_.error(call, answer);
+    const auto size = number_in(header_or_empty(answer.http, "content-length"));
+    if (!size) throw bad_answer(key, "examine", "no length");
+    return S3Object{key, *size, header_or_empty(answer.http, "etag")};
+  }
+
+  void get_range(const std::string& key, std::uint64_t offset, MutableByteSpan into,
+                 const std::string& etag) const override {
+    const S3Call call = range_call(key, offset, into, etag);
+    check_range_answer(caller_, call, offset, caller_.call(call));
+  }
+
+  std::optional<Small> get_small(const std::string& key, std::size_t max_size) const override {
+    S3Call call{.action = "read", .key = key};
+    call.max_body = std::max(max_size, call.max_body);
+    S3Answer answer = caller_.call(call);
+    if (answer.has_status(404) && (answer.code.empty() || answer.code == "NoSuchKey")) return std::nullopt;
+    if (!answer.is_good()) throw caller_.error(call, answer);
+    if (answer.http.cut_off || answer.http.body.size() > max_size)
+      throw Error(ErrorKind::resource,
+                  fmt::format("\"{}\" of bucket \"{}\" has more than the {} bytes that are expected", key,
+                              bucket(), max_size),
+                  {}, caller_.context(key));
+    return Small{std::move(answer.http.body), header_or_empty(answer.http, "etag")};
+  }
+
+  std::optional<std::string> put(const std::string& key, std::span<const ByteSpan> parts,
+                                 const S3Condition& condition) const override {
+    S3Call call = put_call(key, parts);
+    const std::string token = condition.kind == S3Condition::Kind::none ? "" : new_token();
+    if (!token.empty()) call.headers.emplace_back(token_header, token);
+    set_condition(call, condition);
+    const S3Answer answer = caller_.call(call);
+    if (is_unmet(answer, condition)) return answer.may_be_done ? etag_if_ours(key, token) : std::nullopt;
+    return check_put_answer(caller_, call, answer);
+  }
+
+  std::string create_upload(const std::string& key) const override {
+    S3Call call{
+        .action = "begin to write", .method = HttpMethod::post, .key = key, .query = {{"uploads", ""}}};
+    const std::string token = new_token();
+    call.headers.emplace_back(token_header, token);
+    const S3Answer answer = caller_.call(call);
+    if (!answer.is_good()) throw caller_.error(call, answer);
+    const auto document = parse_xml(text_of(answer.http.body));
+    const std::string id = document ? document->child_text("UploadId") : std::string();
+    if (id.empty()) throw bad_answer(key, "begin to write", "no upload id");
+    return token + "/" + id;
+  }
+
+  S3Part upload_part(const std::string& key, const std::string& upload, unsigned number,
+                     std::span<const ByteSpan> parts) const override {
+    const S3Call call = part_call(key, upload, number, parts);
+    return {number, check_put_answer(caller_, call, caller_.call(call))};
+  }
+
+  std::optional<std::string> complete_upload(const std::string& key, const std::string& upload,
+                                             std::span<const S3Part> parts,
+                                             const S3Condition& condition) const override {
+    const auto [token, id] = split_upload(upload);
+    S3Call call{.action = "finish writing",
+                .method = HttpMethod::post,
+                .key = key,
+                .query = {{"uploadId", id}},
+                .answer_takes_long = true};
+    call.text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    for (const S3Part& part : parts)
+      call.text += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", part.number,
+                               xml_escaped(part.etag));
+    call.text += "</CompleteMultipartUpload>";
+    set_condition(call, condition);
+    const S3Answer answer = caller_.call(call);
+    if (answer.is_good()) {
+      const auto document = parse_xml(text_of(answer.http.body));
+      return document ? document->child_text("ETag") : std::string();
+    }
+    if (answer.may_be_done && (answer.code == "NoSuchUpload" || is_unmet(answer, condition)))
+      if (auto etag = etag_if_ours(key, token)) return etag;
+    if (is_unmet(answer, condition)) return std::nullopt;
+    throw caller_.error(call, answer);
+  }
+
+  void abort_upload(const std::string& key, const std::string& upload) const override {
+    const S3Call call{.action = "abort the upload of",
+                      .method = HttpMethod::remove,
+                      .key = key,
+                      .query = {{"uploadId", split_upload(upload).second}}};
+    const S3Answer answer = caller_.call(call);
+    if (!answer.is_good() && !answer.has_status(404)) throw caller_.error(call, answer);
+  }
+
+  std::vector<std::pair<std::string, std::string>> list_uploads(const std::string& prefix) const override {
+    std::vector<std::pair<std::string, std::string>> uploads;
+    S3Query from;
+    while (true) {
+      S3Call call{.action = "list the uploads of"};
+      call.query = {{"uploads", ""}, {"prefix", prefix}};
+      call.query.insert(call.query.end(), from.begin(), from.end());
+      call.max_body = largest_listing;
+      const XmlElement document = listing(call);
+      for (const XmlElement& child : document.children)
+        if (child.name == "Upload")
+          uploads.emplace_back(child.child_text("Key"), child.child_text("UploadId"));
+      const S3Query next{{"key-marker", document.child_text("NextKeyMarker")},
+                         {"upload-id-marker", document.child_text("NextUploadIdMarker")}};
+      if (document.child_text("IsTruncated") != "true" || next == from) return uploads;
+      from = next;
+    }
+  }
+
+  void list(const std::string& prefix, const std::string& delimiter, const std::string& after,
+            const std::function<bool(S3Listing&&)>& take) const override {
+    std::string token;
+    while (true) {
+      S3Call call{.action = "list"};
+      call.query = {{"list-type", "2"}, {"prefix", prefix}, {"encoding-type", "url"}};
+      if (!delimiter.empty()) call.query.emplace_back("delimiter", delimiter);
+      if (!after.empty()) call.query.emplace_back("start-after", after);
+      if (!token.empty()) call.query.emplace_back("continuation-token", token);
+      call.max_body = largest_listing;
+      const XmlElement document = listing(call);
+      if (!take(listing_of(document)) || document.child_text("IsTruncated") != "true") return;
+      const std::string next = document.child_text("NextContinuationToken");
+      if (next.empty() || next == token) throw bad_answer(prefix, "list", "a listing that does not go on");
+      token = next;
+    }
+  }
+
+  void remove(const std::string& key) const override {
+    const S3Call call{.action = "remove", .method = HttpMethod::remove, .key = key};
+    const S3Answer answer = caller_.call(call);
+    if (answer.is_good() || (answer.has_status(404) && (answer.code.empty() || answer.code == "NoSuchKey")))
+      return;
+    throw caller_.error(call, answer);
+  }
+
+  void remove_all(std::span<const std::string> keys) const override {
+    while (!keys.empty()) {
+      const auto some = keys.first(std::min(keys.size(), most_deletions));
+      remove_some(some);
+      keys = keys.subspan(some.size());
+    }
+  }
+
+ private:
+  Error bad_answer(const std::string& key, std::string_view action, std::string_view what) const {
+    return {ErrorKind::io,
+            fmt::format("cannot {} \"{}\" of bucket \"{}\": the server's answer has {}", action, key,
+                        bucket(), what),
+            "an endpoint that speaks S3", caller_.context(key)};
+  }
+
+  std::optional<std::string> etag_if_ours(const std::string& key, const std::string& token) const {
+    const S3Call call{.action = "examine", .method = HttpMethod::head, .key = key};
+    const S3Answer answer = caller_.call(call);
+    if (answer.has_status(404)) return std::nullopt;
+    if (!answer.is_good()) throw caller_.error(call, answer);
+    if (token.empty() || header_or_empty(answer.http, token_header) != token) return std::nullopt;
+    return header_or_empty(answer.http, "etag");
+  }
+
+  XmlElement listing(const S3Call& call) const {
+    const S3Answer answer = caller_.call(call);
+    if (!answer.is_good()) throw caller_.error(call, answer);
+    auto document = parse_xml(text_of(answer.http.body));
+    if (!document || answer.http.cut_off) throw bad_answer("", call.action, "no listing");
+    return *std::move(document);
+  }
+
+  static S3Listing listing_of(const XmlElement& document) {
+    const bool encoded = document.child_text("EncodingType") == "url";
+    const auto decoded = [&](std::string text) { return encoded ? percent_decoded(text) : text; };
+    S3Listing result;
+    for (const XmlElement& child : document.children) {
+      if (child.name == "Contents")
+        result.objects.push_back({decoded(child.child_text("Key")),
+                                  number_in(child.child_text("Size")).value_or(0), child.child_text("ETag")});
+      if (child.name == "CommonPrefixes") result.prefixes.push_back(decoded(child.child_text("Prefix")));
+    }
+    return result;
+  }
+
+  void remove_some(std::span<const std::string> keys) const {
+    S3Call call{.action = "remove objects of", .method = HttpMethod::post, .query = {{"delete", ""}}};
+    call.text = "<Delete><Quiet>true</Quiet>";
+    for (const std::string& key : keys)
+      call.text += fmt::format("<Object><Key>{}</Key></Object>", xml_escaped(key));
+    call.text += "</Delete>";
+    // One of the two sums is asked for; MD5 is what all servers know.
+    const Bytes sum = md5(as_bytes(call.text));
+    if (!sum.empty())
+      call.headers.emplace_back("content-md5", base64(sum));
+    else
+      call.headers.emplace_back("x-amz-checksum-sha256", base64(sha256(std::array{as_bytes(call.text)})));
+    call.max_body = largest_listing;
+    const S3Answer answer = caller_.call(call);
+    if (answer.has_status(501) || answer.code == "NotImplemented") {
+      for (const std::string& key : keys) remove(key);
+      return;
+    }
+    if (!answer.is_good()) throw caller_.error(call, answer);
+    const auto document = parse_xml(text_of(answer.http.body));
+    const XmlElement* error = document ? document->child("Error") : nullptr;
+    if (error == nullptr || error->child_text("Code") == "NoSuchKey") return;
+    S3Answer told;
+    told.http.status = answer.http.status;
+    told.code = error->child_text("Code");
+    told.message = error->child_text("Message");
+    call.key = error->child_text("Key");
+    call.action = "remove";
+    throw caller_.error(call, told);
+  }
+
+  S3Caller caller_;
+};
+
+}  // namespace
+
+S3Location parse_s3_uri(const std::string& uri) {
+  const std::size_t colon = uri.find("://");
+  const std::string rest = colon == std::string::npos ? std::string() : uri.substr(colon + 3);
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  S3Location location{rest.substr(0, slash), rest.substr(std::min(slash + 1, rest.size()))};
+  const bool known = std::all_of(location.bucket.begin(), location.bucket.end(), [](char letter) {
+    const auto code = static_cast<unsigned char>(letter);
+    return std::isalnum(code) || letter == '-' || letter == '.' || letter == '_';
+  });
+  if (location.bucket.empty() || !known)
+    throw Error(ErrorKind::usage, "the URI names no bucket of S3", "s3://bucket/key", {.uri = uri});
+  return location;
+}
+
+std::shared_ptr<const S3Client> make_s3_client(std::string bucket, S3Settings settings) {
+  if (!HttpEngine::is_built_in()) HttpEngine::shared();  // throws what is missing
+  return std::make_shared<Client>(std::move(bucket), std::move(settings));
+}
+
+std::shared_ptr<const S3Client> S3Client::open(const std::string& uri) {
+  return with_context({.uri = uri},
+                      [&] { return make_s3_client(parse_s3_uri(uri).bucket, find_s3_settings()); });
+}
+
+S3Call range_call(const std::string& key, std::uint64_t offset, MutableByteSpan into,
+                  const std::string& etag) {
+  S3Call call{.action = "read", .key = key};
+  // An empty range cannot be asked for; HEAD tells what is to be known of it.
+  if (into.empty())
+    call.method = HttpMethod::head;
+  else
+    call.headers.emplace_back("range", fmt::format("bytes={}-{}", offset, offset + into.size() - 1));
+  if (!etag.empty()) call.headers.emplace_back("if-match", etag);
+  call.into = into;
+  return call;
+}
+
+void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_t offset,
+                        const S3Answer& answer) {
+  if (!answer.is_good()) throw caller.error(call, answer);
+  const HttpAnswer& http = answer.http;
+  const auto fail = [&](ErrorKind kind, const std::string& why, const char* advice) {
+    throw Error(kind, fmt::format("cannot read \"{}\" of bucket \"{}\": {}", call.key, caller.bucket(), why),
+                advice, caller.context(call.key));
+  };
+  const std::uint64_t end = offset + call.into.size();
+  if (call.into.empty()) {
+    const auto size = number_in(header_or_empty(http, "content-length"));
+    if (size && *size < offset)
+      fail(ErrorKind::format, fmt::format("it has {} bytes, fewer than {}", *size, offset), "");
+    return;
+  }
+  const bool whole = http.status == 200 && offset == 0 && http.written == call.into.size();
+  if (http.status != 206 && !whole)
+    fail(ErrorKind::io,
+         fmt::format("the server answered the request for a range with status {} and the whole object",
+                     http.status),
+         "use a server, or a way to it, that serves ranges of objects");
+  if (http.status == 206 && range_begin(http) != offset)
+    fail(ErrorKind::io,
+         fmt::format("bytes {} to {} were asked for, the server sent \"{}\"", offset, end,
+                     header_or_empty(http, "content-range")),
+         "check what stands between here and the server");
+  if (http.written < call.into.size())
+    fail(ErrorKind::format,
+         fmt::format("it ends at byte {}, and bytes {} to {} were asked for", offset + http.written, offset,
+                     end),
+         "");
+}
+
+S3Call put_call(const std::string& key, std::span<const ByteSpan> parts) {
+  S3Call call{.action = "write", .method = HttpMethod::put, .key = key};
+  call.parts.assign(parts.begin(), parts.end());
+  return call;
+}
+
+S3Call part_call(const std::string& key, const std::string& upload, unsigned number,
+                 std::span<const ByteSpan> parts) {
+  S3Call call = put_call(key, parts);
+  call.query = {{"partNumber", std::to_string(number)}, {"uploadId", split_upload(upload).second}};
+  return call;
+}
+
+std::string check_put_answer(const S3Caller& caller, const S3Call& call, const S3Answer& answer) {
+  if (!answer.is_good()) throw caller.error(call, answer);
+  return header_or_empty(answer.http, "etag");
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,76 @@
+// Who asks S3, and where: read from the environment and the files of the AWS tools, in this order (the first
+// that says something counts):
+//
+//   keys          AWS_ACCESS_KEY_ID + AWS_SECRET_ACCESS_KEY (+ AWS_SESSION_TOKEN); aws_access_key_id, ... of
+//   the
+//                 profile in AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials), then in AWS_CONFIG_FILE
+//                 (~/.aws/config). None, or AWS_NO_SIGN_REQUEST: requests are not signed (public buckets).
+//   profile       AWS_PROFILE, AWS_DEFAULT_PROFILE, "default"
+//   region        AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile, us-east-1
+//   endpoint      AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url` of the profile (under `s3 =`, then by
+//                 itself), AWS itself
+//   addressing    COLONNADE_S3_ADDRESSING (path, virtual), `addressing_style` of the profile (under `s3 =`,
+//   then
+//                 by itself), virtual at AWS and path at other endpoints
+//   certificates  AWS_CA_BUNDLE, `ca_bundle` of the profile; then what http_engine.h says
+//   patience      COLONNADE_S3_TIMEOUT: seconds until a request that keeps failing is given up (60)
+#ifndef COLONNADE_IO_S3_S3_CREDENTIALS_H
+#define COLONNADE_IO_S3_S3_CREDENTIALS_H
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace colonnade::io {
+
+// A text that is not printed: there is no operator<<, no formatter, and no conversion.
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string text) : text_(std::move(text)) {}
+  const std::string& reveal() const noexcept { return text_; }
+  bool empty() const noexcept { return text_.empty(); }
+
+ private:
+  std::string text_;
+};
+
+struct S3Credentials {
+  std::string access_key;
+  Secret secret_key;
+  Secret session_token;  // empty: none
+};
+
+struct S3Settings {
+  std::optional<S3Credentials> credentials;  // nullopt: requests are not signed
+  std::string credentials_from;              // for messages: "the environment", a file and profile
+  std::string region = "us-east-1";
+  std::string endpoint;  // "https://host:port/base", without a slash at the end; empty: AWS
+  bool path_style = false;
+  std::string ca_file;
+  std::chrono::milliseconds patience{60'000};
+};
+
+// Sections of a file of the AWS tools: name -> key -> value. A nested value ("s3 =" and indented lines below)
+// has the key "s3.addressing_style". Lines that are none are passed over.
+using AwsFile = std::map<std::string, std::map<std::string, std::string>>;
+AwsFile parse_aws_file(std::string_view text);
+
+// Where settings come from; tests bring their own.
+struct S3Sources {
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  std::function<std::optional<std::string>(const std::string& path)> file;  // nullopt: cannot be read
+};
+S3Sources system_sources();
+
+// Throws ErrorKind::usage for settings that contradict themselves: a key without its secret, a profile that
+// is nowhere, a time-out that is no number.
+S3Settings find_s3_settings(const S3Sources& sources = system_sources());
+
+}  // namespace colonnade::io
+
+#endif

@@ -1,0 +1,63 @@
+// See s3_retry.h.
+#include "io/s3/s3_retry.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace colonnade::io {
+
+std::chrono::milliseconds S3Retry::elapsed(Clock::time_point now) const noexcept {
+  if (!begin_) return std::chrono::milliseconds(0);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now - *begin_);
+}
+
+std::chrono::milliseconds S3Retry::time_left(Clock::time_point now) const noexcept {
+  return std::max(policy_.patience - elapsed(now), std::chrono::milliseconds(1));
+}
+
+std::optional<std::chrono::milliseconds> S3Retry::failed(Clock::time_point now,
+                                                         std::chrono::milliseconds took,
+                                                         std::optional<std::chrono::milliseconds> retry_after,
+                                                         double chance) noexcept {
+  if (!begin_) begin_ = now - took;
+  ++attempts_;
+  if (attempts_ >= policy_.most_attempts) return std::nullopt;
+  const unsigned doublings = std::min(attempts_ - 1, 20u);
+  const auto bound = std::min(policy_.first_bound * (std::int64_t{1} << doublings), policy_.largest_bound);
+  auto wait =
+      std::chrono::milliseconds(static_cast<std::int64_t>(chance * static_cast<double>(bound.count())));
+  if (retry_after) wait += *retry_after;
+  if (elapsed(now) + wait >= policy_.patience) return std::nullopt;
+  return wait;
+}
+
+bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
+  switch (answer.failure) {
+    case HttpFailure::refused:
+    case HttpFailure::dropped:
+    case HttpFailure::timed_out:
+      return true;
+    case HttpFailure::none:
+      break;
+    default:
+      return false;
+  }
+  constexpr std::array statuses{408, 425, 429, 500, 502, 503, 504};
+  if (std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end()) return true;
+  constexpr std::array<std::string_view, 6> codes{"SlowDown",         "RequestTimeout",
+                                                  "InternalError",    "ServiceUnavailable",
+                                                  "OperationAborted", "ConditionalRequestConflict"};
+  return answer.status >= 400 && std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+std::optional<std::chrono::milliseconds> retry_after(const HttpAnswer& answer) noexcept {
+  const std::string* text = answer.header("retry-after");
+  if (text == nullptr) return std::nullopt;
+  unsigned seconds = 0;
+  const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+  if (code != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  return std::chrono::seconds(std::min(seconds, 86'400u));
+}
+
+}  // namespace colonnade::io

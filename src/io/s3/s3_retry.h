@@ -1,0 +1,54 @@
+// When a request that failed is tried again: after a random time between nothing and a bound that doubles
+// ("full jitter": many clients that were refused together do not come back together), or as long as the
+// server asks for; not for ever.
+#ifndef COLONNADE_IO_S3_S3_RETRY_H
+#define COLONNADE_IO_S3_S3_RETRY_H
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/http/http_engine.h"
+
+namespace colonnade::io {
+
+struct S3RetryPolicy {
+  std::chrono::milliseconds patience{60'000};  // from the first attempt on
+  unsigned most_attempts = 10;
+  std::chrono::milliseconds first_bound{100};
+  std::chrono::milliseconds largest_bound{10'000};
+};
+
+class S3Retry {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  S3Retry() = default;
+  explicit S3Retry(const S3RetryPolicy& policy) : policy_(policy) {}
+
+  // Of an attempt that is about to begin: what is left of the patience.
+  std::chrono::milliseconds time_left(Clock::time_point now) const noexcept;
+  // After an attempt that took so long: how long to wait for the next one; nullopt: give up. `chance` is
+  // evenly distributed in [0, 1).
+  std::optional<std::chrono::milliseconds> failed(Clock::time_point now, std::chrono::milliseconds took,
+                                                  std::optional<std::chrono::milliseconds> retry_after,
+                                                  double chance) noexcept;
+  unsigned attempts() const noexcept { return attempts_; }  // that failed
+  std::chrono::milliseconds elapsed(Clock::time_point now) const noexcept;
+
+ private:
+  S3RetryPolicy policy_;
+  unsigned attempts_ = 0;
+  std::optional<Clock::time_point> begin_;  // of the first attempt, known when it has failed
+};
+
+// Whether the same request may succeed later.
+bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept;
+// Retry-After in seconds; nullopt where there is none or it is a date.
+std::optional<std::chrono::milliseconds> retry_after(const HttpAnswer& answer) noexcept;
+
+}  // namespace colonnade::io
+
+#endif
