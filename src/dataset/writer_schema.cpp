@@ -6,9 +6,10 @@
 #include <cmath>
 
 namespace colonnade::dataset {
-namespace {
 
-constexpr const char* library_name = "Colonnade " COLONNADE_VERSION;
+const char* library_name() noexcept {
+  return "Colonnade " COLONNADE_VERSION;
+}
 
 page::ContainerOptions container_options(const WriteOptions& options) {
   return {.kind = options.container == Container::bare_file ? page::ContainerKind::bare_file
@@ -23,9 +24,7 @@ page::ContainerOptions container_options(const WriteOptions& options) {
           .max_page_size = options.max_page_size};
 }
 
-// Before the file is touched.
-void check(const Model* model, const WriteOptions& options) {
-  if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
+void check(const WriteOptions& options) {
   const auto require = [](bool holds, const char* problem) {
     if (!holds) throw Error(ErrorKind::usage, problem);
   };
@@ -38,6 +37,8 @@ void check(const Model* model, const WriteOptions& options) {
   const double seconds = options.checkpoint_every.seconds;
   require(std::isfinite(seconds) && seconds >= 0, "the seconds between checkpoints are no positive number");
 }
+
+namespace {
 
 // Finds what a projected field shows, and describes it.
 class Projector {
@@ -127,7 +128,8 @@ class Projector {
 std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string_view name,
                                                  const std::string& uri, const WriteOptions& options,
                                                  Target target) {
-  check(model, options);
+  if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
+  check(options);
   auto container = target == Target::new_file ? page::create_container(uri, name, container_options(options))
                                               : page::append_container(uri, name, container_options(options));
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
@@ -135,7 +137,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
   const std::size_t slash = name.rfind('/');
   descriptor.name = slash == std::string_view::npos ? name : name.substr(slash + 1);
   descriptor.description = options.description;
-  descriptor.writer = library_name;
+  descriptor.writer = library_name();
   return data_set;
 }
 

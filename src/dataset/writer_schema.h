@@ -22,6 +22,13 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  const std::string& uri, const WriteOptions& options,
                                                  Target target);
 
+// Throws ErrorKind::usage for an option that makes no sense.
+void check(const WriteOptions& options);
+// The same for the container alone.
+page::ContainerOptions container_options(const WriteOptions& options);
+// What a header says of who wrote it.
+const char* library_name() noexcept;
+
 // Adds fields to the descriptor; those of `entries` > 0 are late.
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries);
 void describe_projection(const Model::Projection& projection, Descriptor& descriptor);

@@ -1,0 +1,39 @@
+// What a copy makes of a schema: the fields that are wanted, renumbered, and where their columns come from.
+#ifndef COLONNADE_DATASET_COPY_SCHEMA_H
+#define COLONNADE_DATASET_COPY_SCHEMA_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "colonnade/descriptor.h"
+#include "page/page_source.h"
+
+namespace colonnade::dataset {
+
+struct CopySchema {
+  Descriptor descriptor;     // of the copy; fields, columns, aliases and type infos, without clusters
+  std::vector<bool> fields;  // which of the source's are copied
+  std::vector<std::uint32_t> target_of;  // by physical column of the source; invalid_id: not copied
+};
+
+// Which fields a copy of those at `paths` needs: these and all below them, what is above them, the sources
+// of projected ones, and the other parts of pairs, tuples and variants. All if there are no paths. Throws
+// ErrorKind::not_found for a path that is none.
+std::vector<bool> select_fields(const page::PageSource& source, const std::vector<std::string>& paths);
+
+// For pages that are copied as they are: all representations, late columns as late as they were.
+CopySchema schema_of_pages(const page::PageSource& source, std::vector<bool> fields);
+// For columns that are encoded again: one representation of each field, the widest, and nothing is late.
+// Throws ErrorKind::unsupported for a field that cannot be read.
+CopySchema schema_of_values(const page::PageSource& source, std::vector<bool> fields);
+
+// The number of the representation that holds what the others hold.
+std::size_t widest_representation(const Descriptor& descriptor, const FieldDescriptor& field);
+
+// Says in what the second schema first differs from the first; empty if it does not.
+std::string first_difference(const Descriptor& first, const Descriptor& second);
+
+}  // namespace colonnade::dataset
+
+#endif
