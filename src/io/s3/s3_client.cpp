@@ -18,8 +18,9 @@ namespace colonnade::io {
 namespace {
 
 constexpr const char* token_header = "x-amz-meta-colonnade-put";
-constexpr std::size_t largest_listing = std::size_t{16} << 20;  // bytes of a page of a listing
-constexpr std::size_t most_deletions = 1000;                    // of one request
+constexpr std::size_t largest_listing = std::size_t{16} << 20;    // bytes of a page of a listing
+constexpr std::uint64_t largest_object = std::uint64_t{1} << 61;  // bytes; more than any server has
+constexpr std::size_t most_deletions = 1000;                      // of one request
 // Whether a bucket can be used is asked when a person waits.
 constexpr unsigned attempts_to_open = 4;
 
@@ -351,6 +352,10 @@ std::shared_ptr<const S3Client> S3Client::open(const std::string& uri) {
 
 S3Call range_call(const std::string& key, std::uint64_t offset, MutableByteSpan into,
                   const std::string& etag) {
+  if (offset > largest_object || into.size() > largest_object)
+    throw Error(ErrorKind::format,
+                fmt::format("cannot read {} bytes of \"{}\" from byte {} on: no object is as long",
+                            into.size(), key, offset));
   S3Call call{.action = "read", .key = key};
   // An empty range cannot be asked for; HEAD tells what is to be known of it.
   if (into.empty())
