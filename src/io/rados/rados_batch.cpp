@@ -1,0 +1,190 @@
+// See rados_batch.h.
+#include "io/rados/rados_batch.h"
+
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace colonnade::io {
+namespace {
+
+// Parts that are larger are handed to librados as they are, for it copies what it gets; smaller ones are made
+// one first, since each write of an operation costs the OSD as much as copying a few hundred KiB.
+constexpr std::size_t worth_a_write = std::size_t{256} << 10;
+
+class ReadSteps {
+ public:
+  explicit ReadSteps(const RadosApi& api) : api_(&api), steps_(api.create_read_op()) {}
+  ReadSteps(const ReadSteps&) = delete;
+  ReadSteps& operator=(const ReadSteps&) = delete;
+  ~ReadSteps() { api_->release_read_op(steps_); }
+  rados_read_op_t get() const noexcept { return steps_; }
+
+ private:
+  const RadosApi* api_;
+  rados_read_op_t steps_;
+};
+
+class WriteSteps {
+ public:
+  explicit WriteSteps(const RadosApi& api) : api_(&api), steps_(api.create_write_op()) {}
+  WriteSteps(const WriteSteps&) = delete;
+  WriteSteps& operator=(const WriteSteps&) = delete;
+  ~WriteSteps() { api_->release_write_op(steps_); }
+  rados_write_op_t get() const noexcept { return steps_; }
+
+  // The object consists of `parts` afterwards, whatever it was before.
+  void replace(std::span<const ByteSpan> parts) {
+    std::size_t size = 0;
+    for (const ByteSpan part : parts) size += part.size();
+    if (parts.size() == 1) {
+      write_all(parts.front());
+    } else if (size < parts.size() * worth_a_write) {
+      Bytes joined;
+      joined.reserve(size);
+      for (const ByteSpan part : parts) joined.insert(joined.end(), part.begin(), part.end());
+      write_all(joined);
+    } else {
+      write_each(parts);
+    }
+  }
+
+ private:
+  static const char* text(ByteSpan bytes) noexcept {
+    return bytes.empty() ? "" : reinterpret_cast<const char*>(bytes.data());
+  }
+  void write_all(ByteSpan bytes) const { api_->write_op_write_full(steps_, text(bytes), bytes.size()); }
+  void write_each(std::span<const ByteSpan> parts) const {
+    write_all(parts.front());
+    std::uint64_t at = parts.front().size();
+    for (const ByteSpan part : parts.subspan(1)) {
+      if (!part.empty()) api_->write_op_write(steps_, text(part), part.size(), at);
+      at += part.size();
+    }
+  }
+
+  const RadosApi* api_;
+  rados_write_op_t steps_;
+};
+
+}  // namespace
+
+void RadosFinished::put(RadosBatch& batch) noexcept {
+  batch.next_ = first_;
+  first_ = &batch;
+  changed_.notify_all();
+}
+
+RadosBatch* RadosFinished::take(bool block) {
+  std::unique_lock lock(mutex_);
+  if (block) changed_.wait(lock, [this] { return first_ != nullptr; });
+  RadosBatch* batch = first_;
+  if (batch != nullptr) first_ = batch->next_;
+  return batch;
+}
+
+RadosBatch::~RadosBatch() {
+  for (const Operation& operation : operations_)
+    if (operation.completion != nullptr) pool_->api().aio_release(operation.completion);
+}
+
+RadosBatch::Operation& RadosBatch::begin() {
+  Operation& operation = operations_.emplace_back();
+  operation.batch = this;
+  if (pool_->api().aio_create_completion2(&operation, &RadosBatch::complete, &operation.completion) != 0)
+    throw std::bad_alloc();
+  const std::lock_guard lock(finished_->mutex_);
+  operation.is_under_way = true;
+  ++pending_;
+  return operation;
+}
+
+RadosBatch::Operation& RadosBatch::read(const std::string& name, std::span<const Range> ranges) {
+  const RadosApi& api = pool_->api();
+  const ReadSteps steps(api);
+  Operation& operation = begin();
+  try {
+    operation.got.resize(ranges.size());
+  } catch (...) {
+    settle(operation, -ENOMEM);
+    throw;
+  }
+  // The size says afterwards which ranges lie inside.
+  api.read_op_stat(steps.get(), &operation.size, nullptr, nullptr);
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    // To read nothing would mean to read everything.
+    if (const auto& [offset, into] = ranges[i]; !into.empty())
+      api.read_op_read(steps.get(), offset, into.size(), reinterpret_cast<char*>(into.data()),
+                       &operation.got[i], nullptr);
+  const int code =
+      api.aio_read_op_operate(steps.get(), pool_->handle(), operation.completion, name.c_str(), 0);
+  if (code < 0) settle(operation, code);
+  return operation;
+}
+
+void RadosBatch::submit_write(Operation& operation, const std::string& name, rados_write_op_t steps) {
+  // A full cluster is an error for the user to see; librados would wait until somebody makes space.
+  const int code = pool_->api().aio_write_op_operate(steps, pool_->handle(), operation.completion,
+                                                     name.c_str(), nullptr, rados_full_try);
+  if (code < 0) settle(operation, code);
+}
+
+RadosBatch::Operation& RadosBatch::replace(const std::string& name, std::span<const ByteSpan> parts,
+                                           const std::optional<Condition>& condition) {
+  const RadosApi& api = pool_->api();
+  WriteSteps steps(api);
+  if (condition && condition->version) api.write_op_assert_version(steps.get(), *condition->version);
+  if (condition && !condition->version) api.write_op_create(steps.get(), rados_create_exclusive, nullptr);
+  steps.replace(parts);
+  Operation& operation = begin();
+  submit_write(operation, name, steps.get());
+  return operation;
+}
+
+RadosBatch::Operation& RadosBatch::remove(const std::string& name) {
+  const WriteSteps steps(pool_->api());
+  pool_->api().write_op_remove(steps.get());
+  Operation& operation = begin();
+  submit_write(operation, name, steps.get());
+  return operation;
+}
+
+void RadosBatch::close() noexcept {
+  leave(nullptr);
+}
+
+void RadosBatch::cancel() noexcept {
+  for (Operation& operation : operations_) {
+    bool is_under_way = false;
+    {
+      const std::lock_guard lock(finished_->mutex_);
+      is_under_way = operation.is_under_way;
+    }
+    // The completion stays until this batch goes, so that it may be complete by now.
+    if (is_under_way) pool_->api().aio_cancel(pool_->handle(), operation.completion);
+  }
+}
+
+void RadosBatch::complete(rados_completion_t completion, void* argument) {
+  auto& operation = *static_cast<Operation*>(argument);
+  const RadosApi& api = operation.batch->pool_->api();
+  operation.version = api.aio_get_version(completion);
+  const int code = api.aio_get_return_value(completion);
+  operation.batch->settle(operation, code < 0 ? code : 0);
+}
+
+void RadosBatch::settle(Operation& operation, int code) noexcept {
+  operation.code = code;
+  leave(&operation);
+}
+
+// The batch may be gone when this returns, and its pool, too; what is in use until then is kept alive here.
+void RadosBatch::leave(Operation* operation) noexcept {
+  const std::shared_ptr<RadosFinished> finished = finished_;
+  const std::lock_guard lock(finished->mutex_);
+  if (operation != nullptr) operation->is_under_way = false;
+  if (--pending_ == 0) finished->put(*this);
+}
+
+}  // namespace colonnade::io

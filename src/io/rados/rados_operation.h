@@ -1,0 +1,55 @@
+// One operation of the rados store, as its caller knows it: which values, and what is thrown if it failed.
+#ifndef COLONNADE_IO_RADOS_RADOS_OPERATION_H
+#define COLONNADE_IO_RADOS_RADOS_OPERATION_H
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/object_store.h"
+#include "io/rados/rados_batch.h"
+
+namespace colonnade::io {
+
+// The name of the RADOS object that is the value: "<group>.<number>.<dkey>.<akey>", hexadecimal, of fixed
+// width.
+std::string rados_name(const ValueAddress& address);
+// What rados_name() made it from; nullopt for the name of something else.
+std::optional<ValueAddress> parse_rados_name(std::string_view name);
+
+// Lives until it is complete: until its RadosFinished has handed out batch().
+class RadosOperation {
+ public:
+  RadosOperation(const RadosPool& pool, std::shared_ptr<RadosFinished> finished)
+      : pool_(&pool), batch_(pool, std::move(finished)) {}
+
+  // Begin it; once. Throw only if nothing is under way.
+  void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items);
+  void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items);
+  // When it is complete. Throws what went wrong.
+  void check() const;
+  RadosBatch& batch() noexcept { return batch_; }
+
+ private:
+  struct Asked {
+    std::uint64_t offset;
+    std::uint64_t size;
+  };
+  struct Value {
+    ValueAddress address;
+    const RadosBatch::Operation* operation;
+    std::vector<Asked> ranges;
+  };
+  void fetch_value(const ValueAddress& address, std::span<const FetchItem* const> items);
+  void check(const Value& value) const;
+
+  const RadosPool* pool_;
+  RadosBatch batch_;
+  std::vector<Value> values_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace colonnade::io
+
+#endif
