@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "io/local/local_file.h"
+#include "io/local/local_store.h"
 #include "io/memory/memory_file.h"
 #include "io/memory/memory_store.h"
 #include "io/random_access_file.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::array table{
     Transport{"file", open_local_for_reading, open_local_for_writing},
     Transport{"memory", open_memory_for_reading, open_memory_for_writing},
+    Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
 };
 

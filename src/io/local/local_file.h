@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "io/random_access_file.h"
 
@@ -16,6 +17,7 @@ std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, Ope
 
 // The path that a local URI means. Throws ErrorKind::usage for another host or a broken percent sequence.
 std::string local_path(const std::string& uri);
+std::string local_path(const std::string& uri, std::string_view scheme);  // with another scheme, "obj:"
 
 }  // namespace colonnade::io
 

@@ -36,8 +36,11 @@ std::string percent_decoded(std::string_view text, const std::string& uri) {
 }  // namespace
 
 std::string local_path(const std::string& uri) {
+  return local_path(uri, "file:");
+}
+
+std::string local_path(const std::string& uri, std::string_view scheme) {
   std::string_view rest = uri;
-  const std::string_view scheme = "file:";
   const bool is_uri = rest.size() >= scheme.size() &&
                       std::equal(scheme.begin(), scheme.end(), rest.begin(), [](char a, char b) {
                         return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
@@ -54,8 +57,8 @@ std::string local_path(const std::string& uri) {
   const std::string_view host = rest.substr(0, slash);
   if (slash == std::string_view::npos || (!host.empty() && host != "localhost"))
     throw Error(ErrorKind::usage,
-                fmt::format("the URI names the host \"{}\" but file: is for local files", host),
-                "file:///absolute/path, with three slashes", {.uri = uri});
+                fmt::format("the URI names the host \"{}\" but {} is for local files", host, scheme),
+                fmt::format("{}///absolute/path, with three slashes", scheme), {.uri = uri});
   return percent_decoded(rest.substr(slash), uri);
 }
 

@@ -1,0 +1,556 @@
+// See local_store.h for the layout. No operation takes a lock of the process while it calls the system, and
+// none but put_if() and removals in group 0 takes the one of the store.
+#include "io/local/local_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "io/local/local_file.h"
+#include "io/local/local_store_names.h"
+#include "io/local/local_store_pending.h"
+#include "io/local/local_system.h"
+#include "io/local/open_values.h"
+#include "io/object_checks.h"
+
+namespace colonnade::io {
+namespace {
+
+using namespace local_store;
+
+constexpr std::size_t open_files = 64;
+
+StoreTraits traits_of_local() noexcept {
+  return {.max_value = std::size_t{1} << 30,
+          .best_value = std::size_t{16} << 20,
+          .ranges = true,
+          .vectors = false,
+          .max_items = std::size_t{1} << 16,
+          .concurrency = 4};
+}
+
+// Repeats a call that a signal interrupts.
+template <class Call>
+auto uninterrupted(Call&& call) {
+  while (true) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+// Calls `use` with the name of each entry of a folder; false if there is none.
+template <class Use>
+bool for_each_name(int root, const std::string& path, Use&& use) {
+  const int number =
+      uninterrupted([&] { return ::openat(root, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (number < 0) return false;
+  DIR* const folder = ::fdopendir(number);
+  if (folder == nullptr) {
+    ::close(number);
+    return false;
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> closing(folder, ::closedir);
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") use(name);
+    errno = 0;
+  }
+  return errno == 0;
+}
+
+class LocalStore final : public ObjectStore {
+ public:
+  LocalStore(std::string uri, std::string path, FileDescriptor root, bool created, StoreCalls calls)
+      : uri_(std::move(uri)),
+        path_(std::move(path)),
+        root_(std::move(root)),
+        calls_(std::move(calls)),
+        pending_(created) {}
+
+  const std::string& uri() const noexcept override { return uri_; }
+  StoreTraits traits() const noexcept override { return traits_of_local(); }
+
+  void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const override;
+  void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) override;
+  std::optional<std::uint64_t> size(const ValueAddress& address) const override;
+  std::optional<Versioned> get(const ValueAddress& address) const override;
+  bool put_if(const ValueAddress& address, ByteSpan value,
+              const std::optional<std::string>& expected) override;
+  std::vector<std::uint64_t> list_dkeys(const ObjectId& object) const override;
+  std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const override;
+  void remove(const ValueAddress& address) override;
+  void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) override;
+  void sync() override;
+
+ private:
+  class Staged;
+
+  [[noreturn]] void fail(std::string_view action, const std::string& place, int code) const;
+  FileDescriptor open_value(const ValueAddress& address, struct stat& status) const;
+  std::shared_ptr<const OpenValue> find_value(const ValueAddress& address) const;
+  void read(const ValueAddress& address, const OpenValue& value, const FetchItem& item) const;
+  std::optional<std::string> version_of(const ValueAddress& address) const;
+  void make_folders(const ObjectId& object) const;
+  FileDescriptor create(const ObjectId& object, const std::string& path, const std::string& place) const;
+  void write(int file, const ValueAddress& address, std::span<const ByteSpan> parts) const;
+  FileDescriptor lock(bool needed) const;
+  std::vector<std::string> names_in(const std::string& path) const;
+  void remove_file(const std::string& path) const;
+  void remove_object(const ObjectId& object) const;
+  void sync_file(const std::string& path, bool is_folder) const;
+  void sync_values(const std::vector<ValueAddress>& addresses) const;
+
+  std::string uri_;
+  std::string path_;  // of the folder, for messages
+  FileDescriptor root_;
+  StoreCalls calls_;
+  PendingValues pending_;
+  mutable OpenValues open_{open_files};
+};
+
+// "cannot read object 7:42, distribution key 3, attribute key 0 in "/data/store/7/42/3-0" (reason)".
+void LocalStore::fail(std::string_view action, const std::string& place, int code) const {
+  // What is not there is no missing store here, but something wrong with it.
+  if (code == ENOENT || code == ENOTDIR)
+    throw Error(ErrorKind::io, fmt::format("cannot {} in \"{}\" ({})", action, place, system_text(code)),
+                "check that nobody moves or removes files of the store", {.uri = uri_});
+  fail_system(uri_, fmt::format("{} in \"{}\"", action, place), code);
+}
+
+std::string place_of(const std::string& root, const ValueAddress& address) {
+  return fmt::format("{}/{}", root, path_of(address));
+}
+
+// --- Reading ---
+
+// Descriptor -1 if there is no such value.
+FileDescriptor LocalStore::open_value(const ValueAddress& address, struct stat& status) const {
+  const std::string path = path_of(address);
+  const int number =
+      uninterrupted([&] { return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK); });
+  if (number < 0 && errno == ENOENT) return FileDescriptor(-1);
+  if (number < 0) fail(fmt::format("open {}", to_text(address)), place_of(path_, address), errno);
+  FileDescriptor file(number);
+  if (::fstat(number, &status) != 0)
+    fail(fmt::format("examine {}", to_text(address)), place_of(path_, address), errno);
+  if (!S_ISREG(status.st_mode))
+    throw Error(ErrorKind::io,
+                fmt::format("{}: \"{}\" is no regular file", to_text(address), place_of(path_, address)),
+                "remove what does not belong into the store", {.uri = uri_});
+  return file;
+}
+
+std::shared_ptr<const OpenValue> LocalStore::find_value(const ValueAddress& address) const {
+  if (std::shared_ptr<const OpenValue> value = open_.find(address)) return value;
+  struct stat status{};
+  FileDescriptor file = open_value(address, status);
+  if (file.get() < 0) fail_missing(uri_, address);
+  auto value = std::make_shared<const OpenValue>(
+      OpenValue{std::move(file), static_cast<std::uint64_t>(status.st_size)});
+  open_.keep(address, value);
+  return value;
+}
+
+void LocalStore::read(const ValueAddress& address, const OpenValue& value, const FetchItem& item) const {
+  check_value_range(uri_, address, value.size, item.offset, item.into.size());
+  std::uint64_t offset = item.offset;
+  MutableByteSpan into = item.into;
+  while (!into.empty()) {
+    const iovec part{into.data(), std::min(into.size(), std::size_t{1} << 30)};
+    const ssize_t done =
+        uninterrupted([&] { return calls_.preadv(value.file.get(), &part, 1, static_cast<off_t>(offset)); });
+    if (done < 0) fail(fmt::format("read {}", to_text(address)), place_of(path_, address), errno);
+    if (done == 0) check_value_range(uri_, address, offset, offset, into.size());  // somebody cut the file
+    offset += static_cast<std::uint64_t>(done);
+    into = into.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+void LocalStore::fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const {
+  check_fetch(uri_, traits(), object, dkey, items);
+  for (const FetchItem& item : items) {
+    const ValueAddress address{object, dkey, item.akey};
+    read(address, *find_value(address), item);
+  }
+}
+
+std::optional<std::uint64_t> LocalStore::size(const ValueAddress& address) const {
+  struct stat status{};
+  if (open_value(address, status).get() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::string version_text(const struct stat& status) {
+  return fmt::format("{}-{}.{:09}-{}", status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_size);
+}
+
+std::optional<ObjectStore::Versioned> LocalStore::get(const ValueAddress& address) const {
+  struct stat status{};
+  FileDescriptor file = open_value(address, status);
+  if (file.get() < 0) return std::nullopt;
+  const OpenValue value{std::move(file), static_cast<std::uint64_t>(status.st_size)};
+  if (value.size > traits().max_value)
+    throw Error(ErrorKind::format,
+                fmt::format("{}: \"{}\" has {} bytes, more than a value may have", to_text(address),
+                            place_of(path_, address), value.size),
+                "remove what does not belong into the store", {.uri = uri_});
+  Versioned result{Bytes(static_cast<std::size_t>(value.size)), version_text(status)};
+  read(address, value, {address.akey, 0, result.value});
+  return result;
+}
+
+std::optional<std::string> LocalStore::version_of(const ValueAddress& address) const {
+  struct stat status{};
+  if (open_value(address, status).get() < 0) return std::nullopt;
+  return version_text(status);
+}
+
+// --- Writing ---
+
+void LocalStore::make_folders(const ObjectId& object) const {
+  for (const std::string& path : {path_of(object.group), path_of(object)})
+    if (calls_.make_folder(root_.get(), path.c_str()) != 0 && errno != EEXIST)
+      fail(fmt::format("make a folder for {}", to_text(object)), fmt::format("{}/{}", path_, path), errno);
+}
+
+// The folder is nearly always there, so it is made only if the file cannot be; and again if somebody who
+// removes an empty one was in between.
+FileDescriptor LocalStore::create(const ObjectId& object, const std::string& path,
+                                  const std::string& place) const {
+  for (int attempt = 0;; ++attempt) {
+    const int number = uninterrupted(
+        [&] { return calls_.open(root_.get(), path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK); });
+    if (number >= 0) return FileDescriptor(number);
+    if (errno != ENOENT || attempt == 10) fail(fmt::format("write {}", place), path_ + '/' + path, errno);
+    make_folders(object);
+  }
+}
+
+// A value under its temporary name: removed unless it gets its own.
+class LocalStore::Staged {
+ public:
+  Staged(const LocalStore& store, const ValueAddress& address, std::span<const ByteSpan> parts)
+      : store_(&store),
+        address_(address),
+        path_(fmt::format("{}/{}", path_of(address.object), temporary_name())) {
+    const FileDescriptor file = store.create(address.object, path_, to_text(address));
+    try {
+      store.write(file.get(), address, parts);
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  Staged(const Staged&) = delete;
+  Staged& operator=(const Staged&) = delete;
+  ~Staged() {
+    if (!done_) remove();
+  }
+
+  // False if `replace` is not set and there is a value.
+  bool become_value(bool replace) {
+    const std::string target = path_of(address_);
+    if (store_->calls_.rename(store_->root_.get(), path_.c_str(), target.c_str(), replace) == 0) {
+      done_ = true;
+      return true;
+    }
+    if (!replace && errno == EEXIST) return false;
+    store_->fail(fmt::format("put {} into its place", to_text(address_)), place_of(store_->path_, address_),
+                 errno);
+  }
+
+ private:
+  void remove() noexcept { ::unlinkat(store_->root_.get(), path_.c_str(), 0); }
+
+  const LocalStore* store_;
+  ValueAddress address_;
+  std::string path_;
+  bool done_ = false;
+};
+
+void LocalStore::write(int file, const ValueAddress& address, std::span<const ByteSpan> parts) const {
+  std::vector<iovec> vectors;
+  vectors.reserve(parts.size());
+  for (ByteSpan part : parts)
+    if (!part.empty()) vectors.push_back({const_cast<std::byte*>(part.data()), part.size()});
+  std::uint64_t offset = 0;
+  std::size_t first = 0;
+  while (first < vectors.size()) {
+    const ssize_t done = uninterrupted([&] {
+      return calls_.pwritev(file, vectors.data() + first, batch_of(vectors, first),
+                            static_cast<off_t>(offset));
+    });
+    if (done <= 0)
+      fail(fmt::format("write {}", to_text(address)), place_of(path_, address), done < 0 ? errno : EIO);
+    offset += static_cast<std::uint64_t>(done);
+    first = advance(vectors, first, static_cast<std::size_t>(done));
+  }
+  // The time that the system sets is coarser: it is part of the version.
+  std::array<timespec, 2> times{};
+  ::clock_gettime(CLOCK_REALTIME, times.data());
+  times[1] = times[0];
+  ::futimens(file, times.data());
+}
+
+void LocalStore::update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) {
+  check_update(uri_, traits(), object, dkey, items);
+  for (const UpdateItem& item : items) {
+    const ValueAddress address{object, dkey, item.akey};
+    Staged(*this, address, item.parts).become_value(true);
+    open_.forget(address);
+    pending_.add(address);
+  }
+}
+
+// Who replaces on condition holds the lock for a few milliseconds; only one that is stopped holds it longer.
+// Without `needed` a file system that has no locks is put up with.
+FileDescriptor LocalStore::lock(bool needed) const {
+  constexpr std::chrono::milliseconds step{2};
+  constexpr std::chrono::seconds longest{30};
+  const std::string place = fmt::format("{}/{}", path_, lock_name);
+  FileDescriptor file(
+      uninterrupted([&] { return calls_.open(root_.get(), lock_name, O_RDWR | O_CREAT | O_NONBLOCK); }));
+  if (file.get() < 0) fail("open the lock of the store", place, errno);
+  const auto begin = std::chrono::steady_clock::now();
+  while (calls_.lock(file.get()) != 0) {
+    const bool unknown = errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL;
+    if (unknown && !needed) break;
+    if (errno != EWOULDBLOCK && errno != EINTR) fail("lock the store", place, errno);
+    if (std::chrono::steady_clock::now() - begin > longest)
+      throw Error(ErrorKind::io,
+                  fmt::format("cannot lock the store: another process has held \"{}\" for 30 seconds", place),
+                  "look for a process that is stopped (lslocks shows which)", {.uri = uri_});
+    std::this_thread::sleep_for(step);
+  }
+  return file;
+}
+
+bool LocalStore::put_if(const ValueAddress& address, ByteSpan value,
+                        const std::optional<std::string>& expected) {
+  check_value_size(uri_, traits(), address, value.size());
+  const FileDescriptor held = lock(expected.has_value());
+  if (version_of(address) != expected) return false;
+  if (!Staged(*this, address, {&value, 1}).become_value(expected.has_value())) return false;
+  open_.forget(address);
+  pending_.add(address);
+  return true;
+}
+
+// --- Listing and removing ---
+
+std::vector<std::string> LocalStore::names_in(const std::string& path) const {
+  std::vector<std::string> names;
+  if (!for_each_name(root_.get(), path, [&](std::string_view name) { names.emplace_back(name); }) &&
+      errno != ENOENT)
+    fail("list what is", fmt::format("{}/{}", path_, path), errno);
+  return names;
+}
+
+std::vector<std::uint64_t> LocalStore::list_dkeys(const ObjectId& object) const {
+  std::vector<std::uint64_t> keys;
+  for (const std::string& name : names_in(path_of(object)))
+    if (const auto found = keys_in(name)) keys.push_back(found->first);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+std::vector<std::uint64_t> LocalStore::list_akeys(const ObjectId& object, std::uint64_t dkey) const {
+  std::vector<std::uint64_t> keys;
+  for (const std::string& name : names_in(path_of(object)))
+    if (const auto found = keys_in(name); found && found->first == dkey) keys.push_back(found->second);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+void LocalStore::remove_file(const std::string& path) const {
+  if (::unlinkat(root_.get(), path.c_str(), 0) != 0 && errno != ENOENT)
+    fail("remove what is", fmt::format("{}/{}", path_, path), errno);
+}
+
+void LocalStore::remove(const ValueAddress& address) {
+  // Not while somebody who has looked at its version replaces it.
+  const FileDescriptor held = address.object.group == 0 ? lock(false) : FileDescriptor(-1);
+  remove_file(path_of(address));
+  open_.forget(address);
+  pending_.add(address);
+}
+
+void LocalStore::remove_object(const ObjectId& object) const {
+  const std::string folder = path_of(object);
+  for (const std::string& name : names_in(folder))
+    if (keys_in(name) || is_temporary(name)) remove_file(fmt::format("{}/{}", folder, name));
+  ::unlinkat(root_.get(), folder.c_str(), AT_REMOVEDIR);  // stays if it holds something else
+}
+
+void LocalStore::remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) {
+  for (const std::string& name : names_in(path_of(group)))
+    if (const auto number = number_in(name); number && *number >= first && *number <= last)
+      remove_object({group, *number});
+  ::unlinkat(root_.get(), path_of(group).c_str(), AT_REMOVEDIR);
+  open_.forget_all();
+  pending_.add_root();
+}
+
+// --- Making it durable ---
+
+void LocalStore::sync_file(const std::string& path, bool is_folder) const {
+  const FileDescriptor file(uninterrupted([&] {
+    return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK | (is_folder ? O_DIRECTORY : 0));
+  }));
+  if (file.get() < 0 && errno == ENOENT) return;  // replaced or removed since
+  if (file.get() < 0 || uninterrupted([&] { return calls_.fsync(file.get()); }) != 0)
+    fail("flush to the device what is", fmt::format("{}/{}", path_, path), errno);
+}
+
+// The values before the folders, so that no name comes to be without its bytes.
+void LocalStore::sync_values(const std::vector<ValueAddress>& addresses) const {
+  std::vector<std::string> folders{"."};
+  for (const ValueAddress& address : addresses) {
+    sync_file(path_of(address), false);
+    folders.push_back(path_of(address.object));
+    folders.push_back(path_of(address.object.group));
+  }
+  std::sort(folders.begin(), folders.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+  for (const std::string& folder : folders) sync_file(folder, true);
+}
+
+void LocalStore::sync() {
+  PendingValues::Taken taken = pending_.take();
+  try {
+    if (taken.created) sync_file("..", true);
+    if (taken.too_many) {
+      if (uninterrupted([&] { return calls_.syncfs(root_.get()); }) != 0)
+        fail("flush to the device what is", path_, errno);
+    } else if (!taken.addresses.empty() || taken.root || taken.created) {
+      sync_values(taken.addresses);
+    }
+  } catch (...) {
+    pending_.give_back(std::move(taken));
+    throw;
+  }
+}
+
+// --- Opening ---
+
+[[noreturn]] void fail_no_store(const std::string& uri, const std::string& path, const char* why) {
+  throw Error(ErrorKind::not_found, fmt::format("there is no object store in \"{}\": {}", path, why),
+              "check the path; writing creates a store in a folder that is empty or not there", {.uri = uri});
+}
+
+// Whether the folder is a store. Throws ErrorKind::unsupported for a layout of another version.
+bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
+                const std::string& path) {
+  const std::string place = fmt::format("{}/{}", path, marker_name);
+  const FileDescriptor file(
+      uninterrupted([&] { return calls.open(root.get(), marker_name, O_RDONLY | O_NONBLOCK); }));
+  if (file.get() < 0 && errno == ENOENT) return false;
+  if (file.get() < 0) fail_system(uri, fmt::format("open \"{}\"", place), errno);
+  std::string text(64, '\0');
+  const iovec part{text.data(), text.size()};
+  const ssize_t size = uninterrupted([&] { return calls.preadv(file.get(), &part, 1, 0); });
+  if (size < 0) fail_system(uri, fmt::format("read \"{}\"", place), errno);
+  text.resize(static_cast<std::size_t>(size));
+  if (text != marker_text)
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("\"{}\" does not say \"{}\"", place,
+                    std::string_view(marker_text).substr(0, std::string_view(marker_text).size() - 1)),
+        "a later version of Colonnade may know this layout", {.uri = uri});
+  return true;
+}
+
+void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
+                 const std::string& path) {
+  bool is_empty = true;
+  if (!for_each_name(root.get(), ".", [&](std::string_view name) { is_empty &= is_temporary(name); }))
+    fail_system(uri, fmt::format("list \"{}\"", path), errno);
+  // Somebody else may have made it a store since we looked.
+  if (!is_empty && has_marker(calls, root, uri, path)) return;
+  if (!is_empty) fail_no_store(uri, path, "the folder holds other things");
+  const std::string name = temporary_name();
+  const auto check = [&](bool done) {
+    if (done) return;
+    const int code = errno;
+    ::unlinkat(root.get(), name.c_str(), 0);
+    fail_system(uri, fmt::format("make a store of \"{}\"", path), code);
+  };
+  const FileDescriptor file(uninterrupted(
+      [&] { return calls.open(root.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK); }));
+  check(file.get() >= 0);
+  const std::string_view text = marker_text;
+  const iovec part{const_cast<char*>(text.data()), text.size()};
+  check(uninterrupted([&] { return calls.pwritev(file.get(), &part, 1, 0); }) ==
+        static_cast<ssize_t>(text.size()));
+  check(uninterrupted([&] { return calls.fsync(file.get()); }) == 0);
+  check(calls.rename(root.get(), name.c_str(), marker_name, true) == 0);
+}
+
+// link() where the file system cannot rename without replacing.
+int rename_exclusively(int folder, const char* from, const char* to) {
+  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (::linkat(folder, from, folder, to, 0) != 0) return -1;
+  ::unlinkat(folder, from, 0);
+  return 0;
+}
+
+}  // namespace
+
+StoreCalls StoreCalls::of_system() {
+  return {
+      .open = [](int folder, const char* path,
+                 int flags) { return ::openat(folder, path, flags | O_CLOEXEC, 0666); },
+      .make_folder = [](int folder, const char* path) { return ::mkdirat(folder, path, 0777); },
+      .pwritev = ::pwritev,
+      .preadv = ::preadv,
+      .rename =
+          [](int folder, const char* from, const char* to, bool replace) {
+            return replace ? ::renameat(folder, from, folder, to) : rename_exclusively(folder, from, to);
+          },
+      .lock = [](int file) { return ::flock(file, LOCK_EX | LOCK_NB); },
+      .fsync = ::fsync,
+      .syncfs = ::syncfs,
+  };
+}
+
+std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const StoreOptions& options) {
+  return open_local_store(uri, options, StoreCalls::of_system());
+}
+
+std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const StoreOptions& options,
+                                              StoreCalls calls) {
+  const std::string path = local_path(uri, "obj:");
+  const bool made = options.create && calls.make_folder(AT_FDCWD, path.c_str()) == 0;
+  if (options.create && !made && errno != EEXIST)
+    fail_system(uri, fmt::format("make the folder \"{}\"", path), errno);
+  FileDescriptor root(
+      uninterrupted([&] { return calls.open(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY); }));
+  if (root.get() < 0 && errno == ENOENT) fail_no_store(uri, path, "the folder is not there");
+  if (root.get() < 0 && errno == ENOTDIR) fail_no_store(uri, path, "it is no folder");
+  if (root.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\"", path), errno);
+  bool created = false;
+  if (!has_marker(calls, root, uri, path)) {
+    if (!options.create) fail_no_store(uri, path, "it is some other folder");
+    make_marker(calls, root, uri, path);
+    created = true;
+  }
+  return std::make_shared<LocalStore>(uri, path, std::move(root), created, std::move(calls));
+}
+
+}  // namespace colonnade::io

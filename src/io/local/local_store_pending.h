@@ -1,0 +1,81 @@
+// What sync() of a local object store has to bring to the device. Any thread may use it.
+#ifndef COLONNADE_IO_LOCAL_LOCAL_STORE_PENDING_H
+#define COLONNADE_IO_LOCAL_LOCAL_STORE_PENDING_H
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "io/object_store.h"
+
+namespace colonnade::io {
+
+class PendingValues {
+ public:
+  // Values that are flushed one by one; when there are more, the whole file system is.
+  static constexpr std::size_t most = 256;
+
+  struct Taken {
+    std::vector<ValueAddress> addresses;
+    bool root = false;  // folders of objects were removed
+    bool too_many = false;
+    bool created = false;  // the store itself
+  };
+
+  explicit PendingValues(bool created) { taken_.created = created; }
+
+  void add(const ValueAddress& address) {
+    change([&] {
+      if (taken_.addresses.size() >= most)
+        taken_.too_many = true;
+      else
+        taken_.addresses.push_back(address);
+    });
+  }
+  void add_root() {
+    change([&] { taken_.root = true; });
+  }
+
+  Taken take() {
+    Taken result;
+    if (is_child()) {
+      result.too_many = true;
+      return result;
+    }
+    const std::lock_guard lock(mutex_);
+    return std::exchange(taken_, {});
+  }
+
+  // What could not be flushed.
+  void give_back(Taken taken) {
+    change([&] {
+      taken_.root |= taken.root;
+      taken_.created |= taken.created;
+      taken_.too_many |= taken.too_many || taken_.addresses.size() + taken.addresses.size() > most;
+      if (!taken_.too_many)
+        taken_.addresses.insert(taken_.addresses.end(), taken.addresses.begin(), taken.addresses.end());
+    });
+  }
+
+ private:
+  // After a fork the lock may be held by a thread that the child does not have: it flushes everything.
+  bool is_child() const noexcept { return ::getpid() != process_; }
+  template <class Change>
+  void change(Change&& change) {
+    if (is_child()) return;
+    const std::lock_guard lock(mutex_);
+    change();
+  }
+
+  const pid_t process_ = ::getpid();
+  std::mutex mutex_;
+  Taken taken_;
+};
+
+}  // namespace colonnade::io
+
+#endif

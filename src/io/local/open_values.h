@@ -1,0 +1,56 @@
+// Files of values that were read lately, kept open: opening and closing one costs more than reading a page
+// from it. Any thread may use it.
+#ifndef COLONNADE_IO_LOCAL_OPEN_VALUES_H
+#define COLONNADE_IO_LOCAL_OPEN_VALUES_H
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "io/local/local_system.h"
+#include "io/object_store.h"
+
+namespace colonnade::io {
+
+struct OpenValue {
+  FileDescriptor file;
+  std::uint64_t size = 0;  // files of values do not change, they are replaced
+  std::chrono::steady_clock::time_point opened = std::chrono::steady_clock::now();
+};
+
+class OpenValues {
+ public:
+  explicit OpenValues(std::size_t most) : most_(most) {}
+
+  // Null if the file is not open, or not the one that is there now.
+  std::shared_ptr<const OpenValue> find(const ValueAddress& address);
+  void keep(const ValueAddress& address, std::shared_ptr<const OpenValue> value);
+  void forget(const ValueAddress& address);
+  void forget_all();
+
+ private:
+  struct Entry {
+    std::shared_ptr<const OpenValue> value;
+    std::list<ValueAddress>::iterator place;  // in used_
+  };
+  void drop(std::map<ValueAddress, Entry>::iterator entry);
+  // After a fork the lock may be held by a thread that the child does not have.
+  bool is_child() const noexcept;
+
+  const std::size_t most_;
+  const pid_t process_ = ::getpid();
+  std::mutex mutex_;
+  std::map<ValueAddress, Entry> entries_;
+  std::list<ValueAddress> used_;  // latest first
+};
+
+}  // namespace colonnade::io
+
+#endif
