@@ -189,6 +189,50 @@ TEST(Append, ManyEntriesAtOnceMakeSeveralClusters) {
   EXPECT_TRUE(std::ranges::equal(arrays[1].view<std::uint32_t>(), items));
 }
 
+// Whole pages of uncompressed columns are written from the caller's memory: only while append() runs.
+void append_and_change_the_arrays(const WriteOptions& options) {
+  MemoryFile file;
+  constexpr std::size_t batch = 100'000, batches = 3;
+  auto model = Model::create();
+  model->make_field<double>("x");
+  model->make_field<std::int32_t>("n");
+  auto writer = Writer::recreate(std::move(model), "d", file, options);
+  std::vector<double> x(batch);
+  std::vector<std::int32_t> n(batch);
+  for (std::size_t b = 0; b < batches; ++b) {
+    for (std::size_t i = 0; i < batch; ++i) {
+      x[i] = static_cast<double>(b * batch + i) / 3;
+      n[i] = static_cast<std::int32_t>(b * batch + i);
+    }
+    writer->append({{"x", std::span(x)}, {"n", std::span(n)}});
+    std::fill(x.begin(), x.end(), -1.0);
+    std::fill(n.begin(), n.end(), -1);
+  }
+  writer->close();
+  auto reader = Reader::open("d", file);
+  ASSERT_EQ(reader->num_entries(), batch * batches);
+  auto x_view = reader->view<double>("x");
+  auto n_view = reader->view<std::int32_t>("n");
+  for (const std::uint64_t i : reader->entries()) {
+    ASSERT_EQ(x_view(i), static_cast<double>(i) / 3);
+    ASSERT_EQ(n_view(i), static_cast<std::int32_t>(i));
+  }
+  reader->verify();
+}
+
+TEST(Append, ArraysMayChangeAfterwards) {
+  WriteOptions options{
+      .compression = "none", .approximate_cluster_size = 500'000, .max_page_size = std::size_t{32} << 10};
+  append_and_change_the_arrays(options);
+  options.max_key_size = std::size_t{40} << 10;  // a page and its checksum must stay together
+  append_and_change_the_arrays(options);
+  options.page_checksums = Checksums::off;
+  append_and_change_the_arrays(options);
+  options = {
+      .compression = "none", .max_page_size = std::size_t{32} << 10, .container = Container::bare_file};
+  append_and_change_the_arrays(options);
+}
+
 TEST(Append, ConvertsNumbersThatFit) {
   const MemoryFile file;
   auto model = Model::create();

@@ -48,7 +48,7 @@ struct ColumnarInput::Node {
     page::ColumnWriter& writer = field->writer(column);
     const auto* from = static_cast<const std::byte*>(values.data) + value_cursor * size_of(values.element);
     if (convert == nullptr) {
-      writer.append(static_cast<const void*>(from), count);
+      writer.append_lent(from, count);
     } else {
       alignas(16) std::array<std::byte, conversion_block * 16> block;
       for (std::uint64_t done = 0; done < count;) {

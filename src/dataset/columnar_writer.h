@@ -25,7 +25,8 @@ class ColumnarInput {
   std::uint64_t position() const noexcept { return position_; }
   // What the next `count` entries have in memory.
   std::uint64_t bytes(std::uint64_t count) const;
-  // Appends the next `count` entries to the fields' columns.
+  // Appends the next `count` entries to the fields' columns, which may look at the arrays until
+  // PageSink::keep_lent().
   void append(std::uint64_t count);
 
  private:

@@ -103,6 +103,7 @@ void Filler::append_all(ColumnarInput& input) {
     entries_ += step;
     after_entries();
   }
+  sink_.keep_lent();
 }
 
 // As many entries as the open cluster has room for, but at least one.

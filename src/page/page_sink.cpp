@@ -93,18 +93,20 @@ void ColumnWriter::flush() {
 }
 
 // A whole page from where the values are, without a copy in between.
-void ColumnWriter::seal_straight(const std::byte* values) {
+void ColumnWriter::seal_straight(const std::byte* values, bool lent) {
+  sink_->lent_ = lent ? values : nullptr;
   sink_->seal(*this, values, max_elements_);
+  sink_->lent_ = nullptr;
   total_ += max_elements_;
   in_cluster_ += max_elements_;
   sink_->write_if_many_wait();
 }
 
-void ColumnWriter::append(const void* values, std::uint64_t count) {
+void ColumnWriter::append(const void* values, std::uint64_t count, bool lent) {
   const auto* from = static_cast<const std::byte*>(values);
   while (count > 0) {
     if (next_ == begin_ && count >= max_elements_) {
-      seal_straight(from);
+      seal_straight(from, lent);
       from += max_elements_ << width_shift_;
       count -= max_elements_;
       continue;
@@ -279,31 +281,65 @@ void PageSink::add_sealed(std::uint32_t column, SealedPage& page, ByteSpan block
   SealedBytes sealed;
   sealed.column = column;
   sealed.block_size = block.size();
-  sealed.bytes = keep(block, sum, in_place);
-  sealed_bytes_ += sealed.bytes.size();
+  if (lent_ != nullptr && block.data() == lent_ && can_write_lent()) {
+    note_lent(sealed, block, sum);
+  } else {
+    sealed.bytes = keep(block, sum, in_place);
+  }
+  sealed_bytes_ += sealed.bytes.size() + sealed.lent_sum.size();
   if (merging) sealed_by_hash_.emplace(sum, sealed_.size());
   sealed_.push_back(sealed);
 }
 
 // The block, and its checksum behind it, in memory that lasts until they are written.
 ByteSpan PageSink::keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_place) {
-  const std::size_t sum_size = options().page_checksums == Checksums::on ? sizeof sum : 0;
-  const std::size_t needed = block.size() + sum_size;
+  const std::size_t needed = block.size() + sum_size();
   const std::size_t capacity = in_place != nullptr ? in_place->capacity_bytes() : 0;
-  MutableByteSpan kept;
-  if (in_place != nullptr && block.data() == in_place->begin_ && capacity / 2 <= needed) {
-    // The page as it is: the column gets other memory.
-    kept = {in_place->begin_, needed};
-    kept_.push_back(std::exchange(in_place->buffer_, take_spare(memory_for(capacity))));
-    in_place->use_buffer(capacity);
-    waiting_bytes_ += capacity;
-  } else {
-    kept = arena_.take(needed);
-    std::memcpy(kept.data(), block.data(), block.size());
-    waiting_bytes_ += needed;
-  }
-  if (sum_size > 0) store_le(kept.data() + block.size(), sum);
+  if (in_place == nullptr || block.data() != in_place->begin_ || capacity / 2 > needed)
+    return keep_in_arena(block, sum);
+  // The page as it is: the column gets other memory.
+  const MutableByteSpan kept{in_place->begin_, needed};
+  kept_.push_back(std::exchange(in_place->buffer_, take_spare(memory_for(capacity))));
+  in_place->use_buffer(capacity);
+  waiting_bytes_ += std::max(capacity, needed);
+  if (sum_size() > 0) store_le(kept.data() + block.size(), sum);
   return kept;
+}
+
+ByteSpan PageSink::keep_in_arena(ByteSpan block, std::uint64_t sum) {
+  const MutableByteSpan kept = arena_.take(block.size() + sum_size());
+  std::memcpy(kept.data(), block.data(), block.size());
+  if (sum_size() > 0) store_le(kept.data() + block.size(), sum);
+  waiting_bytes_ += kept.size();
+  return kept;
+}
+
+// In a file a page and its checksum are written side by side from two places; elsewhere a part is a page.
+bool PageSink::can_write_lent() const noexcept {
+  return data_set_->container().page_kind() == Locator::Kind::file;
+}
+
+void PageSink::note_lent(SealedBytes& sealed, ByteSpan block, std::uint64_t sum) {
+  sealed.is_lent = true;
+  sealed.bytes = block;
+  if (sum_size() > 0) {
+    const MutableByteSpan kept = arena_.take(sizeof sum);
+    store_le(kept.data(), sum);
+    sealed.lent_sum = kept;
+  }
+  waiting_bytes_ += block.size() + sum_size();
+  lent_pages_.push_back(sealed_.size());
+}
+
+void PageSink::keep_lent() {
+  for (const std::size_t index : std::exchange(lent_pages_, {})) {
+    SealedBytes& sealed = sealed_[index];
+    const std::uint64_t sum = sum_size() > 0 ? load_le<std::uint64_t>(sealed.lent_sum.data()) : 0;
+    waiting_bytes_ -= sealed.bytes.size() + sealed.lent_sum.size();
+    sealed.bytes = keep_in_arena(sealed.bytes, sum);
+    sealed.lent_sum = {};
+    sealed.is_lent = false;
+  }
 }
 
 // Memory that the system has given already, if there is some that fits well.
@@ -344,10 +380,10 @@ ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
   return cluster;
 }
 
-// Column after column, so that a reader of few columns finds theirs side by side.
-void PageSink::write_sealed() {
+// Column after column, so that a reader of few columns finds theirs side by side. `order`: which sealed page
+// begins with each part.
+std::vector<PagePart> PageSink::parts_to_write(std::vector<std::size_t>& order) {
   std::vector<PagePart> parts;
-  std::vector<std::size_t> order;
   for (OpenColumn& column : open_)
     for (; column.written < column.pages.size(); ++column.written) {
       const std::size_t chunk = column.pages[column.written].chunk;
@@ -356,10 +392,23 @@ void PageSink::write_sealed() {
       if (sealed.bytes.empty()) continue;  // written, or among the parts
       parts.push_back({std::exchange(sealed.bytes, {}), sealed.column});
       order.push_back(chunk);
+      if (!sealed.is_lent || sealed.lent_sum.empty()) continue;
+      parts.push_back({std::exchange(sealed.lent_sum, {}), sealed.column});
+      order.push_back(behind_page);
     }
+  return parts;
+}
+
+void PageSink::write_sealed() {
+  // Above that a container may not put all parts side by side, which a page and its checksum must be.
+  if (!lent_pages_.empty() && waiting_bytes_ > options().max_key_size) keep_lent();
+  std::vector<std::size_t> order;
+  const std::vector<PagePart> parts = parts_to_write(order);
   const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts, place_);
-  for (std::size_t i = 0; i < order.size(); ++i) sealed_[order[i]].offset = offsets[i];
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != behind_page) sealed_[order[i]].offset = offsets[i];
   sealed_by_hash_.clear();
+  lent_pages_.clear();
   arena_.clear();
   for (AlignedBuffer& buffer : kept_) spare_.push_back(std::move(buffer));
   kept_.clear();

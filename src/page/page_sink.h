@@ -52,17 +52,21 @@ class ColumnWriter {
     next_ += sizeof value;
   }
   // Elements of the column's element type.
-  void append(const void* values, std::uint64_t count);
+  void append(const void* values, std::uint64_t count) { append(values, count, false); }
+  // The same for values that stay where they are until PageSink::keep_lent(): what makes whole pages of an
+  // uncompressed column is written from there.
+  void append_lent(const void* values, std::uint64_t count) { append(values, count, true); }
   void append_zeros(std::uint64_t count);
 
  private:
   friend class PageSink;
   std::size_t count() const noexcept { return buffered_bytes() >> width_shift_; }
   std::size_t capacity_bytes() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+  void append(const void* values, std::uint64_t count, bool lent);
   void make_room();
   bool grow();
   void flush();
-  void seal_straight(const std::byte* values);
+  void seal_straight(const std::byte* values, bool lent);
   void use_buffer(std::size_t capacity);  // of `buffer_`, for elements; none of them are there yet
   void release() noexcept;
 
@@ -103,6 +107,8 @@ class PageSink {
   std::uint64_t open_bytes() const noexcept;
 
   void flush_columns();  // seals every open page
+  // Copies what is not written yet of values that were only lent.
+  void keep_lent();
   // Writes the pages of the open cluster of `entries` entries and begins a new one. What comes back has no
   // place in the data set yet.
   ClusterDescriptor write_cluster(std::uint64_t entries);
@@ -125,14 +131,18 @@ class PageSink {
     std::size_t written = 0;  // of the pages
   };
   struct SealedBytes {
-    ByteSpan bytes;  // the block and, if asked for, its checksum; none when they are written
+    ByteSpan bytes;     // the block and, if asked for, its checksum; none when they are written
+    ByteSpan lent_sum;  // of bytes that are lent: their checksum, which cannot stand behind them
     std::size_t block_size = 0;
     std::uint64_t offset = 0;
     std::uint32_t column = 0;
+    bool is_lent = false;
   };
 
   // Stands for the page of a column that is being sealed.
   static constexpr std::size_t not_sealed = static_cast<std::size_t>(-1);
+  // Stands for the page of a part that is a checksum.
+  static constexpr std::size_t behind_page = static_cast<std::size_t>(-1);
 
   void seal(ColumnWriter& writer, const std::byte* values, std::size_t elements);
   void hand_over(ColumnWriter& writer, const std::byte* values, std::size_t elements);
@@ -143,6 +153,13 @@ class PageSink {
   ByteSpan pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
                 std::size_t packed_size);
   ByteSpan keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_place);
+  ByteSpan keep_in_arena(ByteSpan block, std::uint64_t sum);
+  void note_lent(SealedBytes& sealed, ByteSpan block, std::uint64_t sum);
+  bool can_write_lent() const noexcept;
+  std::size_t sum_size() const noexcept {
+    return options().page_checksums == Checksums::on ? sizeof(std::uint64_t) : 0;
+  }
+  std::vector<PagePart> parts_to_write(std::vector<std::size_t>& order);
   std::size_t find_sealed(std::uint32_t column, ByteSpan block, std::uint64_t sum) const;
   ClusterDescriptor describe_cluster(std::uint64_t entries) const;
   void begin_cluster();
@@ -159,9 +176,11 @@ class PageSink {
   std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;
   std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;  // those that are not written
-  PageArena arena_;                   // of sealed pages but for those that kept the memory they were in
-  std::vector<AlignedBuffer> kept_;   // the memory of the latter
-  std::vector<AlignedBuffer> spare_;  // the same after writing
+  PageArena arena_;                      // of sealed pages but for those that kept the memory they were in
+  std::vector<AlignedBuffer> kept_;      // the memory of the latter
+  std::vector<AlignedBuffer> spare_;     // the same after writing
+  const std::byte* lent_ = nullptr;      // the page that is being sealed, if its values stay where they are
+  std::vector<std::size_t> lent_pages_;  // in sealed_, not written
   std::size_t open_memory_ = 0;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t sealed_bytes_ = 0;
