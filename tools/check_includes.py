@@ -62,6 +62,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "writer.h": "dataset",
     "parallel_writer.h": "dataset",
     "repair.h": "page",
+    "garbage.h": "page",
     "copy.h": "dataset",
     "colonnade.h": "dataset",
 }

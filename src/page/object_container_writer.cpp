@@ -135,7 +135,9 @@ void ObjectContainerWriter::continue_generation(const AnchorRecord& anchor) {
   splice_size_ = anchor.splice_size;
   next_blob_ = anchor.end_blobs;
   next_object_ = anchor.end_objects;
-  reserved_ = read_generation(*store_, place_, plan_.group);
+  const std::optional<GenerationRecord> reserved = find_generation(*store_, place_, plan_.group);
+  reserved_ = reserved.value_or(GenerationRecord{.name = name_, .generation = plan_.group});
+  reserved_.writer = claim_.writer;
   if (reserved_.end_objects > next_object_)
     store_->remove_objects(plan_.group, next_object_, reserved_.end_objects - 1);
   remove_blobs(*store_, plan_.group, anchor.end_blobs);
@@ -292,8 +294,7 @@ void ObjectContainerWriter::remove_uncommitted() {
 void ObjectContainerWriter::finish() {
   if (place_ == 0 || !holds_claim(*store_, place_, claim_.writer)) return;
   remove_uncommitted();
-  const bool empty = !committed_ && !anchor_version_;
-  empty ? release_place(*store_, place_, claim_) : release_claim(*store_, place_, claim_.writer);
+  release_place(*store_, place_, claim_);
 }
 
 void ObjectContainerWriter::close() {

@@ -37,18 +37,18 @@ std::vector<std::uint32_t> generations_at(const io::ObjectStore& store, std::uin
   return generations;
 }
 
-GenerationRecord read_generation(const io::ObjectStore& store, std::uint64_t place,
-                                 std::uint32_t generation) {
+std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, std::uint64_t place,
+                                                std::uint32_t generation) {
   const io::ValueAddress address = directory_value(place, first_generation_key + generation);
-  return with_context({.uri = store.uri()}, [&] {
-    const auto found = store.get(address);
-    if (!found) throw Error(ErrorKind::not_found, fmt::format("there is no {}", io::to_text(address)));
-    GenerationRecord record = read_generation_record(found->value);
-    if (record.generation != generation)
-      throw Error(ErrorKind::format, fmt::format("{}: it is the record of generation {}",
-                                                 io::to_text(address), record.generation));
-    return record;
-  });
+  const auto found = store.get(address);
+  if (!found) return std::nullopt;
+  GenerationRecord record =
+      with_context({.uri = store.uri()}, [&] { return read_generation_record(found->value); });
+  if (record.generation != generation)
+    throw Error(ErrorKind::format,
+                fmt::format("{}: it is the record of generation {}", io::to_text(address), record.generation),
+                "", {.uri = store.uri()});
+  return record;
 }
 
 void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record) {
@@ -58,8 +58,9 @@ void write_generation(io::ObjectStore& store, std::uint64_t place, const Generat
 }
 
 void remove_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_t generation) {
-  const GenerationRecord record = read_generation(store, place, generation);
-  store.remove_objects(generation, metadata_object, record.end_objects - 1);
+  const std::optional<GenerationRecord> record = find_generation(store, place, generation);
+  if (!record) return;
+  store.remove_objects(generation, metadata_object, record->end_objects - 1);
   store.remove(directory_value(place, first_generation_key + generation));
 }
 
@@ -71,6 +72,9 @@ void remove_blobs(io::ObjectStore& store, std::uint32_t generation, std::uint64_
 
 void release_place(io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim) {
   const io::ValueAddress anchor = directory_value(place, anchor_key);
+  const auto found = store.get(anchor);
+  if (found && read_anchor_record(found->value).generation != 0)
+    return release_claim(store, place, claim.writer);
   const auto in_use = [&](std::uint64_t akey) {
     return store.size(directory_value(next_place(place), akey)).has_value();
   };
