@@ -4,6 +4,7 @@ add_custom_target(colonnade_threads_tests)
 # colonnade_layer(NAME DEPENDS <layers> LIBRARIES <targets>): one object library from the *.cpp of the current
 # folder, and one test program from its *_test.cpp. DEPENDS names the layers it may include, and no others.
 # Tests that start threads live in *_threads_test.cpp: a program of their own, so that ThreadSanitizer runs only them.
+# Tests that need a server live in *_server_test.cpp; the folder's CMakeLists.txt makes programs of them.
 function(colonnade_layer name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -32,7 +33,7 @@ function(colonnade_layer name)
 
   set(threads_tests ${tests})
   list(FILTER threads_tests INCLUDE REGEX "_threads_test\\.cpp$")
-  list(FILTER tests EXCLUDE REGEX "_threads_test\\.cpp$")
+  list(FILTER tests EXCLUDE REGEX "_(threads|server)_test\\.cpp$")
   if(COLONNADE_TESTS AND tests)
     colonnade_test(${name} LABELS unit LAYERS ${closure} SOURCES ${tests})
   endif()
@@ -42,9 +43,18 @@ function(colonnade_layer name)
   endif()
 endfunction()
 
-# colonnade_test(NAME LABELS <labels> LAYERS <layers> SOURCES <files>): the GoogleTest program colonnade_NAME_test.
+# colonnade_test(NAME LABELS <labels> LAYERS <layers> SOURCES <files>): the GoogleTest program colonnade_NAME_test, as a
+# test.
 function(colonnade_test name)
   cmake_parse_arguments(arg "" "" "LABELS;LAYERS;SOURCES" ${ARGN})
+  colonnade_test_program(${name} LAYERS ${arg_LAYERS} SOURCES ${arg_SOURCES})
+  add_test(NAME ${name} COMMAND colonnade_${name}_test)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+endfunction()
+
+# colonnade_test_program(NAME LAYERS <layers> SOURCES <files>): the same, without a test that runs it.
+function(colonnade_test_program name)
+  cmake_parse_arguments(arg "" "" "LAYERS;SOURCES" ${ARGN})
   add_executable(colonnade_${name}_test ${arg_SOURCES})
   # Tests are compiled more often than they are run for long: less optimisation, line tables only.
   target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
@@ -55,6 +65,4 @@ function(colonnade_test name)
     target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})
   endforeach()
   target_link_libraries(colonnade_${name}_test PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
-  add_test(NAME ${name} COMMAND colonnade_${name}_test)
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
 endfunction()
