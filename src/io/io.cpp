@@ -9,6 +9,7 @@
 #include "io/local/local_store.h"
 #include "io/memory/memory_file.h"
 #include "io/memory/memory_store.h"
+#include "io/rados/rados_store.h"
 #include "io/random_access_file.h"
 #include "io/thread_queue.h"
 #include "io/transport.h"
@@ -21,6 +22,7 @@ constexpr std::array table{
     Transport{"memory", open_memory_for_reading, open_memory_for_writing},
     Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
+    Transport{"rados", nullptr, nullptr, open_rados_store},
 };
 
 // The text before the first colon if it can be a scheme (RFC 3986), in lower case.

@@ -53,7 +53,6 @@ mon cluster log file = {folder}/cluster.log
 admin socket = {folder}/mon.asok
 mon allow pool size one = true
 mon allow pool delete = true
-mon osd allow primary affinity = true
 paxos propose interval = 0.05
 paxos min wait = 0.02
 mon tick interval = 1
@@ -63,6 +62,8 @@ admin socket = {folder}/osd.asok
 osd objectstore = {store}
 osd memory target = 1073741824
 osd fast shutdown = true
+osd heartbeat interval = 1
+osd mon heartbeat interval = 5
 memstore device bytes = {size}
 bluestore block size = {size}
 """
@@ -118,6 +119,7 @@ class CephCluster:
             "COLONNADE_TEST_RADOS_POOL": POOL,
             "COLONNADE_TEST_CEPH_MON_PID": str(self.pid("mon")),
             "COLONNADE_TEST_CEPH_OSD_PID": str(self.pid("osd")),
+            "COLONNADE_TEST_CEPH_OSD_SOCKET": str(self.folder / "osd.asok"),
         }
 
     def start(self) -> None:

@@ -40,7 +40,7 @@ class WriteSteps {
     for (const ByteSpan part : parts) size += part.size();
     if (parts.size() == 1) {
       write_all(parts.front());
-    } else if (size < parts.size() * worth_a_write) {
+    } else if (parts.empty() || size < parts.size() * worth_a_write) {
       Bytes joined;
       joined.reserve(size);
       for (const ByteSpan part : parts) joined.insert(joined.end(), part.begin(), part.end());
