@@ -11,6 +11,8 @@
 #include "io/memory/memory_store.h"
 #include "io/rados/rados_store.h"
 #include "io/random_access_file.h"
+#include "io/s3/s3_file.h"
+#include "io/s3/s3_store.h"
 #include "io/thread_queue.h"
 #include "io/transport.h"
 
@@ -21,6 +23,7 @@ constexpr std::array table{
     Transport{"file", open_local_for_reading, open_local_for_writing},
     Transport{"memory", open_memory_for_reading, open_memory_for_writing},
     Transport{"obj", nullptr, nullptr, open_local_store},
+    Transport{"s3", open_s3_for_reading, open_s3_for_writing, open_s3_store, names_s3_file},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
     Transport{"rados", nullptr, nullptr, open_rados_store},
 };

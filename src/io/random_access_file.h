@@ -87,6 +87,10 @@ class WritableFile {
   virtual void flush() {}
   virtual void sync() = 0;
   virtual void close() = 0;  // reports every error; the destructor reports none
+  // Whether nobody sees anything of the file before close(), and nothing at all if there is none.
+  virtual bool appears_at_close() const noexcept { return false; }
+  // Ends the writing in place of close(): a file that appears at close does not. Default: nothing.
+  virtual void discard() noexcept {}
 };
 
 // A path, "file:///path" or "memory:name" (a named buffer of this process, for tests). Throws

@@ -136,4 +136,10 @@ void BareFileWriter::close() {
   file_->close();
 }
 
+void BareFileWriter::abandon() {
+  if (closed_ || !file_->appears_at_close()) return close();
+  closed_ = true;
+  file_->discard();
+}
+
 }  // namespace colonnade::page

@@ -29,9 +29,11 @@ class BareFileWriter final : public WriteContainer {
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   void flush() override { file_->flush(); }
   void commit(const Anchor& anchor) override;
   void close() override;
+  void abandon() override;
 
  private:
   BareFileWriter(std::unique_ptr<io::WritableFile> file, const ContainerOptions& options)

@@ -106,6 +106,9 @@ class WriteContainer {
   // before.
   virtual void commit(const Anchor& anchor) = 0;
   virtual void close() = 0;  // reports every error
+  // In place of close() when no more is committed: leaves the last commit where readers see each one, and
+  // nothing where they see only what was closed.
+  virtual void abandon() { close(); }
 };
 
 enum class ContainerKind { root_file, bare_file };

@@ -215,7 +215,7 @@ void DataSetSink::abandon() noexcept {
   try {
     const std::lock_guard lock(mutex_);
     const Gate::Alone alone(gate_);
-    container_->close();
+    container_->abandon();
   } catch (...) {
     return;  // nothing is lost that was not to be
   }

@@ -404,6 +404,13 @@ void RootFileWriter::adopt(Pending pending) {
 void RootFileWriter::commit(const Anchor& anchor) {
   if (closed_)
     throw Error(ErrorKind::usage, "the file is closed already", "commit before close()", {.uri = uri()});
+  if (file_->appears_at_close())
+    latest_ = anchor;
+  else
+    commit_now(anchor);
+}
+
+void RootFileWriter::commit_now(const Anchor& anchor) {
   with_context({.uri = uri(), .data_set = name_}, [&] {
     Pending pending = place_records(anchor);
     switch_to(pending);

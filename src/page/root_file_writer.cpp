@@ -380,6 +380,7 @@ std::vector<std::uint64_t> RootFileWriter::write_parts(std::span<const ByteSpan>
 void RootFileWriter::close() {
   if (closed_) return;
   closed_ = true;
+  if (latest_) commit_now(*std::exchange(latest_, {}));
   with_context({.uri = uri(), .data_set = name_}, [&] {
     if (!uncertain_) {
       for (const auto& segments : std::exchange(retired_, {}))
@@ -393,6 +394,12 @@ void RootFileWriter::close() {
     }
     file_->close();
   });
+}
+
+void RootFileWriter::abandon() {
+  if (closed_ || !file_->appears_at_close()) return close();
+  closed_ = true;
+  file_->discard();
 }
 
 }  // namespace colonnade::page

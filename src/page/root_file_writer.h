@@ -40,8 +40,12 @@ class RootFileWriter final : public WriteContainer {
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   void flush() override { file_->flush(); }
+  bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
+  // A file that appears when it is closed needs one commit, then: rewriting what was written before would be
+  // for nobody.
   void commit(const Anchor& anchor) override;
   void close() override;
+  void abandon() override;
 
  private:
   struct Directory {
@@ -101,6 +105,7 @@ class RootFileWriter final : public WriteContainer {
   std::vector<format::FreeSegment> replaced_lists() const;
   std::vector<format::FreeSegment> replaced_by_head(const format::TFileHeader& header, bool in_root) const;
   Pending place_records(const Anchor& anchor);
+  void commit_now(const Anchor& anchor);
   void switch_to(const Pending& pending);
   void adopt(Pending pending);
   void write_head(const format::TFileHeader& header, const Directory& root);
@@ -122,6 +127,7 @@ class RootFileWriter final : public WriteContainer {
   std::vector<std::string> missing_;  // directories that the first commit makes below the last one
   std::string name_;
   std::optional<Record> anchor_;  // as committed
+  std::optional<Anchor> latest_;  // to be committed when the file is closed
   // What the last commits replaced, oldest first. Free, but a reader may still be on its way there.
   std::deque<std::vector<format::FreeSegment>> retired_;
   std::vector<format::FreeSegment> unlisted_;  // the same of the last commit, not in its free list yet

@@ -1,0 +1,62 @@
+// Opening objects in S3 as files; see s3_file.h.
+#include "io/s3/s3_file.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "io/s3/s3_client.h"
+#include "io/s3/s3_file_reader.h"
+#include "io/s3/s3_file_writer.h"
+
+namespace colonnade::io {
+namespace {
+
+S3Location location_of(const std::string& uri) {
+  S3Location location = parse_s3_uri(uri);
+  if (location.key.empty() || location.key.ends_with('/'))
+    throw Error(ErrorKind::usage, "the URI names no file: there is no key behind the bucket",
+                "s3://bucket/folder/name.root", {.uri = uri});
+  return location;
+}
+
+}  // namespace
+
+bool names_s3_file(const std::string& uri) {
+  return uri.ends_with(".root") || uri.ends_with(".bare");
+}
+
+std::unique_ptr<RandomAccessFile> open_s3_for_reading(const std::string& uri, const ReadFileOptions&) {
+  return with_context({.uri = uri}, [&] {
+    const S3Location location = location_of(uri);
+    std::shared_ptr<const S3Client> client = S3Client::open(uri);
+    std::optional<S3Object> object = client->head(location.key);
+    if (!object)
+      throw Error(
+          ErrorKind::not_found,
+          fmt::format("there is no object \"{}\" in the bucket \"{}\"", location.key, location.bucket),
+          "check the key, upper and lower case included");
+    return make_s3_reader(uri, client, *std::move(object),
+                          [client](unsigned depth) { return S3Queue::open(client, depth); });
+  });
+}
+
+std::unique_ptr<WritableFile> open_s3_for_writing(const std::string& uri, OpenMode mode,
+                                                  const WriteFileOptions&) {
+  return with_context({.uri = uri}, [&] {
+    const S3Location location = location_of(uri);
+    if (mode == OpenMode::update)
+      throw Error(
+          ErrorKind::unsupported, "an object in S3 cannot be changed in place",
+          "write the data set to a file of its own, or copy the file to a local disk, add to it there "
+          "and copy it back");
+    std::shared_ptr<const S3Client> client = S3Client::open(uri);
+    const S3WriteLimits limits;
+    std::unique_ptr<S3Queue> queue = S3Queue::open(client, limits.uploads);
+    return make_s3_writer(uri, std::move(client), location.key, std::move(queue), limits);
+  });
+}
+
+}  // namespace colonnade::io

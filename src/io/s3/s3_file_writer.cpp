@@ -1,0 +1,432 @@
+// Writing an object in S3 as a file. Parts of the file are in one of these states:
+//
+//   not begun --write()--> in memory --every byte given--> being sent --done--> sent
+//
+// The first part stays in memory until the file is closed, since formats write the head of a file last; so do
+// parts with a hole. Memory is bounded by the parts that are being sent (S3WriteLimits) and by those that are
+// being filled: one or two for each thread that writes. Who needs a new part while too many are being sent
+// waits. Bytes are copied outside of the lock; requests move in the client's engine, without a thread here.
+//
+// An error stays: every later call reports it, and close() gives the upload up.
+#include "io/s3/s3_file_writer.h"
+
+#include <fmt/format.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "colonnade/error.h"
+#include "io/local/local_system.h"
+
+namespace colonnade::io {
+namespace {
+
+// Which bytes of a part were given: stretches that do not touch each other.
+class Coverage {
+ public:
+  void add(std::uint64_t begin, std::uint64_t end) {
+    auto next = stretches_.upper_bound(begin);
+    if (next != stretches_.begin() && std::prev(next)->second >= begin) {
+      --next;
+      begin = next->first;
+    }
+    while (next != stretches_.end() && next->first <= end) {
+      end = std::max(end, next->second);
+      next = stretches_.erase(next);
+    }
+    stretches_.emplace_hint(next, begin, end);
+  }
+  void cut(std::uint64_t end) {
+    stretches_.erase(stretches_.lower_bound(end), stretches_.end());
+    if (!stretches_.empty() && stretches_.rbegin()->second > end) stretches_.rbegin()->second = end;
+  }
+  bool is_whole(std::uint64_t size) const noexcept {
+    return stretches_.size() == 1 && stretches_.begin()->first == 0 && stretches_.begin()->second == size;
+  }
+  // Calls with every stretch of [begin, end) that was not given.
+  template <class Visit>
+  void for_holes(std::uint64_t begin, std::uint64_t end, Visit&& visit) const {
+    for (const auto& [first, last] : stretches_) {
+      if (last <= begin) continue;
+      if (first >= end) break;
+      if (first > begin) visit(begin, first);
+      begin = last;
+    }
+    if (begin < end) visit(begin, end);
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> stretches_;  // begin: end
+};
+
+class S3Writer final : public WritableFile {
+ public:
+  S3Writer(std::string uri, std::shared_ptr<const S3Client> client, std::string key,
+           std::unique_ptr<S3Queue> queue, const S3WriteLimits& limits)
+      : uri_(std::move(uri)),
+        client_(std::move(client)),
+        key_(std::move(key)),
+        limits_(limits),
+        queue_(std::move(queue)),
+        upload_(with_context({.uri = uri_}, [&] { return client_->create_upload(key_); })) {}
+
+  ~S3Writer() override { S3Writer::discard(); }
+
+  const std::string& uri() const noexcept override { return uri_; }
+
+  std::uint64_t size() const override {
+    const std::lock_guard lock(mutex_);
+    check_open();
+    return size_;
+  }
+
+  void read(std::uint64_t offset, MutableByteSpan into) const override;
+  void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
+  void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override;
+  void truncate(std::uint64_t size) override;
+  void flush() override {
+    Lock lock(mutex_);
+    check_open();
+    take(false);
+    throw_failure();
+  }
+  void sync() override { flush(); }
+  bool appears_at_close() const noexcept override { return true; }
+  void close() override;
+  void discard() noexcept override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Part {
+    S3PartPlan::Part place;
+    AlignedBuffer memory;
+    Coverage given;
+    unsigned fillers = 0;  // threads that copy into it
+    bool sent = false;     // given to the queue
+  };
+
+  void check_open() const {
+    if (!queue_)
+      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+  }
+  void throw_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  void check_end(std::uint64_t offset, std::uint64_t count) const;
+  Part& claim(const S3PartPlan::Part& place);
+  void send(Part& part, std::uint64_t size);
+  void send_if_whole(Part& part);
+  void take(bool block);
+  void keep(const S3Queue::Completion& answer);
+  void drop_behind(std::uint64_t size);
+  void send_rest();
+  void send_empty();
+  void complete();
+  bool is_sent(unsigned number) const noexcept {
+    return number <= etags_.size() && etags_[number - 1].has_value();
+  }
+
+  const std::string uri_;
+  const std::shared_ptr<const S3Client> client_;
+  const std::string key_;
+  const S3WriteLimits limits_;
+  const pid_t process_ = ::getpid();
+  mutable std::mutex mutex_;
+  std::unique_ptr<S3Queue> queue_;  // null: closed
+  std::string upload_;              // its id
+  std::map<unsigned, Part> parts_;  // in memory, by number
+  // By number - 1: of parts that were sent; empty while one is on its way.
+  std::vector<std::optional<std::string>> etags_;
+  std::vector<AlignedBuffer> spare_;  // of parts that are sent, for the next ones
+  std::uint64_t bytes_in_flight_ = 0;
+  std::uint64_t size_ = 0;
+  std::exception_ptr failure_;
+};
+
+void S3Writer::check_end(std::uint64_t offset, std::uint64_t count) const {
+  if (count == 0) return;
+  const std::uint64_t last = offset + (count - 1);
+  if (last < offset || last >= limits_.max_file || limits_.plan.at(last).number == 0)
+    throw Error(ErrorKind::resource,
+                fmt::format("{} bytes at {} are behind the {} bytes that an object in S3 can have", count,
+                            offset, limits_.max_file),
+                "several files", {.uri = uri_, .offset = offset});
+}
+
+// ---- writing
+
+void S3Writer::write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) {
+  std::uint64_t total = 0;
+  for (ByteSpan part : parts) total += part.size();
+  Lock lock(mutex_);
+  check_open();
+  take(false);
+  throw_failure();
+  check_end(offset, total);
+  std::size_t index = 0, done = 0;  // what of `parts` is copied
+  for (const std::uint64_t end = offset + total; offset < end;) {
+    const S3PartPlan::Part place = limits_.plan.at(offset);
+    Part& part = claim(place);
+    const std::uint64_t begin = offset - place.begin;
+    const std::uint64_t until = std::min(end, place.end()) - place.begin;
+    ++part.fillers;
+    lock.unlock();
+    for (std::uint64_t at = begin; at < until;) {
+      const ByteSpan rest = parts[index].subspan(done);
+      const std::size_t count = std::min<std::uint64_t>(rest.size(), until - at);
+      if (count > 0) std::memcpy(part.memory.data() + at, rest.data(), count);
+      at += count;
+      done += count;
+      if (count == rest.size()) ++index, done = 0;
+    }
+    lock.lock();
+    --part.fillers;
+    part.given.add(begin, until);
+    offset = place.begin + until;
+    size_ = std::max(size_, offset);
+    send_if_whole(part);
+  }
+}
+
+// The part in memory, begun if need be.
+S3Writer::Part& S3Writer::claim(const S3PartPlan::Part& place) {
+  if (const auto found = parts_.find(place.number); found != parts_.end() && !found->second.sent)
+    return found->second;
+  if (is_sent(place.number))
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the bytes from {} to {} were sent already and cannot be changed any more",
+                            place.begin, place.end()),
+                "write to a local file and copy it", {.uri = uri_, .offset = place.begin});
+  const auto too_many = [&] {
+    const std::size_t count = queue_->in_flight();
+    return count >= limits_.uploads || (count >= 2 && bytes_in_flight_ + place.size > limits_.bytes);
+  };
+  while (too_many()) take(true);
+  throw_failure();
+  Part part{.place = place};
+  if (!spare_.empty()) {
+    part.memory = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  part.memory.resize(static_cast<std::size_t>(place.size));
+  return parts_.insert_or_assign(place.number, std::move(part)).first->second;
+}
+
+// The first part may be written again.
+void S3Writer::send_if_whole(Part& part) {
+  if (part.place.number > 1 && part.fillers == 0 && !failure_ && part.given.is_whole(part.place.size))
+    send(part, part.place.size);
+}
+
+// Its first `size` bytes; holes are zeros.
+void S3Writer::send(Part& part, std::uint64_t size) {
+  part.given.for_holes(0, size, [&](std::uint64_t begin, std::uint64_t end) {
+    std::memset(part.memory.data() + begin, 0, end - begin);
+  });
+  part.memory.resize(static_cast<std::size_t>(size));
+  if (etags_.size() < part.place.number) etags_.resize(part.place.number);
+  const ByteSpan bytes = part.memory.span();
+  with_context({.uri = uri_, .offset = part.place.begin}, [&] {
+    queue_->upload_part(part.place.number, key_, upload_, part.place.number, {&bytes, 1});
+  });
+  part.sent = true;
+  etags_[part.place.number - 1].emplace();
+  bytes_in_flight_ += size;
+}
+
+// Notes which parts have arrived; with `block` it waits for one.
+void S3Writer::take(bool block) {
+  std::array<S3Queue::Completion, 16> some;
+  while (queue_->in_flight() > 0) {
+    const std::size_t count = queue_->wait(some, std::exchange(block, false));
+    for (std::size_t i = 0; i < count; ++i) keep(some[i]);
+    if (count < some.size()) return;
+  }
+}
+
+void S3Writer::keep(const S3Queue::Completion& answer) {
+  const auto part = parts_.find(static_cast<unsigned>(answer.id));
+  bytes_in_flight_ -= part->second.memory.size();
+  etags_[answer.id - 1] = answer.etag;
+  if (answer.failure && !failure_) {
+    try {
+      with_context({.uri = uri_, .offset = part->second.place.begin},
+                   [&] { std::rethrow_exception(answer.failure); });
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  if (spare_.empty()) spare_.push_back(std::move(part->second.memory));
+  parts_.erase(part);
+}
+
+void S3Writer::truncate(std::uint64_t size) {
+  Lock lock(mutex_);
+  check_open();
+  throw_failure();
+  check_end(0, size);
+  if (size < size_) drop_behind(size);
+  size_ = size;
+}
+
+// What is behind the end may be sent a second time, as another part of the same number.
+void S3Writer::drop_behind(std::uint64_t size) {
+  while (queue_->in_flight() > 0) take(true);
+  throw_failure();
+  const S3PartPlan::Part last = limits_.plan.at(size);  // of the first byte that is not there any more
+  const bool is_cut = last.begin < size;
+  if (is_cut && is_sent(last.number))
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the bytes from {} to {} were sent already and cannot be cut to {} any more",
+                            last.begin, last.end(), size),
+                "write to a local file and copy it", {.uri = uri_, .offset = size});
+  const unsigned gone = is_cut ? last.number + 1 : last.number;
+  parts_.erase(parts_.lower_bound(gone), parts_.end());
+  if (etags_.size() >= gone) etags_.resize(gone - 1);
+  if (const auto part = parts_.find(last.number); is_cut && part != parts_.end())
+    part->second.given.cut(size - last.begin);
+}
+
+// ---- reading back
+
+void S3Writer::read(std::uint64_t offset, MutableByteSpan into) const {
+  const Lock lock(mutex_);
+  check_open();
+  check_range(uri_, size_, offset, into.size());
+  while (!into.empty()) {
+    const S3PartPlan::Part place = limits_.plan.at(offset);
+    const std::uint64_t begin = offset - place.begin;
+    const std::size_t count = std::min<std::uint64_t>(into.size(), place.end() - offset);
+    const MutableByteSpan piece = into.first(count);
+    const auto part = parts_.find(place.number);
+    if (part != parts_.end()) {
+      std::memcpy(piece.data(), part->second.memory.data() + begin, count);
+      part->second.given.for_holes(begin, begin + count, [&](std::uint64_t first, std::uint64_t last) {
+        std::memset(piece.data() + (first - begin), 0, last - first);
+      });
+    } else if (is_sent(place.number)) {
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the bytes from {} to {} were sent already and cannot be read before the file "
+                              "is closed",
+                              place.begin, place.end()),
+                  "close the file and open it for reading", {.uri = uri_, .offset = offset});
+    } else {
+      std::memset(piece.data(), 0, count);
+    }
+    into = into.subspan(count);
+    offset += count;
+  }
+}
+
+// ---- the end
+
+void S3Writer::close() {
+  Lock lock(mutex_);
+  if (!queue_) return;
+  try {
+    throw_failure();
+    with_context({.uri = uri_}, [&] {
+      if (size_ == 0)
+        send_empty();
+      else
+        complete();
+    });
+  } catch (...) {
+    lock.unlock();
+    discard();
+    throw;
+  }
+  upload_.clear();
+  queue_.reset();
+  parts_.clear();
+}
+
+// An upload has at least one byte.
+void S3Writer::send_empty() {
+  client_->abort_upload(key_, std::exchange(upload_, {}));
+  static_cast<void>(client_->put(key_, {}));
+}
+
+void S3Writer::complete() {
+  send_rest();
+  while (queue_->in_flight() > 0) take(true);
+  throw_failure();
+  std::vector<S3Part> parts;
+  for (std::size_t i = 0; i < etags_.size(); ++i)
+    parts.push_back({static_cast<unsigned>(i + 1), *std::move(etags_[i])});
+  static_cast<void>(client_->complete_upload(key_, upload_, parts));
+}
+
+// Parts that nobody wrote to are zeros.
+void S3Writer::send_rest() {
+  const unsigned last = limits_.plan.at(size_ - 1).number;
+  for (unsigned number = 1; number <= last; ++number) {
+    if (is_sent(number)) continue;
+    const S3PartPlan::Part place = limits_.plan.numbered(number);
+    Part& part = claim(place);
+    if (queue_->in_flight() >= limits_.uploads) take(true);
+    throw_failure();
+    send(part, std::min(place.size, size_ - place.begin));
+  }
+}
+
+// Cancels what is on its way and leaves nothing behind, as far as that works: there may be no server any
+// more, and what is left of an upload can be found and removed later.
+void S3Writer::discard() noexcept {
+  const std::lock_guard lock(mutex_);
+  queue_.reset();
+  parts_.clear();
+  spare_.clear();
+  const bool is_child = ::getpid() != process_;  // that left a file of its parent
+  if (upload_.empty() || is_child) return;
+  try {
+    client_->abort_upload(key_, std::exchange(upload_, {}));
+  } catch (...) {
+    return;
+  }
+}
+
+}  // namespace
+
+S3PartPlan::Part S3PartPlan::at(std::uint64_t offset) const noexcept {
+  std::uint64_t begin = 0, size = first_size;
+  for (unsigned number = 1; number <= max_parts; number += parts_per_size) {
+    if (offset - begin < size * parts_per_size) {
+      const std::uint64_t index = (offset - begin) / size;
+      if (number + index > max_parts) break;
+      return {static_cast<unsigned>(number + index), begin + index * size, size};
+    }
+    begin += size * parts_per_size;
+    size *= 2;
+  }
+  return {};
+}
+
+S3PartPlan::Part S3PartPlan::numbered(unsigned number) const noexcept {
+  std::uint64_t begin = 0, size = first_size;
+  unsigned first = 1;
+  for (; number - first >= parts_per_size; first += parts_per_size) {
+    begin += size * parts_per_size;
+    size *= 2;
+  }
+  return {number, begin + (number - first) * size, size};
+}
+
+std::unique_ptr<WritableFile> make_s3_writer(const std::string& uri, std::shared_ptr<const S3Client> client,
+                                             const std::string& key, std::unique_ptr<S3Queue> queue,
+                                             const S3WriteLimits& limits) {
+  return std::make_unique<S3Writer>(uri, std::move(client), key, std::move(queue), limits);
+}
+
+}  // namespace colonnade::io
