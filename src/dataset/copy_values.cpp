@@ -69,11 +69,7 @@ void EntryWalk::fail(const Node& node, std::string problem) const {
 void EntryWalk::add(std::uint32_t id, std::size_t parent, std::uint32_t alternative,
                     const std::vector<bool>& fields) {
   const FieldDescriptor& field = source_.descriptor().fields[id];
-  if (field.source_field) return;
-  if (!field.unreadable.empty())
-    throw Error(
-        ErrorKind::unsupported, fmt::format("the field cannot be decoded: {}", field.unreadable), "",
-        {.uri = source_.uri(), .data_set = source_.data_set(), .field = source_.descriptor().path_of(id)});
+  if (field.source_field || !field.unreadable.empty()) return;
   const std::size_t own = nodes_.size();
   Node& node = *nodes_.emplace_back(std::make_unique<Node>());
   node.field = id;

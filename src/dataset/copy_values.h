@@ -23,7 +23,7 @@ namespace colonnade::dataset {
 // Belongs to one thread at a time; the source must outlive it.
 class EntryWalk {
  public:
-  // `fields`: which are walked; see select_fields().
+  // `fields`: which are walked, see select_fields(); but for those that cannot be read.
   EntryWalk(page::PageSource& source, const std::vector<bool>& fields);
   ~EntryWalk();
 
