@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
   register_parallel_writer(module);
   register_files(module);
   register_repair(module);
+  register_garbage(module);
 }

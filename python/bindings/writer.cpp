@@ -120,6 +120,14 @@ void register_options(nb::module_& module) {
             self.same_page_merging = on ? SamePageMerging::on : SamePageMerging::off;
           })
       .def_prop_rw(
+          "object_per_page",
+          [](const WriteOptions& self) { return self.object_mapping == ObjectMapping::object_per_page; },
+          [](WriteOptions& self, bool on) {
+            self.object_mapping = on ? ObjectMapping::object_per_page : ObjectMapping::locality;
+          })
+      .def_rw("splice_size", &WriteOptions::splice_size)
+      .def_rw("object_class", &WriteOptions::object_class)
+      .def_prop_rw(
           "bare_file", [](const WriteOptions& self) { return self.container == Container::bare_file; },
           [](WriteOptions& self, bool bare) {
             self.container = bare ? Container::bare_file : Container::root_file;

@@ -27,6 +27,7 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
+from .garbage import GarbageClaim, GarbageReport, RemovedGeneration, collect_garbage, remove_data_set
 from .metrics import ReadMetrics
 from .opening import datasets, open  # noqa: A004
 from .parallel import FillContext, ParallelDataSetWriter, create_parallel
@@ -47,9 +48,12 @@ __all__ = [
     "FileMissingError",
     "FillContext",
     "FormatError",
+    "GarbageClaim",
+    "GarbageReport",
     "NotFoundError",
     "ParallelDataSetWriter",
     "ReadMetrics",
+    "RemovedGeneration",
     "RepairReport",
     "ResourceError",
     "Schema",
@@ -59,9 +63,11 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "__version__",
+    "collect_garbage",
     "create",
     "create_parallel",
     "datasets",
     "open",
+    "remove_data_set",
     "repair",
 ]

@@ -12,7 +12,7 @@ from . import _core
 from .errors import UsageError
 from .steps import byte_count
 
-__all__ = ["CheckpointEvery", "Size", "WriteSettings", "write_options"]
+__all__ = ["CheckpointEvery", "Size", "WriteSettings", "seconds_of", "write_options"]
 
 Size: TypeAlias = int | str
 """Bytes, or a text as "128 MiB"."""
@@ -43,6 +43,9 @@ class WriteSettings(TypedDict, total=False):
     checkpoint_every: CheckpointEvery
     durability: Literal["process", "machine"]
     cluster_order: Literal["as_written", "staged"]
+    object_mapping: Literal["locality", "object_per_page"]
+    splice_size: Size
+    object_class: str
 
 
 def write_options(
@@ -64,6 +67,9 @@ def write_options(
     checkpoint_every: CheckpointEvery = None,
     durability: Literal["process", "machine"] = "process",
     cluster_order: Literal["as_written", "staged"] = "as_written",
+    object_mapping: Literal["locality", "object_per_page"] = "locality",
+    splice_size: Size = "1 MiB",
+    object_class: str = "",
 ) -> _core.WriteOptions:
     """Make the options of a writer.
 
@@ -90,6 +96,10 @@ def write_options(
     options.checkpoint_clusters, options.checkpoint_seconds = checkpoints(checkpoint_every)
     options.survives_machine_crash = _choice("durability", durability, ("process", "machine")) == "machine"
     options.staged = _choice("cluster_order", cluster_order, ("as_written", "staged")) == "staged"
+    mappings = ("locality", "object_per_page")
+    options.object_per_page = _choice("object_mapping", object_mapping, mappings) == "object_per_page"
+    options.splice_size = byte_count(splice_size)
+    options.object_class = object_class
     return options
 
 
@@ -118,6 +128,18 @@ def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
     if clusters == 0 and seconds == 0:
         raise UsageError("checkpoints cannot be made every 0 clusters or seconds", f"None, or {advice}")
     return clusters, float(seconds)
+
+
+def seconds_of(time: str | float | timedelta) -> float:
+    """Seconds of a time as "2 h", of a number of seconds, or of a timedelta."""
+    if isinstance(time, timedelta):
+        return time.total_seconds()
+    advice = "a time as '2 h', or seconds"
+    if isinstance(time, str):
+        return _seconds(time, advice)
+    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < math.inf:
+        raise UsageError(f"{time!r} is not a time", advice)
+    return float(time)
 
 
 def _seconds(text: str, advice: str) -> float:

@@ -186,12 +186,16 @@ def create(
     parallel_sealing: bool = False,
     checkpoint_every: CheckpointEvery = None,
     durability: Literal["process", "machine"] = "process",
+    object_mapping: Literal["locality", "object_per_page"] = "locality",
+    splice_size: Size = "1 MiB",
+    object_class: str = "",
 ) -> DataSetWriter:
     """Create a data set.
 
     Args:
         target: the file, or file and data set as "f.root:Events" or ("f.root", "Events"). It is replaced, unless a data
-            set is added to it.
+            set is added to it. In an object store ("obj:///path", "s3://bucket/prefix", "rados://pool/namespace",
+            "daos://pool/container") only the data set is replaced, when it is committed.
         name: the path of the data set in the file, "Events" or "dir/Events".
         schema: a type for each field: "std::vector<float>", np.float32, {"pt": "float"} for a record,
             [{"pt": "float"}] for a collection of records. Inferred from the first data if left out.
@@ -219,6 +223,10 @@ def create(
             comes first.
         durability: what is committed survives a crash of the "process", or of the "machine" (slower: the device is
             waited for).
+        object_mapping: in an object store, "locality" keeps the pages of a cluster's column together;
+            "object_per_page" makes an object of each page.
+        splice_size: in an object store, pages of a column are moved together up to this size; 0: each by itself.
+        object_class: of DAOS, as "SX"; the pool's default if left out.
 
     Returns:
         The writer, best used as a context manager.
@@ -246,6 +254,9 @@ def create(
         parallel_sealing=parallel_sealing,
         checkpoint_every=checkpoint_every,
         durability=durability,
+        object_mapping=object_mapping,
+        splice_size=splice_size,
+        object_class=object_class,
     )
     return DataSetWriter(
         uri,

@@ -12,6 +12,7 @@ from colonnade import __version__
 from colonnade.errors import Error
 
 from .demo import demo
+from .gc import gc, rm
 from .generate import generate
 from .info import info, ls
 from .repair import repair
@@ -27,7 +28,7 @@ def app() -> None:
     """Look into, check and make RNTuple files."""
 
 
-for command in (info, ls, show, verify, repair, generate, demo):
+for command in (info, ls, show, verify, repair, gc, rm, generate, demo):
     app.add_command(command)
 
 

@@ -1,0 +1,58 @@
+"""`colonnade gc` and `colonnade rm`: what writers left behind in object stores, and data sets that are to go."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from colonnade.garbage import GarbageReport, collect_garbage, remove_data_set
+
+from .common import print_json
+
+__all__ = ["gc", "rm"]
+
+
+@click.command()
+@click.argument("uri")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--force", is_flag=True, help="Take all writers to be gone; what they have not committed is lost.")
+@click.option(
+    "--older-than",
+    metavar="TIME",
+    help='Take writers on other machines to be gone if they began longer ago, as "2 h".',
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
+    """Remove from the object store URI what crashed writers left behind.
+
+    Data sets stay as their last commit made them. Writers on this machine that still run are left alone; so are those
+    on other machines, unless told otherwise.
+    """
+    report = collect_garbage(uri, dry_run=dry_run, older_than=older_than, force=force)
+    if as_json:
+        print_json(dataclasses.asdict(report))
+        return
+    for line in _lines(report, dry_run):
+        click.echo(line)
+
+
+def _lines(report: GarbageReport, dry_run: bool) -> list[str]:
+    would = "would be " if dry_run else ""
+    lines = []
+    for one in report.removed:
+        part = "what followed its last commit" if one.uncommitted_part else f"generation {one.generation}"
+        lines.append(f"{one.data_set}: {part} {would}removed, up to {one.objects} objects of pages")
+    lines += [f"{one.data_set}: claim of {one.writer} {would}released" for one in report.released]
+    lines += [f"{one.data_set}: left alone, being written by {one.writer}" for one in report.kept]
+    lines += [f"not touched, since it cannot be read: {problem}" for problem in report.problems]
+    return lines or ["nothing to remove"]
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("data_set")
+def rm(uri: str, data_set: str) -> None:
+    """Remove DATA_SET from the object store URI."""
+    remove_data_set(uri, data_set)
+    click.echo(f"{data_set}: removed")
