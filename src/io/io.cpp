@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "io/daos/daos_store.h"
 #include "io/local/local_file.h"
 #include "io/local/local_store.h"
 #include "io/memory/memory_file.h"
@@ -22,9 +23,10 @@ namespace {
 constexpr std::array table{
     Transport{"file", open_local_for_reading, open_local_for_writing},
     Transport{"memory", open_memory_for_reading, open_memory_for_writing},
-    Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"s3", open_s3_for_reading, open_s3_for_writing, open_s3_store, names_s3_file},
+    Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
+    Transport{"daos", nullptr, nullptr, open_daos_store},
     Transport{"rados", nullptr, nullptr, open_rados_store},
 };
 
@@ -104,6 +106,10 @@ std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode 
 
 void RandomAccessFile::read_vector(std::span<const ReadRequest> requests) const {
   for (const ReadRequest& request : requests) read(request.offset, request.into);
+}
+
+void ReadQueue::submit_batch(std::span<const QueuedRead> reads) {
+  for (const QueuedRead& read : reads) submit(read.id, read.offset, read.into);
 }
 
 std::unique_ptr<ReadQueue> RandomAccessFile::open_queue(unsigned depth) const {

@@ -49,6 +49,9 @@ struct StoreTraits {
   bool vectors = false;          // several items in one operation cost about as much as one
   std::size_t max_items = 1024;  // of an operation; more are refused
   unsigned concurrency = 8;      // operations in flight that pay
+  std::size_t worthwhile_gap = std::size_t{64} << 10;  // bytes of a value worth reading over to save one
+  // Values are mostly in memory already, so that fetching is copying: best done by the thread that uses them.
+  bool reads_are_copies = false;
 };
 
 // Fills `into`, all of it, from byte `offset` of the value on.

@@ -26,9 +26,18 @@ struct IoTraits {
   // after a will_need().
   bool reads_are_copies = false;
   std::size_t alignment = 1;  // of offsets, lengths and memory of the requests that are fastest; a power of 2
+  // A power of 2; 1: none. What begins in the same unit of the file is best read together, and what begins in
+  // different ones never is.
+  std::uint64_t read_unit = 1;
 };
 
 struct ReadRequest {
+  std::uint64_t offset = 0;
+  MutableByteSpan into;
+};
+
+struct QueuedRead {
+  std::uint64_t id = 0;
   std::uint64_t offset = 0;
   MutableByteSpan into;
 };
@@ -45,6 +54,9 @@ class ReadQueue {
   // Starts to fill `into` (all of it, or it fails). `id` comes back with the completion. May block while as
   // many requests are in flight as the queue was opened for.
   virtual void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) = 0;
+  // Several at once, in the order of need: what a back end can put into one operation, it may. The default
+  // submits one after the other.
+  virtual void submit_batch(std::span<const QueuedRead> reads);
   // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
   // gives 0.
   virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;

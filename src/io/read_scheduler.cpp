@@ -1,6 +1,6 @@
 // See read_scheduler.h. Planning works on ranges in the order of the file, rounded to the transport's
 // alignment: neighbours join while the gap between them is cheaper than another request and the extent stays
-// within its limit.
+// within its limit; in a file with read units, while they begin in the same unit.
 #include "io/read_scheduler.h"
 
 #include <unistd.h>
@@ -42,8 +42,9 @@ class Planner {
   void add(const WantedRange& range, std::size_t need) {
     const std::uint64_t begin = round_down(range.offset, traits_.alignment);
     const std::uint64_t end = std::min(round_up(range.offset + range.size, traits_.alignment), file_size_);
-    if (extents_.empty() || !joins(begin, end)) {
+    if (extents_.empty() || !joins(range.offset, begin, end)) {
       extents_.push_back({.offset = begin, .size = 0});
+      unit_ = range.offset / traits_.read_unit;
       needs_.push_back(need);
       wanted_end_ = range.offset;
     }
@@ -80,12 +81,14 @@ class Planner {
   }
 
  private:
-  bool joins(std::uint64_t begin, std::uint64_t end) const noexcept {
+  bool joins(std::uint64_t offset, std::uint64_t begin, std::uint64_t end) const noexcept {
     const ReadExtent& extent = extents_.back();
     const std::uint64_t extent_end = extent.offset + extent.size;
+    const bool has_units = traits_.read_unit > 1;
+    if (has_units && offset / traits_.read_unit != unit_) return false;
     if (end <= extent_end) return true;
     if (begin > extent_end && begin - extent_end > traits_.worthwhile_gap) return false;
-    return end - extent.offset <= max_extent_;
+    return has_units || end - extent.offset <= max_extent_;
   }
 
   const IoTraits& traits_;
@@ -94,6 +97,7 @@ class Planner {
   std::vector<ReadExtent> extents_;  // in the order of the file
   std::vector<std::size_t> needs_;   // of each extent, when it is first needed
   std::uint64_t wanted_end_ = 0;     // of the last extent: where the ranges so far end
+  std::uint64_t unit_ = 0;           // of the last extent
 };
 
 }  // namespace
@@ -135,19 +139,26 @@ void ReadScheduler::abandon_queue() noexcept {
 void ReadScheduler::go_on_in_child() {
   if (queue_ != nullptr && process_ == ::getpid()) return;
   if (queue_ != nullptr) abandon_queue();
-  queue_ = file_->open_queue(traits_.concurrency);
-  process_ = ::getpid();
+  std::exception_ptr failure;
+  try {
+    queue_ = file_->open_queue(traits_.concurrency);
+    process_ = ::getpid();
+  } catch (...) {
+    failure = std::current_exception();
+  }
   line_.clear();
   unsettled_ = 0;
   std::vector<Id> again;
   for (auto& [id, extent] : extents_) {
     if (extent.settled()) continue;
     extent.in_flight = 0;
+    if (extent.failure == nullptr) extent.failure = failure;
     if (extent.cancelled || extent.failure != nullptr) continue;
     extent.submitted = 0;
     ++unsettled_;
     again.push_back(id);
   }
+  if (failure != nullptr) std::rethrow_exception(failure);
   std::sort(again.begin(), again.end());
   line_.assign(again.begin(), again.end());
 }
@@ -172,9 +183,24 @@ ReadScheduler::Id ReadScheduler::start(const ReadExtent& plan, MutableByteSpan i
   fresh.into = into.first(plan.size);
   if (plan.size == 0) return id;
   ++unsettled_;
-  urgent ? line_.push_front(id) : line_.push_back(id);
+  if (urgent) {
+    line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(urgent_held_), id);
+    if (holds_) ++urgent_held_;
+  } else {
+    line_.push_back(id);
+  }
   submit_what_fits();
   return id;
+}
+
+void ReadScheduler::hold() noexcept {
+  holds_ = true;
+}
+
+void ReadScheduler::release() {
+  holds_ = false;
+  urgent_held_ = 0;
+  if (queue_ != nullptr) submit_what_fits();
 }
 
 void ReadScheduler::drop_from_line(Id id) {
@@ -188,41 +214,60 @@ void ReadScheduler::hurry(Id id) {
   line_.push_front(id);
 }
 
-void ReadScheduler::submit_one() {
+// Takes the next one out of the line.
+QueuedRead ReadScheduler::next_request() {
   const Id id = line_.front();
   Extent& next = extent(id);
   const std::size_t count = std::min(next.plan.request_size, next.plan.size - next.submitted);
   if (next.submitted == 0) counters_.read_over_bytes += next.plan.size - next.plan.wanted;
   ++counters_.requests;
   counters_.bytes += count;
-  queue_->submit(id, next.plan.offset + next.submitted, next.into.subspan(next.submitted, count));
+  const QueuedRead request{id, next.plan.offset + next.submitted, next.into.subspan(next.submitted, count)};
   next.submitted += count;
   ++next.in_flight;
   if (next.submitted == next.plan.size) line_.pop_front();
+  return request;
 }
 
 // A queue that reads in submit() gets nothing before it is needed.
 void ReadScheduler::submit_what_fits() {
-  if (queue_->reads_in_submit()) return;
-  while (!line_.empty() && queue_->in_flight() < traits_.concurrency) submit_one();
+  if (holds_ || queue_->reads_in_submit()) return;
+  batch_.clear();
+  while (!line_.empty() && queue_->in_flight() + batch_.size() < traits_.concurrency)
+    batch_.push_back(next_request());
+  if (!batch_.empty()) submit(batch_);
+}
+
+// What the queue does not even take fails like what it takes.
+void ReadScheduler::submit(std::span<const QueuedRead> requests) {
+  const std::size_t before = queue_->in_flight();
+  try {
+    queue_->submit_batch(requests);
+  } catch (...) {
+    const std::size_t taken = queue_->in_flight() - before;
+    for (const QueuedRead& request : requests.subspan(taken)) arrived(request.id, std::current_exception());
+  }
+}
+
+void ReadScheduler::arrived(Id id, const std::exception_ptr& failure) {
+  Extent& of = extent(id);
+  --of.in_flight;
+  if (failure != nullptr && of.failure == nullptr) {
+    of.failure = failure;
+    if (of.submitted < of.plan.size && !of.cancelled) drop_from_line(id);
+  }
+  if (of.settled()) --unsettled_;
 }
 
 void ReadScheduler::take(bool block) {
-  std::array<ReadQueue::Completion, 32> arrived;
+  std::array<ReadQueue::Completion, 32> completions;
   std::size_t count = 0;
   do {
-    count = queue_->wait(arrived, block);
-    for (const ReadQueue::Completion& completion : std::span(arrived).first(count)) {
-      Extent& of = extent(completion.id);
-      --of.in_flight;
-      if (completion.failure != nullptr && of.failure == nullptr) {
-        of.failure = completion.failure;
-        if (of.submitted < of.plan.size && !of.cancelled) drop_from_line(completion.id);
-      }
-      if (of.settled()) --unsettled_;
-    }
+    count = queue_->wait(completions, block);
+    for (const ReadQueue::Completion& completion : std::span(completions).first(count))
+      arrived(completion.id, completion.failure);
     block = false;
-  } while (count == arrived.size());
+  } while (count == completions.size());
 }
 
 void ReadScheduler::poll() {
@@ -237,6 +282,8 @@ bool ReadScheduler::settled(Id id) const {
 }
 
 void ReadScheduler::wait_for(Id id) {
+  holds_ = false;  // whoever held it did not get so far as to release it
+  urgent_held_ = 0;
   poll();
   const Extent& wanted = extent(id);
   if (!wanted.settled()) {
@@ -244,7 +291,10 @@ void ReadScheduler::wait_for(Id id) {
     ++counters_.waits;
     hurry(id);
     while (!wanted.settled()) {
-      if (queue_->reads_in_submit() && !wanted.complete()) submit_one();
+      if (queue_->reads_in_submit() && !wanted.complete()) {
+        const QueuedRead request = next_request();
+        submit({&request, 1});
+      }
       submit_what_fits();
       take(true);
     }

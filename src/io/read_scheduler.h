@@ -45,7 +45,8 @@ struct ReadPlan {
 };
 
 // Plans to read `wanted`, given in the order of need; they may overlap. An extent has at most `max_extent`
-// bytes unless a single range is larger; each range lies in one extent as a whole. A range that is empty or
+// bytes unless a single range is larger, or, in a file with read units, the ranges that begin in one unit and
+// lie close; each range lies in one extent as a whole. A range that is empty or
 // does not lie within the `file_size` bytes of the file gets no extent (`none`): reading it by itself gives
 // the error.
 ReadPlan plan_reads(std::span<const WantedRange> wanted, const IoTraits& traits, std::size_t max_extent,
@@ -78,6 +79,10 @@ class ReadScheduler {
   // Queues the extent behind those that were started before, or in front of them. `into` has extent.size
   // bytes and stays where it is until forget().
   Id start(const ReadExtent& extent, MutableByteSpan into, bool urgent = false);
+  // Until release(), what is started is not submitted, so that the queue gets all of it at once; urgent
+  // extents keep their order.
+  void hold() noexcept;
+  void release();
   // Moves what has not been submitted of an extent to the front.
   void hurry(Id id);
   // Takes what has arrived and submits what may follow, without waiting. Call it now and then while working
@@ -110,8 +115,10 @@ class ReadScheduler {
 
   void abandon_queue() noexcept;
   void go_on_in_child();
-  void submit_one();
+  QueuedRead next_request();
+  void submit(std::span<const QueuedRead> requests);
   void submit_what_fits();
+  void arrived(Id id, const std::exception_ptr& failure);
   void take(bool block);
   void drop_from_line(Id id);
   const Extent& extent(Id id) const;
@@ -122,7 +129,10 @@ class ReadScheduler {
   std::unique_ptr<ReadQueue> queue_;  // opened when first needed
   pid_t process_ = 0;                 // that opened it
   std::unordered_map<Id, Extent> extents_;
-  std::deque<Id> line_;  // extents that are not submitted completely, next one first
+  bool holds_ = false;
+  std::size_t urgent_held_ = 0;    // extents at the front of the line
+  std::vector<QueuedRead> batch_;  // being submitted
+  std::deque<Id> line_;            // extents that are not submitted completely, next one first
   Id next_id_ = 1;
   std::size_t unsettled_ = 0;
   ReadCounters counters_;

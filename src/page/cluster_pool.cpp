@@ -74,6 +74,7 @@ void ClusterPool::start() {
   work_ =
       std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
   const io::IoTraits traits = source_->file().traits();
+  unit_ = traits.read_unit;
   if (traits.concurrency > 1 && !traits.reads_are_copies)
     scheduler_ = std::make_unique<io::ReadScheduler>(source_->file());
 }
@@ -205,6 +206,32 @@ bool ClusterPool::has_room_for_next(const Stream& stream) const {
   return !parallel_ || decoded_ahead_ + decoded <= most_decoded_ahead_;
 }
 
+// May the next page be planned with the one before although the room for what is read ahead is used up? Only
+// the memory budget limits that, of which each stream has a part: where it is too small for the units of all,
+// none of them shall read page by page.
+bool ClusterPool::has_room_in_unit(const Stream& stream, const PageJob& before, std::size_t planned) const {
+  if (!stream.next.segment || stream.next.segment->cluster != before.cluster) return false;
+  const PageDescriptor page = stream.next.segment->page(stream.next.page);
+  if (page.locator.offset / unit_ != before.description.locator.offset / unit_) return false;
+  const std::size_t budget = source_->options().memory_budget / 2;
+  const std::uint64_t sealed = stored_size(page);
+  const std::uint64_t decoded = page.elements * size_of(stream.element);
+  return sealed_ahead_ + sealed <= budget && (!parallel_ || decoded_ahead_ + decoded <= budget) &&
+         planned + sealed <= budget / std::max<std::size_t>(active_.size(), 1);
+}
+
+// Plans the next page and those that begin in the same unit.
+void ClusterPool::plan_unit(Stream& stream, std::vector<JobRef>& batch) {
+  batch.push_back(plan_next(stream));
+  if (unit_ == 1) return;
+  std::size_t planned = 0;
+  for (const JobRef& job : stream.planned) planned += stored_size(job->description);
+  while (has_room_in_unit(stream, *batch.back(), planned)) {
+    batch.push_back(plan_next(stream));
+    planned += stored_size(batch.back()->description);
+  }
+}
+
 // How much is read ahead: at first so much per column, more while it goes on - as long as bytes are waited
 // for, or to keep many threads busy.
 void ClusterPool::adapt_depth(bool goes_on) {
@@ -228,7 +255,7 @@ void ClusterPool::plan_ahead(Stream* needed) {
   adapt_depth(needed == nullptr);
   std::vector<JobRef> batch;
   if (needed != nullptr) {
-    batch.push_back(plan_next(*needed));
+    plan_unit(*needed, batch);
     // It is taken at once, and in need of no room.
     sealed_ahead_ -= stored_size(batch.front()->description);
     decoded_ahead_ -= batch.front()->decoded;
@@ -241,7 +268,7 @@ void ClusterPool::plan_ahead(Stream* needed) {
     Stream& stream = *order.top().stream;
     order.pop();
     if (!has_room_for_next(stream)) break;
-    batch.push_back(plan_next(stream));
+    plan_unit(stream, batch);
     if (stream.next.segment) order.push(Later::entry(stream));
   }
   const std::uint64_t held = (scheduler_ ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
@@ -258,6 +285,8 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
   const io::IoTraits traits = source_->file().traits();
   const std::size_t most = std::max<std::size_t>(source_->options().read_ahead, 1);
   const std::uint64_t file_size = source_->file_size();
+  // Units that are not just copied from memory are read in one piece.
+  const bool straight = unit_ == 1 || traits.reads_are_copies;
   std::vector<JobRef> together;
   std::vector<io::WantedRange> ranges;
   const auto join = [&](const std::vector<JobRef>& group, const io::ReadPlan& plan) {
@@ -278,7 +307,7 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
   };
   for (const JobRef& job : jobs) {
     const io::WantedRange range{job->description.locator.offset, stored_size(job->description)};
-    if (job->is_image && range.size >= worth_a_request) {
+    if (straight && job->is_image && range.size >= worth_a_request) {
       join({job}, io::plan_reads({&range, 1}, traits, most, file_size));
     } else {
       together.push_back(job);
@@ -291,27 +320,40 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
 
 void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
   std::vector<JobRef> ready;
+  if (scheduler_) scheduler_->hold();
   for (const JobRef& job : jobs) {
     if (!job->extent) continue;
     if (!scheduler_) {
       ready.push_back(job);
       continue;
     }
-    SealedExtent& extent = *job->extent;
-    if (!extent.id) {
-      extent.memory = work_->buffers().lend(extent.plan.size, source_->file().traits().alignment);
-      extent.id = scheduler_->start(extent.plan, {extent.memory.data(), extent.plan.size}, urgent);
-      in_flight_.push_back(job->extent);
-      waiting_.emplace_back();
+    if (!job->extent->id && !start_extent(job->extent, urgent)) {
+      work_->drop(job);
+      continue;
     }
     const auto found = std::find(in_flight_.rbegin(), in_flight_.rend(), job->extent);
     waiting_[static_cast<std::size_t>(in_flight_.rend() - found) - 1].push_back(job);
   }
   if (!ready.empty()) work_->add(ready, urgent);
-  if (scheduler_) collect();
+  if (!scheduler_) return;
+  scheduler_->release();
+  collect();
 }
 
 // ---- What a scheduler reads
+
+// False if the transport can read nothing at all, as a store may in a forked child.
+bool ClusterPool::start_extent(const std::shared_ptr<SealedExtent>& extent, bool urgent) {
+  extent->memory = work_->buffers().lend(extent->plan.size, source_->file().traits().alignment);
+  try {
+    extent->id = scheduler_->start(extent->plan, {extent->memory.data(), extent->plan.size}, urgent);
+  } catch (const Error&) {
+    return false;
+  }
+  in_flight_.push_back(extent);
+  waiting_.emplace_back();
+  return true;
+}
 
 // Passes on the pages whose bytes have arrived.
 void ClusterPool::collect() {
@@ -438,7 +480,7 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
     counters.seconds_waiting += std::chrono::duration<double>(read - begin).count();
     counters.seconds_decoding += std::chrono::duration<double>(end - read).count();
   } catch (const Error& error) {
-    throw error.with(source_->context(segment.column, segment.cluster, place.page));
+    throw source_->in_page(error, segment.column, segment.cluster, place.page);
   }
   return job;
 }
@@ -493,7 +535,12 @@ std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, P
   const std::size_t most = std::min(bulk_batch, source_->options().memory_budget / 4);
   std::vector<JobRef> jobs;
   std::vector<JobRef> planned;
-  for (std::size_t sealed = 0; left > 0 && (jobs.empty() || sealed < most); --left, ++place.page) {
+  const auto goes_on_in_unit = [&] {
+    return unit_ > 1 && place.segment->page(place.page).locator.offset / unit_ ==
+                            jobs.back()->description.locator.offset / unit_;
+  };
+  for (std::size_t sealed = 0; left > 0 && (jobs.empty() || sealed < most || goes_on_in_unit());
+       --left, ++place.page) {
     jobs.push_back(make_job(stream, place));
     jobs.back()->destination = out;
     out += jobs.back()->decoded;

@@ -3,7 +3,8 @@
 // While columns are read in order, the pool plans ahead: the next pages of all columns in use, in the order
 // in which they will be needed - by their place within the cluster, across the borders of clusters -, as much
 // as the memory budget allows. Their bytes are read in few requests, and idle processors decompress and
-// decode them. Which columns are in use is learned: a column joins when its pages are asked for in order, and
+// decode them. What begins in one read unit of the file is planned together, so that it is read at once.
+// Which columns are in use is learned: a column joins when its pages are asked for in order, and
 // leaves when it jumps or when the others have left it behind. Pages that are asked for out of order are read
 // alone.
 //
@@ -66,10 +67,13 @@ class ClusterPool {
   void advance(const Stream& stream, Place& place) const;
   JobRef make_job(const Stream& stream, const Place& place) const;
   JobRef plan_next(Stream& stream);
+  void plan_unit(Stream& stream, std::vector<JobRef>& batch);
   bool has_room_for_next(const Stream& stream) const;
+  bool has_room_in_unit(const Stream& stream, const PageJob& before, std::size_t planned) const;
   void plan_ahead(Stream* needed);
   void plan_pages(const std::vector<JobRef>& jobs, bool urgent);
   void start_reading(const std::vector<JobRef>& jobs, bool urgent);
+  bool start_extent(const std::shared_ptr<SealedExtent>& extent, bool urgent);
   void adapt_depth(bool goes_on);
   void collect();
   bool complete(PageJob& job);
@@ -92,6 +96,7 @@ class ClusterPool {
   std::vector<std::shared_ptr<SealedExtent>> in_flight_;  // given to the scheduler
   std::vector<std::vector<JobRef>> waiting_;              // for these extents
 
+  std::uint64_t unit_ = 1;  // IoTraits::read_unit
   bool parallel_ = false;
   std::size_t decoded_for_all_threads_ = 0;  // bytes that keep all of them busy
   std::size_t most_sealed_ahead_ = 0;        // bytes

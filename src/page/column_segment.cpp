@@ -10,6 +10,10 @@
 namespace colonnade::page {
 namespace {
 
+// Bytes, stored and decompressed. Room for so much is made before it is known whether the page is there.
+constexpr std::uint64_t modest_page = std::uint64_t{16} << 20;
+constexpr std::uint64_t modest_content = std::uint64_t{64} << 20;
+
 void check_page(const PageSource& source, const ColumnSegment& segment, std::size_t number) {
   const PageDescriptor page = segment.page(number);
   const std::size_t packed = codec::packed_size(segment.encoding, page.elements);
@@ -19,9 +23,11 @@ void check_page(const PageSource& source, const ColumnSegment& segment, std::siz
         fmt::format("the page claims {} elements in {} stored bytes", page.elements, page.locator.size), "",
         source.context(segment.column, segment.cluster, number));
   if (page.locator.kind != Locator::Kind::file) return;
+  if (stored_size(page) > modest_page || packed > modest_content)
+    with_context(source.context(segment.column, segment.cluster, number), [&] { source.check_there(page); });
   // Of a page that is split over keys only the first part is there.
   const std::uint64_t size = stored_size(page);
-  const std::uint64_t max_key = source.descriptor().anchor.max_key_size;
+  const std::uint64_t max_key = source.is_plain(page) ? 0 : source.descriptor().anchor.max_key_size;
   const std::uint64_t in_one_piece = max_key > 0 ? std::min(size, max_key) : size;
   const std::uint64_t file_size = source.file_size();
   if (size > file_size || page.locator.offset > file_size - in_one_piece)
@@ -60,6 +66,7 @@ ColumnSegment open_segment(const PageSource& source, std::span<const std::uint32
   segment.extent = source.extent(segment.column, cluster);
   std::uint64_t first = segment.extent.leading_zeros;
   if (segment.range != nullptr) {
+    if (source.has_other_places()) segment.placed = source.placed_pages(segment.column, cluster);
     segment.page_first.reserve(segment.range->pages.size() + 1);
     for (std::size_t page = 0; page < segment.range->pages.size(); ++page) {
       check_page(source, segment, page);

@@ -4,6 +4,7 @@
 #define COLONNADE_PAGE_COLUMN_SEGMENT_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +20,10 @@ struct ColumnSegment {
   PageSource::Extent extent;
   std::vector<std::uint64_t> page_first;  // first element of each page, one more for the end
 
+  std::optional<PageList> placed;  // where the pages are, if not where `range` says
+
   std::size_t pages() const noexcept { return page_first.size() - 1; }
-  PageDescriptor page(std::size_t number) const { return range->pages[number]; }
+  PageDescriptor page(std::size_t number) const { return (placed ? *placed : range->pages)[number]; }
   std::size_t page_of(std::uint64_t element) const;
 };
 

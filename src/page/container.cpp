@@ -1,12 +1,15 @@
 // Opening and creating: which container a file is, told by its first bytes or by the options.
 #include "page/container.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "format/tfile_records.h"
 #include "page/bare_file_reader.h"
 #include "page/bare_file_writer.h"
+#include "page/object_container_reader.h"
 #include "page/object_container_writer.h"
 #include "page/root_file_reader.h"
 #include "page/root_file_writer.h"
@@ -14,6 +17,7 @@
 namespace colonnade::page {
 
 std::unique_ptr<ReadContainer> open_container(const std::string& uri, const io::ReadFileOptions& options) {
+  if (io::is_object_store(uri)) return std::make_unique<ObjectContainerReader>(io::open_object_store(uri));
   return open_container(io::open_for_reading(uri, options));
 }
 
@@ -32,11 +36,27 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
               {.uri = file->uri(), .offset = 0});
 }
 
+// A payload above the maximum key size lies in several places; whoever reads it checks those.
+void ReadContainer::check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const {
+  const std::uint64_t file_size = file().size();
+  const bool in_one_piece = max_key_size == 0 || locator.size <= max_key_size;
+  if (locator.size > file_size || (in_one_piece && locator.offset > file_size - locator.size))
+    throw Error(ErrorKind::format,
+                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what,
+                            locator.size, file_size),
+                "check that the file was transferred completely", {.offset = locator.offset});
+}
+
 std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart> pages, ClusterPlace&) {
   std::vector<ByteSpan> parts;
   parts.reserve(pages.size());
   for (const PagePart& page : pages) parts.push_back(page.bytes);
   return write_parts(parts);
+}
+
+std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                                       std::shared_ptr<void>) {
+  return write_pages(pages, cluster);
 }
 
 namespace {

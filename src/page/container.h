@@ -22,10 +22,19 @@
 
 namespace colonnade::page {
 
+class ObjectPageFile;
+
 class ReadContainer {
  public:
   virtual ~ReadContainer() = default;
   virtual const std::string& uri() const noexcept = 0;
+  // What locators of header, footer and page lists are.
+  virtual Locator::Kind locator_kind() const noexcept { return Locator::Kind::file; }
+  // Where the blobs and pages of the data set at `path` are, and its anchor as it is now. Null: in this
+  // container itself. Else throws as anchor() does.
+  virtual std::shared_ptr<const ReadContainer> of_data_set(std::string_view /*path*/) const {
+    return nullptr;
+  }
   // Paths of all data sets, "Events" or "dir/sub/Events", in directory order.
   virtual std::vector<std::string> data_sets() const = 0;
   // Names and class names of the other objects, for messages and `colonnade ls`.
@@ -41,12 +50,21 @@ class ReadContainer {
   // Reads the blob at a file locator, joining a payload that was split because it exceeds max_key_size (0:
   // never split).
   virtual void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const = 0;
+  // Throws ErrorKind::format if the blob ("page list") cannot be there as a whole, before anybody makes room
+  // for it.
+  virtual void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const;
   // Reads many pages or page parts (never split: writers keep a page inside one key; where one is split it is
-  // joined).
-  virtual const io::RandomAccessFile& file() const noexcept = 0;
+  // joined). Object stores have none and throw.
+  virtual const io::RandomAccessFile& file() const = 0;
+  // From where pages are read in place of file(), and where there each of them lies; null: as it says in
+  // their locators.
+  virtual std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& /*descriptor*/) const {
+    return nullptr;
+  }
 };
 
-// Opens a ROOT file or a bare file, told apart by their first bytes. `uri` as for io::open_for_reading.
+// Opens an object store, a ROOT file or a bare file, these told apart by their first bytes. `uri` as for
+// io::open_object_store and io::open_for_reading.
 std::unique_ptr<ReadContainer> open_container(const std::string& uri,
                                               const io::ReadFileOptions& options = {});
 std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file);
@@ -92,6 +110,10 @@ class WriteContainer {
   // Writes pages of one cluster as one batch, those of a column side by side; returns where each of them
   // lies: what the locator says besides the size. `cluster` is of the caller, one for each cluster.
   virtual std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
+  // The same, but may return before they are written. `memory`, in which they are, is let go when they are,
+  // or when that failed; a failure shows at the next call, at flush() or commit() at the latest.
+  virtual std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                                 std::shared_ptr<void> memory);
   virtual Locator::Kind page_kind() const noexcept { return Locator::Kind::file; }
   // May columns share a page that is the same in both?
   virtual bool shares_pages() const noexcept { return true; }

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 
 #include "base/huge_pages.h"
 #include "codec/compression.h"
 #include "format/envelope.h"
 #include "page/cluster_pool.h"
+#include "page/object_page_file.h"
 
 namespace colonnade::page {
 namespace {
@@ -41,6 +43,40 @@ decltype(auto) in_envelope(const Locator& locator, Parse&& parse) {
   }
 }
 
+[[noreturn]] void fail_elsewhere(const char* what, const Locator& locator) {
+  throw Error(ErrorKind::unsupported,
+              fmt::format("the {} has a locator of type {:#04x}, which points somewhere else than where the "
+                          "data set is",
+                          what, locator.raw_type),
+              "open the data set through the store that it was written to");
+}
+
+// Groups that share one page list could ask for memory and time without end; true ones lie apart.
+class PageListGuard {
+ public:
+  explicit PageListGuard(const ReadContainer& container)
+      : in_file_(container.locator_kind() == Locator::Kind::file),
+        left_(in_file_ ? container.file().size() : 0) {}
+
+  void take(const Locator& list) {
+    if (!in_file_) {
+      if (!taken_.insert(list.offset).second)
+        throw Error(ErrorKind::format, fmt::format("two cluster groups have the page list {}", list.offset),
+                    "restore the data set from another copy");
+      return;
+    }
+    if (list.size > left_)
+      throw Error(ErrorKind::format, "the page lists together are longer than the file",
+                  "check that the file was transferred completely", {.offset = list.offset});
+    left_ -= list.size;
+  }
+
+ private:
+  bool in_file_;
+  std::uint64_t left_;             // bytes of a file
+  std::set<std::uint64_t> taken_;  // blobs of an object store
+};
+
 }  // namespace
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
@@ -51,35 +87,25 @@ std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const st
 }
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
-                                             std::shared_ptr<ReadContainer> container,
+                                             std::shared_ptr<const ReadContainer> container,
                                              const ReadOptions& options) {
+  if (std::shared_ptr<const ReadContainer> inner = container->of_data_set(data_set))
+    container = std::move(inner);
   std::unique_ptr<PageSource> source(new PageSource(data_set, std::move(container), options));
   with_context(source->context(), [&] { source->read_descriptor(); });
   source->pool_ = std::make_unique<ClusterPool>(*source);
   return source;
 }
 
-PageSource::PageSource(std::string_view data_set, std::shared_ptr<ReadContainer> container,
+PageSource::PageSource(std::string_view data_set, std::shared_ptr<const ReadContainer> container,
                        const ReadOptions& options)
     : data_set_(data_set), container_(std::move(container)), options_(options) {}
 
 PageSource::~PageSource() = default;
 
 AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
-  if (locator.kind != Locator::Kind::file)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("the {} has a locator of type {:#04x}, which does not point into a file", what,
-                            locator.raw_type),
-                "open the data set through the store that it was written to");
-  // A payload above the maximum key size lies in several places; the container checks those.
-  const std::uint64_t file_size = container_->file().size();
-  const std::uint64_t max_key = descriptor_.anchor.max_key_size;
-  const bool in_one_piece = max_key == 0 || locator.size <= max_key;
-  if (locator.size > file_size || (in_one_piece && locator.offset > file_size - locator.size))
-    throw Error(ErrorKind::format,
-                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what,
-                            locator.size, file_size),
-                "check that the file was transferred completely", {.offset = locator.offset});
+  if (locator.kind != container_->locator_kind()) fail_elsewhere(what, locator);
+  container_->check_blob(locator, descriptor_.anchor.max_key_size, what);
   if (!is_plausible_length(locator.size, length))
     throw Error(
         ErrorKind::format,
@@ -103,26 +129,25 @@ void PageSource::read_descriptor() {
         fmt::format("the format epoch is {}, this version reads epoch 1", anchor.epoch),
         anchor.epoch == 0 ? "rewrite the file with ROOT 6.34 or newer" : "use a newer version of Colonnade");
   descriptor_.anchor = anchor;
-  const Locator header{.size = anchor.header_size, .offset = anchor.header_offset};
-  const Locator footer{.size = anchor.footer_size, .offset = anchor.footer_offset};
+  const Locator::Kind kind = container_->locator_kind();
+  const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
+  const Locator footer{.kind = kind, .size = anchor.footer_size, .offset = anchor.footer_offset};
   const AlignedBuffer header_bytes = read_envelope(header, anchor.header_length, "header");
   Descriptor parsed = in_envelope(header, [&] { return format::read_header(header_bytes.span()); });
   parsed.anchor = anchor;
   descriptor_ = std::move(parsed);
   const AlignedBuffer footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
   in_envelope(footer, [&] { format::read_footer(footer_bytes.span(), descriptor_); });
-  // Groups that share one page list could ask for memory and time without end; true ones lie apart.
-  std::uint64_t left = container_->file().size();
+  PageListGuard guard(*container_);
   for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
     const EnvelopeLink link = descriptor_.cluster_groups[group].page_list;
-    if (link.locator.size > left)
-      throw Error(ErrorKind::format, "the page lists together are longer than the file",
-                  "check that the file was transferred completely", {.offset = link.locator.offset});
-    left -= link.locator.size;
+    guard.take(link.locator);
     const AlignedBuffer list = read_envelope(link.locator, link.length, "page list");
     in_envelope(link.locator, [&] { format::read_page_list(list.span(), group, descriptor_); });
   }
   format::finish(descriptor_);
+  object_pages_ = container_->object_pages(descriptor_);
+  file_ = object_pages_ ? object_pages_.get() : &container_->file();
 }
 
 void PageSource::mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons) {
@@ -156,21 +181,30 @@ ReadCounters PageSource::counters() const {
   return all;
 }
 
+PageList PageSource::placed_pages(std::uint32_t column, std::size_t cluster) const {
+  const auto& columns = descriptor_.clusters[cluster].columns;
+  if (column >= columns.size()) return {};
+  return object_pages_ ? object_pages_->place(cluster, column, columns[column].pages) : columns[column].pages;
+}
+
 bool PageSource::is_plain(const PageDescriptor& page) const noexcept {
-  const std::uint64_t max_key = descriptor_.anchor.max_key_size;
+  const std::uint64_t max_key = object_pages_ ? 0 : descriptor_.anchor.max_key_size;
   return page.locator.kind == Locator::Kind::file && (max_key == 0 || stored_size(page) <= max_key);
 }
 
+void PageSource::check_there(const PageDescriptor& page) const {
+  if (!object_pages_ || page.locator.kind != Locator::Kind::file) return;
+  object_pages_->check(page.locator.offset, stored_size(page));
+}
+
 void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) const {
-  if (page.locator.kind != Locator::Kind::file)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("the page has a locator of type {:#04x}, which does not point into a file",
-                            page.locator.raw_type),
-                "open the data set through the store that it was written to", context());
-  if (is_plain(page)) return with_context(context(), [&] { file().read(page.locator.offset, into); });
-  Locator whole = page.locator;
-  whole.size = into.size();
-  with_context(context(), [&] { container_->read_blob(whole, descriptor_.anchor.max_key_size, into); });
+  with_context(context(), [&] {
+    if (page.locator.kind != Locator::Kind::file) fail_elsewhere("page", page.locator);
+    if (is_plain(page)) return file().read(page.locator.offset, into);
+    Locator whole = page.locator;
+    whole.size = into.size();
+    container_->read_blob(whole, descriptor_.anchor.max_key_size, into);
+  });
 }
 
 bool PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) const {
@@ -187,7 +221,7 @@ bool PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan s
         ErrorKind::checksum,
         fmt::format("the page's checksum is {:#018x} where {:#018x} was written: the data was damaged",
                     computed, stored),
-        "restore the file from another copy");
+        object_pages_ ? "restore the data set from another copy" : "restore the file from another copy");
   return true;
 }
 
@@ -199,9 +233,20 @@ ErrorContext PageSource::context(std::uint32_t column, std::size_t cluster, std:
   where.page = page;
   if (column < descriptor_.clusters[cluster].columns.size()) {
     const auto& pages = descriptor_.clusters[cluster].columns[column].pages;
-    if (page < pages.size()) where.offset = pages[page].locator.offset;
+    if (page < pages.size() && !object_pages_) where.offset = pages[page].locator.offset;
   }
   return where;
+}
+
+Error PageSource::in_page(const Error& error, std::uint32_t column, std::size_t cluster,
+                          std::size_t page) const {
+  const Error placed = error.with(context(column, cluster, page));
+  if (!object_pages_) return placed;
+  const PageList pages = placed_pages(column, cluster);
+  if (page >= pages.size() || pages[page].locator.kind != Locator::Kind::file) return placed;
+  const std::string place = object_pages_->to_text(pages[page].locator.offset, stored_size(pages[page]));
+  // Stores name the value, but not where in it the page is.
+  return {placed.kind(), fmt::format("{} ({})", placed.problem(), place), placed.advice(), placed.context()};
 }
 
 }  // namespace colonnade::page

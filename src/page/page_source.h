@@ -45,7 +45,8 @@ class PageSource {
   // Reads the descriptor completely: header, footer, all page lists.
   static std::unique_ptr<PageSource> open(std::string_view data_set, const std::string& uri,
                                           const ReadOptions& options = {});
-  static std::unique_ptr<PageSource> open(std::string_view data_set, std::shared_ptr<ReadContainer> container,
+  static std::unique_ptr<PageSource> open(std::string_view data_set,
+                                          std::shared_ptr<const ReadContainer> container,
                                           const ReadOptions& options = {});
 
   const Descriptor& descriptor() const noexcept { return descriptor_; }
@@ -56,8 +57,13 @@ class PageSource {
   const ReadOptions& options() const noexcept { return options_; }
   ReadCounters counters() const;
 
-  const io::RandomAccessFile& file() const noexcept { return container_->file(); }
+  // Where the pages are: offsets in it are those of placed_pages().
+  const io::RandomAccessFile& file() const noexcept { return *file_; }
   std::uint64_t file_size() const { return file().size(); }
+  // The pages of a column in a cluster with locators for file(), which in an object store are others than
+  // those in the descriptor. What follows is about pages as they are here.
+  PageList placed_pages(std::uint32_t column, std::size_t cluster) const;
+  bool has_other_places() const noexcept { return object_pages_ != nullptr; }
 
   // Reads and decodes pages for the column readers.
   ClusterPool& pool() noexcept { return *pool_; }
@@ -73,8 +79,10 @@ class PageSource {
 
   // Is the page one range of the file, so that it can be read together with others?
   bool is_plain(const PageDescriptor& page) const noexcept;
+  // Throws ErrorKind::format unless all of the page is there: for pages that claim to be large.
+  void check_there(const PageDescriptor& page) const;
   // Reads the sealed bytes of any page and, behind them, the checksum. Throws ErrorKind::unsupported for a
-  // locator that does not point into a file.
+  // locator that points somewhere else.
   void read_sealed(const PageDescriptor& page, MutableByteSpan into) const;
   // Throws ErrorKind::checksum unless the eight bytes behind the page, or those in `sum`, are its XXH3.
   // False if there is nothing to compare with, or it is not wanted.
@@ -83,14 +91,19 @@ class PageSource {
 
   ErrorContext context() const { return {.uri = uri(), .data_set = data_set_}; }
   ErrorContext context(std::uint32_t column, std::size_t cluster, std::size_t page) const;
+  // The error with that context and, in an object store, the name of the value in its problem.
+  Error in_page(const Error& error, std::uint32_t column, std::size_t cluster, std::size_t page) const;
 
  private:
-  PageSource(std::string_view data_set, std::shared_ptr<ReadContainer> container, const ReadOptions& options);
+  PageSource(std::string_view data_set, std::shared_ptr<const ReadContainer> container,
+             const ReadOptions& options);
   void read_descriptor();
   AlignedBuffer read_envelope(const Locator& locator, std::uint64_t length, const char* what);
 
   std::string data_set_;
-  std::shared_ptr<ReadContainer> container_;
+  std::shared_ptr<const ReadContainer> container_;
+  std::shared_ptr<const ObjectPageFile> object_pages_;  // null: pages lie where the descriptor says
+  const io::RandomAccessFile* file_ = nullptr;
   ReadOptions options_;
   Descriptor descriptor_;
   std::uint64_t metadata_bytes_ = 0;

@@ -1,0 +1,115 @@
+// See object_container_reader.h.
+#include "page/object_container_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/warning.h"
+#include "page/object_page_file.h"
+
+namespace colonnade::page {
+namespace {
+
+// Room for so much is made without a look at how much there is.
+constexpr std::uint64_t small_blob = std::uint64_t{1} << 20;
+
+[[noreturn]] void fail_absent(const DirectoryPlace& place, std::string_view path,
+                              const std::vector<std::string>& names) {
+  const std::string what = fmt::format("there is no data set \"{}\" in the object store", path);
+  const std::string others =
+      names.empty() ? "it has none at all" : fmt::format("one of: {}", fmt::join(names, ", "));
+  if (!place.claim || place.committed()) throw Error(ErrorKind::not_found, what, others);
+  const ClaimRecord& claim = place.claim->record;
+  throw Error(ErrorKind::not_found,
+              fmt::format("{}: it is being written (by process {} on {}) and nothing of it is committed yet",
+                          what, claim.process, claim.host),
+              fmt::format("wait until it is closed, or {}", others));
+}
+
+}  // namespace
+
+AnchorRecord ObjectContainerReader::find(std::string_view path) const {
+  return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
+    if (record_ && record_->name == path) return *record_;
+    DirectoryPlace place = find_place(*store_, path, true);
+    if (!place.committed()) fail_absent(place, path, data_sets());
+    return std::move(place.anchor->record);
+  });
+}
+
+std::shared_ptr<const ReadContainer> ObjectContainerReader::of_data_set(std::string_view path) const {
+  if (record_ && record_->name == path) return nullptr;
+  return std::make_shared<ObjectContainerReader>(store_, find(path));
+}
+
+std::vector<std::string> ObjectContainerReader::data_sets() const {
+  std::vector<std::string> names;
+  std::vector<std::string> problems;
+  for (AnchorRecord& record : list_anchors(*store_, &problems)) names.push_back(std::move(record.name));
+  for (const std::string& problem : problems)
+    warn(fmt::format("a data set of {} is left out: {}", uri(), problem));
+  return names;
+}
+
+Anchor ObjectContainerReader::anchor(std::string_view path) const {
+  return find(path).anchor;
+}
+
+io::ValueAddress ObjectContainerReader::blob(std::uint64_t number) const {
+  if (!record_)
+    throw Error(ErrorKind::usage, "blobs belong to a data set, and none was chosen", "of_data_set()",
+                {.uri = uri()});
+  return {{record_->generation, metadata_object}, 0, number};
+}
+
+void ObjectContainerReader::check_blob(const Locator& locator, std::uint64_t max_key_size,
+                                       const char* what) const {
+  std::uint64_t left = locator.size;
+  for (std::uint64_t number = locator.offset; left > small_blob; ++number) {
+    const std::uint64_t wanted = max_key_size == 0 ? left : std::min(left, max_key_size);
+    const io::ValueAddress address = blob(number);
+    const std::optional<std::uint64_t> size = store_->size(address);
+    if (!size || *size < wanted)
+      throw Error(
+          ErrorKind::format,
+          fmt::format("the {} of {} bytes is not complete: {} {}", what, locator.size, io::to_text(address),
+                      size ? fmt::format("has {} bytes, not {}", *size, wanted) : "is missing"),
+          "restore the data set from another copy", {.uri = uri()});
+    left -= wanted;
+  }
+}
+
+void ObjectContainerReader::read_blob(const Locator& locator, std::uint64_t max_key_size,
+                                      MutableByteSpan into) const {
+  for (std::uint64_t number = locator.offset; !into.empty(); ++number) {
+    const std::size_t count =
+        max_key_size == 0 ? into.size() : std::min<std::uint64_t>(into.size(), max_key_size);
+    const io::ValueAddress address = blob(number);
+    const io::FetchItem item{.akey = address.akey, .offset = 0, .into = into.first(count)};
+    try {
+      store_->fetch(address.object, address.dkey, {&item, 1});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::not_found) throw;
+      // Perhaps the generation was replaced and removed since the anchor was read; who opens looks again.
+      throw Error(ErrorKind::format, error.problem(), "restore the data set from another copy",
+                  error.context());
+    }
+    into = into.subspan(count);
+  }
+}
+
+const io::RandomAccessFile& ObjectContainerReader::file() const {
+  throw Error(ErrorKind::usage, "an object store is no file", "read its data sets by name", {.uri = uri()});
+}
+
+std::shared_ptr<const ObjectPageFile> ObjectContainerReader::object_pages(
+    const Descriptor& descriptor) const {
+  const ObjectPageLayout layout{.group = blob(0).object.group,
+                                .mapping = record_->mapping,
+                                .value_target = record_->value_target,
+                                .splice_size = record_->splice_size};
+  return std::make_shared<ObjectPageFile>(store_, layout, descriptor);
+}
+
+}  // namespace colonnade::page
