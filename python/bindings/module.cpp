@@ -15,5 +15,6 @@ NB_MODULE(_core, module) {
   register_parallel_writer(module);
   register_files(module);
   register_repair(module);
+  register_copy(module);
   register_garbage(module);
 }

@@ -17,6 +17,7 @@ void register_writer(nanobind::module_& module);
 void register_parallel_writer(nanobind::module_& module);
 void register_files(nanobind::module_& module);
 void register_repair(nanobind::module_& module);
+void register_copy(nanobind::module_& module);
 void register_garbage(nanobind::module_& module);
 
 }  // namespace colonnade::python

@@ -12,6 +12,7 @@ with colonnade.create("g.root", "Events", {"pt": "std::vector<float>"}) as w:
 from __future__ import annotations
 
 from . import _core
+from .copying import CopyProgress, CopyReport, copy
 from .dataset import DataSet
 from .errors import (
     ChecksumError,
@@ -40,6 +41,8 @@ __version__ = _core.version
 __all__ = [
     "ChecksumError",
     "ConversionError",
+    "CopyProgress",
+    "CopyReport",
     "DataSet",
     "DataSetWriter",
     "DroppedCluster",
@@ -64,6 +67,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "collect_garbage",
+    "copy",
     "create",
     "create_parallel",
     "datasets",

@@ -1,0 +1,113 @@
+// Copying data sets. The interpreter is free while bytes move; it is asked a few times per second whether to
+// go on.
+#include "colonnade/copy.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "register.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+using Place = std::pair<std::string, std::string>;
+
+// Calls Python now and then. What Python raises, an interrupt of the user included, stops the copy in good
+// order and is raised when that has come to rest.
+class Watcher {
+ public:
+  explicit Watcher(nb::object call) : call_(std::move(call)) {}
+
+  bool operator()(const CopyProgress& progress) {
+    const nb::gil_scoped_acquire held;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (call_.is_none()) return true;
+      return nb::cast<bool>(call_(progress));
+    } catch (nb::python_error& error) {
+      failure_ = std::make_unique<nb::python_error>(std::move(error));
+      return false;
+    }
+  }
+  void rethrow() {
+    if (failure_) throw nb::python_error(std::move(*failure_));
+  }
+
+ private:
+  nb::object call_;
+  std::unique_ptr<nb::python_error> failure_;
+};
+
+CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destination,
+                          const std::vector<std::string>& columns,
+                          const std::optional<std::string>& compression,
+                          const std::optional<std::size_t>& page_size,
+                          const std::optional<std::size_t>& cluster_size, bool overwrite, bool resume,
+                          int verify, std::size_t memory_budget, bool direct_io, const WriteOptions& writing,
+                          nb::object progress) {
+  CopyOptions options{.columns = columns,
+                      .max_page_size = page_size,
+                      .approximate_cluster_size = cluster_size,
+                      .overwrite = overwrite,
+                      .resume = resume,
+                      .verify = static_cast<CopyVerify>(verify),
+                      .writing = writing};
+  if (compression) options.compression = Compression(*compression);
+  options.reading.memory_budget = memory_budget;
+  options.reading.direct_io = direct_io;
+  std::vector<DataSetPlace> places;
+  for (const auto& [uri, name] : sources) places.push_back({uri, name});
+  Watcher watcher(std::move(progress));
+  CopyReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = copy(places, {destination.first, destination.second}, options, std::ref(watcher));
+  }
+  watcher.rethrow();
+  return report;
+}
+
+}  // namespace
+
+void register_copy(nb::module_& module) {
+  nb::class_<CopyProgress>(module, "CopyProgress", "How far a copy is.")
+      .def_ro("entries", &CopyProgress::entries)
+      .def_ro("total_entries", &CopyProgress::total_entries)
+      .def_ro("bytes_read", &CopyProgress::bytes_read)
+      .def_ro("bytes_written", &CopyProgress::bytes_written)
+      .def_ro("total_bytes", &CopyProgress::total_bytes)
+      .def_ro("verifying", &CopyProgress::verifying);
+  nb::class_<CopyReport>(module, "CopyReport", "What a copy did.")
+      .def_prop_ro("data_set", [](const CopyReport& self) { return text(self.data_set); })
+      .def_prop_ro("mode", [](const CopyReport& self) { return static_cast<int>(self.mode); })
+      .def_ro("entries", &CopyReport::entries)
+      .def_ro("clusters", &CopyReport::clusters)
+      .def_ro("pages", &CopyReport::pages)
+      .def_ro("bytes_read", &CopyReport::bytes_read)
+      .def_ro("bytes_written", &CopyReport::bytes_written)
+      .def_ro("resumed_entries", &CopyReport::resumed_entries)
+      .def_ro("seconds", &CopyReport::seconds)
+      .def_ro("verified", &CopyReport::verified)
+      .def_ro("interrupted", &CopyReport::interrupted)
+      .def_prop_ro("notes", [](const CopyReport& self) {
+        nb::list notes;
+        for (const std::string& note : self.notes) notes.append(text(note));
+        return nb::typed<nb::list, nb::str>(std::move(notes));
+      });
+  module.def("copy", &copy_data_sets, nb::arg("sources"), nb::arg("destination"), nb::arg("columns"),
+             nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
+             nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),
+             nb::arg("direct_io"), nb::arg("writing"), nb::arg("progress").none(),
+             "Copy a data set, or several into one.");
+}
+
+}  // namespace colonnade::python
