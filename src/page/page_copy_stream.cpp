@@ -15,6 +15,8 @@ constexpr std::size_t most_copied_at_once = std::size_t{1} << 20;
 constexpr std::size_t most_requested_at_once = std::size_t{8} << 20;
 // A piece that is at least this full ends with its column.
 constexpr double full_enough = 0.5;
+// Of larger ones the storage is asked whether they are there.
+constexpr std::uint64_t modest_page = std::uint64_t{16} << 20;
 
 struct PlaceOfPage {
   std::uint64_t offset;
@@ -34,8 +36,9 @@ void number_parts(const PageSource& source, const StreamOptions& options, Cluste
   std::unordered_map<PlaceOfPage, std::uint32_t, HashOfPlace> known;
   for (const ColumnRange& range : source.descriptor().clusters[parts.cluster].columns) {
     if (range.column >= options.columns.size() || !options.columns[range.column]) continue;
-    for (std::uint32_t number = 0; number < range.pages.size(); ++number) {
-      const PageDescriptor page = range.pages[number];
+    const PageList pages = source.placed_pages(range.column, parts.cluster);
+    for (std::uint32_t number = 0; number < pages.size(); ++number) {
+      const PageDescriptor page = pages[number];
       const PlaceOfPage place{page.locator.offset, stored_size(page),
                               options.shares_over_columns ? 0 : range.column};
       const bool has_place = options.merges && page.locator.kind == Locator::Kind::file;
@@ -97,23 +100,40 @@ SealedPageStream::~SealedPageStream() {
   }
 }
 
+// An Error that leaves `work` says which page it was about.
+template <class Work>
+void SealedPageStream::in_page(std::size_t cluster, std::uint32_t column, std::uint32_t number,
+                               Work&& work) const {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw source_.in_page(error, column, cluster, number);
+  }
+}
+
 void SealedPageStream::plan_cluster() {
   parts_ = std::make_shared<ClusterParts>();
   parts_->cluster = next_cluster_++;
   planned_.clear();
   next_part_ = 0;
-  const std::uint64_t file_size = source_.file_size();
   number_parts(source_, options_, *parts_,
                [&](std::uint32_t column, std::uint32_t number, const PageDescriptor& page) {
-                 // Before anybody makes room for it.
-                 if (stored_size(page) > file_size && page.locator.kind == Locator::Kind::file)
-                   throw Error(ErrorKind::format,
-                               fmt::format("the page of {} bytes lies beyond the end of the file ({} bytes)",
-                                           stored_size(page), file_size),
-                               "check that the file was transferred completely",
-                               source_.context(column, parts_->cluster, number));
+                 in_page(parts_->cluster, column, number, [&] { check_size(page); });
                  planned_.push_back({.column = column, .number = number, .description = page});
                });
+}
+
+// Before anybody makes room for it.
+void SealedPageStream::check_size(const PageDescriptor& page) const {
+  if (page.locator.kind != Locator::Kind::file) return;
+  const std::uint64_t size = stored_size(page);
+  const std::uint64_t file_size = source_.file_size();
+  if (size > file_size)
+    throw Error(
+        ErrorKind::format,
+        fmt::format("the page of {} bytes lies beyond the end of the file ({} bytes)", size, file_size),
+        "check that the file was transferred completely");
+  if (size > modest_page) source_.check_there(page);
 }
 
 // Starts to read the next piece. False: there is none.
@@ -162,6 +182,7 @@ bool SealedPageStream::start_piece() {
     else
       batch->extents[place.extent].pages.emplace_back(i, place.position);
   }
+  if (scheduler_) scheduler_->hold();
   for (std::size_t i = 0; i < plan.extents.size(); ++i) {
     Batch::Extent& extent = batch->extents[i];
     extent.plan = plan.extents[i];
@@ -173,7 +194,10 @@ bool SealedPageStream::start_piece() {
       source_.file().will_need(extent.plan.offset, extent.plan.size);
   }
   Batch& started = *ahead_.emplace_back(std::move(batch));
-  if (scheduler_) return true;
+  if (scheduler_) {
+    scheduler_->release();
+    return true;
+  }
   for (std::size_t i = 0; i < started.extents.size(); ++i)
     started.tasks->run([this, &started, i] { read_and_check(started, i); });
   started.next_extent = started.extents.size();
@@ -210,7 +234,7 @@ void SealedPageStream::read_and_check(Batch& batch, std::size_t number) {
     SealedPage& page = batch.piece->pages[index];
     const MutableByteSpan stored{extent.memory.data() + position,
                                  static_cast<std::size_t>(stored_size(page.description))};
-    with_context(source_.context(page.column, batch.piece->cluster->cluster, page.number), [&] {
+    in_page(batch.piece->cluster->cluster, page.column, page.number, [&] {
       if (!extent.is_read) source_.read_sealed(page.description, stored);
       page.stored = stored;
       check(page);
@@ -219,7 +243,7 @@ void SealedPageStream::read_and_check(Batch& batch, std::size_t number) {
 }
 
 void SealedPageStream::read_one(Batch& batch, SealedPage& page) {
-  with_context(source_.context(page.column, batch.piece->cluster->cluster, page.number), [&] {
+  in_page(batch.piece->cluster->cluster, page.column, page.number, [&] {
     const std::uint64_t size =
         page.description.locator.kind == Locator::Kind::file ? stored_size(page.description) : 0;
     batch.piece->memory.push_back(buffers_->lend(static_cast<std::size_t>(size)));

@@ -78,7 +78,10 @@ class SealedPageStream {
 
  private:
   struct Batch;
+  template <class Work>
+  void in_page(std::size_t cluster, std::uint32_t column, std::uint32_t number, Work&& work) const;
   void plan_cluster();
+  void check_size(const PageDescriptor& page) const;
   bool start_piece();
   void fill();
   void read_and_check(Batch& batch, std::size_t extent);
