@@ -1,0 +1,83 @@
+// Calls of libdaos in flight: operations of one or several calls, launched with events on an event queue. An
+// operation of several calls has an event for each of them and a parent that waits for all (a barrier); the
+// parent says nothing of their failures, so each child's error is looked at.
+//
+// libdaos cannot take a call back. An operation therefore owns all memory that its calls use, and one that is
+// given up (no answer in time) stays with its queue until its events have come after all.
+#ifndef COLONNADE_IO_DAOS_DAOS_EVENTS_H
+#define COLONNADE_IO_DAOS_DAOS_EVENTS_H
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "io/daos/daos_api.h"
+#include "io/daos/daos_runtime.h"
+
+namespace colonnade::io::daos {
+
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual std::size_t calls() const = 0;  // that are to be launched now; at least 1
+  virtual int launch(const Api& api, std::size_t call, Event* event) noexcept = 0;
+  // The results of all calls; true: there are more to launch.
+  virtual bool finish(std::span<const int> results) = 0;
+};
+
+// Belongs to one thread at a time.
+class EventQueue {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  EventQueue(Runtime& runtime, const std::string& uri);
+  EventQueue(const EventQueue&) = delete;
+  EventQueue& operator=(const EventQueue&) = delete;
+  ~EventQueue();  // with operations still running it leaves the queue and their memory as they are
+
+  void launch(std::uint64_t id, std::unique_ptr<Operation> operation);
+
+  struct Finished {
+    std::uint64_t id = 0;
+    std::unique_ptr<Operation> operation;  // null: failed here, or given up without an answer
+    std::exception_ptr failure;            // null: none but what the operation has
+  };
+  // Moves what is done to the end of `finished`; with `block` waits until something is or the patience with
+  // one that runs has ended. Throws ErrorKind::io if the queue itself fails.
+  void poll(std::vector<Finished>& finished, bool block);
+
+  std::size_t running() const noexcept { return running_.size() + ready_.size(); }
+  std::size_t abandoned() const noexcept { return abandoned_.size(); }
+  // Waits for what runs, as long as there is hope, and forgets it; the rest is abandoned.
+  void drain() noexcept;
+  void collect_abandoned() noexcept;  // drops those whose answers have come
+
+ private:
+  struct Flight;
+  void launch_round(Flight& flight);
+  void launch_children(Flight& flight);
+  void take_events(std::int64_t timeout_us);
+  bool land(Flight& flight);
+  bool settle_children(Flight& flight);
+  bool deliver(std::vector<Finished>& finished);
+  void deliver_one(std::unique_ptr<Flight> flight, std::vector<Finished>& finished);
+  void give_up_late();
+  std::int64_t pause() const;
+
+  Runtime* runtime_;
+  std::string uri_;
+  Handle queue_;
+  std::vector<std::unique_ptr<Flight>> running_;
+  std::vector<std::unique_ptr<Flight>> ready_;      // answered and not delivered
+  std::vector<std::unique_ptr<Flight>> abandoned_;  // unanswered, nobody waits
+  std::vector<std::uint64_t> late_;                 // ids that were given up and not delivered
+  Clock::time_point last_answer_;
+};
+
+}  // namespace colonnade::io::daos
+
+#endif

@@ -1,0 +1,142 @@
+// See daos_runtime.h.
+#include "io/daos/daos_runtime.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "colonnade/error.h"
+#include "io/daos/daos_errors.h"
+#include "io/daos/daos_events.h"
+
+namespace colonnade::io::daos {
+namespace {
+
+constexpr double default_patience = 120;  // seconds
+constexpr double least_patience = 0.001;
+constexpr double most_patience = 1e6;
+
+double patience_of_environment(const std::string& uri) {
+  const char* text = std::getenv("COLONNADE_DAOS_TIMEOUT");
+  if (text == nullptr || *text == '\0') return default_patience;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds >= least_patience) || seconds > most_patience)
+    throw Error(ErrorKind::usage, fmt::format("COLONNADE_DAOS_TIMEOUT is \"{}\"", text),
+                fmt::format("a number of seconds from {:g} to {:g}", least_patience, most_patience),
+                {.uri = uri});
+  return seconds;
+}
+
+[[noreturn]] void fail_in_child(const std::string& uri) {
+  throw Error(ErrorKind::usage, "DAOS was in use in the parent before this process was forked from it",
+              "start a process of its own (Python: multiprocessing with \"spawn\"), or fork before the first "
+              "use of DAOS",
+              {.uri = uri});
+}
+
+}  // namespace
+
+// Never destroyed, since stores may live as long as the process.
+struct Runtime::Global {
+  std::atomic<pid_t> process = 0;  // that has initialised libdaos; 0: none
+  std::atomic<std::size_t> users = 0;
+  std::mutex mutex;  // of what follows
+  std::optional<Api> api;
+  std::unique_ptr<Runtime> runtime;
+  std::vector<std::unique_ptr<EventQueue>> graves;
+  bool ends_with_process = false;
+};
+
+Runtime::Global& Runtime::global() {
+  static Global& global = *new Global;
+  return global;
+}
+
+Runtime::Runtime(const std::string& uri) : patience_(patience_of_environment(uri)) {
+  Global& all = global();
+  if (!all.api) all.api = load_api(library_path());
+  api_ = *all.api;
+}
+
+Runtime& Runtime::start(const std::string& uri) {
+  Global& all = global();
+  // Before the mutex, which another thread may have held during the fork.
+  if (const pid_t process = all.process; process != 0 && process != ::getpid()) fail_in_child(uri);
+  const std::lock_guard lock(all.mutex);
+  if (!all.runtime) {
+    std::unique_ptr<Runtime> runtime(new Runtime(uri));
+    if (const int code = runtime->api_.init(); code != 0)
+      throw call_error(uri, "reach DAOS (daos_init)", code);
+    all.process = ::getpid();
+    all.runtime = std::move(runtime);
+    if (!std::exchange(all.ends_with_process, true)) std::atexit([] { finish(); });
+  }
+  return *all.runtime;
+}
+
+bool Runtime::finish() noexcept {
+  Global& all = global();
+  if (all.process != ::getpid()) return false;
+  all.runtime->visit_graves();
+  const std::lock_guard lock(all.mutex);
+  if (all.users != 0 || !all.graves.empty()) return false;
+  all.runtime->api_.fini();
+  all.runtime.reset();
+  all.process = 0;
+  return true;
+}
+
+bool Runtime::forked() const noexcept {
+  return global().process != ::getpid();
+}
+
+void Runtime::check_process(const std::string& uri) const {
+  if (forked()) fail_in_child(uri);
+}
+
+void Runtime::enter() noexcept {
+  ++global().users;
+}
+
+void Runtime::leave() noexcept {
+  --global().users;
+}
+
+void Runtime::bury(std::unique_ptr<EventQueue> queue) noexcept {
+  Global& all = global();
+  const std::lock_guard lock(all.mutex);
+  try {
+    all.graves.push_back(std::move(queue));
+  } catch (const std::bad_alloc&) {
+    queue.release();  // never freed is what a grave is for
+  }
+}
+
+void Runtime::visit_graves() noexcept {
+  Global& all = global();
+  std::vector<std::unique_ptr<EventQueue>> visited;
+  {
+    const std::lock_guard lock(all.mutex);
+    visited.swap(all.graves);
+  }
+  for (std::unique_ptr<EventQueue>& queue : visited) {
+    queue->collect_abandoned();
+    if (queue->abandoned() != 0) bury(std::move(queue));
+  }
+}
+
+std::size_t Runtime::graves() const noexcept {
+  Global& all = global();
+  const std::lock_guard lock(all.mutex);
+  return all.graves.size();
+}
+
+}  // namespace colonnade::io::daos

@@ -1,0 +1,56 @@
+// libdaos in this process: loaded and initialised when the first store is opened, finished when the process
+// ends. It does not survive a fork: in a child nothing of it may be called.
+#ifndef COLONNADE_IO_DAOS_DAOS_RUNTIME_H
+#define COLONNADE_IO_DAOS_DAOS_RUNTIME_H
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "io/daos/daos_api.h"
+
+namespace colonnade::io::daos {
+
+class EventQueue;
+
+class Runtime {
+ public:
+  // Throws ErrorKind::unsupported without the library, ErrorKind::io if daos_init fails, ErrorKind::usage in
+  // a child of a process that had initialised it.
+  static Runtime& start(const std::string& uri);
+  // daos_fini, if no store is open and no call is unanswered; the next start() initialises again. Runs at the
+  // end of the process, too.
+  static bool finish() noexcept;
+
+  const Api& api() const noexcept { return api_; }
+  // How long an answer may take: COLONNADE_DAOS_TIMEOUT (seconds), or 120 s. Engines that restart need up to
+  // a minute.
+  std::chrono::duration<double> patience() const noexcept { return patience_; }
+
+  // Whether this is not the process that initialised libdaos.
+  bool forked() const noexcept;
+  void check_process(const std::string& uri) const;  // throws ErrorKind::usage then
+
+  // Who has handles keeps libdaos from being finished.
+  void enter() noexcept;
+  void leave() noexcept;
+
+  // Keeps a queue with unanswered calls, and with it the memory that they may still touch, until the answers
+  // have come or the process ends.
+  void bury(std::unique_ptr<EventQueue> queue) noexcept;
+  void visit_graves() noexcept;  // drops those that have got their answers
+  std::size_t graves() const noexcept;
+
+ private:
+  explicit Runtime(const std::string& uri);
+  struct Global;
+  static Global& global();
+
+  Api api_;
+  std::chrono::duration<double> patience_;
+};
+
+}  // namespace colonnade::io::daos
+
+#endif

@@ -1,0 +1,250 @@
+// See daos_session.h.
+#include "io/daos/daos_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "io/daos/daos_errors.h"
+
+namespace colonnade::io::daos {
+namespace {
+
+constexpr std::string_view scheme = "daos://";
+constexpr std::size_t longest_label = 127;
+constexpr std::size_t most_idle_queues = 16;
+
+[[noreturn]] void fail_uri(const std::string& uri, std::string_view problem) {
+  throw Error(ErrorKind::usage, fmt::format("\"{}\" is no DAOS URI: {}", uri, problem),
+              "daos://pool/container, each a label or a uuid", {.uri = uri});
+}
+
+int hex_digit(char letter) {
+  if (letter >= '0' && letter <= '9') return letter - '0';
+  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+  return -1;
+}
+
+std::string decoded(const std::string& uri, std::string_view text, std::string_view what) {
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      name.push_back(text[i]);
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) fail_uri(uri, "\"%\" needs two hexadecimal digits behind it");
+    name.push_back(static_cast<char>(high * 16 + low));
+    i += 2;
+  }
+  if (name.empty()) fail_uri(uri, fmt::format("the {} has no name", what));
+  if (name.size() > longest_label)
+    fail_uri(uri, fmt::format("the name of the {} has {} characters, more than {}", what, name.size(),
+                              longest_label));
+  const bool plain = std::all_of(name.begin(), name.end(), [](char letter) {
+    return static_cast<unsigned char>(letter) > ' ' && letter != 0x7f && letter != '/';
+  });
+  if (!plain) fail_uri(uri, fmt::format("the name of the {} has a character that names cannot have", what));
+  return name;
+}
+
+bool is_uuid(std::string_view name) {
+  if (name.size() != 36) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? name[i] != '-' : hex_digit(name[i]) < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Place place_of(const std::string& uri) {
+  std::string_view rest = uri;
+  const bool has_scheme = rest.size() >= scheme.size() &&
+                          std::equal(scheme.begin(), scheme.end(), rest.begin(), [](char want, char is) {
+                            return want == (is >= 'A' && is <= 'Z' ? static_cast<char>(is + 32) : is);
+                          });
+  if (!has_scheme) fail_uri(uri, "it does not begin with daos://");
+  rest.remove_prefix(scheme.size());
+  if (rest.find_first_of("?#") != std::string_view::npos) fail_uri(uri, "it cannot have \"?\" or \"#\"");
+  const std::size_t slash = rest.find('/');
+  if (slash == std::string_view::npos) fail_uri(uri, "it names no container");
+  std::string_view container = rest.substr(slash + 1);
+  if (container.ends_with('/')) container.remove_suffix(1);
+  if (container.find('/') != std::string_view::npos) fail_uri(uri, "it has more than a pool and a container");
+  return {decoded(uri, rest.substr(0, slash), "pool"), decoded(uri, container, "container")};
+}
+
+Session::Session(Runtime& runtime, std::string uri) : runtime_(&runtime), uri_(std::move(uri)) {
+  runtime_->enter();
+}
+
+std::shared_ptr<Session> Session::open(const std::string& uri, bool create) {
+  const Place place = place_of(uri);
+  Runtime& runtime = Runtime::start(uri);
+  runtime.visit_graves();
+  std::shared_ptr<Session> session(new Session(runtime, uri));
+  session->connect(place, create);
+  return session;
+}
+
+void Session::connect(const Place& place, bool create) {
+  connect_pool(place);
+  open_container(place, create);
+}
+
+void Session::connect_pool(const Place& place) {
+  const std::string action = fmt::format("connect to the DAOS pool \"{}\"", place.pool);
+  int code = 0;
+  for (const unsigned flags : {open_read_write, open_read_only}) {
+    auto memory = std::make_shared<std::pair<std::string, Handle>>(place.pool, Handle{});
+    code = call(action, [memory, flags](const Api& api, Event* event) {
+      return api.pool_connect(memory->first.c_str(), nullptr, flags, &memory->second, nullptr, event);
+    });
+    if (code == 0) {
+      pool_ = memory->second;
+      has_pool_ = true;
+      read_only_ = flags == open_read_only;
+      return;
+    }
+    if (code != -der_no_perm) break;  // else reading may be allowed
+  }
+  if (code == -der_nonexist)
+    throw Error(ErrorKind::not_found, fmt::format("there is no DAOS pool \"{}\"", place.pool),
+                "see the pools there are with: daos pool list", {.uri = uri_});
+  throw call_error(uri_, action, code);
+}
+
+int Session::try_container(const Place& place, unsigned flags) {
+  auto memory = std::make_shared<std::pair<std::string, Handle>>(place.container, Handle{});
+  const int code =
+      call(fmt::format("open the DAOS container \"{}\"", place.container),
+           [memory, flags, pool = pool_](const Api& api, Event* event) {
+             return api.cont_open(pool, memory->first.c_str(), flags, &memory->second, nullptr, event);
+           });
+  if (code == 0) {
+    container_ = memory->second;
+    has_container_ = true;
+  }
+  return code;
+}
+
+void Session::open_container(const Place& place, bool create) {
+  int code = try_container(place, read_only_ ? open_read_only : open_read_write);
+  if (code == -der_nonexist && create) {
+    if (is_uuid(place.container))
+      throw Error(
+          ErrorKind::not_found,
+          fmt::format("there is no container {} in the DAOS pool \"{}\"", place.container, place.pool),
+          "a new container needs a label in place of a uuid", {.uri = uri_});
+    auto label = std::make_shared<std::string>(place.container);
+    const std::string action =
+        fmt::format("create the container \"{}\" in the DAOS pool \"{}\"", place.container, place.pool);
+    const int made = call(action, [label, pool = pool_](const Api& api, Event* event) {
+      return api.cont_create(pool, label->c_str(), nullptr, nullptr, event);
+    });
+    if (made != 0 && made != -der_exist) throw call_error(uri_, action, made);  // another was faster
+    code = try_container(place, open_read_write);
+  }
+  if (code == -der_no_perm && !read_only_) {
+    code = try_container(place, open_read_only);
+    read_only_ = true;
+  }
+  if (code == -der_nonexist)
+    throw Error(
+        ErrorKind::not_found,
+        fmt::format("there is no container \"{}\" in the DAOS pool \"{}\"", place.container, place.pool),
+        fmt::format("see the containers there are with: daos container list {}", place.pool), {.uri = uri_});
+  if (code != 0)
+    throw call_error(
+        uri_, fmt::format("open the container \"{}\" in the DAOS pool \"{}\"", place.container, place.pool),
+        code);
+}
+
+Session::~Session() {
+  if (!runtime_->forked()) {
+    if (has_container_)
+      close([container = container_](const Api& api, Event* event) {
+        return api.cont_close(container, event);
+      });
+    if (has_pool_)
+      close([pool = pool_](const Api& api, Event* event) { return api.pool_disconnect(pool, event); });
+  }
+  idle_.clear();
+  // With handles that could not be closed libdaos is left as it is.
+  if (!runtime_->forked() && !stalled_) runtime_->leave();
+}
+
+void Session::close(SimpleCall::Function function) noexcept {
+  if (stalled_) return;  // the server drops the handles of a process that has ended
+  try {
+    call("close the container", std::move(function));
+  } catch (...) {
+    stalled_ = true;
+  }
+}
+
+std::unique_ptr<EventQueue> Session::borrow_queue() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<EventQueue> queue = std::move(idle_.back());
+      idle_.pop_back();
+      return queue;
+    }
+  }
+  return std::make_unique<EventQueue>(*runtime_, uri_);
+}
+
+void Session::give_back(std::unique_ptr<EventQueue> queue) noexcept {
+  if (runtime_->forked()) {
+    queue.release();
+    return;
+  }
+  queue->drain();
+  if (queue->abandoned() != 0) {
+    runtime_->bury(std::move(queue));
+    return;
+  }
+  try {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < most_idle_queues) idle_.push_back(std::move(queue));
+  } catch (const std::bad_alloc&) {
+    // then it is destroyed
+  }
+}
+
+std::unique_ptr<Operation> Session::run(std::unique_ptr<Operation> operation, const std::string& action) {
+  check_process();
+  std::unique_ptr<EventQueue> queue = borrow_queue();
+  std::vector<EventQueue::Finished> finished;
+  try {
+    finished.reserve(1);
+    queue->launch(0, std::move(operation));
+    while (finished.empty()) queue->poll(finished, true);
+  } catch (...) {
+    give_back(std::move(queue));
+    throw;
+  }
+  give_back(std::move(queue));
+  if (finished[0].failure) std::rethrow_exception(finished[0].failure);
+  if (!finished[0].operation) throw timeout_error(uri_, action, runtime_->patience().count());
+  return std::move(finished[0].operation);
+}
+
+int Session::call(const std::string& action, SimpleCall::Function function) {
+  const auto done = run(std::make_unique<SimpleCall>(std::move(function)), action);
+  return static_cast<const SimpleCall&>(*done).code();
+}
+
+Object::~Object() {
+  // Needs no answer of a server.
+  if (!session_->runtime().forked()) session_->api().obj_close(handle_, nullptr);
+}
+
+}  // namespace colonnade::io::daos

@@ -1,0 +1,113 @@
+// A pool and a container, open, and the objects in it. What is in flight keeps the object that it works on,
+// the objects keep the container and the pool; so handles are closed in order: objects, container, pool.
+#ifndef COLONNADE_IO_DAOS_DAOS_SESSION_H
+#define COLONNADE_IO_DAOS_DAOS_SESSION_H
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/daos/daos_buffers.h"
+#include "io/daos/daos_events.h"
+#include "io/object_store.h"
+
+namespace colonnade::io::daos {
+
+struct Place {
+  std::string pool;       // label or uuid
+  std::string container;  // label or uuid
+};
+
+// "daos://pool/container", percent-encoded. Throws ErrorKind::usage.
+Place place_of(const std::string& uri);
+
+// A call that needs no more than it has captured by value. The captured memory lives as long as the call.
+class SimpleCall final : public Operation {
+ public:
+  using Function = std::function<int(const Api&, Event*)>;
+  explicit SimpleCall(Function function) : function_(std::move(function)) {}
+  std::size_t calls() const override { return 1; }
+  int launch(const Api& api, std::size_t, Event* event) noexcept override { return function_(api, event); }
+  bool finish(std::span<const int> results) override {
+    code_ = results[0];
+    return false;
+  }
+  int code() const noexcept { return code_; }
+
+ private:
+  Function function_;
+  int code_ = 0;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  // Throws ErrorKind::not_found for a pool or a container that is not there.
+  static std::shared_ptr<Session> open(const std::string& uri, bool create);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  Runtime& runtime() const noexcept { return *runtime_; }
+  const Api& api() const noexcept { return runtime_->api(); }
+  const std::string& uri() const noexcept { return uri_; }
+  Handle container() const noexcept { return container_; }
+  bool read_only() const noexcept { return read_only_; }
+  Buffers& buffers() noexcept { return buffers_; }
+  void check_process() const { runtime_->check_process(uri_); }
+
+  // Event queues are made once and lent, since each has a network context of its own.
+  std::unique_ptr<EventQueue> borrow_queue();
+  // Of a queue with operations that were given up only the memory is kept.
+  void give_back(std::unique_ptr<EventQueue> queue) noexcept;
+
+  // Does an operation and waits for it. `action` is for messages: "write object 1:2".
+  std::unique_ptr<Operation> run(std::unique_ptr<Operation> operation, const std::string& action);
+  int call(const std::string& action, SimpleCall::Function function);
+
+ private:
+  Session(Runtime& runtime, std::string uri);
+  void connect(const Place& place, bool create);
+  void connect_pool(const Place& place);
+  void open_container(const Place& place, bool create);
+  int try_container(const Place& place, unsigned flags);
+  void close(SimpleCall::Function function) noexcept;
+
+  Runtime* runtime_;
+  std::string uri_;
+  Handle pool_;
+  Handle container_;
+  bool has_pool_ = false;
+  bool has_container_ = false;
+  bool read_only_ = false;
+  bool stalled_ = false;  // something was given up: closing would wait, too
+  Buffers buffers_;
+  std::mutex mutex_;  // of the queues
+  std::vector<std::unique_ptr<EventQueue>> idle_;
+};
+
+// An open object.
+class Object {
+ public:
+  Object(std::shared_ptr<Session> session, Handle handle) : session_(std::move(session)), handle_(handle) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  ~Object();
+  Handle handle() const noexcept { return handle_; }
+  Session& session() const noexcept { return *session_; }
+
+ private:
+  std::shared_ptr<Session> session_;
+  Handle handle_;
+};
+
+}  // namespace colonnade::io::daos
+
+#endif
