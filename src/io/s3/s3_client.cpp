@@ -194,7 +194,8 @@ class Client final : public S3ClientWithCaller {
     const S3Call call{.action = "abort the upload of",
                       .method = HttpMethod::remove,
                       .key = key,
-                      .query = {{"uploadId", split_upload(upload).second}}};
+                      .query = {{"uploadId", split_upload(upload).second}},
+                      .most_attempts = 3};  // often because the server is gone
     const S3Answer answer = caller_.call(call);
     if (!answer.is_good() && !answer.has_status(404)) throw caller_.error(call, answer);
   }

@@ -48,7 +48,7 @@ bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
   constexpr std::array<std::string_view, 6> codes{"SlowDown",         "RequestTimeout",
                                                   "InternalError",    "ServiceUnavailable",
                                                   "OperationAborted", "ConditionalRequestConflict"};
-  return answer.status >= 400 && std::find(codes.begin(), codes.end(), code) != codes.end();
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
 std::optional<std::chrono::milliseconds> retry_after(const HttpAnswer& answer) noexcept {

@@ -1,0 +1,78 @@
+#include "io/s3/s3_retry.h"
+
+#include <gtest/gtest.h>
+
+namespace colonnade::io {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const S3Retry::Clock::time_point start{std::chrono::hours(1)};
+
+TEST(Retries, WaitUpToTwiceAsLongEachTime) {
+  S3Retry longest({.patience = seconds(600)});
+  S3Retry shortest({.patience = seconds(600)});
+  auto bound = milliseconds(100);
+  for (unsigned i = 1; i < 10; ++i) {
+    EXPECT_EQ(shortest.failed(start, milliseconds(0), std::nullopt, 0), milliseconds(0));
+    const auto wait = longest.failed(start, milliseconds(0), std::nullopt, 0.9999);
+    ASSERT_TRUE(wait);
+    EXPECT_LE(*wait, bound);
+    EXPECT_GE(*wait, bound - bound / 100 - milliseconds(1));
+    bound = std::min(bound * 2, milliseconds(10'000));
+  }
+  EXPECT_EQ(longest.failed(start, milliseconds(0), std::nullopt, 0), std::nullopt);
+  EXPECT_EQ(longest.attempts(), 10u);
+}
+
+TEST(Retries, EndWithThePatience) {
+  S3Retry retry({.patience = seconds(60)});
+  EXPECT_EQ(retry.time_left(start), seconds(60));
+  EXPECT_TRUE(retry.failed(start + seconds(20), seconds(20), std::nullopt, 0.5));
+  EXPECT_EQ(retry.time_left(start + seconds(25)), seconds(35));
+  EXPECT_TRUE(retry.failed(start + seconds(59), seconds(20), std::nullopt, 0.5));
+  EXPECT_EQ(retry.failed(start + seconds(60), seconds(1), std::nullopt, 0), std::nullopt);
+  EXPECT_EQ(retry.elapsed(start + seconds(60)), seconds(60));
+  EXPECT_GT(retry.time_left(start + seconds(70)), milliseconds(0));
+}
+
+TEST(Retries, WaitAsLongAsTheServerAsks) {
+  S3Retry retry({.patience = seconds(60)});
+  EXPECT_GE(retry.failed(start, milliseconds(0), seconds(7), 0).value(), seconds(7));
+  EXPECT_EQ(retry.failed(start, milliseconds(0), seconds(61), 0), std::nullopt);
+}
+
+TEST(Retries, AreForWhatMayPass) {
+  const auto passes = [](HttpFailure failure, int status, std::string_view code = "") {
+    HttpAnswer answer;
+    answer.failure = failure;
+    answer.status = status;
+    return may_pass(answer, code);
+  };
+  for (const HttpFailure failure : {HttpFailure::refused, HttpFailure::dropped, HttpFailure::timed_out})
+    EXPECT_TRUE(passes(failure, 0));
+  for (const HttpFailure failure :
+       {HttpFailure::tls, HttpFailure::too_large, HttpFailure::cancelled, HttpFailure::other})
+    EXPECT_FALSE(passes(failure, 0));
+  for (const int status : {429, 500, 502, 503, 504}) EXPECT_TRUE(passes(HttpFailure::none, status));
+  for (const int status : {200, 206, 301, 400, 403, 404, 409, 412, 416, 501, 507})
+    EXPECT_FALSE(passes(HttpFailure::none, status));
+  EXPECT_TRUE(passes(HttpFailure::none, 400, "RequestTimeout"));
+  EXPECT_TRUE(passes(HttpFailure::none, 409, "ConditionalRequestConflict"));
+  EXPECT_FALSE(passes(HttpFailure::none, 409, "BucketNotEmpty"));
+}
+
+TEST(Retries, ReadRetryAfter) {
+  HttpAnswer answer;
+  EXPECT_EQ(retry_after(answer), std::nullopt);
+  answer.headers = {{"retry-after", "3"}};
+  EXPECT_EQ(retry_after(answer), seconds(3));
+  answer.headers = {{"retry-after", "Fri, 24 May 2013 00:00:00 GMT"}};
+  EXPECT_EQ(retry_after(answer), std::nullopt);
+  answer.headers = {{"retry-after", "-1"}};
+  EXPECT_EQ(retry_after(answer), std::nullopt);
+}
+
+}  // namespace
+}  // namespace colonnade::io
