@@ -1,6 +1,6 @@
 // Copying: data sets from any place to any other, such as from a file to an object store.
 //
-//   colonnade::copy({{"f.root", "Events"}}, {"obj:///store", "Events"});
+//   colonnade::copy({"f.root", "Events"}, {"obj:///store"});
 //
 // As a rule the pages travel as they are stored: read in bulk, compared with their checksums, and written
 // again in the same order under a new header and footer, without being decompressed. Where pages or clusters
@@ -55,6 +55,7 @@ struct CopyOptions {
   // beginning of what the copy would make; nothing there is no obstacle.
   bool resume = false;
   CopyVerify verify = CopyVerify::off;
+  double watch_every = 0.2;  // seconds between two calls of the watch, about
   // Everything else of the destination: container, checkpoints, durability, mapping, checksums for pages that
   // have none, ... Its compression and its sizes of pages and clusters are heeded only as far as those above
   // say so.
@@ -88,15 +89,14 @@ struct CopyReport {
   std::vector<std::string> notes;  // what could not be carried over, and why
 };
 
-// Copies one data set, or several of the same schema one after the other. Throws what reading and writing
-// throw; ErrorKind::checksum with the place of a page that is damaged, and ErrorKind::schema with the first
-// difference of schemas. What was committed by then stays readable; without checkpoints nothing is.
-CopyReport copy(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
-                const CopyOptions& options = {}, const CopyWatch& watch = {});
-inline CopyReport copy(const DataSetPlace& source, const DataSetPlace& destination,
-                       const CopyOptions& options = {}, const CopyWatch& watch = {}) {
-  return copy(std::vector<DataSetPlace>{source}, destination, options, watch);
-}
+// Throws what reading and writing throw; ErrorKind::checksum with the place of a page that is damaged. What
+// was committed by then stays readable; without checkpoints nothing is.
+CopyReport copy(const DataSetPlace& source, const DataSetPlace& destination, const CopyOptions& options = {},
+                const CopyWatch& watch = {});
+// Several data sets of the same schema become one, one after the other. Throws ErrorKind::schema with the
+// first difference.
+CopyReport concatenate(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
+                       const CopyOptions& options = {}, const CopyWatch& watch = {});
 
 }  // namespace colonnade
 

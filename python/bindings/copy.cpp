@@ -70,7 +70,7 @@ CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destin
   CopyReport report;
   {
     const nb::gil_scoped_release released;
-    report = copy(places, {destination.first, destination.second}, options, std::ref(watcher));
+    report = concatenate(places, {destination.first, destination.second}, options, std::ref(watcher));
   }
   watcher.rethrow();
   return report;

@@ -30,8 +30,6 @@ namespace {
 using dataset::CopySchema;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds between_looks{200};
-
 // ---- places ----
 
 std::filesystem::path local_path(const std::string& uri) {
@@ -286,17 +284,28 @@ class Copy {
     return largest;
   }
 
+  // What cannot be opened may be replaced, if that is wanted.
+  Found look() const {
+    try {
+      return look_at(destination_);
+    } catch (const Error& error) {
+      if (!options_.overwrite || error.kind() != ErrorKind::format) throw;
+      return {};
+    }
+  }
+
   void open_destination() {
     const WriteOptions writing = write_options();
     if (options_.resume || !options_.overwrite) {
-      const Found found = look_at(destination_);
+      const Found found = look();
       if (found.data_set && !options_.resume)
         throw Error(ErrorKind::usage, "the data set is there already",
                     "another name, or say that it is to be replaced, or that the copy is to be resumed");
       if (found.data_set) return resume(writing);
       const page::ContainerOptions how = dataset::container_options(writing);
-      start(found.container ? page::append_container(destination_.uri, destination_.data_set, how)
-                            : page::create_container(destination_.uri, destination_.data_set, how),
+      start(found.container && !options_.overwrite
+                ? page::append_container(destination_.uri, destination_.data_set, how)
+                : page::create_container(destination_.uri, destination_.data_set, how),
             writing);
     } else {
       start(page::create_container(destination_.uri, destination_.data_set,
@@ -450,7 +459,7 @@ class Copy {
   bool goes_on() {
     if (!watch_) return true;
     const Clock::time_point now = Clock::now();
-    if (now - looked_at_ < between_looks) return true;
+    if (now - looked_at_ < std::chrono::duration<double>(options_.watch_every)) return true;
     looked_at_ = now;
     return watch_(progress_);
   }
@@ -599,8 +608,13 @@ class Copy {
 
 }  // namespace
 
-CopyReport copy(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
-                const CopyOptions& options, const CopyWatch& watch) {
+CopyReport copy(const DataSetPlace& source, const DataSetPlace& destination, const CopyOptions& options,
+                const CopyWatch& watch) {
+  return concatenate({source}, destination, options, watch);
+}
+
+CopyReport concatenate(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
+                       const CopyOptions& options, const CopyWatch& watch) {
   return Copy(sources, destination, options, watch).run();
 }
 
