@@ -59,7 +59,9 @@ struct WriteOptions {
   std::size_t max_uncompressed_cluster_size = std::size_t{1280} << 20;  // bytes
   std::size_t initial_page_size = 256;                                  // bytes, uncompressed
   std::size_t max_page_size = std::size_t{1} << 20;                     // bytes, uncompressed
-  std::size_t page_buffer_budget = std::size_t{128} << 20;  // bytes of pages, open or sealed, in memory
+  // Bytes of pages, open or sealed, in memory. In an object store a cluster is still being written while the
+  // next one is filled: as much again for that.
+  std::size_t page_buffer_budget = std::size_t{128} << 20;
   Checksums page_checksums = Checksums::on;
   SamePageMerging same_page_merging = SamePageMerging::on;
   std::uint64_t max_key_size = std::uint64_t{1} << 30;  // bytes; larger payloads are split over several keys

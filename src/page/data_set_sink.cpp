@@ -84,6 +84,12 @@ std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const PagePart> pa
   return container_->write_pages(pages, cluster);
 }
 
+std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                                    std::shared_ptr<void> memory) {
+  const Gate::Shared inside(gate_);
+  return container_->begin_pages(pages, cluster, std::move(memory));
+}
+
 bool DataSetSink::checkpoints() const noexcept {
   return options_.checkpoint_every.clusters > 0 || options_.checkpoint_every.seconds > 0;
 }

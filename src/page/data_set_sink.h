@@ -1,11 +1,11 @@
 // DataSetSink: what all writers of one data set share - the container, the schema, the list of clusters, and
 // the commits that make them readable.
 //
-//   PageSink --write_pages--> places of the pages --add_cluster--> [journal] --if due--> commit_data_set
+//   PageSink --begin_pages--> places of the pages --add_cluster--> [journal] --if due--> commit_data_set
 //
-// write_pages(), add_cluster(), stage_cluster(), commit_staged(), commit_data_set() and entries() may be
-// called by any number of threads; everything else, and changes of the schema, by one while no other is
-// inside.
+// write_pages(), begin_pages(), add_cluster(), stage_cluster(), commit_staged(), commit_data_set() and
+// entries() may be called by any number of threads; everything else, and changes of the schema, by one while
+// no other is inside.
 #ifndef COLONNADE_PAGE_DATA_SET_SINK_H
 #define COLONNADE_PAGE_DATA_SET_SINK_H
 
@@ -72,8 +72,10 @@ class DataSetSink {
   void start();
   // In place of start(): goes on with the data set that the container has already, whose descriptor this is.
   void resume(const Descriptor& checkpoint);
-  // As WriteContainer::write_pages().
+  // As those of WriteContainer.
   std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
+  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                         std::shared_ptr<void> memory);
   const WriteContainer& container() const noexcept { return *container_; }
   // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
   // checkpoint if one is due.

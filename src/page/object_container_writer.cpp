@@ -191,12 +191,23 @@ std::vector<std::uint64_t> ObjectContainerWriter::write_parts(std::span<const By
               {.uri = uri()});
 }
 
+PlannedPages ObjectContainerWriter::plan(std::span<const PagePart> pages, ClusterPlace& cluster) {
+  check_open();
+  return plan_updates(plan_, pages, cluster, [this](std::uint64_t count) { return take_objects(count); });
+}
+
 std::vector<std::uint64_t> ObjectContainerWriter::write_pages(std::span<const PagePart> pages,
                                                               ClusterPlace& cluster) {
-  check_open();
-  PlannedPages planned =
-      plan_updates(plan_, pages, cluster, [this](std::uint64_t count) { return take_objects(count); });
+  PlannedPages planned = plan(pages, cluster);
   uploader_->run(planned.updates);
+  return std::move(planned.locations);
+}
+
+std::vector<std::uint64_t> ObjectContainerWriter::begin_pages(std::span<const PagePart> pages,
+                                                              ClusterPlace& cluster,
+                                                              std::shared_ptr<void> memory) {
+  PlannedPages planned = plan(pages, cluster);
+  uploader_->begin(std::move(planned.updates), std::move(memory));
   return std::move(planned.locations);
 }
 

@@ -42,6 +42,8 @@ class ObjectContainerWriter final : public WriteContainer {
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) override;
+  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                         std::shared_ptr<void> memory) override;
   Locator::Kind page_kind() const noexcept override { return Locator::Kind::object64; }
   bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
   bool keeps_journal() const noexcept override { return false; }
@@ -61,6 +63,7 @@ class ObjectContainerWriter final : public WriteContainer {
   void continue_generation(const AnchorRecord& anchor);
   std::uint64_t take_objects(std::uint64_t count);
   void reserve(std::uint64_t end);
+  PlannedPages plan(std::span<const PagePart> pages, ClusterPlace& cluster);
   void check_open() const;
   AnchorRecord anchor_record(const Anchor& anchor) const;
   void put_anchor(const AnchorRecord& record);

@@ -299,7 +299,7 @@ ByteSpan PageSink::keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_plac
     return keep_in_arena(block, sum);
   // The page as it is: the column gets other memory.
   const MutableByteSpan kept{in_place->begin_, needed};
-  kept_.push_back(std::exchange(in_place->buffer_, take_spare(memory_for(capacity))));
+  memory_->kept.push_back(std::exchange(in_place->buffer_, take_spare(memory_for(capacity))));
   in_place->use_buffer(capacity);
   waiting_bytes_ += std::max(capacity, needed);
   if (sum_size() > 0) store_le(kept.data() + block.size(), sum);
@@ -307,7 +307,7 @@ ByteSpan PageSink::keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_plac
 }
 
 ByteSpan PageSink::keep_in_arena(ByteSpan block, std::uint64_t sum) {
-  const MutableByteSpan kept = arena_.take(block.size() + sum_size());
+  const MutableByteSpan kept = memory_->arena.take(block.size() + sum_size());
   std::memcpy(kept.data(), block.data(), block.size());
   if (sum_size() > 0) store_le(kept.data() + block.size(), sum);
   waiting_bytes_ += kept.size();
@@ -323,7 +323,7 @@ void PageSink::note_lent(SealedBytes& sealed, ByteSpan block, std::uint64_t sum)
   sealed.is_lent = true;
   sealed.bytes = block;
   if (sum_size() > 0) {
-    const MutableByteSpan kept = arena_.take(sizeof sum);
+    const MutableByteSpan kept = memory_->arena.take(sizeof sum);
     store_le(kept.data(), sum);
     sealed.lent_sum = kept;
   }
@@ -404,15 +404,33 @@ void PageSink::write_sealed() {
   if (!lent_pages_.empty() && waiting_bytes_ > options().max_key_size) keep_lent();
   std::vector<std::size_t> order;
   const std::vector<PagePart> parts = parts_to_write(order);
-  const std::vector<std::uint64_t> offsets = data_set_->write_pages(parts, place_);
+  const std::vector<std::uint64_t> offsets = hand_to_container(parts);
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != behind_page) sealed_[order[i]].offset = offsets[i];
   sealed_by_hash_.clear();
   lent_pages_.clear();
-  arena_.clear();
-  for (AlignedBuffer& buffer : kept_) spare_.push_back(std::move(buffer));
-  kept_.clear();
   waiting_bytes_ = 0;
+}
+
+// The container may still be writing when this returns: the next pages get other memory then.
+std::vector<std::uint64_t> PageSink::hand_to_container(std::span<const PagePart> parts) {
+  std::shared_ptr<void> memory = memories_->lend(std::move(memory_));
+  try {
+    std::vector<std::uint64_t> offsets = data_set_->begin_pages(parts, place_, std::move(memory));
+    renew_memory();
+    return offsets;
+  } catch (...) {
+    memory.reset();
+    renew_memory();
+    throw;
+  }
+}
+
+void PageSink::renew_memory() {
+  memory_ = memories_->take();
+  memory_->arena.clear();
+  for (AlignedBuffer& buffer : memory_->kept) spare_.push_back(std::move(buffer));
+  memory_->kept.clear();
 }
 
 ClusterDescriptor PageSink::describe_cluster(std::uint64_t entries) const {

@@ -25,7 +25,7 @@
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
 #include "page/data_set_sink.h"
-#include "page/page_arena.h"
+#include "page/page_memory.h"
 #include "page/page_sealer.h"
 
 namespace colonnade::page {
@@ -169,6 +169,8 @@ class PageSink {
   std::size_t most_waiting() const;
   void write_if_many_wait();
   void write_sealed();
+  std::vector<std::uint64_t> hand_to_container(std::span<const PagePart> parts);
+  void renew_memory();
 
   std::shared_ptr<DataSetSink> data_set_;
   ClusterPlace place_;  // of the open cluster
@@ -176,9 +178,9 @@ class PageSink {
   std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;
   std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;  // those that are not written
-  PageArena arena_;                      // of sealed pages but for those that kept the memory they were in
-  std::vector<AlignedBuffer> kept_;      // the memory of the latter
-  std::vector<AlignedBuffer> spare_;     // the same after writing
+  std::shared_ptr<PageMemoryPool> memories_ = std::make_shared<PageMemoryPool>();
+  std::unique_ptr<PageMemory> memory_ = memories_->take();  // of sealed pages
+  std::vector<AlignedBuffer> spare_;                        // what it had kept, after writing
   const std::byte* lent_ = nullptr;      // the page that is being sealed, if its values stay where they are
   std::vector<std::size_t> lent_pages_;  // in sealed_, not written
   std::size_t open_memory_ = 0;

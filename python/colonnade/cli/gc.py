@@ -16,7 +16,9 @@ __all__ = ["gc", "rm"]
 @click.command()
 @click.argument("uri")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
-@click.option("--force", is_flag=True, help="Take all writers to be gone; what they have not committed is lost.")
+@click.option(
+    "--force", is_flag=True, help="Take all writers to be gone; what they have not committed is lost."
+)
 @click.option(
     "--older-than",
     metavar="TIME",

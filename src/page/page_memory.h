@@ -1,0 +1,61 @@
+// PageMemory: where the sealed pages of an open cluster are until they are written. A container that goes on
+// writing after it has returned holds on to it; meanwhile the next pages go to another one.
+#ifndef COLONNADE_PAGE_PAGE_MEMORY_H
+#define COLONNADE_PAGE_PAGE_MEMORY_H
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "page/page_arena.h"
+
+namespace colonnade::page {
+
+struct PageMemory {
+  PageArena arena;                  // of pages but for those that kept the memory they were in
+  std::vector<AlignedBuffer> kept;  // the memory of the latter
+};
+
+// Two of them: one is filled while the other is written. lend() may be called by one thread at a time, what
+// it gives be let go by any.
+class PageMemoryPool : public std::enable_shared_from_this<PageMemoryPool> {
+ public:
+  // One that nobody holds; waits until there is one.
+  std::unique_ptr<PageMemory> take() {
+    std::unique_lock lock(mutex_);
+    if (free_.empty() && made_ < most) {
+      ++made_;
+      return std::make_unique<PageMemory>();
+    }
+    returned_.wait(lock, [&] { return !free_.empty(); });
+    std::unique_ptr<PageMemory> memory = std::move(free_.back());
+    free_.pop_back();
+    return memory;
+  }
+
+  // Comes back when the last copy is gone.
+  std::shared_ptr<void> lend(std::unique_ptr<PageMemory> memory) {
+    return {memory.release(),
+            [pool = shared_from_this()](PageMemory* returned) { pool->give_back(returned); }};
+  }
+
+ private:
+  static constexpr int most = 2;
+
+  void give_back(PageMemory* memory) {
+    const std::lock_guard lock(mutex_);
+    free_.emplace_back(memory);
+    returned_.notify_one();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<PageMemory>> free_;
+  int made_ = 0;
+};
+
+}  // namespace colonnade::page
+
+#endif
