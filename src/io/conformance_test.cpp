@@ -60,6 +60,11 @@ class WritingTransports : public Transports {
   void SetUp() override { ASSERT_TRUE(GetParam().can_write); }
 };
 
+class UpdatingTransports : public WritingTransports {
+ protected:
+  void SetUp() override { ASSERT_TRUE(GetParam().can_update); }
+};
+
 TEST_P(Transports, ReadsAnyRange) {
   const Bytes content = pattern(100000);
   const auto file = open_for_reading(stored(content), GetParam().read_options);
@@ -335,7 +340,22 @@ TEST_P(WritingTransports, LeavesZerosInHoles) {
             0);
 }
 
-TEST_P(WritingTransports, CreateEmptiesAndUpdateKeeps) {
+TEST_P(WritingTransports, CreateReplacesWhatWasThere) {
+  const std::string uri = stored(pattern(100));
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
+  EXPECT_EQ(file->size(), 0u);
+  file->write(0, pattern(50, 7));
+  file->close();
+  EXPECT_EQ(GetParam().content(uri), pattern(50, 7));
+}
+
+TEST_P(WritingTransports, WritesAnEmptyFile) {
+  const std::string uri = stored(pattern(100));
+  open_for_writing(uri, OpenMode::create, GetParam().write_options)->close();
+  EXPECT_EQ(GetParam().content(uri), Bytes());
+}
+
+TEST_P(UpdatingTransports, CreateEmptiesAndUpdateKeeps) {
   const std::string uri = stored(pattern(100));
   auto file = open_for_writing(uri, OpenMode::update, GetParam().write_options);
   EXPECT_EQ(file->size(), 100u);
@@ -348,7 +368,7 @@ TEST_P(WritingTransports, CreateEmptiesAndUpdateKeeps) {
   EXPECT_EQ(file->size(), 0u);
 }
 
-TEST_P(WritingTransports, UpdateNeedsAFile) {
+TEST_P(UpdatingTransports, UpdateNeedsAFile) {
   EXPECT_EQ(error_of([&] {
               open_for_writing(GetParam().fresh_uri("missing"), OpenMode::update, GetParam().write_options);
             }).kind(),
@@ -366,7 +386,7 @@ TEST_P(WritingTransports, TruncatesAndGrows) {
   EXPECT_EQ(GetParam().content(uri), pattern(40));
 }
 
-TEST_P(WritingTransports, RefusesASecondWriterAndKeepsTheFile) {
+TEST_P(UpdatingTransports, RefusesASecondWriterAndKeepsTheFile) {
   const std::string uri = stored(pattern(100));
   auto first = open_for_writing(uri, OpenMode::update, GetParam().write_options);
   for (const OpenMode mode : {OpenMode::update, OpenMode::create}) {
@@ -406,7 +426,7 @@ TEST_P(WritingTransports, ThreadsWriteAtDifferentOffsets) {
   EXPECT_EQ(GetParam().content(uri), content);
 }
 
-TEST_P(WritingTransports, SaysThatAnOpenFileWasTruncated) {
+TEST_P(UpdatingTransports, SaysThatAnOpenFileWasTruncated) {
   const std::string uri = stored(pattern(10000));
   const auto reader = open_for_reading(uri, GetParam().read_options);
   open_for_writing(uri, OpenMode::update, GetParam().write_options)->truncate(5000);
@@ -419,10 +439,10 @@ TEST_P(WritingTransports, SaysThatAnOpenFileWasTruncated) {
   EXPECT_EQ(error.context().uri, uri);
 }
 
-std::vector<TransportUnderTest> writing_ones() {
+std::vector<TransportUnderTest> those_that(bool TransportUnderTest::* can) {
   std::vector<TransportUnderTest> some;
   for (const TransportUnderTest& transport : transports_under_test())
-    if (transport.can_write) some.push_back(transport);
+    if (transport.can_write && transport.*can) some.push_back(transport);
   return some;
 }
 
@@ -431,7 +451,10 @@ std::string name_of_param(const testing::TestParamInfo<TransportUnderTest>& info
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Transports, testing::ValuesIn(transports_under_test()), name_of_param);
-INSTANTIATE_TEST_SUITE_P(All, WritingTransports, testing::ValuesIn(writing_ones()), name_of_param);
+INSTANTIATE_TEST_SUITE_P(All, WritingTransports,
+                         testing::ValuesIn(those_that(&TransportUnderTest::can_write)), name_of_param);
+INSTANTIATE_TEST_SUITE_P(All, UpdatingTransports,
+                         testing::ValuesIn(those_that(&TransportUnderTest::can_update)), name_of_param);
 
 }  // namespace
 }  // namespace colonnade::io

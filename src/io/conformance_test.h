@@ -19,6 +19,7 @@ struct TransportUnderTest {
   std::function<void(const std::string& uri, ByteSpan content)> store;
   std::function<Bytes(const std::string& uri)> content;
   bool can_write = true;
+  bool can_update = true;  // in place, seen by whoever reads it
   WriteFileOptions write_options = {};
   ReadFileOptions read_options = {};
 };

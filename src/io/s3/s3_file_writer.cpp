@@ -16,12 +16,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -133,6 +135,9 @@ class S3Writer final : public WritableFile {
   void send_rest();
   void send_empty();
   void complete();
+  void let_arrive() noexcept;
+  void abort(const std::string& upload) const;
+  bool is_own() const noexcept { return ::getpid() == process_; }  // and not left by a parent
   bool is_sent(unsigned number) const noexcept {
     return number <= etags_.size() && etags_[number - 1].has_value();
   }
@@ -231,6 +236,7 @@ void S3Writer::send_if_whole(Part& part) {
 
 // Its first `size` bytes; holes are zeros.
 void S3Writer::send(Part& part, std::uint64_t size) {
+  while (queue_->in_flight() >= limits_.uploads) take(true);
   part.given.for_holes(0, size, [&](std::uint64_t begin, std::uint64_t end) {
     std::memset(part.memory.data() + begin, 0, end - begin);
   });
@@ -375,25 +381,53 @@ void S3Writer::send_rest() {
     if (is_sent(number)) continue;
     const S3PartPlan::Part place = limits_.plan.numbered(number);
     Part& part = claim(place);
-    if (queue_->in_flight() >= limits_.uploads) take(true);
-    throw_failure();
     send(part, std::min(place.size, size_ - place.begin));
   }
 }
 
-// Cancels what is on its way and leaves nothing behind, as far as that works: there may be no server any
-// more, and what is left of an upload can be found and removed later.
+// Leaves nothing behind, as far as that works: there may be no server any more, and what is left of an upload
+// can be found and removed later.
 void S3Writer::discard() noexcept {
   const std::lock_guard lock(mutex_);
+  if (queue_) let_arrive();
   queue_.reset();
   parts_.clear();
   spare_.clear();
-  const bool is_child = ::getpid() != process_;  // that left a file of its parent
-  if (upload_.empty() || is_child) return;
+  const std::string upload = std::exchange(upload_, {});
+  if (upload.empty() || !is_own()) return;
   try {
-    client_->abort_upload(key_, std::exchange(upload_, {}));
+    abort(upload);
   } catch (...) {
     return;
+  }
+}
+
+// An upload that is removed while a part of it arrives may come back with it. So parts are not cancelled but
+// waited for, unless something is wrong or it takes long.
+void S3Writer::let_arrive() noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  try {
+    while (is_own() && queue_->in_flight() > 0 && !failure_ && std::chrono::steady_clock::now() < deadline) {
+      take(false);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  } catch (...) {
+    return;
+  }
+}
+
+// Of parts that were cancelled some may arrive all the same: S3 asks to look, and to abort again.
+void S3Writer::abort(const std::string& upload) const {
+  constexpr int attempts = 5;
+  std::chrono::milliseconds pause{20};
+  for (int attempt = 0; attempt < attempts; ++attempt, pause *= 3) {
+    client_->abort_upload(key_, upload);
+    const auto left = client_->list_uploads(key_);
+    const bool is_left = std::any_of(left.begin(), left.end(), [&](const auto& other) {
+      return other.first == key_ && upload.ends_with(other.second);
+    });
+    if (!is_left) return;
+    std::this_thread::sleep_for(pause);
   }
 }
 
