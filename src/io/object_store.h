@@ -50,7 +50,8 @@ struct StoreTraits {
   std::size_t max_items = 1024;  // of an operation; more are refused
   unsigned concurrency = 8;      // operations in flight that pay
   std::size_t worthwhile_gap = std::size_t{64} << 10;  // bytes of a value worth reading over to save one
-  // Values are mostly in memory already, so that fetching is copying: best done by the thread that uses them.
+  // Values are mostly in memory already, so that fetching is copying: best done by the thread that uses them,
+  // after a will_need().
   bool reads_are_copies = false;
 };
 
@@ -102,6 +103,9 @@ class ObjectStore {
   // Each value is replaced as a whole: a reader at the same time gets the old one or the new one. Not all
   // back ends replace several items at one moment.
   virtual void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) = 0;
+  // A hint that a stretch of a value will be fetched soon; returns at once. Default: nothing.
+  virtual void will_need(const ValueAddress& /*address*/, std::uint64_t /*offset*/,
+                         std::uint64_t /*size*/) const noexcept {}
   // For `depth` operations in flight. The default does each in a thread of its own.
   virtual std::unique_ptr<ObjectQueue> open_queue(unsigned depth);
 

@@ -235,6 +235,18 @@ void ObjectPageFile::read_vector(std::span<const io::ReadRequest> requests) cons
                      });
 }
 
+void ObjectPageFile::will_need(std::uint64_t offset, std::uint64_t size) const noexcept {
+  const std::uint64_t end = offset + size;
+  const Piece* const last = pieces_.data() + pieces_.size();
+  for (const Piece* piece = piece_at(offset); piece != nullptr && piece != last && piece->begin < end;
+       ++piece) {
+    const std::uint64_t from = std::max(offset, piece->begin) - piece->begin;
+    if (from < piece->length)
+      store_->will_need(value_of(*piece), from,
+                        std::min<std::uint64_t>(end - piece->begin, piece->length) - from);
+  }
+}
+
 std::unique_ptr<io::ReadQueue> ObjectPageFile::open_queue(unsigned depth) const {
   return make_object_read_queue(*this, store_->open_queue(depth), store_traits_, depth);
 }

@@ -45,6 +45,7 @@ class ObjectPageFile final : public io::RandomAccessFile {
   void read(std::uint64_t offset, MutableByteSpan into) const override;
   void read_vector(std::span<const io::ReadRequest> requests) const override;
   std::unique_ptr<io::ReadQueue> open_queue(unsigned depth) const override;
+  void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override;
 
   // The pages with their addresses. One that does not lie in the object store, or cannot, gets a locator of
   // Kind::unknown.

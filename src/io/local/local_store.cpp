@@ -30,7 +30,7 @@ namespace {
 
 using namespace local_store;
 
-constexpr std::size_t open_files = 64;
+constexpr std::size_t open_files = 128;
 
 StoreTraits traits_of_local() noexcept {
   return {.max_value = std::size_t{1} << 30,
@@ -38,7 +38,9 @@ StoreTraits traits_of_local() noexcept {
           .ranges = true,
           .vectors = false,
           .max_items = std::size_t{1} << 16,
-          .concurrency = 4};
+          .concurrency = 4,
+          .worthwhile_gap = std::size_t{16} << 10,
+          .reads_are_copies = true};
 }
 
 // Repeats a call that a signal interrupts.
@@ -85,6 +87,8 @@ class LocalStore final : public ObjectStore {
 
   void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const override;
   void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) override;
+  void will_need(const ValueAddress& address, std::uint64_t offset,
+                 std::uint64_t size) const noexcept override;
   std::optional<std::uint64_t> size(const ValueAddress& address) const override;
   std::optional<Versioned> get(const ValueAddress& address) const override;
   bool put_if(const ValueAddress& address, ByteSpan value,
@@ -139,8 +143,12 @@ std::string place_of(const std::string& root, const ValueAddress& address) {
 // Descriptor -1 if there is no such value.
 FileDescriptor LocalStore::open_value(const ValueAddress& address, struct stat& status) const {
   const std::string path = path_of(address);
-  const int number =
-      uninterrupted([&] { return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK); });
+  const auto open = [&] { return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK); };
+  int number = uninterrupted(open);
+  if (number < 0 && (errno == EMFILE || errno == ENFILE)) {
+    open_.forget_all();
+    number = uninterrupted(open);
+  }
   if (number < 0 && errno == ENOENT) return FileDescriptor(-1);
   if (number < 0) fail(fmt::format("open {}", to_text(address)), place_of(path_, address), errno);
   FileDescriptor file(number);
@@ -184,6 +192,15 @@ void LocalStore::fetch(const ObjectId& object, std::uint64_t dkey, std::span<con
   for (const FetchItem& item : items) {
     const ValueAddress address{object, dkey, item.akey};
     read(address, *find_value(address), item);
+  }
+}
+
+void LocalStore::will_need(const ValueAddress& address, std::uint64_t offset,
+                           std::uint64_t size) const noexcept {
+  try {
+    static_cast<void>(::posix_fadvise(find_value(address)->file.get(), static_cast<off_t>(offset),
+                                      static_cast<off_t>(size), POSIX_FADV_WILLNEED));
+  } catch (...) {  // fetch() will say what is wrong
   }
 }
 

@@ -7,10 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
 
 #include "io/object_store_conformance_test.h"
 
@@ -47,6 +52,542 @@ std::string fresh_path(const std::string& name) {
 
 const RegisterStore local({.name = "Local",
                            .fresh_uri = [](const std::string& name) { return "obj://" + fresh_path(name); }});
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr ValueAddress somewhere{{1, 2}, 3, 4};
+
+Bytes bytes_of(std::string_view text) {
+  const ByteSpan bytes = as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+template <class Work>
+Error error_of(Work&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Error(ErrorKind::usage, "nothing was thrown");
+}
+
+void put(ObjectStore& store, const ValueAddress& address, ByteSpan value) {
+  const UpdateItem item{address.akey, {value}};
+  store.update(address.object, address.dkey, {&item, 1});
+}
+
+Bytes read(const ObjectStore& store, const ValueAddress& address) {
+  Bytes value(static_cast<std::size_t>(store.size(address).value_or(0)));
+  const FetchItem item{address.akey, 0, value};
+  store.fetch(address.object, address.dkey, {&item, 1});
+  return value;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> names_in(const std::string& path) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// A store in a fresh folder, and its files.
+class LocalStore : public testing::Test {
+ protected:
+  std::shared_ptr<ObjectStore> open() const { return open_local_store(uri_, {.create = true}); }
+  std::shared_ptr<ObjectStore> open(StoreCalls calls) const {
+    return open_local_store(uri_, {.create = true}, std::move(calls));
+  }
+
+  const std::string path_ = fresh_path("store");
+  const std::string uri_ = "obj://" + path_;
+};
+
+// --- The folder ---
+
+TEST_F(LocalStore, KeepsAFileForEachValue) {
+  const auto store = open();
+  put(*store, {{7, 42}, 3, 0}, as_bytes("first"));
+  put(*store, {{7, 42}, 18446744073709551615U, 5}, as_bytes("second"));
+  EXPECT_EQ(text_of(path_ + "/7/42/3-0"), "first");
+  EXPECT_EQ(text_of(path_ + "/7/42/18446744073709551615-5"), "second");
+  EXPECT_EQ(text_of(path_ + "/colonnade-store"), "Colonnade object store, layout 1\n");
+  EXPECT_THAT(names_in(path_), ElementsAre("7", "colonnade-store"));
+  EXPECT_THAT(names_in(path_ + "/7/42"), ElementsAre("18446744073709551615-5", "3-0"));
+}
+
+TEST_F(LocalStore, TakesPathsInEveryForm) {
+  static_cast<void>(open());
+  EXPECT_NO_THROW(open_object_store("obj:" + path_));
+  EXPECT_NO_THROW(open_object_store("OBJ://localhost" + path_));
+  EXPECT_NO_THROW(open_object_store("obj://" + fs::path(path_).parent_path().string() + "/%73tore"));
+  EXPECT_EQ(error_of([&] { open_object_store("obj://host/path"); }).kind(), ErrorKind::usage);
+}
+
+TEST_F(LocalStore, TakesNoOtherFolderForAStore) {
+  fs::create_directory(path_);
+  Error error = error_of([&] { open_object_store(uri_); });
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_THAT(error.problem(), HasSubstr("there is no object store in \"" + path_ + "\""));
+  EXPECT_FALSE(error.advice().empty());
+  std::ofstream(path_ + "/letter.txt") << "Dear Sir";
+  error = error_of([&] { open(); });
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_THAT(error.problem(), HasSubstr("the folder holds other things"));
+  EXPECT_THAT(names_in(path_), ElementsAre("letter.txt"));
+}
+
+TEST_F(LocalStore, MakesAStoreOfAnEmptyFolder) {
+  fs::create_directory(path_);
+  // What a process left that died while it made one.
+  std::ofstream(path_ + "/.0123456789abcdef-1-0.tmp") << "Colo";
+  put(*open(), somewhere, as_bytes("x"));
+  EXPECT_EQ(open_object_store(uri_)->size(somewhere), 1u);
+}
+
+TEST_F(LocalStore, IsNotMadeWhereNoFolderIs) {
+  const Error error =
+      error_of([&] { open_object_store("obj://" + path_ + "/deeper/store", {.create = true}); });
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_THAT(error.problem(), HasSubstr("No such file or directory"));
+}
+
+TEST_F(LocalStore, IsNoFile) {
+  std::ofstream(path_) << "a file";
+  for (const bool create : {false, true}) {
+    const Error error = error_of([&] { open_object_store(uri_, {.create = create}); });
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+    EXPECT_THAT(error.problem(), HasSubstr("it is no folder"));
+  }
+}
+
+TEST_F(LocalStore, RefusesALayoutItDoesNotKnow) {
+  static_cast<void>(open());
+  std::ofstream(path_ + "/colonnade-store") << "Colonnade object store, layout 2\n";
+  EXPECT_EQ(error_of([&] { open_object_store(uri_); }).kind(), ErrorKind::unsupported);
+}
+
+TEST_F(LocalStore, LeavesAloneWhatIsNotItsOwn) {
+  const auto store = open();
+  put(*store, somewhere, as_bytes("x"));
+  std::ofstream(path_ + "/1/2/notes.txt") << "mine";
+  std::ofstream(path_ + "/1/2/03-4") << "not as a key is written";
+  fs::create_directory(path_ + "/1/notes");
+  EXPECT_THAT(store->list_dkeys({1, 2}), ElementsAre(3u));
+  EXPECT_THAT(store->list_akeys({1, 2}, 3), ElementsAre(4u));
+  store->remove_objects(1, 0, 100);
+  EXPECT_THAT(names_in(path_ + "/1/2"), ElementsAre("03-4", "notes.txt"));
+  EXPECT_TRUE(fs::exists(path_ + "/1/notes"));
+}
+
+TEST_F(LocalStore, RemovesFoldersThatAreEmpty) {
+  const auto store = open();
+  for (std::uint64_t number = 1; number < 4; ++number) put(*store, {{1, number}, 0, 0}, {});
+  store->remove_objects(1, 1, 2);
+  EXPECT_THAT(names_in(path_ + "/1"), ElementsAre("3"));
+  store->remove_objects(1, 0, ~std::uint64_t{0});
+  EXPECT_THAT(names_in(path_), ElementsAre("colonnade-store"));
+}
+
+TEST_F(LocalStore, RemovesWhatDeadProcessesLeft) {
+  const auto store = open();
+  put(*store, somewhere, as_bytes("x"));
+  std::ofstream(path_ + "/1/2/.0123456789abcdef-1-0.tmp") << "half a va";
+  EXPECT_THAT(store->list_dkeys({1, 2}), ElementsAre(3u));
+  EXPECT_THAT(store->list_akeys({1, 2}, 3), ElementsAre(4u));
+  store->remove_objects(1, 2, 2);
+  EXPECT_FALSE(fs::exists(path_ + "/1"));
+}
+
+TEST_F(LocalStore, SaysWhatDoesNotBelongThere) {
+  const auto store = open();
+  fs::create_directories(path_ + "/1/2/3-4");
+  const Error error = error_of([&] { static_cast<void>(store->get(somewhere)); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr(path_ + "/1/2/3-4\" is no regular file"));
+  EXPECT_EQ(error_of([&] { put(*store, somewhere, as_bytes("x")); }).kind(), ErrorKind::io);
+  EXPECT_THAT(names_in(path_ + "/1/2"), ElementsAre("3-4"));
+}
+
+TEST_F(LocalStore, SaysThatAPartOfThePathIsAFile) {
+  const auto store = open();
+  std::ofstream(path_ + "/1") << "a file";
+  for (const Error& error : {error_of([&] { put(*store, somewhere, as_bytes("x")); }),
+                             error_of([&] { static_cast<void>(store->size(somewhere)); })}) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_THAT(error.problem(), HasSubstr("object 1:2"));
+    EXPECT_THAT(error.problem(), HasSubstr(path_ + "/1/2"));
+    EXPECT_THAT(error.problem(), HasSubstr("Not a directory"));
+  }
+}
+
+// --- Replacement ---
+
+TEST_F(LocalStore, ServesNoOldBytes) {
+  const auto store = open();
+  const auto other = open();
+  put(*store, somewhere, as_bytes("old"));
+  EXPECT_EQ(read(*store, somewhere), bytes_of("old"));
+  put(*other, somewhere, as_bytes("new"));  // while `store` has the file open
+  EXPECT_EQ(read(*store, somewhere), bytes_of("new"));
+  other->remove(somewhere);
+  Bytes into(3);
+  const FetchItem item{somewhere.akey, 0, into};
+  EXPECT_EQ(error_of([&] { store->fetch(somewhere.object, somewhere.dkey, {&item, 1}); }).kind(),
+            ErrorKind::not_found);
+}
+
+TEST_F(LocalStore, KeepsAFewFilesOpen) {
+  int opened = 0;
+  StoreCalls calls = StoreCalls::of_system();
+  calls.open = [&opened, open = calls.open](int folder, const char* path, int flags) {
+    ++opened;
+    return open(folder, path, flags);
+  };
+  const auto store = open(calls);
+  const auto in_use = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  for (std::uint64_t akey = 0; akey < 300; ++akey) put(*store, {{1, 1}, 1, akey}, as_bytes("x"));
+  const auto before = in_use();
+  Bytes into(1);
+  const auto fetch = [&](std::uint64_t akey) {
+    const FetchItem item{akey, 0, into};
+    store->fetch({1, 1}, 1, {&item, 1});
+  };
+  for (std::uint64_t akey = 0; akey < 300; ++akey) fetch(akey);
+  EXPECT_LE(in_use() - before, 128);
+  opened = 0;
+  for (int i = 0; i < 100; ++i) fetch(299);
+  EXPECT_LE(opened, 10);  // one a second
+}
+
+TEST_F(LocalStore, ClosesFilesWhenTheProcessHasNoMore) {
+  bool none_left = false;
+  StoreCalls calls = StoreCalls::of_system();
+  calls.open = [&none_left, open = calls.open](int folder, const char* path, int flags) {
+    if (!std::exchange(none_left, false)) return open(folder, path, flags);
+    errno = EMFILE;
+    return -1;
+  };
+  const auto store = open(calls);
+  put(*store, somewhere, as_bytes("x"));
+  none_left = true;
+  EXPECT_EQ(store->size(somewhere), 1u);
+}
+
+TEST_F(LocalStore, KnowsAnOldVersionOfTheSameBytes) {
+  const auto store = open();
+  put(*store, somewhere, as_bytes("same"));
+  std::vector<std::string> versions;
+  for (int i = 0; i < 50; ++i) {  // the file system gives the same numbers to new files again
+    versions.push_back(store->get(somewhere)->version);
+    put(*store, somewhere, as_bytes("same"));
+  }
+  for (const std::string& version : versions)
+    EXPECT_FALSE(store->put_if(somewhere, as_bytes("new"), version));
+}
+
+// --- What the system refuses ---
+
+struct Refusal {
+  int code;
+  const char* text;
+};
+
+constexpr std::array refusals{Refusal{ENOSPC, "No space left on device"}, Refusal{EDQUOT, "quota"},
+                              Refusal{EIO, "Input/output error"}, Refusal{EACCES, "Permission denied"},
+                              Refusal{EROFS, "Read-only file system"}};
+
+TEST_F(LocalStore, SaysWhyAValueCannotBeWritten) {
+  for (const Refusal& refusal : refusals) {
+    StoreCalls calls = StoreCalls::of_system();
+    int writes = 0;
+    calls.pwritev = [&](int file, const iovec* parts, int count, off_t offset) -> ssize_t {
+      static_cast<void>(count);
+      if (writes++ == 0) return ::pwrite(file, parts[0].iov_base, 2, offset);
+      errno = refusal.code;
+      return -1;
+    };
+    const auto good = open();
+    put(*good, somewhere, as_bytes("old value"));
+    const auto store = open(calls);
+    const Error error = error_of([&] { put(*store, somewhere, as_bytes("new value")); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_THAT(error.problem(), HasSubstr("write object 1:2, distribution key 3, attribute key 4"));
+    EXPECT_THAT(error.problem(), HasSubstr(path_ + "/1/2/3-4"));
+    EXPECT_THAT(error.problem(), HasSubstr(refusal.text));
+    EXPECT_FALSE(error.advice().empty());
+    EXPECT_EQ(error.context().uri, uri_);
+    // The old value is there, and no trace of the new one.
+    EXPECT_EQ(read(*good, somewhere), bytes_of("old value"));
+    EXPECT_THAT(names_in(path_ + "/1/2"), ElementsAre("3-4"));
+  }
+}
+
+TEST_F(LocalStore, SaysWhyAFileCannotBeOpened) {
+  put(*open(), somewhere, as_bytes("x"));
+  for (const Refusal& refusal : refusals) {
+    StoreCalls calls = StoreCalls::of_system();
+    calls.open = [&, open = calls.open](int folder, const char* path, int flags) {
+      if (!std::string_view(path).starts_with("1/")) return open(folder, path, flags);
+      errno = refusal.code;
+      return -1;
+    };
+    const auto store = open(calls);
+    for (const Error& error : {error_of([&] { put(*store, somewhere, as_bytes("y")); }),
+                               error_of([&] { static_cast<void>(store->get(somewhere)); })}) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_THAT(error.problem(), HasSubstr(refusal.text));
+      EXPECT_THAT(error.problem(), HasSubstr(path_ + "/1/2/"));
+    }
+  }
+}
+
+TEST_F(LocalStore, SaysWhyAFolderCannotBeMade) {
+  StoreCalls calls = StoreCalls::of_system();
+  calls.make_folder = [make = calls.make_folder](int folder, const char* path) {
+    if (!std::string_view(path).starts_with("1")) return make(folder, path);
+    errno = ENOSPC;
+    return -1;
+  };
+  const auto store = open(calls);
+  const Error error = error_of([&] { put(*store, somewhere, as_bytes("y")); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("make a folder for object 1:2"));
+  EXPECT_THAT(error.problem(), HasSubstr("No space left on device"));
+}
+
+TEST_F(LocalStore, SaysWhyAValueCannotBeRead) {
+  StoreCalls calls = StoreCalls::of_system();
+  bool fails = false;
+  calls.preadv = [&](int file, const iovec* parts, int count, off_t offset) -> ssize_t {
+    if (!fails) return ::preadv(file, parts, count, offset);
+    errno = EIO;
+    return -1;
+  };
+  const auto store = open(calls);
+  put(*store, somewhere, as_bytes("x"));
+  fails = true;
+  const Error error = error_of([&] { read(*store, somewhere); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("read object 1:2, distribution key 3, attribute key 4"));
+  EXPECT_THAT(error.problem(), HasSubstr("Input/output error"));
+}
+
+TEST_F(LocalStore, ContinuesAfterSignalsAndShortTransfers) {
+  StoreCalls calls = StoreCalls::of_system();
+  int calls_made = 0;
+  calls.pwritev = [&](int file, const iovec* parts, int count, off_t offset) -> ssize_t {
+    static_cast<void>(count);
+    if (++calls_made % 2 == 0) return ::pwrite(file, parts[0].iov_base, 1, offset);
+    errno = EINTR;
+    return -1;
+  };
+  calls.preadv = [&](int file, const iovec* parts, int count, off_t offset) -> ssize_t {
+    static_cast<void>(count);
+    const bool marker = parts[0].iov_len == 64;
+    if (++calls_made % 2 == 0 || marker) return ::pread(file, parts[0].iov_base, marker ? 64 : 1, offset);
+    errno = EINTR;
+    return -1;
+  };
+  static_cast<void>(open());
+  const auto store = open(calls);
+  const UpdateItem item{4, {as_bytes("0123"), as_bytes("456"), {}, as_bytes("789")}};
+  store->update(somewhere.object, somewhere.dkey, {&item, 1});
+  EXPECT_EQ(read(*store, somewhere), bytes_of("0123456789"));
+}
+
+TEST_F(LocalStore, SaysThatAFileWasCut) {
+  const auto store = open();
+  put(*store, somewhere, Bytes(1000));
+  EXPECT_EQ(read(*store, somewhere).size(), 1000u);
+  fs::resize_file(path_ + "/1/2/3-4", 10);
+  Bytes into(1000);
+  const FetchItem item{somewhere.akey, 0, into};
+  const Error error = error_of([&] { store->fetch(somewhere.object, somewhere.dkey, {&item, 1}); });
+  EXPECT_EQ(error.kind(), ErrorKind::format);
+  EXPECT_THAT(error.problem(), HasSubstr("but the value has 10 bytes"));
+}
+
+TEST_F(LocalStore, NeedsLocksOnlyToReplace) {
+  StoreCalls calls = StoreCalls::of_system();
+  calls.lock = [](int) {
+    errno = ENOLCK;
+    return -1;
+  };
+  const auto store = open(calls);
+  ASSERT_TRUE(store->put_if(somewhere, as_bytes("first"), std::nullopt));
+  EXPECT_FALSE(store->put_if(somewhere, as_bytes("second"), std::nullopt));
+  const std::string version = store->get(somewhere)->version;
+  const Error error = error_of([&] { store->put_if(somewhere, as_bytes("second"), version); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("lock the store"));
+  EXPECT_EQ(read(*store, somewhere), bytes_of("first"));
+}
+
+// --- Durability ---
+
+TEST_F(LocalStore, BringsToTheDeviceWhatIsNew) {
+  StoreCalls calls = StoreCalls::of_system();
+  int flushed = 0;
+  int all_flushed = 0;
+  bool fails = false;
+  calls.fsync = [&](int) {
+    ++flushed;
+    errno = EIO;
+    return fails ? -1 : 0;
+  };
+  calls.syncfs = [&](int) {
+    ++all_flushed;
+    return 0;
+  };
+  const auto store = open(calls);
+  store->sync();
+  flushed = 0;
+  put(*store, {{1, 2}, 3, 4}, as_bytes("x"));
+  put(*store, {{1, 2}, 3, 5}, as_bytes("x"));
+  ASSERT_TRUE(store->put_if({{0, 0}, 1, 0}, as_bytes("x"), std::nullopt));
+  store->sync();
+  EXPECT_EQ(flushed, 3 + 5);  // values; the folders 1/2, 1, 0/0, 0 and that of the store
+  store->sync();
+  EXPECT_EQ(flushed, 3 + 5);
+  put(*store, {{1, 2}, 3, 6}, as_bytes("x"));
+  fails = true;
+  EXPECT_EQ(error_of([&] { store->sync(); }).kind(), ErrorKind::io);
+  EXPECT_EQ(error_of([&] { store->sync(); }).kind(), ErrorKind::io);  // it still is not there
+  fails = false;
+  EXPECT_NO_THROW(store->sync());
+  EXPECT_EQ(all_flushed, 0);
+  for (std::uint64_t akey = 0; akey < 300; ++akey) put(*store, {{1, 2}, 4, akey}, {});
+  flushed = 0;
+  store->sync();
+  EXPECT_EQ(flushed, 0);
+  EXPECT_EQ(all_flushed, 1);
+}
+
+// --- Several processes ---
+
+// Runs `work` in another process; its result is what the process ends with.
+template <class Work>
+pid_t start_process(Work&& work) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  int result = 99;
+  try {
+    result = work();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "in the child: %s\n", error.what());
+  }
+  ::_exit(result);
+}
+
+int end_of(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(LocalStore, LetsOneOfTwoProcessesWin) {
+  const auto store = open();
+  constexpr std::uint64_t rounds = 50;
+  const auto race = [&](std::string_view name) {
+    const auto mine = open_object_store(uri_);
+    int won = 0;
+    for (std::uint64_t i = 0; i < rounds; ++i)
+      won += mine->put_if({{0, 0}, i, 0}, as_bytes(name), std::nullopt) ? 1 : 0;
+    return won;
+  };
+  const pid_t one = start_process([&] { return race("one"); });
+  const pid_t two = start_process([&] { return race("two"); });
+  EXPECT_EQ(end_of(one) + end_of(two), static_cast<int>(rounds));
+  EXPECT_EQ(store->list_dkeys({0, 0}).size(), rounds);
+}
+
+TEST_F(LocalStore, LosesNoIncrementOfSeveralProcesses) {
+  const ValueAddress counter{{0, 0}, 1, 0};
+  const auto store = open();
+  ASSERT_TRUE(store->put_if(counter, Bytes(1), std::nullopt));
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i)
+    children.push_back(start_process([&] {
+      for (int done = 0; done < 20;) {  // with the store of the parent
+        auto now = store->get(counter);
+        now->value[0] = static_cast<std::byte>(static_cast<int>(now->value[0]) + 1);
+        done += store->put_if(counter, now->value, now->version) ? 1 : 0;
+      }
+      return 0;
+    }));
+  for (const pid_t child : children) EXPECT_EQ(end_of(child), 0);
+  EXPECT_EQ(store->get(counter)->value[0], std::byte{60});
+}
+
+TEST_F(LocalStore, IsUsableAfterAFork) {
+  const auto store = open();
+  put(*store, somewhere, as_bytes("of the parent"));
+  EXPECT_EQ(read(*store, somewhere), bytes_of("of the parent"));
+  const pid_t child = start_process([&] {
+    if (read(*store, somewhere) != bytes_of("of the parent")) return 1;
+    const auto queue = store->open_queue(2);
+    const UpdateItem item{5, {as_bytes("of the child")}};
+    queue->submit_update(1, {1, 2}, 3, {&item, 1});
+    ObjectQueue::Completion completion;
+    if (queue->wait({&completion, 1}) != 1 || completion.failure != nullptr) return 2;
+    store->sync();
+    return 0;
+  });
+  EXPECT_EQ(end_of(child), 0);
+  EXPECT_EQ(read(*store, {{1, 2}, 3, 5}), bytes_of("of the child"));
+}
+
+// A process is killed while it replaces values: each is an old or a new one, whole, and the rest goes on.
+TEST_F(LocalStore, HoldsWholeValuesAfterAKill) {
+  constexpr std::size_t size = 300000;
+  const auto store = open();
+  for (int round = 0; round < 10; ++round) {
+    std::array<int, 2> begun{};
+    ASSERT_EQ(::pipe(begun.data()), 0);
+    const pid_t child = start_process([&] {
+      const auto mine = open_object_store(uri_);
+      for (unsigned i = 1;; ++i) {
+        const Bytes value(size + i % 7, static_cast<std::byte>(i));
+        put(*mine, {{1, 2}, i % 3, 0}, value);
+        const auto now = mine->get({{0, 0}, 1, 0});
+        mine->put_if({{0, 0}, 1, 0}, value, now ? std::optional(now->version) : std::nullopt);
+        if (i == 3 && ::write(begun[1], "x", 1) != 1) return 1;
+      }
+    });
+    char byte = 0;
+    ASSERT_EQ(::read(begun[0], &byte, 1), 1);
+    ::usleep(static_cast<useconds_t>(round) * 300);
+    ::kill(child, SIGKILL);
+    static_cast<void>(end_of(child));
+    for (const int end : begun) ::close(end);
+    for (const std::uint64_t dkey : {0u, 1u, 2u}) {
+      const Bytes value = read(*store, {{1, 2}, dkey, 0});
+      EXPECT_GE(value.size(), size);
+      EXPECT_EQ(std::count(value.begin(), value.end(), value.front()),
+                static_cast<std::ptrdiff_t>(value.size()));
+    }
+    const auto anchor = store->get({{0, 0}, 1, 0});
+    ASSERT_TRUE(anchor.has_value());
+    // Nothing is locked any more.
+    EXPECT_TRUE(store->put_if({{0, 0}, 1, 0}, anchor->value, anchor->version));
+  }
+  EXPECT_THAT(store->list_dkeys({1, 2}), ElementsAre(0u, 1u, 2u));
+  store->remove_objects(1, 2, 2);
+  EXPECT_FALSE(fs::exists(path_ + "/1"));
+}
 
 }  // namespace
 }  // namespace colonnade::io

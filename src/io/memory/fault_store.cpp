@@ -145,6 +145,11 @@ class FaultyStore final : public ObjectStore {
     });
   }
 
+  void will_need(const ValueAddress& address, std::uint64_t offset,
+                 std::uint64_t size) const noexcept override {
+    store_->will_need(address, offset, size);
+  }
+
   std::optional<std::uint64_t> size(const ValueAddress& address) const override {
     return run(StoreOperation::size, to_text(address), [&] { return store_->size(address); });
   }

@@ -1,0 +1,50 @@
+// Many threads read and replace values of one store in a folder: its open files and what waits for sync() are
+// theirs together.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "io/object_store.h"
+
+namespace colonnade::io {
+namespace {
+
+TEST(LocalStoreThreads, ReadAndReplaceTheSameValues) {
+  std::string folder = (std::filesystem::temp_directory_path() / "colonnade_store_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto store = open_object_store("obj://" + folder, {.create = true});
+  constexpr std::uint64_t values = 200;  // more than are kept open
+  const auto put = [&](std::uint64_t akey, int seed) {
+    const Bytes value(500, static_cast<std::byte>(seed));
+    const UpdateItem item{akey, {value}};
+    store->update({1, akey % 4}, 1, {&item, 1});
+  };
+  for (std::uint64_t akey = 0; akey < values; ++akey) put(akey, 0);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Bytes into(500);
+      for (std::uint64_t i = 0; i < 300; ++i) {
+        const std::uint64_t akey = (i * 7 + t * 13) % values;
+        if (i % 5 == 0) put(akey, static_cast<int>(i));
+        if (i % 100 == t) store->sync();
+        const FetchItem item{akey, 0, into};
+        store->will_need({{1, akey % 4}, 1, akey}, 0, 500);
+        store->fetch({1, akey % 4}, 1, {&item, 1});
+        wrong += std::count(into.begin(), into.end(), into.front()) == 500 ? 0 : 1;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace colonnade::io
