@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CopyProgress", "CopyReport", "CopySource", "CopyWatch", "copy"]
 
-CopySource: TypeAlias = PathLike | tuple[PathLike, str]
+CopySource: TypeAlias = "PathLike | tuple[PathLike, str]"
 """A file or store, "f.root:Events", or ("f.root", "Events")."""
 
 
