@@ -1,4 +1,4 @@
-"""What tests across modules share: the C++ programs of the build, and ROOT in a process of its own."""
+"""What tests across modules share: the C++ programs of the build, ROOT in a process of its own, real servers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
-INTEROP = Path(__file__).resolve().parent / "interop"
-for folder in (INTEROP / "root_tools", INTEROP):
-    sys.path.insert(0, str(folder))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "interop" / "root_tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "interop"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "servers"))
+
+from server_fixtures import own_s3, s3, s3_of_session, s3_prefix, s3_proxy, s3_uri, toxiproxy
+
+__all__ = ["own_s3", "root", "s3", "s3_of_session", "s3_prefix", "s3_proxy", "s3_uri", "toxiproxy"]
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,8 @@ def make_certificates(folder: Path) -> Certificates:
     run_openssl("req", *key_options, "-subj", "/CN=localhost", "-keyout", made.key, "-out", request)
     extensions = folder / "server.ext"
     extensions.write_text(f"subjectAltName=IP:{HOST},DNS:localhost\nextendedKeyUsage=serverAuth\n")
-    signing: list[str | Path] = ["-CA", made.authority, "-CAkey", authority_key, "-CAcreateserial", "-days", "1"]
+    signing: list[str | Path] = ["-CA", made.authority, "-CAkey", authority_key]
+    signing += ["-CAcreateserial", "-days", "1"]
     run_openssl("x509", "-req", "-in", request, *signing, "-extfile", extensions, "-out", made.certificate)
     return made
 

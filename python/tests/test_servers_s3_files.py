@@ -1,0 +1,252 @@
+"""Data sets in ROOT files on a real S3 server: written and read there, by others after a download, and with faults."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+from s3_server import BUCKET
+
+import colonnade
+
+ENTRIES = 200_000
+PATIENCE = 3
+"""Seconds that a request keeps being tried, where the test is about a server that does not come back."""
+
+
+def events(count=ENTRIES, seed=1):
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(0, 5, count)
+    return ak.Array(
+        {
+            "id": np.arange(count),
+            "pt": ak.unflatten(generator.normal(size=sizes.sum()).astype(np.float32), sizes),
+            "weight": generator.random(count),
+        }
+    )
+
+
+def write(uri, data, **options):
+    with colonnade.create(uri, "Events", **options) as writer:
+        for start in range(0, len(data), 50_000):
+            writer.extend(data[start : start + 50_000])
+
+
+def read(uri):
+    with colonnade.open(uri, "Events") as data_set:
+        return data_set.arrays()
+
+
+def key_of(uri):
+    return uri.removeprefix(f"s3://{BUCKET}/")
+
+
+def assert_nothing_left(server, uri):
+    assert server.requests().keys(BUCKET, key_of(uri)) == []
+    assert server.requests().uploads(BUCKET, key_of(uri)) == []
+
+
+def assert_equal(array, expected):
+    assert array.fields == expected.fields
+    for field in expected.fields:
+        assert ak.array_equal(array[field], expected[field], dtype_exact=False), field
+
+
+# ---- Without faults
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd:5"])
+def test_round_trip(s3, s3_uri, compression):
+    data = events()
+    write(s3_uri("f.root"), data, compression=compression)
+    assert_equal(read(s3_uri("f.root")), data)
+    assert colonnade.datasets(s3_uri("f.root")) == ["Events"]
+    assert s3.requests().uploads(BUCKET) == []
+
+
+def test_bare_file(s3, s3_uri):
+    data = events(1000)
+    write(s3_uri("f.bare"), data, container="bare")
+    assert_equal(read(s3_uri("f.bare")), data)
+
+
+def test_file_of_several_parts(s3, s3_uri):
+    data = events(3_000_000)
+    write(s3_uri("f.root"), data, compression="none", checkpoint_every=1)
+    assert len(s3.requests().get(BUCKET, key_of(s3_uri("f.root")))) > 40 << 20
+    assert_equal(read(s3_uri("f.root")), data)
+
+
+def test_data_set_in_a_directory(s3, s3_uri):
+    data = events(1000)
+    with colonnade.create(s3_uri("f.root"), "dir/sub/Events", checkpoint_every=1) as writer:
+        writer.extend(data)
+    assert colonnade.datasets(s3_uri("f.root")) == ["dir/sub/Events"]
+    assert_equal(colonnade.open(s3_uri("f.root"), "dir/sub/Events").arrays(), data)
+
+
+def test_others_read_what_was_uploaded(s3, s3_uri, tmp_path):
+    data = events(100_000)
+    write(s3_uri("f.root"), data, checkpoint_every=1)
+    copy = tmp_path / "copy.root"
+    copy.write_bytes(s3.requests().get(BUCKET, key_of(s3_uri("f.root"))))
+    with uproot.open(copy) as file:
+        assert_equal(file["Events"].arrays(), data)
+    assert_equal(read(copy), data)
+
+
+def test_file_that_others_wrote(s3, s3_uri, tmp_path):
+    data = events(10_000)
+    write(tmp_path / "local.root", data)
+    s3.requests().put(BUCKET, key_of(s3_uri("f.root")), (tmp_path / "local.root").read_bytes())
+    assert_equal(read(s3_uri("f.root")), data)
+
+
+def test_a_file_is_replaced_at_close(s3, s3_uri):
+    old, new = events(1000, 1), events(2000, 2)
+    write(s3_uri("f.root"), old)
+    with colonnade.create(s3_uri("f.root"), "Events", checkpoint_every=1) as writer:
+        writer.extend(new)
+        assert_equal(read(s3_uri("f.root")), old)
+    assert_equal(read(s3_uri("f.root")), new)
+
+
+def test_a_file_cannot_be_added_to(s3, s3_uri):
+    write(s3_uri("f.root"), events(1000))
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be changed in place"):
+        colonnade.create(s3_uri("f.root"), "More", {"x": "float"}, mode="update")
+
+
+@pytest.mark.parametrize("checkpoint_every", [None, 1])
+def test_a_writer_that_fails_leaves_nothing(s3, s3_uri, checkpoint_every):
+    def fail_half_way():
+        with colonnade.create(s3_uri("f.root"), "Events", checkpoint_every=checkpoint_every) as writer:
+            writer.extend(events(1_500_000))
+            writer.commit()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_half_way()
+    assert_nothing_left(s3, s3_uri("f.root"))
+
+
+# ---- With faults
+
+
+def test_missing_object_and_bucket(s3, s3_uri):
+    with pytest.raises(colonnade.NotFoundError, match="no object"):
+        colonnade.open(s3_uri("missing.root"), "Events")
+    with pytest.raises(colonnade.NotFoundError, match="colonnade-missing"):
+        colonnade.open("s3://colonnade-missing/f.root", "Events")
+    with pytest.raises(colonnade.NotFoundError, match="colonnade-missing"):
+        write("s3://colonnade-missing/f.root", events(1))
+
+
+@pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"])
+def test_wrong_credentials(s3, s3_uri, monkeypatch, name):
+    write(s3_uri("f.root"), events(10))
+    monkeypatch.setenv(name, "certainly-wrong-1234567890")
+    for work in (lambda: read(s3_uri("f.root")), lambda: write(s3_uri("g.root"), events(10))):
+        with pytest.raises(colonnade.Error) as raised:
+            work()
+        said = str(raised.value)
+        assert "AWS_ACCESS_KEY_ID" in said or "key" in said
+        if name == "AWS_SECRET_ACCESS_KEY":
+            assert "certainly-wrong" not in said
+
+
+def test_server_gone_while_writing(own_s3, s3_uri, monkeypatch):
+    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(PATIENCE))
+    old = events(1000)
+    write(s3_uri("f.root"), old)
+
+    def write_on():
+        more = events(1_500_000)
+        with colonnade.create(s3_uri("f.root"), "Events", compression="none") as writer:
+            writer.extend(more)
+            own_s3.kill()
+            for _ in range(100):  # far more than is buffered
+                writer.extend(more)
+
+    with pytest.raises(colonnade.Error, match=r"127\.0\.0\.1") as raised:
+        write_on()
+    assert s3_uri("f.root") in str(raised.value)
+    own_s3.start()
+    assert_equal(read(s3_uri("f.root")), old)
+
+
+def test_server_gone_while_reading(own_s3, s3_uri, monkeypatch):
+    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(PATIENCE))
+    write(s3_uri("f.root"), events(), compression="none")
+    with colonnade.open(s3_uri("f.root"), "Events") as data_set:
+        own_s3.kill()
+        with pytest.raises(colonnade.Error, match=r"127\.0\.0\.1"):
+            data_set.arrays()
+
+
+def test_server_back_while_reading(own_s3, s3_uri):
+    data = events()
+    write(s3_uri("f.root"), data, compression="none")
+    with colonnade.open(s3_uri("f.root"), "Events") as data_set:
+        own_s3.kill()
+        back = threading.Timer(0.5, own_s3.start)
+        back.start()
+        try:
+            assert_equal(data_set.arrays(), data)
+        finally:
+            back.join()
+
+
+def test_server_back_while_writing(own_s3, s3_uri):
+    data = events(1_500_000)
+    with colonnade.create(s3_uri("f.root"), "Events", compression="none") as writer:
+        writer.extend(data[:1_000_000])
+        own_s3.kill()
+        back = threading.Timer(0.5, own_s3.start)
+        back.start()
+        try:
+            writer.extend(data[1_000_000:])
+        finally:
+            back.join()
+    assert_equal(read(s3_uri("f.root")), data)
+
+
+def test_connections_that_are_cut(s3_proxy, s3_uri):
+    """Each connection ends after 2 MB, one way and the other: everything takes several attempts."""
+    data = events()
+    with s3_proxy.toxic("limit_data", stream="upstream", toxicity=0.5, bytes=2_000_000):
+        write(s3_uri("f.root"), data, compression="none")
+    with s3_proxy.toxic("limit_data", bytes=2_000_000):
+        assert_equal(read(s3_uri("f.root")), data)
+
+
+def test_slow_connections(s3_proxy, s3_uri):
+    data = events(50_000)
+    with s3_proxy.toxic("latency", latency=30, jitter=20):
+        write(s3_uri("f.root"), data)
+        assert_equal(read(s3_uri("f.root")), data)
+
+
+def test_no_connections_for_a_while(s3_proxy, s3_uri):
+    data = events()
+    write(s3_uri("f.root"), data, compression="none")
+    with colonnade.open(s3_uri("f.root"), "Events") as data_set:
+        with s3_proxy.cut():
+            reader = threading.Thread(target=lambda: read_into.append(data_set.arrays()))
+            read_into: list[ak.Array] = []
+            reader.start()
+            time.sleep(0.5)
+        reader.join()
+    assert_equal(read_into[0], data)
+
+
+def test_object_replaced_while_open(s3, s3_uri):
+    write(s3_uri("f.root"), events(seed=1), compression="none")
+    with colonnade.open(s3_uri("f.root"), "Events") as data_set:
+        write(s3_uri("f.root"), events(seed=2), compression="none")
+        with pytest.raises(colonnade.Error, match="replaced"):
+            data_set.arrays()
