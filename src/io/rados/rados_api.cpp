@@ -50,9 +50,14 @@ RadosApi load_rados(std::span<const char* const> libraries) {
   find(library, "rados_ioctx_create", api.ioctx_create);
   find(library, "rados_ioctx_destroy", api.ioctx_destroy);
   find(library, "rados_ioctx_set_namespace", api.ioctx_set_namespace);
-  find(library, "rados_nobjects_list_open", api.nobjects_list_open);
-  find(library, "rados_nobjects_list_next", api.nobjects_list_next);
-  find(library, "rados_nobjects_list_close", api.nobjects_list_close);
+  find(library, "rados_ioctx_locator_set_key", api.ioctx_locator_set_key);
+  find(library, "rados_object_list_begin", api.object_list_begin);
+  find(library, "rados_object_list_end", api.object_list_end);
+  find(library, "rados_object_list_cursor_free", api.object_list_cursor_free);
+  find(library, "rados_object_list_cursor_cmp", api.object_list_cursor_cmp);
+  find(library, "rados_object_list_slice", api.object_list_slice);
+  find(library, "rados_object_list", api.object_list);
+  find(library, "rados_object_list_free", api.object_list_free);
   find(library, "rados_aio_create_completion2", api.aio_create_completion2);
   find(library, "rados_aio_get_return_value", api.aio_get_return_value);
   find(library, "rados_aio_get_version", api.aio_get_version);
@@ -62,7 +67,6 @@ RadosApi load_rados(std::span<const char* const> libraries) {
   find(library, "rados_release_write_op", api.release_write_op);
   find(library, "rados_write_op_create", api.write_op_create);
   find(library, "rados_write_op_assert_version", api.write_op_assert_version);
-  find(library, "rados_write_op_write", api.write_op_write);
   find(library, "rados_write_op_write_full", api.write_op_write_full);
   find(library, "rados_write_op_remove", api.write_op_remove);
   find(library, "rados_aio_write_op_operate", api.aio_write_op_operate);

@@ -17,11 +17,20 @@ using rados_ioctx_t = struct RadosPoolHandle*;
 using rados_completion_t = struct RadosCompletionHandle*;
 using rados_read_op_t = struct RadosReadHandle*;
 using rados_write_op_t = struct RadosWriteHandle*;
-using rados_list_ctx_t = struct RadosListHandle*;
+using rados_object_list_cursor = struct RadosCursor*;
 using rados_callback_t = void (*)(rados_completion_t completion, void* argument);
 
 inline constexpr int rados_create_exclusive = 1;
 inline constexpr int rados_full_try = 64;  // of an operation: fail on a full cluster, do not wait
+
+struct RadosListItem {
+  std::size_t name_length;
+  char* name;
+  std::size_t name_space_length;
+  char* name_space;
+  std::size_t key_length;
+  char* key;
+};
 
 struct RadosApi {
   int (*create2)(rados_t*, const char* cluster, const char* name, std::uint64_t flags);
@@ -36,9 +45,19 @@ struct RadosApi {
   void (*ioctx_destroy)(rados_ioctx_t);
   void (*ioctx_set_namespace)(rados_ioctx_t, const char* name);
 
-  int (*nobjects_list_open)(rados_ioctx_t, rados_list_ctx_t*);
-  int (*nobjects_list_next)(rados_list_ctx_t, const char** entry, const char** key, const char** space);
-  void (*nobjects_list_close)(rados_list_ctx_t);
+  void (*ioctx_locator_set_key)(rados_ioctx_t, const char* key);
+
+  rados_object_list_cursor (*object_list_begin)(rados_ioctx_t);
+  rados_object_list_cursor (*object_list_end)(rados_ioctx_t);
+  void (*object_list_cursor_free)(rados_ioctx_t, rados_object_list_cursor);
+  int (*object_list_cursor_cmp)(rados_ioctx_t, rados_object_list_cursor, rados_object_list_cursor);
+  void (*object_list_slice)(rados_ioctx_t, rados_object_list_cursor first, rados_object_list_cursor last,
+                            std::size_t n, std::size_t m, rados_object_list_cursor* slice_first,
+                            rados_object_list_cursor* slice_last);
+  int (*object_list)(rados_ioctx_t, rados_object_list_cursor first, rados_object_list_cursor last,
+                     std::size_t count, const char* filter, std::size_t filter_size, RadosListItem* items,
+                     rados_object_list_cursor* next);
+  void (*object_list_free)(std::size_t count, RadosListItem* items);
 
   int (*aio_create_completion2)(void* argument, rados_callback_t, rados_completion_t*);
   int (*aio_get_return_value)(rados_completion_t);
@@ -50,7 +69,6 @@ struct RadosApi {
   void (*release_write_op)(rados_write_op_t);
   void (*write_op_create)(rados_write_op_t, int exclusive, const char* category);
   void (*write_op_assert_version)(rados_write_op_t, std::uint64_t version);
-  void (*write_op_write)(rados_write_op_t, const char*, std::size_t size, std::uint64_t offset);
   void (*write_op_write_full)(rados_write_op_t, const char*, std::size_t size);
   void (*write_op_remove)(rados_write_op_t);
   int (*aio_write_op_operate)(rados_write_op_t, rados_ioctx_t, rados_completion_t, const char* name,

@@ -177,9 +177,12 @@ void RadosCluster::set(const char* option, const std::string& value) {
   api_->conf_set(handle_, option, value.c_str());
 }
 
-RadosPool::RadosPool(std::shared_ptr<RadosCluster> cluster, const RadosPlace& place,
-                     const std::string& name_space)
-    : cluster_(std::move(cluster)), uri_(place.uri) {
+RadosPool::RadosPool(std::shared_ptr<RadosCluster> cluster, const RadosPlace& place, std::string name_space,
+                     std::string key)
+    : cluster_(std::move(cluster)),
+      uri_(place.uri),
+      name_space_(std::move(name_space)),
+      key_(std::move(key)) {
   const int code = cluster_->api().ioctx_create(cluster_->handle(), place.pool.c_str(), &handle_);
   if (code == -ENOENT)
     throw Error(
@@ -190,7 +193,8 @@ RadosPool::RadosPool(std::shared_ptr<RadosCluster> cluster, const RadosPlace& pl
             place.pool),
         {.uri = uri_});
   if (code != 0) throw rados_error(code, fmt::format("the pool \"{}\" cannot be opened", place.pool), uri_);
-  cluster_->api().ioctx_set_namespace(handle_, name_space.c_str());
+  api().ioctx_set_namespace(handle_, name_space_.c_str());
+  if (!key_.empty()) api().ioctx_locator_set_key(handle_, key_.c_str());
 }
 
 RadosPool::~RadosPool() {

@@ -46,8 +46,10 @@ class RadosCluster {
 // A pool of a cluster, seen through one namespace.
 class RadosPool {
  public:
-  // Throws ErrorKind::not_found for a pool that is not there.
-  RadosPool(std::shared_ptr<RadosCluster> cluster, const RadosPlace& place, const std::string& name_space);
+  // Throws ErrorKind::not_found for a pool that is not there. Objects with a `key` lie all at one position of
+  // the pool, that of the key; without, each at that of its name.
+  RadosPool(std::shared_ptr<RadosCluster> cluster, const RadosPlace& place, std::string name_space,
+            std::string key = {});
   RadosPool(const RadosPool&) = delete;
   RadosPool& operator=(const RadosPool&) = delete;
   ~RadosPool();
@@ -56,11 +58,15 @@ class RadosPool {
   rados_ioctx_t handle() const noexcept { return handle_; }
   bool is_usable() const noexcept { return cluster_->is_usable(); }
   const std::string& uri() const noexcept { return uri_; }
+  const std::string& name_space() const noexcept { return name_space_; }
+  const std::string& key() const noexcept { return key_; }
 
  private:
   std::shared_ptr<RadosCluster> cluster_;
   rados_ioctx_t handle_ = nullptr;
   std::string uri_;
+  std::string name_space_;
+  std::string key_;
 };
 
 }  // namespace colonnade::io

@@ -121,7 +121,7 @@ RadosPlace parse_rados_uri(const std::string& uri) {
   while (place.name_space.ends_with('/')) place.name_space.pop_back();
   if (place.name_space.empty())
     fail(uri, "the URI names no namespace: a store needs one of its own in the pool");
-  if (place.name_space.find('#') != std::string::npos) fail(uri, "a namespace must not contain \"#\"");
+
   if (const char* arguments = std::getenv("CEPH_ARGS")) apply_ceph_args(arguments, place.access);
   if (question == std::string_view::npos) return place;
   std::string_view query = rest.substr(question + 1);

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "io/object_checks.h"
+#include "io/rados/rados_listing.h"
 #include "io/rados/rados_operation.h"
 #include "io/rados/rados_queue.h"
 
@@ -23,31 +24,6 @@ std::vector<std::uint64_t> sorted_unique(std::vector<std::uint64_t> keys) {
   return keys;
 }
 
-// Of a listing under way.
-class Listing {
- public:
-  explicit Listing(const RadosPool& pool) : api_(&pool.api()) {
-    code_ = api_->nobjects_list_open(pool.handle(), &handle_);
-  }
-  Listing(const Listing&) = delete;
-  Listing& operator=(const Listing&) = delete;
-  ~Listing() {
-    if (handle_ != nullptr) api_->nobjects_list_close(handle_);
-  }
-  // Null at the end, and after a failure.
-  const char* next() {
-    const char* name = nullptr;
-    if (code_ == 0) code_ = api_->nobjects_list_next(handle_, &name, nullptr, nullptr);
-    return code_ == 0 ? name : nullptr;
-  }
-  int failure() const noexcept { return code_ == -ENOENT ? 0 : code_; }
-
- private:
-  const RadosApi* api_;
-  rados_list_ctx_t handle_ = nullptr;
-  int code_ = 0;
-};
-
 Error failure_at(const RadosPool& pool, const ValueAddress& address, int code) {
   return rados_error(code, fmt::format("{}: Ceph reports", to_text(address)), pool.uri());
 }
@@ -58,7 +34,7 @@ RadosStore::RadosStore(const RadosPlace& place)
     : uri_(place.uri),
       cluster_(RadosCluster::connect(place)),
       values_(cluster_, place, place.name_space),
-      directory_(cluster_, place, place.name_space + "#directory") {}
+      directory_(cluster_, place, place.name_space, "directory") {}
 
 StoreTraits RadosStore::traits() const noexcept {
   StoreTraits traits;
@@ -155,11 +131,9 @@ bool RadosStore::put_if(const ValueAddress& address, ByteSpan value,
 
 void RadosStore::list(const RadosPool& pool, const std::function<void(const ValueAddress&)>& visit) const {
   require_usable();
-  Listing listing(pool);
-  while (const char* name = listing.next())
+  list_rados_objects(pool, [&](std::string_view name) {
     if (const std::optional<ValueAddress> address = parse_rados_name(name)) visit(*address);
-  if (listing.failure() != 0)
-    throw rados_error(listing.failure(), "the objects of the namespace cannot be listed", uri_);
+  });
 }
 
 std::vector<std::uint64_t> RadosStore::list_dkeys(const ObjectId& object) const {

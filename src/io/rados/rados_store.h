@@ -1,6 +1,6 @@
 // The object store in a pool of a Ceph cluster: "rados://pool/namespace". Values are RADOS objects in the
-// namespace; those of group 0, the directory, are in "<namespace>#directory", so that looking for data sets
-// is not looking at all pages.
+// namespace. Those of group 0, the directory, have the locator key "directory", so that data sets are found
+// without a look at all objects of the pool; whatever else is listed needs that look.
 #ifndef COLONNADE_IO_RADOS_RADOS_STORE_H
 #define COLONNADE_IO_RADOS_RADOS_STORE_H
 

@@ -1,0 +1,23 @@
+// Which objects a namespace has. Ceph goes through all objects of a pool to find those of a namespace, except
+// where they share a key: those are at one position of the pool, and looking there is enough.
+#ifndef COLONNADE_IO_RADOS_RADOS_LISTING_H
+#define COLONNADE_IO_RADOS_RADOS_LISTING_H
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "io/rados/rados_cluster.h"
+
+namespace colonnade::io {
+
+// Calls `visit` with the name of each object, in no order.
+void list_rados_objects(const RadosPool& pool, const std::function<void(std::string_view name)>& visit);
+
+// Ceph's hash of strings (Jenkins 1996): the position of an object in its pool is that of
+// "<namespace>\x1f<key>".
+std::uint32_t rados_hash(std::string_view text) noexcept;
+
+}  // namespace colonnade::io
+
+#endif
