@@ -184,7 +184,7 @@ ReadScheduler::Id ReadScheduler::start(const ReadExtent& plan, MutableByteSpan i
   if (plan.size == 0) return id;
   ++unsettled_;
   if (urgent) {
-    line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(urgent_held_), id);
+    line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(std::min(urgent_held_, line_.size())), id);
     if (holds_) ++urgent_held_;
   } else {
     line_.push_back(id);

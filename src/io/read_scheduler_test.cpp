@@ -85,6 +85,16 @@ TEST(ReadPlan, LeavesOutWhatIsEmptyOrNotInTheFile) {
   EXPECT_TRUE(plan_reads({}, {}, 1, end).extents.empty());
 }
 
+TEST(ReadPlan, JoinsWhatBeginsInOneUnitAndNothingElse) {
+  // 0 and 60 lie in one unit, the second reaching over its end; 100 touches it but begins in the next.
+  const std::vector<WantedRange> wanted{{100, 30}, {0, 10}, {60, 40}, {140, 20}, {192, 500}, {700, 1}};
+  const ReadPlan plan = plan_reads(wanted, {.worthwhile_gap = 60, .read_unit = 64}, 1, large_file);
+  EXPECT_THAT(offsets(plan), ElementsAre(100, 0, 140, 192, 700));
+  EXPECT_EQ(plan.places[2].extent, plan.places[1].extent);
+  EXPECT_EQ(plan.extents[1].size, 100u) << "a unit may be larger than other extents";
+  EXPECT_EQ(plan.extents[1].wanted, 50u);
+}
+
 // What a plan promises, for one random set of ranges.
 void check_plan(const std::vector<WantedRange>& wanted, const IoTraits& traits, std::size_t max_extent,
                 std::uint64_t file_size) {
@@ -138,6 +148,7 @@ class HeldFile final : public RandomAccessFile {
     MutableByteSpan into;
   };
   explicit HeldFile(const IoTraits& traits) : traits_(traits) {}
+  mutable std::vector<std::size_t> batches;  // how many requests came together
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return large_file; }
   IoTraits traits() const noexcept override { return traits_; }
@@ -146,6 +157,7 @@ class HeldFile final : public RandomAccessFile {
   }
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override {
     EXPECT_EQ(depth, traits_.concurrency);
+    if (opens_no_queue) throw Error(ErrorKind::usage, "no queue in this process");
     return std::make_unique<Queue>(*this);
   }
   std::vector<std::uint64_t> held_offsets() const {
@@ -155,8 +167,10 @@ class HeldFile final : public RandomAccessFile {
   }
   // Lets the oldest request go, with the next poll.
   void answer(std::size_t count = 1) const { to_answer_ += count; }
-  mutable std::vector<std::uint64_t> order;  // offsets, as they were submitted
-  std::uint64_t bad_offset = large_file;     // a request that starts here fails
+  mutable std::vector<std::uint64_t> order;   // offsets, as they were submitted
+  std::uint64_t bad_offset = large_file;      // a request that starts here fails
+  std::uint64_t refused_offset = large_file;  // and one that starts here is not even taken
+  bool opens_no_queue = false;
 
  private:
   class Queue final : public ReadQueue {
@@ -166,6 +180,13 @@ class HeldFile final : public RandomAccessFile {
       EXPECT_LT(file_->held_.size(), file_->traits_.concurrency);
       file_->order.push_back(offset);
       file_->held_.push_back({id, offset, into});
+    }
+    void submit_batch(std::span<const QueuedRead> reads) override {
+      file_->batches.push_back(reads.size());
+      for (const QueuedRead& read : reads) {
+        if (read.offset == file_->refused_offset) throw Error(ErrorKind::usage, "not in this process");
+        submit(read.id, read.offset, read.into);
+      }
     }
     std::size_t wait(std::span<Completion> completions, bool block) override {
       std::size_t count = 0;
@@ -211,6 +232,56 @@ bool holds(const Started& extent, std::uint64_t offset) {
   for (std::size_t i = 0; i < extent.buffer.size(); ++i)
     if (extent.buffer[i] != static_cast<std::byte>((offset + i) % 251)) return false;
   return true;
+}
+
+TEST(ReadScheduler, SubmitsTogetherWhatWasHeld) {
+  const HeldFile file({.concurrency = 4});
+  ReadScheduler scheduler(file);
+  const Started late = start(scheduler, 500, 40, 10);
+  EXPECT_THAT(file.batches, ElementsAre(4));
+  scheduler.hold();
+  const Started first = start(scheduler, 0, 10, 10, true);
+  const Started second = start(scheduler, 100, 20, 10, true);
+  const Started third = start(scheduler, 200, 10, 10);
+  file.answer(4);
+  scheduler.poll();
+  EXPECT_THAT(file.batches, ElementsAre(4));
+  scheduler.release();
+  EXPECT_THAT(file.batches, ElementsAre(4, 4));
+  EXPECT_THAT(file.held_offsets(), ElementsAre(0, 100, 110, 200)) << "urgent ones in their order";
+  scheduler.hold();
+  scheduler.wait_for(third.id);  // ends whether or not anybody releases
+  EXPECT_TRUE(holds(second, 100));
+}
+
+TEST(ReadScheduler, FailsWhatTheQueueRefuses) {
+  HeldFile file({.concurrency = 8});
+  file.refused_offset = 110;
+  ReadScheduler scheduler(file);
+  scheduler.hold();
+  const Started first = start(scheduler, 0, 10, 10);
+  const Started second = start(scheduler, 100, 40, 10);
+  const Started third = start(scheduler, 200, 10, 10);
+  scheduler.release();
+  scheduler.wait_for(first.id);
+  EXPECT_TRUE(holds(first, 0));
+  EXPECT_THROW(scheduler.wait_for(second.id), Error);
+  EXPECT_THROW(scheduler.wait_for(third.id), Error) << "it came with the same batch";
+  scheduler.forget(second.id);
+  scheduler.forget(third.id);
+  EXPECT_EQ(scheduler.unsettled(), 0u);
+  const Started again = start(scheduler, 300, 10, 10);
+  scheduler.wait_for(again.id);
+  EXPECT_TRUE(holds(again, 300));
+}
+
+TEST(ReadScheduler, EndsWhereNoQueueCanBeOpened) {
+  HeldFile file({.concurrency = 8});
+  file.opens_no_queue = true;
+  ReadScheduler scheduler(file);
+  EXPECT_THROW(start(scheduler, 0, 10, 10), Error);
+  scheduler.poll();
+  EXPECT_EQ(scheduler.unsettled(), 0u);
 }
 
 TEST(ReadScheduler, KeepsTheDeclaredNumberInFlightInOrder) {

@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "colonnade/repair.h"
 #include "format/envelope.h"
 #include "page/cluster_pool.h"
 #include "page/column_reader.h"
@@ -261,6 +264,39 @@ TEST_P(ObjectReading, EndsWithAnErrorWhenTheServerIsGone) {
   }
 }
 
+#ifndef COLONNADE_NO_FORKS
+// As with stores that a child cannot use: it gets an error, and neither waits nor disturbs the parent.
+TEST_P(ObjectReading, EndsWithAnErrorInAForkedChild) {
+  const TestStore store(traits());
+  write(store, options());
+  const auto source = open(store, helped());
+  ColumnReader reader(*source, {0}, ElementType::uint64);
+  const auto sum = [&](std::uint64_t count) {
+    std::uint64_t right = 0;
+    for (std::uint64_t i = 0; i < count; ++i)
+      right += reader.at<std::uint64_t>(i / per_cluster, i % per_cluster) == value_at(0, i);
+    return right;
+  };
+  ASSERT_EQ(sum(per_page), per_page);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // rather than waiting for ever
+    store.faults().fail(io::StoreOperation::fetch, 0, io::StoreFaults::all, ErrorKind::usage);
+    bool good = false;
+    try {
+      sum(clusters * per_cluster);
+    } catch (const Error& error) {
+      good = error.kind() == ErrorKind::usage;
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(sum(clusters * per_cluster), clusters * per_cluster);
+}
+#endif
+
 INSTANTIATE_TEST_SUITE_P(
     Stores, ObjectReading,
     testing::Combine(
@@ -308,6 +344,14 @@ TEST(ObjectContainerReader, StaysWithTheGenerationThatItOpened) {
   const auto later = open_container(store)->of_data_set("Data");
   EXPECT_EQ(later->anchor("Data"), source->descriptor().anchor);
   EXPECT_EQ(later->of_data_set("Data"), nullptr);
+}
+
+TEST(ObjectContainerReader, HasNothingToRepair) {
+  const TestStore store(like_s3());
+  write(store, {.splice_size = target});
+  const Error error = error_of([&] { repair(store, "Data"); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.advice(), HasSubstr("colonnade gc"));
 }
 
 // ---- Descriptors that nobody writes

@@ -20,6 +20,7 @@
 #include "codec/column_codec.h"
 #include "codec/compression.h"
 #include "format/envelope.h"
+#include "io/object_store.h"
 #include "page/cluster_journal.h"
 #include "page/page_source.h"
 
@@ -357,6 +358,10 @@ class Repair {
 }  // namespace
 
 RepairReport repair(const std::string& uri, std::string_view data_set, const RepairOptions& options) {
+  if (io::is_object_store(uri))
+    throw Error(ErrorKind::usage,
+                "an object store has nothing to repair: a data set is complete as of its last commit",
+                "`colonnade gc` removes what writers that crashed have left", {.uri = uri});
   const auto repair_one = [&](const std::string& path) {
     return with_context({.uri = uri, .data_set = path}, [&] { return Repair(uri, path, options).run(); });
   };
