@@ -600,7 +600,7 @@ HttpEngine::HttpEngine(unsigned max_active) : loop_(std::make_unique<Loop>(max_a
 
 HttpEngine::~HttpEngine() {
   // A child has the memory of the loop, but not its thread: nothing can be ended there.
-  if (!loop_->is_of_this_process()) static_cast<void>(loop_.release());
+  if (!loop_->is_of_this_process()) new std::unique_ptr<Loop>(std::move(loop_));
 }
 
 HttpEngine& HttpEngine::shared() {

@@ -204,9 +204,10 @@ AwsFile parse_aws_file(std::string_view text) {
     const std::size_t equals = line.find('=');
     if (section == nullptr || equals == std::string_view::npos) continue;
     const bool nested = (raw.front() == ' ' || raw.front() == '\t') && !parent.empty();
-    const std::string key = lower(trimmed(line.substr(0, equals)));
+    std::string key = nested ? parent + "." : std::string();
+    key += lower(trimmed(line.substr(0, equals)));
     const std::string value(without_comment(trimmed(line.substr(equals + 1))));
-    (*section)[nested ? parent + "." + key : key] = value;
+    (*section)[key] = value;
     if (!nested) parent = value.empty() ? key : std::string();
   }
   return file;

@@ -45,9 +45,9 @@ bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
   }
   constexpr std::array statuses{408, 425, 429, 500, 502, 503, 504};
   if (std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end()) return true;
-  constexpr std::array<std::string_view, 6> codes{"SlowDown",         "RequestTimeout",
-                                                  "InternalError",    "ServiceUnavailable",
-                                                  "OperationAborted", "ConditionalRequestConflict"};
+  constexpr std::array<std::string_view, 8> codes{
+      "SlowDown",         "RequestTimeout", "InternalError", "ServiceUnavailable",
+      "OperationAborted", "IncompleteBody", "BadDigest",     "ConditionalRequestConflict"};
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
