@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -52,8 +53,13 @@ _libc = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with(parent: int) -> Callable[[], None]:
-    """For preexec_fn: the child ends when its parent does, even where that was killed and could not stop it."""
+def die_with(parent: int) -> Callable[[], None] | None:
+    """For preexec_fn: the child ends when its parent does, even where that was killed and could not stop it.
+
+    What another thread than the first one starts would end with the thread: nothing is arranged then.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return None
 
     def arrange() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
