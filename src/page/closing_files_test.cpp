@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "page/bare_file_writer.h"
 #include "page/root_file_test_tools.h"
@@ -29,10 +30,13 @@ class ClosingFile final : public io::WritableFile {
   }
   void write(std::uint64_t offset, ByteSpan bytes) override {
     const std::lock_guard lock(mutex_);
-    if (offset < bytes_.size() && offset + bytes.size() > head_size) {
-      ADD_FAILURE() << bytes.size() << " bytes at " << offset << " are written again";
+    const std::size_t end = offset + bytes.size();
+    bytes_.resize(std::max(bytes_.size(), end));
+    given_.resize(bytes_.size());
+    for (std::size_t at = std::max(offset, head_size); at < end; ++at) {
+      if (given_[at]) ADD_FAILURE() << "byte " << at << " is written again";
+      given_[at] = true;
     }
-    bytes_.resize(std::max<std::size_t>(bytes_.size(), offset + bytes.size()));
     std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   void truncate(std::uint64_t size) override { EXPECT_GE(size, bytes_.size()); }
@@ -44,6 +48,7 @@ class ClosingFile final : public io::WritableFile {
  private:
   std::mutex mutex_;
   Bytes bytes_;
+  std::vector<bool> given_;
   bool& discarded_;
 };
 
