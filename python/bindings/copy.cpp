@@ -52,14 +52,15 @@ CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destin
                           const std::optional<std::string>& compression,
                           const std::optional<std::size_t>& page_size,
                           const std::optional<std::size_t>& cluster_size, bool overwrite, bool resume,
-                          int verify, std::size_t memory_budget, bool direct_io, const WriteOptions& writing,
-                          nb::object progress) {
+                          int verify, std::size_t memory_budget, bool direct_io, double progress_every,
+                          const WriteOptions& writing, nb::object progress) {
   CopyOptions options{.columns = columns,
                       .max_page_size = page_size,
                       .approximate_cluster_size = cluster_size,
                       .overwrite = overwrite,
                       .resume = resume,
                       .verify = static_cast<CopyVerify>(verify),
+                      .watch_every = progress_every,
                       .writing = writing};
   if (compression) options.compression = Compression(*compression);
   options.reading.memory_budget = memory_budget;
@@ -106,7 +107,7 @@ void register_copy(nb::module_& module) {
   module.def("copy", &copy_data_sets, nb::arg("sources"), nb::arg("destination"), nb::arg("columns"),
              nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
              nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),
-             nb::arg("direct_io"), nb::arg("writing"), nb::arg("progress").none(),
+             nb::arg("direct_io"), nb::arg("progress_every"), nb::arg("writing"), nb::arg("progress").none(),
              "Copy a data set, or several into one.");
 }
 

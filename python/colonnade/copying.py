@@ -87,6 +87,7 @@ def copy(
     resume: bool = False,
     verify: bool | Literal["pages", "values"] = False,
     progress: bool | CopyWatch | None = None,
+    progress_every: float = 0.2,
     memory_budget: Size = "256 MiB",
     direct_io: bool = False,
     **settings: Unpack[WriteSettings],
@@ -118,6 +119,7 @@ def copy(
             values where pages were not kept; "values" compares the values in any case.
         progress: called a few times per second with a `CopyProgress`, returning False stops; True writes a line
             to standard error.
+        progress_every: seconds between two calls of `progress`, about.
         memory_budget: bytes of pages that are under way.
         direct_io: past the page cache, reading and writing, where the file system can.
         settings: of the writer, as in `colonnade.create`: container, checksums (for pages that have none),
@@ -149,6 +151,7 @@ def copy(
         _depth(verify),
         byte_count(memory_budget),
         direct_io,
+        progress_every,
         options,
         _watch(progress),
     )

@@ -1,0 +1,204 @@
+"""Copies made from Python: what is asked for, what is reported, what stops them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import colonnade
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A data set of some clusters."""
+    path = tmp_path / "made.root"
+    random = np.random.default_rng(1)
+    with colonnade.create(path, "dir/Events", cluster_size=40_000, page_size=4096) as writer:
+        for _ in range(10):
+            writer.extend({"x": random.normal(size=5000), "n": random.integers(0, 9, size=5000)})
+    return path
+
+
+def values(path, name=None):
+    arrays = colonnade.open(path, name).arrays()
+    return {field: arrays[field].to_list() for field in arrays.fields}
+
+
+def test_a_copy_has_the_same_values(made, tmp_path):
+    to = tmp_path / "copy.root"
+    report = colonnade.copy(made, to, verify="values")
+    assert values(to) == values(made)
+    assert report.mode == "pages"
+    assert report.data_set == "dir/Events"
+    assert report.entries == 50_000
+    assert report.clusters >= 5
+    assert report.bytes_read == report.bytes_written > 100_000
+    assert report.verified
+    assert not report.interrupted
+    assert report.notes == ()
+    assert report.seconds > 0
+
+
+def test_names_columns_and_containers(made, tmp_path):
+    to = tmp_path / "copy.bare"
+    report = colonnade.copy(f"{made}:dir/Events", to, destination_name="Other", columns="n", container="bare")
+    assert report.data_set == "Other"
+    assert colonnade.datasets(to) == ["Other"]
+    assert values(to) == {"n": values(made)["n"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ({"compression": "lz4"}, "recompress"),
+        ({"compression": 101}, "recompress"),
+        ({"page_size": "1 KiB"}, "decode"),
+        ({"cluster_size": "1 MB"}, "decode"),
+    ],
+)
+def test_other_shapes(made, tmp_path, options, mode):
+    to = tmp_path / "copy.root"
+    report = colonnade.copy(made, to, verify=True, **options)
+    assert report.mode == mode
+    assert report.verified
+    assert values(to) == values(made)
+
+
+def test_several_become_one(made, tmp_path):
+    to = tmp_path / "copy.root"
+    report = colonnade.copy(
+        [made, (made, "dir/Events"), f"{made}:dir/Events"], to, destination_name="All", verify=True
+    )
+    assert report.entries == 150_000
+    assert values(to, "All")["x"] == values(made)["x"] * 3
+
+
+def test_other_schemas_are_refused(made, tmp_path):
+    other = tmp_path / "other.root"
+    with colonnade.create(other, "Events") as writer:
+        writer.extend({"x": np.zeros(3, np.float32), "n": np.zeros(3, np.int64)})
+    with pytest.raises(colonnade.SchemaError, match="'x' is float, not double"):
+        colonnade.copy([made, other], tmp_path / "to.root")
+    assert not (tmp_path / "to.root").exists()
+
+
+def test_what_is_there_stays(made, tmp_path):
+    to = tmp_path / "copy.root"
+    colonnade.copy(made, to)
+    before = to.read_bytes()
+    with pytest.raises(colonnade.UsageError, match="there already"):
+        colonnade.copy(made, to)
+    with pytest.raises(colonnade.FileMissingError):
+        colonnade.copy(tmp_path / "none.root", to, overwrite=True)
+    with pytest.raises(colonnade.NotFoundError):
+        colonnade.copy(made, to, columns=["none"], overwrite=True)
+    with pytest.raises(colonnade.UsageError):
+        colonnade.copy(made, to, verify="bytes", overwrite=True)
+    with pytest.raises(colonnade.UsageError):
+        colonnade.copy([], to, overwrite=True)
+    assert to.read_bytes() == before
+    colonnade.copy(made, to, destination_name="Second")
+    assert sorted(colonnade.datasets(to)) == ["Second", "dir/Events"]
+    colonnade.copy(made, to, destination_name="Third", overwrite=True)
+    assert colonnade.datasets(to) == ["Third"]
+
+
+def test_damage_is_not_carried_on(made, tmp_path):
+    content = bytearray(made.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 8] = bytes(8)
+    made.write_bytes(content)
+    with pytest.raises(colonnade.ChecksumError) as caught:
+        colonnade.copy(made, tmp_path / "to.root")
+    assert caught.value.uri == str(made)
+    assert caught.value.field in ("x", "n")
+    assert caught.value.cluster is not None
+    with pytest.raises(colonnade.Error):
+        colonnade.open(tmp_path / "to.root", "dir/Events")
+
+
+def test_progress_is_told_and_may_stop(made, tmp_path):
+    to = tmp_path / "copy.root"
+    options = {"memory_budget": "64 KiB", "checkpoint_every": 1, "progress_every": 0}
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        return progress.entries < 20_000
+
+    report = colonnade.copy(made, to, progress=stop, **options)
+    assert report.interrupted
+    assert 20_000 <= report.entries < 50_000
+    assert [state.entries for state in seen] == sorted(state.entries for state in seen)
+    assert all(state.total_entries == 50_000 and state.total_bytes > 100_000 for state in seen)
+    assert colonnade.open(to).num_entries == report.entries
+    again = colonnade.copy(made, to, resume=True, verify="values", **options)
+    assert again.resumed_entries == report.entries
+    assert again.verified
+    assert values(to) == values(made)
+
+
+def test_what_the_callback_raises_comes_out(made, tmp_path):
+    def fail(progress):
+        raise LookupError("stop here")
+
+    with pytest.raises(LookupError, match="stop here"):
+        colonnade.copy(made, tmp_path / "to.root", progress=fail)
+
+
+def test_a_line_of_progress(made, tmp_path, capsys):
+    colonnade.copy(made, tmp_path / "to.root", progress=True)
+    assert "100.0 %" in capsys.readouterr().err
+
+
+def test_an_interrupt_stops_it_in_good_order(made, tmp_path):
+    to = tmp_path / "copy.root"
+    main = threading.main_thread().ident
+
+    def interrupt(progress):
+        if progress.entries > 10_000:
+            signal.pthread_kill(main, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        colonnade.copy(
+            made, to, progress=interrupt, progress_every=0, memory_budget="64 KiB", checkpoint_every=1
+        )
+    entries = colonnade.open(to).num_entries
+    assert 0 < entries < 50_000
+    report = colonnade.copy(made, to, resume=True)
+    assert report.resumed_entries == entries
+    assert values(to) == values(made)
+
+
+def test_other_threads_run_meanwhile(made, tmp_path):
+    """The interpreter is free while bytes move: a thread that only counts goes on."""
+    counted = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted
+    for i in range(5):
+        colonnade.copy(made, tmp_path / f"{i}.root", cluster_size="10 kB")
+    done.set()
+    thread.join()
+    assert counted > before
+
+
+def test_into_an_object_store_and_back(made, tmp_path):
+    store = f"obj://{tmp_path / 'store'}"
+    assert colonnade.copy(made, store, verify="values", splice_size="8 KiB").verified
+    assert colonnade.copy((store, "dir/Events"), tmp_path / "back.root", verify=True).verified
+    assert values(tmp_path / "back.root") == values(made)
+    assert os.path.isdir(tmp_path / "store")
