@@ -18,7 +18,11 @@
 namespace colonnade::page {
 namespace {
 
-constexpr std::size_t largest_piece_of_files = std::size_t{32} << 20;
+// Between files in the page cache copying takes all the time, and least of it within the processor's caches;
+// from far away, waiting does.
+constexpr std::size_t largest_piece_nearby = std::size_t{2} << 20;
+constexpr std::size_t most_ahead_nearby = 4;
+constexpr std::size_t largest_piece = std::size_t{16} << 20;
 constexpr std::size_t smallest_piece = std::size_t{64} << 10;
 // Pieces in the writing thread's hands and in its queue.
 constexpr std::size_t most_queued = 1;
@@ -26,14 +30,17 @@ constexpr std::chrono::milliseconds patience{5};
 constexpr std::size_t sum_size = sizeof(std::uint64_t);
 
 // How the memory of a copy is shared: pieces being read, one that is handed over, and those being written.
-StreamOptions divide(std::size_t memory, bool in_files) {
+StreamOptions divide(std::size_t memory, const PageSource& source, bool into_file, bool compresses = false) {
   constexpr std::size_t least_pieces = 4;
+  const bool is_nearby = source.file().traits().reads_are_copies && !compresses;
   StreamOptions options;
   // In an object store, pages that are written together lie together.
   options.piece_bytes = std::max(memory / least_pieces, smallest_piece);
-  if (in_files) options.piece_bytes = std::min(options.piece_bytes, largest_piece_of_files);
-  options.pieces_ahead = std::max<std::size_t>(memory / options.piece_bytes, least_pieces) - most_queued - 1;
-  options.pieces_ahead = std::max<std::size_t>(options.pieces_ahead - 1, 1);
+  if (into_file)
+    options.piece_bytes = std::min(options.piece_bytes, is_nearby ? largest_piece_nearby : largest_piece);
+  const std::size_t pieces = std::max(memory / options.piece_bytes, least_pieces);
+  options.pieces_ahead = pieces - most_queued - 2;
+  if (is_nearby) options.pieces_ahead = std::min(options.pieces_ahead, most_ahead_nearby);
   return options;
 }
 
@@ -288,7 +295,8 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
                 const std::function<bool()>& goes_on) {
   const PageCopyCounts before = counts;
   const Converter converter(source, options);
-  StreamOptions how = divide(options.memory, sink.container().page_kind() == Locator::Kind::file);
+  StreamOptions how = divide(options.memory, source, sink.container().page_kind() == Locator::Kind::file,
+                             options.compression.has_value());
   how.first_cluster = first_cluster;
   how.end_cluster = source.descriptor().clusters.size();
   how.columns = wanted_columns(target_of);
@@ -378,8 +386,9 @@ void compare_ranges(const CopiedClusters& clusters, std::size_t at, const Column
   }
 }
 
-StreamOptions all_pages(std::size_t first, std::size_t count, std::vector<bool> columns, std::size_t memory) {
-  StreamOptions how = divide(memory, true);
+StreamOptions all_pages(const PageSource& source, std::size_t first, std::size_t count,
+                        std::vector<bool> columns, std::size_t memory) {
+  StreamOptions how = divide(memory, source, true);
   how.first_cluster = first;
   how.end_cluster = first + count;
   how.columns = std::move(columns);
@@ -409,10 +418,10 @@ bool compare_pages(const CopiedClusters& clusters, std::size_t memory, PageCopyC
                    const std::function<bool()>& goes_on) {
   compare_structure(clusters, true);
   constexpr std::uint64_t bytes_between_looks = std::uint64_t{1} << 20;
-  PageCursor from(clusters.source,
-                  all_pages(clusters.first, clusters.count, wanted_columns(clusters.target_of), memory / 2));
+  PageCursor from(clusters.source, all_pages(clusters.source, clusters.first, clusters.count,
+                                             wanted_columns(clusters.target_of), memory / 2));
   PageCursor to(clusters.target,
-                all_pages(clusters.target_first, clusters.count,
+                all_pages(clusters.target, clusters.target_first, clusters.count,
                           std::vector<bool>(clusters.target.descriptor().columns.size(), true), memory / 2));
   std::uint64_t next_look = counts.bytes_read;
   while (const SealedPage* expected = from.next()) {
