@@ -17,7 +17,7 @@ def test_types_written_to_s3(s3, s3_uri, root, tmp_path):
     write(local, name, given)
     copy.write_bytes(s3.requests().get(BUCKET, uri.removeprefix(f"s3://{BUCKET}/")))
     assert all_differences(dump(uri), dump(local)) == []
-    assert all_differences(root.dump(copy), root.dump(local)) == []
+    assert all_differences(root.dump(copy), dump(local)) == []
     assert root.printed == ""
 
 
