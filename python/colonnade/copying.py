@@ -7,18 +7,18 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from . import _core
 from .errors import UsageError
 from .opening import PathLike, split_target
 from .steps import byte_count
-from .write_options import Size, WriteSettings, write_options
+from .write_options import CheckpointEvery, Size, write_options
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-__all__ = ["CopyProgress", "CopyReport", "CopySource", "CopyWatch", "copy"]
+__all__ = ["CopyProgress", "CopyReport", "CopySettings", "CopySource", "CopyWatch", "copy"]
 
 CopySource: TypeAlias = "PathLike | tuple[PathLike, str]"
 """A file or store, "f.root:Events", or ("f.root", "Events")."""
@@ -41,6 +41,26 @@ class CopyProgress:
 
 CopyWatch: TypeAlias = Callable[[CopyProgress], object]
 """Called a few times per second; returning False stops the copy."""
+
+
+class CopySettings(TypedDict, total=False):
+    """The options of writers that copies share; `colonnade.create` explains them."""
+
+    description: str
+    container: Literal["root", "bare"]
+    max_cluster_size: Size | None
+    initial_page_size: Size
+    page_buffer_budget: Size
+    checksums: bool
+    same_page_merging: bool
+    max_key_size: Size
+    clusters_per_group: int
+    checkpoint_every: CheckpointEvery
+    durability: Literal["process", "machine"]
+    object_mapping: Literal["locality", "object_per_page"]
+    splice_size: Size
+    object_class: str
+
 
 CopyMode: TypeAlias = Literal["pages", "recompress", "decode"]
 _MODES: tuple[CopyMode, ...] = ("pages", "recompress", "decode")
@@ -90,7 +110,7 @@ def copy(
     progress_every: float = 0.2,
     memory_budget: Size = "256 MiB",
     direct_io: bool = False,
-    **settings: Unpack[WriteSettings],
+    **settings: Unpack[CopySettings],
 ) -> CopyReport:
     """Copy a data set from any place to any other: files, files in S3, object stores.
 
