@@ -358,7 +358,7 @@ class PageCursor {
 
 [[noreturn]] void differ(const PageSource& target, std::string problem, ErrorContext where) {
   throw Error(ErrorKind::format, "the copy differs from its source: " + std::move(problem),
-              "copy it again; see colonnade verify for what is damaged", where)
+              "copy it again; see colonnade verify for what is damaged", std::move(where))
       .with(target.context());
 }
 
