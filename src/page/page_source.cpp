@@ -240,7 +240,7 @@ ErrorContext PageSource::context(std::uint32_t column, std::size_t cluster, std:
 
 Error PageSource::in_page(const Error& error, std::uint32_t column, std::size_t cluster,
                           std::size_t page) const {
-  const Error placed = error.with(context(column, cluster, page));
+  Error placed = error.with(context(column, cluster, page));
   if (!object_pages_) return placed;
   const PageList pages = placed_pages(column, cluster);
   if (page >= pages.size() || pages[page].locator.kind != Locator::Kind::file) return placed;
