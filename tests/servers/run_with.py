@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ceph import CephCluster
+from ceph_server import CephCluster
 from processes import Server, die_with
 from s3_server import S3Server
 from toxiproxy import Toxiproxy

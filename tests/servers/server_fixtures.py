@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ceph_server import POOL, CephCluster
 from s3_server import BUCKET, S3Server
 from toxiproxy import Proxy, Toxiproxy
 
@@ -76,3 +77,22 @@ def s3_proxy(s3: S3Server, toxiproxy: Toxiproxy, s3_prefix: str) -> Iterator[Pro
     with environment_of({**s3.environment(), "AWS_ENDPOINT_URL": s3.endpoint_at(proxy.port)}):
         yield proxy
     proxy.remove()
+
+
+@pytest.fixture(scope="session")
+def ceph_of_session() -> Iterator[CephCluster]:
+    with CephCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def ceph(ceph_of_session: CephCluster) -> Iterator[CephCluster]:
+    """The Ceph of the session; the environment points to it while the test runs."""
+    with environment_of(ceph_of_session.environment()):
+        yield ceph_of_session
+
+
+@pytest.fixture
+def rados_uri(s3_prefix: str) -> str:
+    """A namespace of the test in the pool of `ceph`."""
+    return f"rados://{POOL}/{s3_prefix}"

@@ -44,8 +44,9 @@ void RadosOperation::fetch(const ObjectId& object, std::uint64_t dkey, std::span
   std::vector<const FetchItem*> sorted;
   sorted.reserve(items.size());
   for (const FetchItem& item : items) sorted.push_back(&item);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const FetchItem* a, const FetchItem* b) { return a->akey < b->akey; });
+  std::sort(sorted.begin(), sorted.end(), [](const FetchItem* a, const FetchItem* b) {
+    return a->akey != b->akey ? a->akey < b->akey : a < b;
+  });
   try {
     for (auto first = sorted.begin(); first != sorted.end();) {
       const auto last = std::find_if(first, sorted.end(),

@@ -6,7 +6,7 @@ namespace. There is no manager: nothing here needs one.
     with CephCluster() as cluster:
         subprocess.run([...], env=os.environ | cluster.environment())
 
-or, from a shell, `python3 tests/servers/ceph.py PROGRAM ARGUMENT...`.
+or, from a shell, `python3 tests/servers/ceph_server.py PROGRAM ARGUMENT...`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ import argparse
 import json
 import os
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-PROGRAMS = ("ceph", "ceph-authtool", "ceph-mon", "ceph-osd", "monmaptool")
+from processes import Process, ServerError, find_program, free_port
+
 POOL = "colonnade"
 
 # The timings make a cluster of one come up in seconds; the switches let it be one of one.
@@ -69,17 +67,6 @@ bluestore block size = {size}
 """
 
 
-class CephFailure(RuntimeError):
-    """The cluster did not come up; says why, with the end of the daemons' logs."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class CephCluster:
     """Start it with `with` or start(); `store` is "memstore" (in memory) or "bluestore" (on a sparse file)."""
 
@@ -88,7 +75,7 @@ class CephCluster:
         self._size = size
         self._patience = patience
         self._folder: Path | None = None
-        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._daemons: dict[str, Process] = {}
 
     def __enter__(self) -> CephCluster:
         self.start()
@@ -108,26 +95,21 @@ class CephCluster:
     def configuration(self) -> Path:
         return self.folder / "ceph.conf"
 
-    def pid(self, daemon: str) -> int:
-        """Of "mon" or "osd"."""
-        return self._daemons[daemon].pid
+    def daemon(self, name: str) -> Process:
+        """The process of "mon" or "osd": to pause, to resume, to kill."""
+        return self._daemons[name]
 
     def environment(self) -> dict[str, str]:
         """What a program needs to find the cluster, and a test to harm it."""
         return {
             "CEPH_CONF": str(self.configuration),
             "COLONNADE_TEST_RADOS_POOL": POOL,
-            "COLONNADE_TEST_CEPH_MON_PID": str(self.pid("mon")),
-            "COLONNADE_TEST_CEPH_OSD_PID": str(self.pid("osd")),
+            "COLONNADE_TEST_CEPH_MON_PID": str(self.daemon("mon").pid),
+            "COLONNADE_TEST_CEPH_OSD_PID": str(self.daemon("osd").pid),
             "COLONNADE_TEST_CEPH_OSD_SOCKET": str(self.folder / "osd.asok"),
         }
 
     def start(self) -> None:
-        missing = [program for program in PROGRAMS if shutil.which(program) is None]
-        if missing:
-            raise CephFailure(
-                f"not installed: {', '.join(missing)}; install the packages ceph-mon, ceph-osd and ceph-common"
-            )
         # The port is free only until somebody else takes it.
         for attempt in range(3):
             # Sockets have short names: not in a deep build folder.
@@ -138,32 +120,18 @@ class CephCluster:
                 self.ceph("osd", "pool", "create", POOL, "8")
                 return
             except BaseException as error:
-                busy = isinstance(error, CephFailure) and "ddress already in use" in self._logs()
+                busy = isinstance(error, ServerError) and "ddress already in use" in self._logs()
                 self.stop()
                 if not busy or attempt == 2:
                     raise
 
     def stop(self) -> None:
         for process in reversed(self._daemons.values()):
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)  # a test may have stopped it
-                process.terminate()
-        for process in self._daemons.values():
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.stop()
         self._daemons.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
-
-    def kill(self, daemon: str) -> None:
-        """As a crash does."""
-        process = self._daemons.pop(daemon)
-        process.kill()
-        process.wait()
 
     def restart(self, daemon: str) -> None:
         """A killed one; only with bluestore does an OSD still know its objects then."""
@@ -180,6 +148,21 @@ class CephCluster:
     def rados(self, *arguments: str) -> str:
         """Runs the `rados` tool in the pool."""
         return self._run(["rados", "-c", str(self.configuration), "-p", POOL, *arguments])
+
+    def values(self, name_space: str) -> list[str]:
+        """Names of the objects in a namespace, those of the directory left out: they have a locator key."""
+        lines = self.rados("-N", name_space, "ls").splitlines()
+        return sorted(line for line in lines if "\t" not in line)
+
+    def corrupt(self, name_space: str, value: str, offset: int) -> None:
+        """Changes one byte of a value behind everybody's back."""
+        copy = self.folder / "value"
+        self.rados("-N", name_space, "get", value, str(copy))
+        content = bytearray(copy.read_bytes())
+        content[offset] ^= 0xFF
+        copy.write_bytes(content)
+        self.rados("-N", name_space, "put", value, str(copy))
+        copy.unlink()
 
     def _start_monitor(self) -> None:
         folder, port = self.folder, free_port()
@@ -207,41 +190,27 @@ class CephCluster:
         self._wait_for_osd()
 
     def _wait_for_osd(self) -> None:
-        deadline = time.monotonic() + self._patience
-        while True:
-            if any(osd["up"] == 1 and osd["in"] == 1 for osd in self.ceph("osd", "dump")["osds"]):
-                return
-            self._check_daemons()
-            if time.monotonic() > deadline:
-                raise CephFailure(f"the OSD is not up after {self._patience:.0f} s\n{self._logs()}")
-            time.sleep(0.1)
+        def is_up() -> bool:
+            return any(osd["up"] == 1 and osd["in"] == 1 for osd in self.ceph("osd", "dump")["osds"])
+
+        self._daemons["osd"].wait_until(is_up, self._patience)
 
     def _spawn(self, daemon: str) -> None:
         name = {"mon": "a", "osd": "0"}[daemon]
-        with (self.folder / f"{daemon}.out").open("ab") as output:
-            self._daemons[daemon] = subprocess.Popen(
-                [f"ceph-{daemon}", "-c", str(self.configuration), "-f", "-i", name],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,  # an interrupt from the keyboard is for the tests
-            )
-
-    def _check_daemons(self) -> None:
-        for daemon, process in self._daemons.items():
-            if process.poll() is not None:
-                raise CephFailure(f"ceph-{daemon} ended with status {process.returncode}\n{self._logs()}")
+        program = find_program(f"ceph-{daemon}")
+        command = [program, "-c", str(self.configuration), "-f", "-i", name]
+        self._daemons[daemon] = Process(command, self.folder / f"{daemon}.out")
 
     def _run(self, command: Sequence[str]) -> str:
+        program, *arguments = command
+        found = [find_program(program), *arguments]
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=self._patience, check=False
-            )
+            done = subprocess.run(found, capture_output=True, text=True, timeout=self._patience, check=False)
         except subprocess.TimeoutExpired as error:
-            raise CephFailure(f"{' '.join(command)}: no answer\n{self._logs()}") from error
+            raise ServerError(f"{' '.join(command)}: no answer\n{self._logs()}") from error
         if done.returncode != 0:
             said = f"{done.stdout}{done.stderr}"
-            raise CephFailure(f"{' '.join(command)}: status {done.returncode}\n{said}\n{self._logs()}")
+            raise ServerError(f"{' '.join(command)}: status {done.returncode}\n{said}\n{self._logs()}")
         return done.stdout
 
     def _logs(self) -> str:
