@@ -52,16 +52,17 @@ auto uninterrupted(Call&& call) {
   }
 }
 
-// Calls `use` with the name of each entry of a folder; false if there is none.
+// Calls `use` with the name of each entry of a folder; what the system says if it cannot, else 0.
 template <class Use>
-bool for_each_name(int root, const std::string& path, Use&& use) {
+int for_each_name(int root, const std::string& path, Use&& use) {
   const int number =
       uninterrupted([&] { return ::openat(root, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (number < 0) return false;
+  if (number < 0) return errno;
   DIR* const folder = ::fdopendir(number);
   if (folder == nullptr) {
+    const int code = errno;
     ::close(number);
-    return false;
+    return code;
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> closing(folder, ::closedir);
   errno = 0;
@@ -70,7 +71,7 @@ bool for_each_name(int root, const std::string& path, Use&& use) {
     if (name != "." && name != "..") use(name);
     errno = 0;
   }
-  return errno == 0;
+  return errno;
 }
 
 class LocalStore final : public ObjectStore {
@@ -371,9 +372,8 @@ bool LocalStore::put_if(const ValueAddress& address, ByteSpan value,
 
 std::vector<std::string> LocalStore::names_in(const std::string& path) const {
   std::vector<std::string> names;
-  if (!for_each_name(root_.get(), path, [&](std::string_view name) { names.emplace_back(name); }) &&
-      errno != ENOENT)
-    fail("list what is", fmt::format("{}/{}", path_, path), errno);
+  const int code = for_each_name(root_.get(), path, [&](std::string_view name) { names.emplace_back(name); });
+  if (code != 0 && code != ENOENT) fail("list what is", fmt::format("{}/{}", path_, path), code);
   return names;
 }
 
@@ -495,17 +495,18 @@ bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::
 void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
                  const std::string& path) {
   bool is_empty = true;
-  if (!for_each_name(root.get(), ".", [&](std::string_view name) { is_empty &= is_temporary(name); }))
-    fail_system(uri, fmt::format("list \"{}\"", path), errno);
+  const int code = for_each_name(root.get(), ".",
+                                 [&](std::string_view name) { is_empty = is_empty && is_temporary(name); });
+  if (code != 0) fail_system(uri, fmt::format("list \"{}\"", path), code);
   // Somebody else may have made it a store since we looked.
   if (!is_empty && has_marker(calls, root, uri, path)) return;
   if (!is_empty) fail_no_store(uri, path, "the folder holds other things");
   const std::string name = temporary_name();
   const auto check = [&](bool done) {
     if (done) return;
-    const int code = errno;
+    const int refusal = errno;
     ::unlinkat(root.get(), name.c_str(), 0);
-    fail_system(uri, fmt::format("make a store of \"{}\"", path), code);
+    fail_system(uri, fmt::format("make a store of \"{}\"", path), refusal);
   };
   const FileDescriptor file(uninterrupted(
       [&] { return calls.open(root.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK); }));
