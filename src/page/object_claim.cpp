@@ -3,13 +3,13 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <random>

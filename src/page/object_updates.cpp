@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "page/object_layout.h"
 
@@ -28,8 +29,9 @@ void check_sizes(const ObjectPagePlan& plan, std::span<const PagePart> pages) {
 std::vector<std::size_t> by_column(std::span<const PagePart> pages) {
   std::vector<std::size_t> order(pages.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return pages[a].column < pages[b].column; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(pages[a].column, a) < std::pair(pages[b].column, b);
+  });
   return order;
 }
 
