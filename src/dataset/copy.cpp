@@ -233,7 +233,7 @@ class Copy {
                         set.name, source.pages->uri()));
       if (report_.mode == CopyMode::decode &&
           source.descriptor().fields.size() > source.descriptor().header_fields)
-        report_.notes.push_back(
+        report_.notes.emplace_back(
             "fields that were added late are in the header, with zeros for the entries before");
     }
   }
