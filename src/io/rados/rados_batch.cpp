@@ -71,16 +71,16 @@ RadosBatch* RadosFinished::take(bool block) {
 
 RadosBatch::~RadosBatch() {
   for (const Operation& operation : operations_)
-    if (operation.completion != nullptr) pool_->api().aio_release(operation.completion);
+    if (operation.completion_ != nullptr) pool_->api().aio_release(operation.completion_);
 }
 
 RadosBatch::Operation& RadosBatch::begin() {
   Operation& operation = operations_.emplace_back();
-  operation.batch = this;
-  if (pool_->api().aio_create_completion2(&operation, &RadosBatch::complete, &operation.completion) != 0)
+  operation.batch_ = this;
+  if (pool_->api().aio_create_completion2(&operation, &RadosBatch::complete, &operation.completion_) != 0)
     throw std::bad_alloc();
   const std::lock_guard lock(finished_->mutex_);
-  operation.is_under_way = true;
+  operation.is_under_way_ = true;
   ++pending_;
   return operation;
 }
@@ -90,7 +90,7 @@ RadosBatch::Operation& RadosBatch::read(const std::string& name, std::span<const
   const ReadSteps steps(api);
   Operation& operation = begin();
   try {
-    operation.got.resize(ranges.size());
+    operation.got_.resize(ranges.size());
   } catch (...) {
     settle(operation, -ENOMEM);
     throw;
@@ -101,16 +101,16 @@ RadosBatch::Operation& RadosBatch::read(const std::string& name, std::span<const
     // To read nothing would mean to read everything.
     if (const auto& [offset, into] = ranges[i]; !into.empty())
       api.read_op_read(steps.get(), offset, into.size(), reinterpret_cast<char*>(into.data()),
-                       &operation.got[i], nullptr);
+                       &operation.got_[i], nullptr);
   const int code =
-      api.aio_read_op_operate(steps.get(), pool_->handle(), operation.completion, name.c_str(), 0);
+      api.aio_read_op_operate(steps.get(), pool_->handle(), operation.completion_, name.c_str(), 0);
   if (code < 0) settle(operation, code);
   return operation;
 }
 
 void RadosBatch::submit_write(Operation& operation, const std::string& name, rados_write_op_t steps) {
   // A full cluster is an error for the user to see; librados would wait until somebody makes space.
-  const int code = pool_->api().aio_write_op_operate(steps, pool_->handle(), operation.completion,
+  const int code = pool_->api().aio_write_op_operate(steps, pool_->handle(), operation.completion_,
                                                      name.c_str(), nullptr, rados_full_try);
   if (code < 0) settle(operation, code);
 }
@@ -144,19 +144,19 @@ void RadosBatch::cancel() noexcept {
     bool is_under_way = false;
     {
       const std::lock_guard lock(finished_->mutex_);
-      is_under_way = operation.is_under_way;
+      is_under_way = operation.is_under_way_;
     }
     // The completion stays until this batch goes, so that it may be complete by now.
-    if (is_under_way) pool_->api().aio_cancel(pool_->handle(), operation.completion);
+    if (is_under_way) pool_->api().aio_cancel(pool_->handle(), operation.completion_);
   }
 }
 
 void RadosBatch::complete(rados_completion_t completion, void* argument) {
   auto& operation = *static_cast<Operation*>(argument);
-  const RadosApi& api = operation.batch->pool_->api();
+  const RadosApi& api = operation.batch_->pool_->api();
   operation.version = api.aio_get_version(completion);
   const int code = api.aio_get_return_value(completion);
-  operation.batch->settle(operation, code < 0 ? code : 0);
+  operation.batch_->settle(operation, code < 0 ? code : 0);
 }
 
 void RadosBatch::settle(Operation& operation, int code) noexcept {
@@ -168,7 +168,7 @@ void RadosBatch::settle(Operation& operation, int code) noexcept {
 void RadosBatch::leave(Operation* operation) noexcept {
   const std::shared_ptr<RadosFinished> finished = finished_;
   const std::lock_guard lock(finished->mutex_);
-  if (operation != nullptr) operation->is_under_way = false;
+  if (operation != nullptr) operation->is_under_way_ = false;
   if (--pending_ == 0) finished->put(*this);
 }
 

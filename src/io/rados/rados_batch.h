@@ -53,10 +53,10 @@ class RadosBatch {
 
    private:
     friend class RadosBatch;
-    RadosBatch* batch = nullptr;
-    rados_completion_t completion = nullptr;
-    bool is_under_way = false;  // guarded by the mutex of the RadosFinished
-    std::vector<std::size_t> got;
+    RadosBatch* batch_ = nullptr;
+    rados_completion_t completion_ = nullptr;
+    bool is_under_way_ = false;  // guarded by the mutex of the RadosFinished
+    std::vector<std::size_t> got_;
   };
 
   RadosBatch(const RadosPool& pool, std::shared_ptr<RadosFinished> finished)

@@ -32,8 +32,9 @@ std::optional<ValueAddress> parse_rados_name(std::string_view name) {
       name.remove_prefix(1);
     }
     if (name.size() < digits[i]) return std::nullopt;
-    const char* end = name.data() + digits[i];
-    if (std::from_chars(name.data(), end, fields[i], 16).ptr != end) return std::nullopt;
+    const std::string field(name.substr(0, digits[i]));
+    const char* end = field.data() + field.size();
+    if (std::from_chars(field.data(), end, fields[i], 16).ptr != end) return std::nullopt;
     name.remove_prefix(digits[i]);
   }
   if (!name.empty()) return std::nullopt;
