@@ -154,7 +154,7 @@ def test_wrong_credentials(s3, s3_uri, monkeypatch, name):
         with pytest.raises(colonnade.Error) as raised:
             work()
         said = str(raised.value)
-        assert "AWS_ACCESS_KEY_ID" in said or "key" in said
+        assert "AWS_ACCESS_KEY_ID" in said
         if name == "AWS_SECRET_ACCESS_KEY":
             assert "certainly-wrong" not in said
 

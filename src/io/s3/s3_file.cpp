@@ -22,6 +22,15 @@ S3Location location_of(const std::string& uri) {
   return location;
 }
 
+// Not everybody may ask.
+void say_if_bucket_is_missing(const S3Client& client) {
+  try {
+    client.check_bucket();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_found) throw;
+  }
+}
+
 }  // namespace
 
 bool names_s3_file(const std::string& uri) {
@@ -33,11 +42,13 @@ std::unique_ptr<RandomAccessFile> open_s3_for_reading(const std::string& uri, co
     const S3Location location = location_of(uri);
     std::shared_ptr<const S3Client> client = S3Client::open(uri);
     std::optional<S3Object> object = client->head(location.key);
-    if (!object)
+    if (!object) {
+      say_if_bucket_is_missing(*client);
       throw Error(
           ErrorKind::not_found,
           fmt::format("there is no object \"{}\" in the bucket \"{}\"", location.key, location.bucket),
           "check the key, upper and lower case included");
+    }
     return make_s3_reader(uri, client, *std::move(object),
                           [client](unsigned depth) { return S3Queue::open(client, depth); });
   });

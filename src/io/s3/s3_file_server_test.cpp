@@ -146,7 +146,8 @@ TEST(S3Files, NeedABucket) {
   for (const Error& error : {error_of([&] { open_for_writing(uri, OpenMode::create); }),
                              error_of([&] { open_for_reading(uri); })}) {
     EXPECT_EQ(error.kind(), ErrorKind::not_found);
-    EXPECT_THAT(error.what(), HasSubstr("colonnade-missing"));
+    EXPECT_THAT(error.problem(), HasSubstr("bucket \"colonnade-missing\""));
+    EXPECT_THAT(error.problem(), HasSubstr("NoSuchBucket"));
     EXPECT_FALSE(error.advice().empty());
   }
 }
