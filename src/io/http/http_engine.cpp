@@ -78,8 +78,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As large as libcurl takes them without giving up on its cache: read sizes of one call.
-constexpr long receive_buffer = 256 << 10;
+// Of a transfer, in bytes. What 16 of them receive into should stay in the cache until it is copied out.
+constexpr long receive_buffer = 128 << 10;
 constexpr long send_buffer = 512 << 10;
 constexpr std::size_t most_headers = 256;
 constexpr std::size_t most_spare_handles = 64;
@@ -600,7 +600,9 @@ HttpEngine::HttpEngine(unsigned max_active) : loop_(std::make_unique<Loop>(max_a
 
 HttpEngine::~HttpEngine() {
   // A child has the memory of the loop, but not its thread: nothing can be ended there.
-  if (!loop_->is_of_this_process()) new std::unique_ptr<Loop>(std::move(loop_));
+  if (loop_->is_of_this_process()) return;
+  const Loop* const left_alone = loop_.release();
+  static_cast<void>(left_alone);
 }
 
 HttpEngine& HttpEngine::shared() {
