@@ -39,7 +39,7 @@ EventQueue::EventQueue(Runtime& runtime, const std::string& uri)
 EventQueue::~EventQueue() {
   if (runtime_->forked() || !running_.empty() || !abandoned_.empty()) {
     for (auto* flights : {&running_, &abandoned_})
-      for (std::unique_ptr<Flight>& flight : *flights) flight.release();
+      for (std::unique_ptr<Flight>& flight : *flights) leave_behind(flight);
     return;
   }
   runtime_->api().eq_destroy(queue_, 0);

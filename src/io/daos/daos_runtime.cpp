@@ -116,7 +116,7 @@ void Runtime::bury(std::unique_ptr<EventQueue> queue) noexcept {
   try {
     all.graves.push_back(std::move(queue));
   } catch (const std::bad_alloc&) {
-    queue.release();  // never freed is what a grave is for
+    leave_behind(queue);
   }
 }
 

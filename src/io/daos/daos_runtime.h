@@ -14,6 +14,12 @@ namespace colonnade::io::daos {
 
 class EventQueue;
 
+// Never frees it: libdaos may still use it.
+template <class Thing>
+void leave_behind(std::unique_ptr<Thing>& thing) noexcept {
+  [[maybe_unused]] const Thing* left = thing.release();
+}
+
 class Runtime {
  public:
   // Throws ErrorKind::unsupported without the library, ErrorKind::io if daos_init fails, ErrorKind::usage in

@@ -203,7 +203,7 @@ std::unique_ptr<EventQueue> Session::borrow_queue() {
 
 void Session::give_back(std::unique_ptr<EventQueue> queue) noexcept {
   if (runtime_->forked()) {
-    queue.release();
+    leave_behind(queue);
     return;
   }
   queue->drain();
