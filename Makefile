@@ -25,13 +25,14 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help setup setup-run setup-bench test demo bench bench-local bench-programs clean format minimal $(STAGES)
+.PHONY: help setup setup-run setup-bench test demo bench bench-local bench-objects bench-programs clean format minimal $(STAGES)
 
 help:  ## Lists the targets
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
 	@echo "make test                   everything that continuous integration runs"
 	@echo "make bench                  read and write against ROOT, with ratios"
 	@echo "make bench-local [BENCH_OPTIONS=...]  local storage against ROOT, uproot and fio, with targets"
+	@echo "make bench-objects [BENCH_OPTIONS=...]  object stores against their own limits, with targets"
 	@echo "stages of make test:        $(STAGES)"
 	@echo "others:                     setup format minimal clean"
 
@@ -148,6 +149,9 @@ bench: bench-programs
 
 bench-local: bench-programs
 	$(PYTHON_ENV) benchmarks/local.py --build build/bench $(BENCH_OPTIONS)
+
+bench-objects: bench-programs
+	$(PYTHON_ENV) benchmarks/objects.py --build build/bench $(BENCH_OPTIONS)
 
 clean:
 	rm -rf build

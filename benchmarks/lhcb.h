@@ -159,8 +159,10 @@ class Clock {
   double cpu_ = cpu_now();
 };
 
+// 0 for what is no local file.
 inline std::uint64_t file_size(const char* path) {
   struct stat status;
+  if (std::string(path).find("://") != std::string::npos) return 0;
   if (::stat(path, &status) != 0) throw std::runtime_error(std::string("cannot stat ") + path);
   return static_cast<std::uint64_t>(status.st_size);
 }

@@ -1,0 +1,98 @@
+"""The object stores that are measured: started, and what a program needs to know to find them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common import HERE, BenchmarkError
+
+sys.path.insert(0, str(HERE.parent / "tests" / "servers"))
+
+from ceph_server import POOL, CephCluster
+from s3_server import BUCKET, S3Server
+
+MIB = 1 << 20
+
+
+@dataclass
+class Place:
+    """A store that is there."""
+
+    uri: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    server: S3Server | None = None
+
+
+@dataclass
+class Kind:
+    """A store that can be measured."""
+
+    title: str
+    start: Callable[
+        [Path, Path], object
+    ]  # gets the build folder and one to work in; a context with the Place
+    bytes: int  # that each side moves per round
+    slow_requests: bool  # a request costs 200 us or more: one at a time must be far slower
+
+
+@contextmanager
+def environment(extra: Mapping[str, str]) -> Iterator[None]:
+    """Inside of the block programs that are started have these variables."""
+    before = dict(os.environ)
+    os.environ.update(extra)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def daos(latency_us: int) -> Callable[[Path, Path], object]:
+    """The stand-in for DAOS, with that much latency and 10 GB/s."""
+
+    @contextmanager
+    def start(build: Path, work: Path) -> Iterator[Place]:
+        library = build / "tests" / "daos" / "libdaos.so.2"
+        if not library.exists():
+            raise BenchmarkError(f"{library} is missing (not built); `make bench-objects` builds it")
+        yield Place(
+            "daos://tank/sweep",
+            {
+                "COLONNADE_LIBDAOS": str(library),
+                "COLONNADE_STANDIN": f"latency_us={latency_us},bandwidth=10000000000,prefault_mb=768",
+            },
+        )
+
+    return start
+
+
+@contextmanager
+def ceph(build: Path, work: Path) -> Iterator[Place]:
+    """One monitor and one OSD, BlueStore on a sparse file."""
+    with CephCluster(store="bluestore", size=8 << 30) as cluster:
+        yield Place(f"rados://{POOL}/sweep", cluster.environment())
+
+
+@contextmanager
+def s3(build: Path, work: Path) -> Iterator[Place]:
+    with S3Server(work / "s3") as server:
+        yield Place(f"s3://{BUCKET}/sweep", server.environment(), server)
+
+
+@contextmanager
+def local(build: Path, work: Path) -> Iterator[Place]:
+    yield Place(f"obj://{work / 'objects'}")
+
+
+KINDS = {
+    "daos-20us": Kind("DAOS stand-in, 20 us a request", daos(20), 512 * MIB, False),
+    "daos-200us": Kind("DAOS stand-in, 200 us a request", daos(200), 512 * MIB, True),
+    "ceph": Kind("Ceph, one node", ceph, 256 * MIB, True),
+    "s3": Kind("S3 (versitygw)", s3, 256 * MIB, True),
+    "obj": Kind("obj://, this disk", local, 512 * MIB, False),
+}
