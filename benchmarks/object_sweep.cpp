@@ -80,16 +80,16 @@ void in_flight(io::ObjectStore& store, std::size_t count,
   }
 }
 
-Measured raw(const Options& options, const std::vector<double>& content) {
+// Values of `value` bytes, written as a whole and read in parts of the splice size.
+Measured raw(const Options& options, const std::vector<double>& content, std::size_t value) {
   const auto store = io::open_object_store(options.store, {.create = true});
-  const std::size_t count = options.bytes / options.splice;
+  const std::size_t values = std::max<std::size_t>(options.bytes / value, 1), parts = value / options.splice;
   const colonnade::ByteSpan bytes = std::as_bytes(std::span(content));
-  const std::size_t places = bytes.size() / options.splice;
-  Measured measured{.bytes = count * options.splice, .requests = count};
+  const std::size_t places = bytes.size() / value;
+  Measured measured{.bytes = values * value, .requests = values * parts};
   const auto begin = Clock::now();
-  in_flight(*store, count, [&](io::ObjectQueue& queue, std::size_t i, std::size_t) {
-    const io::UpdateItem item{.akey = 0,
-                              .parts = {bytes.subspan(i % places * options.splice, options.splice)}};
+  in_flight(*store, values, [&](io::ObjectQueue& queue, std::size_t i, std::size_t) {
+    const io::UpdateItem item{.akey = 0, .parts = {bytes.subspan(i % places * value, value)}};
     queue.submit_update(i, {raw_group, i}, 0, {&item, 1});
   });
   measured.write = seconds_since(begin);
@@ -99,12 +99,12 @@ Measured raw(const Options& options, const std::vector<double>& content) {
     std::memset(buffers.back().data(), 1, options.splice);
   }
   const auto middle = Clock::now();
-  in_flight(*store, count, [&](io::ObjectQueue& queue, std::size_t i, std::size_t slot) {
-    const io::FetchItem item{.akey = 0, .offset = 0, .into = buffers[slot].span()};
-    queue.submit_fetch(i, {raw_group, i}, 0, {&item, 1});
+  in_flight(*store, values * parts, [&](io::ObjectQueue& queue, std::size_t i, std::size_t slot) {
+    const io::FetchItem item{.akey = 0, .offset = i % parts * options.splice, .into = buffers[slot].span()};
+    queue.submit_fetch(i, {raw_group, i / parts}, 0, {&item, 1});
   });
   measured.read = seconds_since(middle);
-  store->remove_objects(raw_group, 0, count - 1);
+  store->remove_objects(raw_group, 0, values - 1);
   return measured;
 }
 
@@ -230,8 +230,10 @@ void sweep(const Options& options) {
   std::mt19937_64 random(1);
   for (double& value : content) value = static_cast<double>(random() >> 11);
   using colonnade::ObjectMapping;
+  const std::size_t best = io::open_object_store(options.store, {.create = true})->traits().best_value;
   for (unsigned round = 0; round < options.rounds; ++round) {
-    report("raw", round, raw(options, content));
+    report("raw", round, raw(options, content, options.splice));
+    if (best > options.splice) report("ranges", round, raw(options, content, best));
     report("spliced", round, data_set(options, content, ObjectMapping::locality, options.splice));
     report("locality", round, data_set(options, content, ObjectMapping::locality, 0));
     report("object_per_page", round, data_set(options, content, ObjectMapping::object_per_page, 0));

@@ -20,7 +20,7 @@ from local_session import MB, Session, check_analysis, rate_of, seconds_of
 from objects_places import KINDS, MIB, Place, environment
 
 PAGES = tuple(1024 * kib for kib in (16, 64, 256, 1024, 4096))
-SIDES = ("raw", "spliced", "locality", "object_per_page", "blocking")
+SIDES = ("raw", "ranges", "spliced", "locality", "object_per_page", "blocking")
 LIMIT_SHARE = 0.85
 REQUESTS_AT_A_TIME = 8  # of curl, as many as the S3 back end has in flight
 
@@ -53,6 +53,13 @@ def rates(runs: list[Run], way: str) -> list[float]:
     return [one["bytes"] / one[f"{way}_seconds"] / MB for one in runs]
 
 
+def ranges_text(sides: Mapping[str, list[Run]], way: str) -> str:
+    """What ranges of large values bring, where these are what a data set consists of."""
+    if "ranges" not in sides:
+        return ""
+    return f", 1 MiB ranges of large values {statistics.median(rates(sides['ranges'], way)):.0f} MB/s"
+
+
 def share_rows(session: Session, name: str, page: int, sides: Mapping[str, list[Run]]) -> None:
     for way in ("write", "read"):
         limit, ours = rates(sides["raw"], way), rates(sides["spliced"], way)
@@ -65,7 +72,7 @@ def share_rows(session: Session, name: str, page: int, sides: Mapping[str, list[
                 shares,
                 LIMIT_SHARE,
                 ours=f"{statistics.median(ours):.0f} MB/s",
-                reference=f"raw {statistics.median(limit):.0f} MB/s",
+                reference=f"raw {statistics.median(limit):.0f} MB/s{ranges_text(sides, way)}",
             )
         )
 

@@ -12,6 +12,7 @@ from objects_places import KINDS
 
 STYLES = {
     "raw": ("black", "the store's own limit: raw values of 1 MiB"),
+    "ranges": ("tab:green", "raw ranges of 1 MiB of large values"),
     "spliced": ("tab:blue", "locality + splicing to 1 MiB"),
     "locality": ("tab:orange", "locality"),
     "object_per_page": ("tab:red", "object per page"),

@@ -48,8 +48,10 @@ struct PageJob {
   std::size_t position = 0;              // in the extent
   // Under PageWork's mutex.
   State state = State::awaiting_bytes;
-  // The result; written by who works on it.
+  // The result; written by who works on it. The elements lie in `memory`, in `destination`, or where they
+  // were read to.
   PageBuffers::Loan memory;
+  std::shared_ptr<SealedExtent> read_to;
   const std::byte* elements = nullptr;
 };
 

@@ -40,7 +40,7 @@ StoreTraits RadosStore::traits() const noexcept {
   StoreTraits traits;
   // A cluster takes 90 MB in one write, and 128 MiB in one object.
   traits.max_value = std::size_t{64} << 20;
-  traits.best_value = std::size_t{4} << 20;
+  traits.best_value = std::size_t{1} << 20;
   traits.ranges = true;
   traits.vectors = false;
   traits.concurrency = 16;
