@@ -29,6 +29,7 @@ from .errors import (
     UsageError,
 )
 from .garbage import GarbageClaim, GarbageReport, RemovedGeneration, collect_garbage, remove_data_set
+from .importing import ImportProgress, ImportReport, import_tree, trees
 from .metrics import ReadMetrics
 from .opening import datasets, open  # noqa: A004
 from .parallel import FillContext, ParallelDataSetWriter, create_parallel
@@ -53,6 +54,8 @@ __all__ = [
     "FormatError",
     "GarbageClaim",
     "GarbageReport",
+    "ImportProgress",
+    "ImportReport",
     "NotFoundError",
     "ParallelDataSetWriter",
     "ReadMetrics",
@@ -71,7 +74,9 @@ __all__ = [
     "create",
     "create_parallel",
     "datasets",
+    "import_tree",
     "open",
     "remove_data_set",
     "repair",
+    "trees",
 ]

@@ -14,6 +14,7 @@ from colonnade.errors import Error
 from .demo import demo
 from .gc import gc, rm
 from .generate import generate
+from .import_ import import_
 from .info import info, ls
 from .repair import repair
 from .show import show
@@ -28,7 +29,7 @@ def app() -> None:
     """Look into, check and make RNTuple files."""
 
 
-for command in (info, ls, show, verify, repair, gc, rm, generate, demo):
+for command in (info, ls, show, verify, repair, import_, gc, rm, generate, demo):
     app.add_command(command)
 
 

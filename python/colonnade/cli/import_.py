@@ -1,0 +1,256 @@
+"""`colonnade import`: data sets from any place to any other, RNTuples page by page and TTrees through uproot."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from colonnade import _core
+from colonnade.copying import CopyProgress, CopyReport, copy
+from colonnade.errors import FormatError, NotFoundError, UsageError
+from colonnade.importing import ImportProgress, ImportReport, import_tree
+from colonnade.opening import split_target
+
+from .common import bytes_text, print_json
+
+__all__ = ["import_"]
+
+_CHECKPOINTS = "30s"
+
+
+@click.command("import")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.argument("destination")
+@click.option("--name", help="Path of the data set or tree at the sources, where there are several.")
+@click.option("--tree", help="The same, for a TTree, even if there is an RNTuple of this name.")
+@click.option("--destination-name", help="Path of the data set at the destination; the source's if left out.")
+@click.option(
+    "--columns", metavar="NAME", multiple=True, help="Field or branch to take; may be given several times."
+)
+@click.option(
+    "--compression", help="As zstd:5, lz4, none, 505. RNTuples keep theirs if left out, TTrees get zstd:5."
+)
+@click.option("--page-size", metavar="SIZE", help="Limit of a page before compression, as '64 KiB'.")
+@click.option(
+    "--cluster-size", metavar="SIZE", help="Compressed size that a cluster should have, as '64 MiB'."
+)
+@click.option("--overwrite", is_flag=True, help="Replace what is at the destination.")
+@click.option("--resume", is_flag=True, help="Go on with an import that was interrupted.")
+@click.option(
+    "--verify",
+    is_flag=False,
+    flag_value="values",
+    type=click.Choice(["pages", "values"]),
+    help="Read both sides again afterwards and compare values, or only pages.",
+)
+@click.option(
+    "--checkpoint-every",
+    metavar="TIME",
+    help=f"How often to make readable what was written: clusters, or a time.  [default for RNTuples: {_CHECKPOINTS}]",
+)
+@click.option(
+    "--mapping",
+    type=click.Choice(["locality", "object_per_page"]),
+    default="locality",
+    show_default=True,
+    help="How pages become objects, in an object store.",
+)
+@click.option(
+    "--splice-size",
+    metavar="SIZE",
+    default="1 MiB",
+    show_default=True,
+    help="Pages are moved together up to this.",
+)
+@click.option("--object-class", default="", help="Of DAOS, as SX.")
+@click.option("--container", type=click.Choice(["root", "bare"]), default="root", show_default=True)
+@click.option("--direct-io", is_flag=True, help="Past the page cache.")
+@click.option("--skip-unreadable", is_flag=True, help="TTrees: leave out branches that cannot be imported.")
+@click.option("--no-grouping", is_flag=True, help="TTrees: keep arrays that share a counter apart.")
+@click.option(
+    "--no-aliases", is_flag=True, help="TTrees: no projected fields under the names of such arrays."
+)
+@click.option(
+    "--step-size", metavar="SIZE", default="32 MB", show_default=True, help="TTrees: read at a time."
+)
+@click.option("--threads", type=click.IntRange(min=1), help="TTrees: that decompress; one per processor.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.pass_context
+def import_(context: click.Context, /, **given: Any) -> None:
+    """Bring data sets from SOURCE... to DESTINATION: files, files in S3, object stores.
+
+    RNTuples are copied page by page, as they are stored unless told otherwise. TTrees are read with uproot. Several
+    sources with the same fields become one data set. A place is "f.root" or "f.root:Events"; object stores are
+    obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
+    """
+    sources = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
+    trees = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
+    if len(trees) > 1:
+        raise UsageError("some sources are TTrees and some RNTuples", "import them one after the other")
+    report = (_import_trees if trees.pop() else _copy)(sources, given)
+    if given["as_json"]:
+        print_json(dataclasses.asdict(report))
+    else:
+        for line in _lines(report, given["destination"]):
+            click.echo(line)
+
+
+def _place(source: str, name: str | None) -> tuple[str, str]:
+    uri, found = split_target(source)
+    return uri, found or name or ""
+
+
+def _is_tree(uri: str, name: str, *, wanted: bool) -> bool:
+    """Whether this is a TTree: what is no RNTuple."""
+    if wanted:
+        return True
+    try:
+        names = _core.data_sets(uri)
+    except FormatError:
+        return uri.endswith(".root")  # uproot may know it, or say what it is
+    except NotFoundError:
+        return uri.startswith(("root://", "http://", "https://"))
+    return not names if not name else name.strip("/") not in names
+
+
+def _common(given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "destination_name": given["destination_name"],
+        "columns": list(given["columns"]) or None,
+        "overwrite": given["overwrite"],
+        "container": given["container"],
+        "direct_io": given["direct_io"],
+        "object_mapping": given["mapping"],
+        "splice_size": given["splice_size"],
+        "object_class": given["object_class"],
+    }
+
+
+def _sizes(given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: given[name] for name in ("compression", "page_size", "cluster_size") if given[name] is not None
+    }
+
+
+def _checkpoints(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+# ---- RNTuples
+
+
+def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyReport:
+    every = _checkpoints(given["checkpoint_every"] or _CHECKPOINTS)
+    with _Bar("copying") as bar, _told("--resume goes on after the last checkpoint"):
+        return copy(
+            [source if source[1] else source[0] for source in sources],
+            given["destination"],
+            resume=given["resume"],
+            verify=given["verify"] or False,
+            checkpoint_every=every,
+            progress=bar.copying,
+            **_common(given),
+            **_sizes(given),
+        )
+
+
+# ---- TTrees
+
+
+def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> ImportReport:
+    if given["resume"]:
+        raise UsageError(
+            "imports of TTrees cannot be resumed",
+            "--overwrite to begin again; nothing is visible of one that failed",
+        )
+    every = given["checkpoint_every"]
+    with _Bar("importing") as bar, _told("--overwrite begins again"):
+        return import_tree(
+            list(sources),
+            given["destination"],
+            verify=given["verify"] is not None,
+            skip_unreadable=given["skip_unreadable"],
+            grouping=not given["no_grouping"],
+            aliases=not given["no_aliases"],
+            step_size=given["step_size"],
+            threads=given["threads"],
+            checkpoint_every=None if every is None else _checkpoints(every),
+            progress=bar.importing,
+            **_common(given),
+            **_sizes(given),
+        )
+
+
+# ---- What people see
+
+
+@contextlib.contextmanager
+def _told(advice: str) -> Iterator[None]:
+    """Say after an interrupt how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {advice}", err=True)
+        raise
+
+
+class _Bar:
+    """A progress bar with throughput, on terminals only."""
+
+    def __init__(self, what: str) -> None:
+        out = Console(stderr=True)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
+        self._task = self._progress.add_task(what, total=None, rate="")
+        self._begin = time.monotonic()
+        self._verifying = False
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def copying(self, state: CopyProgress) -> None:
+        """Show how far a copy is."""
+        self._show(state.verifying, state.entries, state.total_entries, state.bytes_read)
+
+    def importing(self, state: ImportProgress) -> None:
+        """Show how far an import is."""
+        self._show(state.verifying, state.entries, state.total_entries, state.bytes_read)
+
+    def _show(self, verifying: bool, entries: int, total: int, read: int) -> None:
+        if verifying and not self._verifying:
+            self._verifying, self._begin = True, time.monotonic()
+            self._progress.update(self._task, description="verifying")
+        rate = bytes_text(read / max(time.monotonic() - self._begin, 1e-3))
+        self._progress.update(self._task, completed=entries, total=total, rate=f"{rate}/s")
+
+
+def _lines(report: CopyReport | ImportReport, destination: str) -> list[str]:
+    rate = report.bytes_read / max(report.seconds, 1e-3)
+    moved = f"{bytes_text(report.bytes_read)} in {report.seconds:.1f} s, {bytes_text(rate)}/s"
+    lines = [f"{destination}: {report.entries} entries in '{report.data_set}', {moved}"]
+    if isinstance(report, CopyReport):
+        if report.resumed_entries:
+            lines.append(f"{report.resumed_entries} entries were there already")
+        lines += [f"note: {note}" for note in report.notes]
+    else:
+        lines += [f"left out: '{one.branch}' of type '{one.type}': {one.reason}" for one in report.skipped]
+    if report.verified:
+        lines.append("verified: both sides are the same")
+    return lines

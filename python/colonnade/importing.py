@@ -1,0 +1,666 @@
+"""Importing TTrees: data sets made from what uproot reads, in steps of bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import fnmatch
+import os
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+
+from . import _core
+from .columns import PathArray, flatten
+from .dataset import DataSet
+from .errors import (
+    Error,
+    FileMissingError,
+    FormatError,
+    NotFoundError,
+    SchemaError,
+    UnsupportedError,
+    UsageError,
+)
+from .filling import build_fields
+from .opening import PathLike, split_target
+from .spec import Spec
+from .steps import byte_count
+from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields
+from .write_options import CheckpointEvery, Size, write_options
+from .writing import DataSetWriter
+
+if TYPE_CHECKING:
+    from typing import Literal, Unpack
+
+__all__ = ["ImportProgress", "ImportReport", "ImportSettings", "ImportWatch", "import_tree", "trees"]
+
+Source: TypeAlias = "PathLike | tuple[PathLike, str]"
+Result = TypeVar("Result")
+
+_PROBED = 64
+"""Entries of which uproot must be able to make objects before the import begins."""
+
+
+class ImportSettings(TypedDict, total=False):
+    """The options of writers that imports take; `colonnade.create` explains them."""
+
+    description: str
+    container: Literal["root", "bare"]
+    max_cluster_size: Size | None
+    initial_page_size: Size
+    page_buffer_budget: Size
+    checksums: bool
+    same_page_merging: bool
+    max_key_size: Size
+    clusters_per_group: int
+    direct_io: bool
+    durability: Literal["process", "machine"]
+    object_mapping: Literal["locality", "object_per_page"]
+    splice_size: Size
+    object_class: str
+
+
+@dataclass(frozen=True)
+class ImportProgress:
+    """How far an import is."""
+
+    entries: int
+    total_entries: int
+    bytes_read: int
+    """Of values, uncompressed."""
+    verifying: bool
+    """The numbers are those of the comparison that follows the import."""
+
+
+ImportWatch: TypeAlias = Callable[[ImportProgress], object]
+"""Called after each step; returning False stops the import."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did."""
+
+    data_set: str
+    """Its path at the destination."""
+    trees: tuple[str, ...]
+    """Where the entries come from, as "f.root:Events"."""
+    entries: int
+    fields: tuple[str, ...]
+    """Those that were filled."""
+    projected: tuple[str, ...]
+    """Fields that show those under the names of branches: counters, and arrays that share one."""
+    renamed: Mapping[str, str]
+    """Path of the field by branch, where they differ."""
+    skipped: tuple[Unreadable, ...]
+    """Branches that were left out, and why."""
+    bytes_read: int
+    """Of values, uncompressed."""
+    steps: int
+    seconds: float
+    verified: bool
+    interrupted: bool
+    """Whether `progress` stopped it."""
+
+
+def trees(path: PathLike) -> list[str]:
+    """List the TTrees of a ROOT file, as "Events" or "dir/Events".
+
+    Raises:
+        FileMissingError: no such file.
+        FormatError: not a ROOT file.
+    """
+    with _opened(os.fspath(path)) as file:
+        return _tree_names(file)
+
+
+def import_tree(
+    source: Source | list[Source],
+    destination: Source,
+    tree: str | None = None,
+    *,
+    destination_name: str | None = None,
+    columns: Sequence[str] | str | None = None,
+    compression: str | int = "zstd:5",
+    page_size: Size = "1 MiB",
+    cluster_size: Size = "128 MiB",
+    overwrite: bool = False,
+    verify: bool = False,
+    skip_unreadable: bool = False,
+    grouping: bool = True,
+    aliases: bool = True,
+    step_size: Size = "32 MB",
+    threads: int | None = None,
+    checkpoint_every: CheckpointEvery = None,
+    progress: ImportWatch | None = None,
+    **settings: Unpack[ImportSettings],
+) -> ImportReport:
+    """Make a data set from a TTree, with uproot, which must be installed.
+
+    All branches are imported that uproot reads: numbers with their width and sign, fixed-size arrays, strings,
+    nested vectors, sets, maps, objects. Arrays that share a counter become a collection of records: nMuon,
+    Muon_pt[nMuon] and Muon_eta[nMuon] the collection `Muon` of {pt, eta}; nMuon, Muon_pt and Muon_eta can be read all
+    the same, as projected fields without data of their own. Split objects become records. docs/import.md has the rules
+    of names.
+
+    Several trees with the same branches become one data set, one after the other. An import that is interrupted or
+    fails begins again (`overwrite`); unless there are checkpoints nothing is visible of it.
+
+    Args:
+        source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several.
+        destination: the file or object store, or this and the path of the data set.
+        tree: the path of the tree at the sources; may be left out where there is only one.
+        destination_name: the path of the data set; the tree's if left out.
+        columns: branches, or fields that they become, by names or wildcards; all if left out.
+        compression: of the data set.
+        page_size: limit of a page before compression.
+        cluster_size: compressed size that a cluster should have.
+        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
+            the data set is added to a ROOT file or store that is there.
+        verify: read both sides again afterwards and compare all values.
+        skip_unreadable: leave out branches that cannot be imported, instead of refusing the tree; the report has them.
+        grouping: make collections of arrays that share a counter; else each is a field of its own.
+        aliases: projected fields under the names of the branches that went into such a collection.
+        step_size: memory of the values that are read at a time; about three times as much is in use.
+        threads: that decompress what is read; one per processor if left out.
+        checkpoint_every: how often to make readable what was written, as in `colonnade.create`.
+        progress: called after each step with an `ImportProgress`; returning False stops.
+        settings: of the writer, as in `colonnade.create`.
+
+    Raises:
+        ModuleNotFoundError: uproot is not installed.
+        FileMissingError: no such file.
+        NotFoundError: no such tree or branch.
+        UnsupportedError: a branch cannot be imported.
+        UsageError: the data set is there already, or there are several trees and none was named.
+        SchemaError: the sources have different branches.
+        FormatError: a source is damaged; or after the import values differ.
+        StorageError: reading or writing failed.
+    """
+    sources = [source] if isinstance(source, str | os.PathLike | tuple) else list(source)
+    if not sources:
+        raise UsageError("there is nothing to import", "name a source")
+    task = _Import(
+        places=[split_target(one, None if isinstance(one, tuple) else tree) for one in sources],
+        target=split_target(destination, destination_name),
+        columns=[columns] if isinstance(columns, str) else list(columns or ()),
+        grouping=grouping,
+        aliases=aliases,
+        skip_unreadable=skip_unreadable,
+        step_size=byte_count(step_size),
+        threads=threads or len(os.sched_getaffinity(0)),
+        progress=progress or (lambda _: None),
+    )
+    options: dict[str, Any] = {
+        "compression": compression,
+        "page_size": page_size,
+        "cluster_size": cluster_size,
+        "checkpoint_every": checkpoint_every,
+        "parallel_sealing": True,
+        **settings,
+    }
+    write_options(**options)  # mistakes are found before anything is read
+    return task.run(options, overwrite=overwrite, verify=verify)
+
+
+# ---- Sources
+
+
+def _uproot() -> Any:
+    try:
+        import uproot
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"TTrees are read with uproot, which cannot be imported: {error}; "
+            "try: pip install 'colonnade[import]', or pip install uproot"
+        ) from error
+    return uproot
+
+
+@contextlib.contextmanager
+def _opened(uri: str) -> Iterator[Any]:
+    """A ROOT file, opened by uproot."""
+    uproot = _uproot()
+    if "://" not in uri and not os.path.isfile(uri):
+        problem = "is a folder" if os.path.isdir(uri) else "there is no such file"
+        raise FileMissingError(problem, uri=uri)
+    path = {uri: None} if "://" in uri else {os.path.abspath(uri): None}  # a colon is part of the path
+    try:
+        file = uproot.open(path)
+    except (Error, ImportError):
+        raise
+    except OSError as error:
+        raise FormatError(f"it cannot be opened: {_line(error)}", uri=uri) from error
+    except Exception as error:  # uproot has no common class of errors
+        raise FormatError(f"it is no ROOT file that uproot reads: {_line(error)}", uri=uri) from error
+    with file:
+        yield file
+
+
+def _line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def _tree_names(file: Any) -> list[str]:
+    found = file.classnames(recursive=True, cycle=False)
+    return [name for name, kind in found.items() if kind in ("TTree", "TNtuple", "TNtupleD", "TChain")]
+
+
+def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
+    """The tree of that name, or the only one."""
+    names = _tree_names(file)
+    wanted = name.strip("/")
+    if not wanted:
+        if len(names) != 1:
+            kind: type[Error] = UsageError if names else NotFoundError
+            advice = f"name one of: {', '.join(names)}" if names else ""
+            raise kind(f"there are {len(names)} TTrees" if names else "there is no TTree", advice, uri=uri)
+        wanted = names[0]
+    if wanted.partition(";")[0] not in names:
+        raise NotFoundError(
+            f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
+        )
+    try:
+        return wanted.partition(";")[0], file[wanted]
+    except Exception as error:  # uproot has no common class of errors
+        raise FormatError(f"the tree cannot be read: {_line(error)}", uri=uri, data_set=wanted) from error
+
+
+class _Selection:
+    """Which branches are wanted."""
+
+    def __init__(self, patterns: list[str]) -> None:
+        self._patterns = patterns
+        self._used: set[str] = set()
+
+    def __call__(self, path: str) -> bool:
+        parts = path.split("/")
+        beginnings = {"/".join(parts[: count + 1]) for count in range(len(parts))} | {parts[-1]}
+        beginnings |= {one.rstrip(".") for one in beginnings}
+        found = [p for p in self._patterns if any(fnmatch.fnmatchcase(one, p) for one in beginnings)]
+        self._used.update(found)
+        return bool(found) or not self._patterns
+
+    def check(self, names: list[str], place: dict[str, str]) -> None:
+        for pattern in self._patterns:
+            if pattern not in self._used:
+                near = difflib.get_close_matches(pattern, names, 3)
+                raise NotFoundError(
+                    f"there is no branch '{pattern}'",
+                    f"one of: {', '.join(near)}" if near else "the names of branches",
+                    **place,
+                )
+
+
+# ---- The import
+
+
+class _Writer(DataSetWriter):
+    """Knows all of its schema, projected fields too, before the header is written."""
+
+    def begin(self, schema: Mapping[str, Spec]) -> None:
+        self._guard(lambda: self._start(schema))
+
+
+@dataclass
+class _Reading:
+    """A tree that is being imported."""
+
+    uri: str
+    name: str
+    file: Any
+    tree: Any
+    plan: TreePlan
+
+    @property
+    def entries(self) -> int:
+        return int(self.tree.num_entries)
+
+    @property
+    def place(self) -> dict[str, str]:
+        return {"uri": self.uri, "data_set": self.name}
+
+
+@dataclass
+class _Import:
+    places: list[tuple[str, str]]
+    target: tuple[str, str]
+    columns: list[str]
+    grouping: bool
+    aliases: bool
+    skip_unreadable: bool
+    step_size: int
+    threads: int
+    progress: ImportWatch
+    readings: list[_Reading] = field(default_factory=list)
+    entries: int = 0
+    total: int = 0
+    bytes: int = 0
+    steps: int = 0
+
+    def run(self, options: dict[str, Any], *, overwrite: bool, verify: bool) -> ImportReport:
+        begin = time.monotonic()
+        with contextlib.ExitStack() as stack:
+            self.executor = stack.enter_context(ThreadPoolExecutor(self.threads))
+            for uri, name in self.places:
+                self._open(stack, uri, name)
+            self.total = sum(reading.entries for reading in self.readings)
+            uri, name = self.target
+            self.target = uri, name.strip("/") or self.readings[0].name
+            done = self._write(options, overwrite)
+            if done and verify:
+                done = self._verify()
+        plan = self.readings[0].plan
+        return ImportReport(
+            data_set=self.target[1],
+            trees=tuple(f"{reading.uri}:{reading.name}" for reading in self.readings),
+            entries=self.entries,
+            fields=tuple(plan.schema()),
+            projected=tuple(plan.projections(self.aliases)),
+            renamed=plan.names(),
+            skipped=tuple(plan.unreadable),
+            bytes_read=self.bytes,
+            steps=self.steps,
+            seconds=time.monotonic() - begin,
+            verified=verify and done,
+            interrupted=not done,
+        )
+
+    # -- Before anything is written
+
+    def _open(self, stack: contextlib.ExitStack, uri: str, name: str) -> None:
+        file = stack.enter_context(_opened(uri))
+        name, tree = _tree(file, uri, name)
+        place = {"uri": uri, "data_set": name}
+        selection = _Selection(self._branches(tree))
+        plan = plan_fields(tree, selection, grouping=self.grouping)
+        selection.check(tree.keys(recursive=True), place)
+        plan = plan.without(_probe(plan.leaves(), int(tree.num_entries)))
+        if plan.unreadable and not self.skip_unreadable:
+            one = plan.unreadable[0]
+            more = f" (and {len(plan.unreadable) - 1} more)" if len(plan.unreadable) > 1 else ""
+            raise UnsupportedError(
+                f"the branch '{one.branch}' of type '{one.type}' cannot be imported: {one.reason}{more}",
+                "skip_unreadable (--skip-unreadable) to leave such branches out, or name the columns",
+                **place,
+            )
+        if not plan.nodes:
+            raise UnsupportedError("there is no branch to import", **place)
+        if self.readings:
+            self._compare(self.readings[0].plan, plan, place)
+        self.readings.append(_Reading(uri, name, file, tree, plan))
+
+    def _branches(self, tree: Any) -> list[str]:
+        """The wanted branches: names of fields that arrays become part of stand for these."""
+        if not self.columns:
+            return []
+        nodes = plan_fields(tree, lambda _: True, grouping=self.grouping).nodes
+        patterns = []
+        for column in self.columns:
+            matched = [node for node in nodes if fnmatch.fnmatchcase(node.name, column.partition(".")[0])]
+            paths = [leaf.path for node in matched for leaf in node.leaves()]
+            if "." in column:
+                places = TreePlan(matched, []).names()
+                paths = [path for path in paths if fnmatch.fnmatchcase(places.get(path, path), column)]
+            keys = tree.keys(recursive=True)
+            direct = [key for key in keys if fnmatch.fnmatchcase(key, column)]
+            patterns += [_literal(path) for path in paths] if paths and not direct else [column]
+        return patterns
+
+    @staticmethod
+    def _compare(first: TreePlan, other: TreePlan, place: dict[str, str]) -> None:
+        ours, theirs = first.schema(), other.schema()
+        if list(ours.items()) == list(theirs.items()):
+            return
+        missing = [name for name in ours if name not in theirs] or [
+            name for name in theirs if name not in ours
+        ]
+        if missing:
+            why = f"'{missing[0]}' is in one and not in the other"
+        else:
+            name = next((name for name in ours if ours[name] != theirs[name]), "")
+            why = f"'{name}' is {theirs[name]}, not {ours[name]}" if name else "the order differs"
+        raise SchemaError(
+            f"the sources have different branches: {why}",
+            "import them into data sets of their own, or name the columns that all of them have",
+            **place,
+        )
+
+    # -- Writing
+
+    def _write(self, options: dict[str, Any], overwrite: bool) -> bool:
+        """Import; returns whether it was not stopped."""
+        uri, name = self.target
+        there = _data_sets(uri, overwrite)
+        if any(_same_place(reading.uri, uri) for reading in self.readings) and overwrite:
+            raise UsageError("the destination would replace the source", "import to another place", uri=uri)
+        if there is not None and name in there and not overwrite:
+            raise UsageError(
+                "the data set is there already",
+                "another name, or say that it is to be replaced (overwrite)",
+                uri=uri,
+                data_set=name,
+            )
+        adding = there is not None and not overwrite
+        was_there = os.path.exists(uri)
+        plan = self.readings[0].plan
+        options.setdefault("description", str(self.readings[0].tree.title or ""))
+        writer = _Writer(
+            uri, name, None, write_options(**options), add=adding, field_descriptions=plan.titles()
+        )
+        try:
+            for new, (spec, columns) in plan.projections(self.aliases).items():
+                writer.add_projected(new, spec, columns)
+            writer.begin(plan.schema())
+            done = self._transfer(writer)
+            if done:
+                writer.close()
+            else:
+                writer.abort()
+        except BaseException:
+            writer.abort()
+            self._tidy(adding or was_there)
+            raise
+        if not done:
+            self._tidy(adding or was_there)
+        return done
+
+    def _tidy(self, keep: bool) -> None:
+        """Remove a new file in which nothing was committed."""
+        uri = self.target[0]
+        if keep or not os.path.isfile(uri):
+            return
+        try:
+            empty = not _core.data_sets(uri)
+        except Error:
+            empty = True
+        if empty:
+            with contextlib.suppress(OSError):
+                os.unlink(uri)
+
+    def _transfer(self, writer: DataSetWriter) -> bool:
+        with contextlib.closing(self._all_steps()) as found:
+            for columns, entries in found:
+                writer.extend({name: ak.Array(column) for name, column in columns.items()})
+                self.steps += 1
+                if not self._advance(columns, entries, verifying=False):
+                    return False
+        return True
+
+    def _advance(self, columns: dict[str, Content], entries: int, *, verifying: bool) -> bool:
+        self.entries += entries
+        self.bytes += sum(column.nbytes for column in columns.values())
+        return self.progress(ImportProgress(self.entries, self.total, self.bytes, verifying)) is not False
+
+    def _all_steps(self) -> Generator[tuple[dict[str, Content], int], None, None]:
+        for reading in self.readings:
+            yield from _ahead(self._steps(reading))
+
+    def _steps(self, reading: _Reading) -> Iterator[tuple[dict[str, Content], int]]:
+        for arrays, count in self._arrays(reading):
+            yield {node.name: node.content(arrays) for node in reading.plan.nodes}, count
+
+    def _arrays(self, reading: _Reading) -> Iterator[tuple[dict[str, Content], int]]:
+        """Layouts by path of the branch, step by step."""
+        leaves = reading.plan.leaves()
+        paths = {leaf.path for leaf in leaves}
+        found = reading.tree.iterate(
+            # With its interpretation a name is taken as such; alone it would be an expression.
+            [(leaf.path, leaf.branch.interpretation) for leaf in leaves],
+            step_size=f"{max(self.step_size, 1)} B",
+            library="ak",
+            how=dict,
+            decompression_executor=self.executor,
+        )
+        done = 0
+        while True:
+            try:
+                arrays = next(found, None)
+            except Error:
+                raise
+            except Exception as error:  # uproot has no common class of errors
+                raise _failure(leaves, done, error, reading.place) from error
+            if arrays is None:
+                return
+            columns = {path: ak.to_layout(arrays[path]) for path in paths}
+            count = next(iter(columns.values())).length
+            done += count
+            yield columns, count
+
+    # -- Comparing
+
+    def _verify(self) -> bool:
+        """Compare all values; returns whether it was not stopped."""
+        uri, name = self.target
+        plan = self.readings[0].plan
+        fields = build_fields(plan.schema(), {}, {}, whole=True)
+        counters = plan.counters()
+        begin, self.entries, self.bytes = 0, 0, 0
+        with DataSet(uri, name) as data_set:
+            if data_set.num_entries != self.total:
+                raise FormatError(
+                    f"there are {data_set.num_entries} entries, the sources have {self.total}",
+                    "import again",
+                    uri=uri,
+                    data_set=name,
+                )
+            for columns, count in self._all_steps():
+                written = data_set.arrays([*fields, *counters], entry_start=begin, entry_stop=begin + count)
+                for field_name, one in fields.items():
+                    theirs = ak.to_layout(written[field_name])
+                    if not _same(flatten(one, columns[field_name]), flatten(one, theirs)):
+                        raise self._differs(field_name, columns[field_name], theirs, begin)
+                for counter in counters:
+                    of = next(spec[1] for new, spec in plan.projections(False).items() if new == counter)
+                    lengths = ak.num(ak.Array(columns[of[counter]]))
+                    if not np.array_equal(np.asarray(written[counter]), np.asarray(lengths)):
+                        raise self._differs(counter, ak.to_layout(lengths), written[counter].layout, begin)
+                begin += count
+                if not self._advance(columns, count, verifying=True):
+                    return False
+        return True
+
+    def _differs(self, name: str, ours: Content, theirs: Content, begin: int) -> FormatError:
+        left, right = ak.Array(ours), ak.Array(theirs)
+        row = next((k for k in range(len(left)) if repr(_plain(left[k])) != repr(_plain(right[k]))), 0)
+        return FormatError(
+            f"the values of entry {begin + row} are not those of the tree",
+            "import again, to another place if the storage may be failing",
+            uri=self.target[0],
+            data_set=self.target[1],
+            field=name,
+        )
+
+
+def _literal(path: str) -> str:
+    """The wildcard that only this path matches."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _same(ours: list[PathArray], theirs: list[PathArray]) -> bool:
+    """Whether flat arrays are equal, the bits of floating-point numbers too."""
+    if [one[:3] for one in ours] != [one[:3] for one in theirs]:
+        return False
+    return all(_equal(one[3], other[3]) for one, other in zip(ours, theirs, strict=True))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind == "f" and one.dtype == other.dtype:
+        bits = f"u{one.dtype.itemsize}"
+        return bool(
+            np.array_equal(np.ascontiguousarray(one).view(bits), np.ascontiguousarray(other).view(bits))
+        )
+    return bool(np.array_equal(one, other))
+
+
+def _refusal(leaf: Leaf, begin: int, end: int) -> str:
+    """Why uproot makes no array of some entries."""
+    try:
+        leaf.branch.array(entry_start=begin, entry_stop=end, library="ak")
+    except Exception as error:  # uproot has no common class of errors
+        return _line(error)
+    return ""
+
+
+def _probe(leaves: list[Leaf], entries: int) -> list[Unreadable]:
+    """Branches of objects of which uproot cannot make arrays."""
+    objects = [leaf for leaf in leaves if leaf.objects] if entries else []
+    tried = [(leaf, _refusal(leaf, 0, min(entries, _PROBED))) for leaf in objects]
+    return [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
+
+
+def _failure(leaves: list[Leaf], begin: int, error: Exception, place: dict[str, str]) -> Error:
+    """Find out which branch it was."""
+    for leaf in leaves:
+        why = _refusal(leaf, begin, begin + 1)
+        if why:
+            problem = f"the branch '{leaf.path}' cannot be read from entry {begin} on: {why}"
+            return FormatError(problem, "other columns", **place)
+    return FormatError(f"reading failed after entry {begin}: {_line(error)}", **place)
+
+
+def _ahead(items: Iterator[Result]) -> Iterator[Result]:
+    """Go through an iterator, with the next item in the making while this one is used."""
+    with ThreadPoolExecutor(1) as thread:
+        end = object()
+        coming: Future[Any] = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item
+
+
+# ---- The destination
+
+
+def _data_sets(uri: str, overwrite: bool) -> list[str] | None:
+    """What is there; None where there is nothing."""
+    try:
+        return _core.data_sets(uri)
+    except NotFoundError:
+        return None
+    except FormatError:
+        if overwrite:
+            return None
+        raise
+
+
+def _same_place(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one.removeprefix("file://"), other.removeprefix("file://"))
+    except OSError:
+        return False
