@@ -35,12 +35,17 @@ class Writer {
   // Adds a data set to an existing ROOT file and leaves everything else in it as it is.
   static std::unique_ptr<Writer> add_to(std::unique_ptr<Model> model, std::string_view name,
                                         const std::string& uri, const WriteOptions& options = {});
+  // Goes on with a data set after its last commit. Throws ErrorKind::not_found if there is none, and
+  // ErrorKind::schema if its fields or columns are not those that this model and these options give; nothing
+  // is changed then, nor before the first commit.
+  static std::unique_ptr<Writer> resume(std::unique_ptr<Model> model, std::string_view name,
+                                        const std::string& uri, const WriteOptions& options = {});
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   Model& model() noexcept;
-  std::uint64_t num_entries() const noexcept;  // filled so far
+  std::uint64_t num_entries() const noexcept;  // of the data set, filled so far
 
   void fill();  // the default entry
   void fill(Entry& entry);

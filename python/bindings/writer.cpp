@@ -21,7 +21,8 @@ namespace {
 
 class PyWriter {
  public:
-  explicit PyWriter(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+  explicit PyWriter(std::unique_ptr<Writer> writer)
+      : writer_(std::move(writer)), entries_(writer_->num_entries()) {}
   ~PyWriter() { abandon(); }
   PyWriter(const PyWriter&) = delete;
   PyWriter& operator=(const PyWriter&) = delete;
@@ -144,6 +145,13 @@ std::unique_ptr<PyWriter> make_writer(const std::string& uri, const std::string&
   return std::make_unique<PyWriter>(std::move(writer));
 }
 
+std::unique_ptr<PyWriter> resume_writer(const std::string& uri, const std::string& name,
+                                        const std::vector<const Field*>& fields,
+                                        const std::vector<Projection>& projections,
+                                        const WriteOptions& options) {
+  return std::make_unique<PyWriter>(Writer::resume(make_model(fields, projections), name, uri, options));
+}
+
 }  // namespace
 
 void register_writer(nb::module_& module) {
@@ -160,6 +168,8 @@ void register_writer(nb::module_& module) {
       .def("abandon", &PyWriter::abandon, Released());
   module.def("make_writer", &make_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
              nb::arg("projections"), nb::arg("options"), nb::arg("add"), Released());
+  module.def("resume_writer", &resume_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
+             nb::arg("projections"), nb::arg("options"), Released());
 }
 
 }  // namespace colonnade::python

@@ -2,15 +2,20 @@
 #include "colonnade/writer.h"
 
 #include <exception>
+#include <string>
 
 #include "base/warning.h"
+#include "colonnade/error.h"
+#include "dataset/copy_schema.h"
 #include "dataset/writer_filler.h"
 #include "dataset/writer_schema.h"
+#include "page/page_source.h"
 
 namespace colonnade {
 
 struct Writer::Impl {
-  Impl(std::unique_ptr<Model> m, std::shared_ptr<page::DataSetSink> sink)
+  // `there`: what the container has of this data set already.
+  Impl(std::unique_ptr<Model> m, std::shared_ptr<page::DataSetSink> sink, const Descriptor* there = nullptr)
       : model(std::move(m)),
         data_set(*sink),
         state(std::make_shared<dataset::WriterState>(std::move(sink))),
@@ -21,9 +26,20 @@ struct Writer::Impl {
     dataset::describe(fields, data_set, 0);
     for (const Model::Projection& projection : model->projections())
       dataset::describe_projection(projection, data_set.descriptor());
-    data_set.start();
+    if (there != nullptr)
+      go_on(*there);
+    else
+      data_set.start();
     for (Field* field : fields) filler.connect(*field);
     model->complete_ = true;
+  }
+
+  void go_on(const Descriptor& there) {
+    if (const std::string why = dataset::first_difference(there, data_set.descriptor()); !why.empty())
+      throw Error(ErrorKind::schema, "this is not the schema of the data set that is there: " + why,
+                  "the fields and encodings that it was written with");
+    data_set.resume(there);
+    entries_before = there.entries();
   }
 
   // The model takes new fields only from here, where they are connected.
@@ -43,6 +59,7 @@ struct Writer::Impl {
   page::DataSetSink& data_set;
   std::shared_ptr<dataset::WriterState> state;
   dataset::Filler filler;
+  std::uint64_t entries_before = 0;
   int exceptions_at_start = std::uncaught_exceptions();
 };
 
@@ -68,6 +85,26 @@ std::unique_ptr<Writer> Writer::add_to(std::unique_ptr<Model> model, std::string
   return make(std::move(model), name, uri, options, false);
 }
 
+std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string_view name,
+                                       const std::string& uri, const WriteOptions& options) {
+  return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
+    // Locked from here on.
+    auto data_set = dataset::make_data_set(model.get(), name, uri, options, dataset::Target::same_data_set);
+    const auto there = page::PageSource::open(std::string(name), page::open_container(uri), {});
+    const Descriptor& checkpoint = there->descriptor();
+    // The limit of a ROOT file's keys is recorded with the data set and holds for all of it.
+    const std::uint64_t limit = checkpoint.anchor.max_key_size;
+    if (limit != 0 && limit != data_set->container().max_key_size()) {
+      data_set.reset();
+      WriteOptions same = options;
+      same.max_key_size = limit;
+      data_set = dataset::make_data_set(model.get(), name, uri, same, dataset::Target::same_data_set);
+    }
+    auto impl = std::make_unique<Impl>(std::move(model), std::move(data_set), &checkpoint);
+    return std::unique_ptr<Writer>(new Writer(std::move(impl)));
+  });
+}
+
 Writer::~Writer() {
   if (!impl_ || impl_->state->closed() || impl_->state->failed()) return;
   if (std::uncaught_exceptions() > impl_->exceptions_at_start) return;
@@ -82,7 +119,7 @@ Model& Writer::model() noexcept {
   return *impl_->model;
 }
 std::uint64_t Writer::num_entries() const noexcept {
-  return impl_->filler.entries();
+  return impl_->entries_before + impl_->filler.entries();
 }
 std::unique_ptr<Entry> Writer::make_entry() const {
   return impl_->model->make_entry();

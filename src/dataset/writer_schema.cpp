@@ -130,8 +130,10 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   check(options);
-  auto container = target == Target::new_file ? page::create_container(uri, name, container_options(options))
-                                              : page::append_container(uri, name, container_options(options));
+  const auto make = target == Target::new_file        ? page::create_container
+                    : target == Target::existing_file ? page::append_container
+                                                      : page::replace_container;
+  auto container = make(uri, name, container_options(options));
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
   Descriptor& descriptor = data_set->descriptor();
   const std::size_t slash = name.rfind('/');

@@ -14,7 +14,7 @@
 
 namespace colonnade::dataset {
 
-enum class Target { new_file, existing_file };
+enum class Target { new_file, existing_file, same_data_set };
 
 // A data set without fields. Throws before the file is touched if there is no model or an option makes no
 // sense.
