@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+#include "base/test_errors.h"
+
 namespace colonnade::codec {
 namespace {
 
@@ -51,18 +53,6 @@ ColumnEncoding truncated(std::uint16_t bits) {
 
 ColumnEncoding quantised(std::uint16_t bits, double min, double max) {
   return {.type = ColumnType::real32_quant, .bits = bits, .min = min, .max = max};
-}
-
-// The error that `work` throws; fails the test if there is none.
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return Error(ErrorKind::usage, "none");
 }
 
 template <class T>

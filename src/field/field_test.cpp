@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_errors.h"
 #include "colonnade/field_types.h"
 
 namespace field_test {
@@ -24,17 +25,6 @@ namespace colonnade {
 namespace {
 
 using field_test::Event;
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return Error(ErrorKind::usage, "no error was thrown");
-}
 
 TEST(Field, PathsLeadThroughCollectionsWithAndWithoutTheirItem) {
   const auto event = make_field<Event>("event");

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/aligned_buffer.h"
+#include "base/test_errors.h"
 #include "io/read_scheduler.h"
 
 namespace colonnade::io {
@@ -29,17 +30,6 @@ Bytes pattern(std::size_t size, unsigned seed = 0) {
   for (std::size_t i = 0; i < size; ++i)
     bytes[i] = static_cast<std::byte>((i * 131 + (i >> 8) + seed) & 0xff);
   return bytes;
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 class Transports : public testing::TestWithParam<TransportUnderTest> {

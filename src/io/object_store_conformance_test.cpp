@@ -11,6 +11,8 @@
 #include <numeric>
 #include <thread>
 
+#include "base/test_errors.h"
+
 namespace colonnade::io {
 
 std::vector<StoreUnderTest>& stores_under_test() {
@@ -38,17 +40,6 @@ Bytes pattern(std::size_t size, std::size_t seed = 0) {
 Bytes bytes_of(std::string_view text) {
   const ByteSpan bytes = as_bytes(text);
   return {bytes.begin(), bytes.end()};
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 // Updates of one operation whose values are kept here.

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/test_errors.h"
 #include "colonnade/repair.h"
 #include "format/envelope.h"
 #include "page/cluster_pool.h"
@@ -98,17 +99,6 @@ void read_in_bulk(PageSource& source) {
       reader.read(c, 0, per_cluster, values.data());
       for (std::uint64_t i = 0; i < per_cluster; ++i) ASSERT_EQ(values[i], value_at(k, c * per_cluster + i));
     }
-}
-
-template <class Call>
-Error error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorKind::usage, "");
 }
 
 struct Store {

@@ -359,8 +359,7 @@ TEST_F(ObjectContainer, AServerThatIsGoneEndsInAnError) {
     EXPECT_EQ(anchor()->end_objects, anchor()->generation == old ? 2u : 3u);
     EXPECT_TRUE(test_.groups().contains(anchor()->generation));
     if (!failed) break;
-    const DirectoryPlace place = find_place(*store_, "Events", true);
-    if (place.claim) release_claim(*store_, place.dkey, place.claim->record.writer);
+    // A claim that could not be taken back does not keep this process from going on, as write() does.
   }
 }
 

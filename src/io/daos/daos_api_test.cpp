@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_errors.h"
 #include "io/daos/daos_buffers.h"
 #include "io/daos/daos_errors.h"
 #include "io/daos/daos_session.h"
@@ -14,17 +15,6 @@ namespace colonnade::io::daos {
 namespace {
 
 using testing::HasSubstr;
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
-}
 
 TEST(DaosApi, NamesThePackageWithoutTheLibrary) {
   const Error error = error_of([] { load_api("/no/such/libdaos.so.2"); });

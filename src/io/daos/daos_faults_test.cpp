@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/test_errors.h"
 #include "io/daos/daos_guard.h"
 #include "io/daos/daos_runtime.h"
 #include "io/daos/daos_store.h"
@@ -21,17 +22,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
-}
 
 // Another patience, for a test. No store may be open at its ends.
 class Patience {

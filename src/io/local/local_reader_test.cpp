@@ -22,6 +22,7 @@
 #include <numeric>
 
 #include "base/aligned_buffer.h"
+#include "base/test_errors.h"
 #include "colonnade/warning.h"
 #include "io/local/uring_queue.h"
 #include "io/local/write_test_tools.h"
@@ -40,16 +41,6 @@ std::string stored(const std::string& name, ByteSpan content) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
   return path;
-}
-
-Error error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 // Takes the warnings while it lives.

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/test_errors.h"
 #include "io/object_store_conformance_test.h"
 
 namespace colonnade::io {
@@ -62,17 +63,6 @@ constexpr ValueAddress somewhere{{1, 2}, 3, 4};
 Bytes bytes_of(std::string_view text) {
   const ByteSpan bytes = as_bytes(text);
   return {bytes.begin(), bytes.end()};
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 void put(ObjectStore& store, const ValueAddress& address, ByteSpan value) {

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <random>
 
+#include "base/test_errors.h"
 #include "colonnade/warning.h"
 #include "io/conformance_test.h"
 #include "io/local/write_calls.h"
@@ -49,17 +50,6 @@ const RegisterTransport direct_files({.name = "LocalDirect",
                                           },
                                       .content = content,
                                       .write_options = direct});
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
-}
 
 // Takes the warnings as long as it lives.
 class Warnings {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/test_errors.h"
 #include "io/rados/rados_test_tools.h"
 
 namespace colonnade::io {
@@ -42,17 +43,6 @@ void wait_for_pool(bool full) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   ADD_FAILURE() << "the cluster did not become " << (full ? "full" : "usable");
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/test_errors.h"
 #include "io/object_store.h"
 #include "io/rados/rados_api.h"
 #include "io/rados/rados_cluster.h"
@@ -16,17 +17,6 @@ namespace colonnade::io {
 namespace {
 
 using testing::HasSubstr;
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
-}
 
 TEST(Rados, UrisNameAPoolAndANamespace) {
   const RadosPlace place = parse_rados_uri("rados://pool/a/b%20c/");

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/test_errors.h"
 #include "io/object_store.h"
 #include "io/s3/s3_client.h"
 #include "io/s3/s3_operations.h"
@@ -33,17 +34,6 @@ Bytes pattern(std::size_t size, std::size_t seed = 0) {
   for (std::size_t i = 0; i < size; ++i)
     bytes[i] = static_cast<std::byte>((i * 131 + (i >> 8) + seed * 37) & 0xff);
   return bytes;
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 class S3Server : public testing::Test {

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "base/test_errors.h"
 #include "colonnade/error.h"
 
 namespace colonnade::io {
@@ -24,17 +25,6 @@ S3Sources sources(Names environment, Names files = {}) {
   };
   return {[=](const std::string& name) { return find(environment, name); },
           [=](const std::string& path) { return find(files, path); }};
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 constexpr const char* config_path = "/home/user/.aws/config";

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 
+#include "base/test_errors.h"
 #include "io/http/http_test_server.h"
 #include "io/s3/s3_client.h"
 #include "io/s3/s3_operations.h"
@@ -52,17 +53,6 @@ TestAnswer part_of(const std::string& content, const TestRequest& request) {
           .headers = {{"Content-Range", "bytes " + std::to_string(first) + "-" + std::to_string(last) + "/" +
                                             std::to_string(content.size())}},
           .body = content.substr(first, last - first + 1)};
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 std::string text_of(const Bytes& bytes) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/test_errors.h"
 #include "io/conformance_test.h"
 #include "io/s3/s3_client.h"
 
@@ -62,17 +63,6 @@ Bytes pattern(std::size_t size, unsigned seed = 0) {
   for (std::size_t i = 0; i < size; ++i)
     bytes[i] = static_cast<std::byte>((i * 131 + (i >> 8) + (i >> 19) + seed) & 0xff);
   return bytes;
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 TEST(S3Files, OfSeveralPartsAppearWhenTheyAreClosed) {

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "base/test_errors.h"
 #include "colonnade/error.h"
 #include "io/s3/s3_file_reader.h"
 #include "io/s3/s3_file_test_tools.h"
@@ -32,17 +33,6 @@ constexpr S3WriteLimits small{.plan = {.first_size = 100, .parts_per_size = 3, .
                               .uploads = 4,
                               .bytes = 10'000,
                               .max_file = 100'000};
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
-}
 
 TEST(S3PartPlan, CoversTheLargestObjectsWithoutGaps) {
   const S3PartPlan plan;
