@@ -91,7 +91,7 @@ TEST_F(ColumnReaders, MapWholePages) {
   EXPECT_EQ(last.first, 32u);
   EXPECT_EQ(last.count, 8u);
   EXPECT_EQ(reader.map(1, 33).data, last.data) << "the same page stays";
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(last.data) % 64, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(last.data) % sizeof(std::uint64_t), 0u);
 }
 
 TEST_F(ColumnReaders, CopyAnyRange) {
