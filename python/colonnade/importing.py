@@ -20,11 +20,13 @@ from . import _core
 from .columns import PathArray, flatten
 from .dataset import DataSet
 from .errors import (
+    ConversionError,
     Error,
     FileMissingError,
     FormatError,
     NotFoundError,
     SchemaError,
+    TypeMismatchError,
     UnsupportedError,
     UsageError,
 )
@@ -44,6 +46,8 @@ __all__ = ["ImportProgress", "ImportReport", "ImportSettings", "ImportWatch", "i
 Source: TypeAlias = "PathLike | tuple[PathLike, str]"
 Result = TypeVar("Result")
 
+_COMPARED = 1000
+"""Entries before a checkpoint that must be those of the trees when an import is resumed."""
 _PROBED = 64
 """Entries of which uproot must be able to make objects before the import begins."""
 
@@ -92,6 +96,7 @@ class ImportReport:
     trees: tuple[str, ...]
     """Where the entries come from, as "f.root:Events"."""
     entries: int
+    """Of the destination: what can be read there."""
     fields: tuple[str, ...]
     """Those that were filled."""
     projected: tuple[str, ...]
@@ -105,8 +110,10 @@ class ImportReport:
     steps: int
     seconds: float
     verified: bool
+    resumed_entries: int
+    """That were there already."""
     interrupted: bool
-    """Whether `progress` stopped it."""
+    """Whether `progress` stopped it. What was imported until then is there, or nothing if there are no checkpoints."""
 
 
 def trees(path: PathLike) -> list[str]:
@@ -131,13 +138,14 @@ def import_tree(
     page_size: Size = "1 MiB",
     cluster_size: Size = "128 MiB",
     overwrite: bool = False,
+    resume: bool = False,
     verify: bool = False,
     skip_unreadable: bool = False,
     grouping: bool = True,
     aliases: bool = True,
     step_size: Size = "32 MB",
     threads: int | None = None,
-    checkpoint_every: CheckpointEvery = None,
+    checkpoint_every: CheckpointEvery = "30s",
     progress: ImportWatch | None = None,
     **settings: Unpack[ImportSettings],
 ) -> ImportReport:
@@ -149,8 +157,8 @@ def import_tree(
     the same, as projected fields without data of their own. Split objects become records. docs/import.md has the rules
     of names.
 
-    Several trees with the same branches become one data set, one after the other. An import that is interrupted or
-    fails begins again (`overwrite`); unless there are checkpoints nothing is visible of it.
+    Several trees with the same branches become one data set, one after the other. Of an import that is interrupted, or
+    fails, what the last checkpoint holds stays, and `resume` goes on from there.
 
     Args:
         source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several.
@@ -163,13 +171,15 @@ def import_tree(
         cluster_size: compressed size that a cluster should have.
         overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
             the data set is added to a ROOT file or store that is there.
+        resume: go on with an import that was interrupted, after its last checkpoint. What is there must be the
+            beginning of what the import would make, else nothing is changed. Where nothing is there it begins.
         verify: read both sides again afterwards and compare all values.
         skip_unreadable: leave out branches that cannot be imported, instead of refusing the tree; the report has them.
         grouping: make collections of arrays that share a counter; else each is a field of its own.
         aliases: projected fields under the names of the branches that went into such a collection.
         step_size: memory of the values that are read at a time; about three times as much is in use.
         threads: that decompress what is read; one per processor if left out.
-        checkpoint_every: how often to make readable what was written, as in `colonnade.create`.
+        checkpoint_every: how often to make readable what was written, as in `colonnade.create`; None: never.
         progress: called after each step with an `ImportProgress`; returning False stops.
         settings: of the writer, as in `colonnade.create`.
 
@@ -206,7 +216,7 @@ def import_tree(
         **settings,
     }
     write_options(**options)  # mistakes are found before anything is read
-    return task.run(options, overwrite=overwrite, verify=verify)
+    return task.run(options, overwrite=overwrite, resume=resume, verify=verify)
 
 
 # ---- Sources
@@ -305,8 +315,15 @@ class _Selection:
 class _Writer(DataSetWriter):
     """Knows all of its schema, projected fields too, before the header is written."""
 
-    def begin(self, schema: Mapping[str, Spec]) -> None:
-        self._guard(lambda: self._start(schema))
+    def begin(self, schema: Mapping[str, Spec], *, resume: bool) -> None:
+        self._guard(lambda: self._go_on(schema) if resume else self._start(schema))
+
+    def _go_on(self, schema: Mapping[str, Spec]) -> None:
+        fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
+        self._writer = _core.resume_writer(
+            self._uri, self._name, list(fields.values()), self._projections, self._options
+        )
+        self._fields = fields
 
 
 @dataclass
@@ -342,10 +359,11 @@ class _Import:
     readings: list[_Reading] = field(default_factory=list)
     entries: int = 0
     total: int = 0
+    resumed: int = 0
     bytes: int = 0
     steps: int = 0
 
-    def run(self, options: dict[str, Any], *, overwrite: bool, verify: bool) -> ImportReport:
+    def run(self, options: dict[str, Any], *, overwrite: bool, resume: bool, verify: bool) -> ImportReport:
         begin = time.monotonic()
         with contextlib.ExitStack() as stack:
             self.executor = stack.enter_context(ThreadPoolExecutor(self.threads))
@@ -354,22 +372,24 @@ class _Import:
             self.total = sum(reading.entries for reading in self.readings)
             uri, name = self.target
             self.target = uri, name.strip("/") or self.readings[0].name
-            done = self._write(options, overwrite)
+            done = self._write(options, overwrite, resume)
+            entries, moved = self._readable(), self.bytes
             if done and verify:
                 done = self._verify()
         plan = self.readings[0].plan
         return ImportReport(
             data_set=self.target[1],
             trees=tuple(f"{reading.uri}:{reading.name}" for reading in self.readings),
-            entries=self.entries,
+            entries=entries,
             fields=tuple(plan.schema()),
             projected=tuple(plan.projections(self.aliases)),
             renamed=plan.names(),
             skipped=tuple(plan.unreadable),
-            bytes_read=self.bytes,
+            bytes_read=moved,
             steps=self.steps,
             seconds=time.monotonic() - begin,
             verified=verify and done,
+            resumed_entries=self.resumed,
             interrupted=not done,
         )
 
@@ -394,7 +414,7 @@ class _Import:
         if not plan.nodes:
             raise UnsupportedError("there is no branch to import", **place)
         if self.readings:
-            self._compare(self.readings[0].plan, plan, place)
+            self._compare_schemas(self.readings[0].plan, plan, place)
         self.readings.append(_Reading(uri, name, file, tree, plan))
 
     def _branches(self, tree: Any) -> list[str]:
@@ -415,7 +435,7 @@ class _Import:
         return patterns
 
     @staticmethod
-    def _compare(first: TreePlan, other: TreePlan, place: dict[str, str]) -> None:
+    def _compare_schemas(first: TreePlan, other: TreePlan, place: dict[str, str]) -> None:
         ours, theirs = first.schema(), other.schema()
         if list(ours.items()) == list(theirs.items()):
             return
@@ -435,19 +455,24 @@ class _Import:
 
     # -- Writing
 
-    def _write(self, options: dict[str, Any], overwrite: bool) -> bool:
+    def _write(self, options: dict[str, Any], overwrite: bool, resume: bool) -> bool:
         """Import; returns whether it was not stopped."""
         uri, name = self.target
         there = _data_sets(uri, overwrite)
         if any(_same_place(reading.uri, uri) for reading in self.readings) and overwrite:
             raise UsageError("the destination would replace the source", "import to another place", uri=uri)
-        if there is not None and name in there and not overwrite:
+        found = there is not None and name in there
+        if found and not overwrite and not resume:
             raise UsageError(
                 "the data set is there already",
-                "another name, or say that it is to be replaced (overwrite)",
+                "another name, or say that it is to be replaced (overwrite), or that the import is to be resumed",
                 uri=uri,
                 data_set=name,
             )
+        if found and resume:
+            self._check_beginning()
+            if self.resumed == self.total:
+                return True
         adding = there is not None and not overwrite
         was_there = os.path.exists(uri)
         plan = self.readings[0].plan
@@ -458,9 +483,9 @@ class _Import:
         try:
             for new, (spec, columns) in plan.projections(self.aliases).items():
                 writer.add_projected(new, spec, columns)
-            writer.begin(plan.schema())
+            writer.begin(plan.schema(), resume=found and resume)
             done = self._transfer(writer)
-            if done:
+            if done or options["checkpoint_every"] is not None:
                 writer.close()
             else:
                 writer.abort()
@@ -471,6 +496,39 @@ class _Import:
         if not done:
             self._tidy(adding or was_there)
         return done
+
+    def _check_beginning(self) -> None:
+        """Whether the entries that are there are those that the trees begin with: their number, the last ones."""
+        uri, name = self.target
+        with DataSet(uri, name) as data_set:
+            self.resumed = self.entries = data_set.num_entries
+            why = ""
+            if self.resumed > self.total:
+                why = f"it has {self.resumed} entries, the sources {self.total}"
+            elif set(self.readings[0].plan.schema()) - set(data_set.field_names):
+                why = "it has other fields"
+            else:
+                try:
+                    self._compare(data_set, max(0, self.resumed - _COMPARED), self.resumed, watched=False)
+                except (FormatError, ConversionError, TypeMismatchError) as error:
+                    why = f"in the field '{error.field}' {error.problem}" if error.field else error.problem
+        if why:
+            raise UsageError(
+                f"what is at the destination is not the beginning of this import: {why}",
+                "another name, or say that it is to be replaced",
+                uri=uri,
+                data_set=name,
+            )
+
+    def _readable(self) -> int:
+        """Entries that are at the destination."""
+        try:
+            with DataSet(*self.target) as data_set:
+                return data_set.num_entries
+        except NotFoundError:
+            return 0
+        except FormatError:  # a file of which nothing was committed
+            return 0
 
     def _tidy(self, keep: bool) -> None:
         """Remove a new file in which nothing was committed."""
@@ -486,7 +544,7 @@ class _Import:
                 os.unlink(uri)
 
     def _transfer(self, writer: DataSetWriter) -> bool:
-        with contextlib.closing(self._all_steps()) as found:
+        with contextlib.closing(self._all_steps(self.entries, self.total)) as found:
             for columns, entries in found:
                 writer.extend({name: ak.Array(column) for name, column in columns.items()})
                 self.steps += 1
@@ -499,39 +557,40 @@ class _Import:
         self.bytes += sum(column.nbytes for column in columns.values())
         return self.progress(ImportProgress(self.entries, self.total, self.bytes, verifying)) is not False
 
-    def _all_steps(self) -> Generator[tuple[dict[str, Content], int], None, None]:
+    def _all_steps(self, begin: int, end: int) -> Generator[tuple[dict[str, Content], int], None, None]:
+        """Columns of the fields and their length, step by step, for the entries of all trees from begin to end."""
+        first = 0
         for reading in self.readings:
-            yield from _ahead(self._steps(reading))
+            start, stop = max(begin - first, 0), min(end - first, reading.entries)
+            first += reading.entries
+            if start < stop:
+                yield from _ahead(self._steps(reading, start, stop))
 
-    def _steps(self, reading: _Reading) -> Iterator[tuple[dict[str, Content], int]]:
-        for arrays, count in self._arrays(reading):
+    def _steps(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
+        for arrays, count in self._arrays(reading, start, stop):
             yield {node.name: node.content(arrays) for node in reading.plan.nodes}, count
 
-    def _arrays(self, reading: _Reading) -> Iterator[tuple[dict[str, Content], int]]:
+    def _arrays(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
         """Layouts by path of the branch, step by step."""
         leaves = reading.plan.leaves()
-        paths = {leaf.path for leaf in leaves}
         found = reading.tree.iterate(
             # With its interpretation a name is taken as such; alone it would be an expression.
             [(leaf.path, leaf.branch.interpretation) for leaf in leaves],
+            entry_start=start,
+            entry_stop=stop,
             step_size=f"{max(self.step_size, 1)} B",
             library="ak",
             how=dict,
             decompression_executor=self.executor,
         )
-        done = 0
-        while True:
+        while start < stop:
             try:
-                arrays = next(found, None)
-            except Error:
-                raise
+                arrays = next(found)
             except Exception as error:  # uproot has no common class of errors
-                raise _failure(leaves, done, error, reading.place) from error
-            if arrays is None:
-                return
-            columns = {path: ak.to_layout(arrays[path]) for path in paths}
+                raise _failure(leaves, start, error, reading.place) from error
+            columns = {leaf.path: ak.to_layout(arrays[leaf.path]) for leaf in leaves}
             count = next(iter(columns.values())).length
-            done += count
+            start += count
             yield columns, count
 
     # -- Comparing
@@ -539,10 +598,7 @@ class _Import:
     def _verify(self) -> bool:
         """Compare all values; returns whether it was not stopped."""
         uri, name = self.target
-        plan = self.readings[0].plan
-        fields = build_fields(plan.schema(), {}, {}, whole=True)
-        counters = plan.counters()
-        begin, self.entries, self.bytes = 0, 0, 0
+        self.entries, self.bytes = 0, 0
         with DataSet(uri, name) as data_set:
             if data_set.num_entries != self.total:
                 raise FormatError(
@@ -551,19 +607,25 @@ class _Import:
                     uri=uri,
                     data_set=name,
                 )
-            for columns, count in self._all_steps():
+            return self._compare(data_set, 0, self.total, watched=True)
+
+    def _compare(self, data_set: DataSet, begin: int, end: int, *, watched: bool) -> bool:
+        plan = self.readings[0].plan
+        fields = build_fields(plan.schema(), {}, {}, whole=True)
+        counters = plan.counters()
+        with contextlib.closing(self._all_steps(begin, end)) as found:
+            for columns, count in found:
                 written = data_set.arrays([*fields, *counters], entry_start=begin, entry_stop=begin + count)
-                for field_name, one in fields.items():
-                    theirs = ak.to_layout(written[field_name])
-                    if not _same(flatten(one, columns[field_name]), flatten(one, theirs)):
-                        raise self._differs(field_name, columns[field_name], theirs, begin)
-                for counter in counters:
-                    of = next(spec[1] for new, spec in plan.projections(False).items() if new == counter)
-                    lengths = ak.num(ak.Array(columns[of[counter]]))
-                    if not np.array_equal(np.asarray(written[counter]), np.asarray(lengths)):
-                        raise self._differs(counter, ak.to_layout(lengths), written[counter].layout, begin)
+                for name, field_type in fields.items():
+                    theirs = ak.to_layout(written[name])
+                    if not _same(flatten(field_type, columns[name]), flatten(field_type, theirs)):
+                        raise self._differs(name, columns[name], theirs, begin)
+                for name, of in counters.items():
+                    lengths = ak.num(ak.Array(columns[of]))
+                    if not np.array_equal(np.asarray(written[name]), np.asarray(lengths)):
+                        raise self._differs(name, lengths.layout, written[name].layout, begin)
                 begin += count
-                if not self._advance(columns, count, verifying=True):
+                if watched and not self._advance(columns, count, verifying=True):
                     return False
         return True
 

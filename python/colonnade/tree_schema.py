@@ -229,11 +229,11 @@ class TreePlan:
                     found[branch] = (spec, _sources(branch, spec, node.name, f"{node.name}._0.{member}"))
         return {name: what for name, what in found.items() if name not in taken}
 
-    def counters(self) -> dict[str, Leaf]:
-        """Counters by the names of the fields that show them."""
+    def counters(self) -> dict[str, str]:
+        """By name of the field that shows a counter, the collection that it counts."""
         taken = {node.name for node in self.nodes}
         return {
-            _clean(node.counter.path): node.counter
+            _clean(node.counter.path): node.name
             for node in self.nodes
             if isinstance(node, _Collection) and node.counter is not None
             if _clean(node.counter.path) not in taken
@@ -264,16 +264,17 @@ class TreePlan:
         return TreePlan(nodes, self.unreadable + found)
 
 
-def _places(nodes: Iterable[Node], above: str = "") -> Iterator[tuple[str, str]]:
-    for node in nodes:
-        place = above + node.name
+def _places(nodes: Iterable[Node], above: str = "", *, of_pair: bool = False) -> Iterator[tuple[str, str]]:
+    for number, node in enumerate(nodes):
+        place = above + (f"_{number}" if of_pair else node.name)
         if isinstance(node, _Value):
             yield node.leaf.path, place
         elif isinstance(node, _Record):
-            yield from _places(node.members, f"{place}.")
+            yield from _places(node.members, f"{place}.", of_pair=isinstance(node.spec, str))
         elif isinstance(node, _Collection):
-            for name, leaf in node.members.items():
-                yield leaf.path, place if node.is_plain else f"{place}.{name}"
+            pairs = isinstance(node.spec, str)
+            for index, (name, leaf) in enumerate(node.members.items()):
+                yield leaf.path, place if node.is_plain else f"{place}.{f'_0._{index}' if pairs else name}"
 
 
 def _sources(name: str, spec: str, collection: str, member: str) -> dict[str, str]:

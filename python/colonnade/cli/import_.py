@@ -53,7 +53,9 @@ _CHECKPOINTS = "30s"
 @click.option(
     "--checkpoint-every",
     metavar="TIME",
-    help=f"How often to make readable what was written: clusters, or a time.  [default for RNTuples: {_CHECKPOINTS}]",
+    default=_CHECKPOINTS,
+    show_default=True,
+    help="How often to make readable what was written: clusters, or a time.",
 )
 @click.option(
     "--mapping",
@@ -147,7 +149,7 @@ def _checkpoints(text: str) -> int | str:
 
 
 def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyReport:
-    every = _checkpoints(given["checkpoint_every"] or _CHECKPOINTS)
+    every = _checkpoints(given["checkpoint_every"])
     with _Bar("copying") as bar, _told("--resume goes on after the last checkpoint"):
         return copy(
             [source if source[1] else source[0] for source in sources],
@@ -165,23 +167,19 @@ def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyRepo
 
 
 def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> ImportReport:
-    if given["resume"]:
-        raise UsageError(
-            "imports of TTrees cannot be resumed",
-            "--overwrite to begin again; nothing is visible of one that failed",
-        )
-    every = given["checkpoint_every"]
-    with _Bar("importing") as bar, _told("--overwrite begins again"):
+    every = _checkpoints(given["checkpoint_every"])
+    with _Bar("importing") as bar, _told("--resume goes on after the last checkpoint"):
         return import_tree(
             list(sources),
             given["destination"],
+            resume=given["resume"],
             verify=given["verify"] is not None,
             skip_unreadable=given["skip_unreadable"],
             grouping=not given["no_grouping"],
             aliases=not given["no_aliases"],
             step_size=given["step_size"],
             threads=given["threads"],
-            checkpoint_every=None if every is None else _checkpoints(every),
+            checkpoint_every=every,
             progress=bar.importing,
             **_common(given),
             **_sizes(given),
@@ -245,9 +243,9 @@ def _lines(report: CopyReport | ImportReport, destination: str) -> list[str]:
     rate = report.bytes_read / max(report.seconds, 1e-3)
     moved = f"{bytes_text(report.bytes_read)} in {report.seconds:.1f} s, {bytes_text(rate)}/s"
     lines = [f"{destination}: {report.entries} entries in '{report.data_set}', {moved}"]
+    if report.resumed_entries:
+        lines.append(f"{report.resumed_entries} entries were there already")
     if isinstance(report, CopyReport):
-        if report.resumed_entries:
-            lines.append(f"{report.resumed_entries} entries were there already")
         lines += [f"note: {note}" for note in report.notes]
     else:
         lines += [f"left out: '{one.branch}' of type '{one.type}': {one.reason}" for one in report.skipped]
