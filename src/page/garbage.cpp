@@ -62,8 +62,13 @@ class PlaceCollector {
       if (!take_over()) return;
       anchor_ = get<AnchorRecord>(store_, place_, page::anchor_key, page::read_anchor_record);
     }
-    for (const std::uint32_t generation : generations_) collect(generation, at_work);
-    if (taken_) page::release_place(store_, place_, own_);
+    try {
+      for (const std::uint32_t generation : generations_) collect(generation, at_work);
+      if (taken_) page::release_place(store_, place_, own_);
+    } catch (...) {
+      if (taken_) page::leave_claim(own_.writer);
+      throw;
+    }
   }
 
  private:
@@ -182,6 +187,22 @@ GarbageReport collect_garbage(const std::string& uri, const GarbageOptions& opti
   });
 }
 
+namespace {
+
+void take_apart(io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim) {
+  // Nobody is to find the data set meanwhile.
+  AnchorRecord removed;
+  removed.name = claim.name;
+  const Bytes bytes = page::to_bytes(removed);
+  const io::UpdateItem item{.akey = page::anchor_key, .parts = {bytes}};
+  store.update(page::directory_object, place, {&item, 1});
+  for (const std::uint32_t generation : page::generations_at(store, place))
+    page::remove_generation(store, place, generation);
+  page::release_place(store, place, claim);
+}
+
+}  // namespace
+
 void remove_data_set(const std::string& uri, std::string_view data_set) {
   const std::shared_ptr<io::ObjectStore> store = open_store(uri);
   with_context({.uri = uri, .data_set = std::string(data_set)}, [&] {
@@ -194,15 +215,12 @@ void remove_data_set(const std::string& uri, std::string_view data_set) {
     if (!page::put_claim(*store, place.dkey, claim, place.claim))
       throw Error(ErrorKind::usage, fmt::format("somebody has begun to write \"{}\"", data_set),
                   "wait until that is done");
-    // Nobody is to find the data set while it is being taken apart.
-    AnchorRecord removed;
-    removed.name = data_set;
-    const Bytes bytes = page::to_bytes(removed);
-    const io::UpdateItem item{.akey = page::anchor_key, .parts = {bytes}};
-    store->update(page::directory_object, place.dkey, {&item, 1});
-    for (const std::uint32_t generation : page::generations_at(*store, place.dkey))
-      page::remove_generation(*store, place.dkey, generation);
-    page::release_place(*store, place.dkey, claim);
+    try {
+      take_apart(*store, place.dkey, claim);
+    } catch (...) {
+      page::leave_claim(claim.writer);
+      throw;
+    }
   });
 }
 

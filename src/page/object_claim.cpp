@@ -12,7 +12,9 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <random>
+#include <set>
 #include <sstream>
 
 namespace colonnade::page {
@@ -57,6 +59,28 @@ std::uint64_t random_number() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+// Writers of this process that ended and could not take their claims back.
+class LeftClaims {
+ public:
+  void add(std::uint64_t writer) {
+    const std::lock_guard lock(mutex_);
+    writers_.insert(writer);
+  }
+  bool contains(std::uint64_t writer) const {
+    const std::lock_guard lock(mutex_);
+    return writers_.contains(writer);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::uint64_t> writers_;
+};
+
+LeftClaims& left_claims() {
+  static LeftClaims claims;
+  return claims;
+}
+
 }  // namespace
 
 ClaimRecord claim_of_this_process(std::string_view name, std::uint32_t generation) {
@@ -85,7 +109,13 @@ WriterState state_of(const ClaimRecord& claim) {
   if (::kill(static_cast<pid_t>(claim.process), 0) != 0 && errno == ESRCH) return WriterState::dead;
   const std::uint64_t start = start_of(claim.process);
   if (start == 0) return WriterState::unknown;
-  return start == claim.process_start ? WriterState::running : WriterState::dead;
+  if (start != claim.process_start) return WriterState::dead;
+  const bool is_own = claim.process == static_cast<std::uint64_t>(::getpid());
+  return is_own && left_claims().contains(claim.writer) ? WriterState::dead : WriterState::running;
+}
+
+void leave_claim(std::uint64_t writer) {
+  left_claims().add(writer);
 }
 
 std::string describe_writer(const ClaimRecord& claim) {

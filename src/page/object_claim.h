@@ -18,6 +18,10 @@ ClaimRecord claim_of_this_process(std::string_view name, std::uint32_t generatio
 enum class WriterState { running, dead, unknown };
 WriterState state_of(const ClaimRecord& claim);
 
+// A writer of this process has ended, and its claim may be there still because the store could not be
+// reached: state_of() takes it for dead from now on, in this process.
+void leave_claim(std::uint64_t writer);
+
 // "process 17 on host a, since 2026-01-31 12:00:00 UTC"
 std::string describe_writer(const ClaimRecord& claim);
 

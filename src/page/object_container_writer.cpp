@@ -310,7 +310,7 @@ void ObjectContainerWriter::finish() {
 
 void ObjectContainerWriter::close() {
   if (std::exchange(closed_, true)) return;
-  if (!uploader_) return;
+  if (!uploader_) return leave_claim(claim_.writer);  // never opened; whether it was put is not known
   with_context({.uri = uri(), .data_set = name_}, [&] {
     std::exception_ptr failure;
     try {
@@ -321,6 +321,7 @@ void ObjectContainerWriter::close() {
     try {
       finish();
     } catch (...) {
+      leave_claim(claim_.writer);
       if (!failure) failure = std::current_exception();
     }
     if (failure) std::rethrow_exception(failure);
