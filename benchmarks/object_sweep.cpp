@@ -38,7 +38,7 @@ struct Options {
   std::size_t page = 0;
   std::size_t bytes = 0;
   unsigned rounds = 5;
-  std::size_t cluster = std::size_t{64} << 20;
+  std::size_t cluster = std::size_t{32} << 20;
   std::size_t splice = std::size_t{1} << 20;
   bool blocking = false;
 };
