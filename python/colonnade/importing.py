@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import difflib
 import fnmatch
 import os
@@ -26,6 +27,7 @@ from .errors import (
     FormatError,
     NotFoundError,
     SchemaError,
+    StorageError,
     TypeMismatchError,
     UnsupportedError,
     UsageError,
@@ -34,7 +36,7 @@ from .filling import build_fields
 from .opening import PathLike, split_target
 from .spec import Spec
 from .steps import byte_count
-from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields
+from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields, short_reason
 from .write_options import CheckpointEvery, Size, write_options
 from .writing import DataSetWriter
 
@@ -246,16 +248,13 @@ def _opened(uri: str) -> Iterator[Any]:
     except (Error, ImportError):
         raise
     except OSError as error:
-        raise FormatError(f"it cannot be opened: {_line(error)}", uri=uri) from error
+        if error.errno is not None or "://" in uri:
+            raise StorageError(f"it cannot be opened: {short_reason(error)}", uri=uri) from error
+        raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
     except Exception as error:  # uproot has no common class of errors
-        raise FormatError(f"it is no ROOT file that uproot reads: {_line(error)}", uri=uri) from error
+        raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
     with file:
         yield file
-
-
-def _line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
 
 
 def _tree_names(file: Any) -> list[str]:
@@ -280,7 +279,9 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
     try:
         return wanted.partition(";")[0], file[wanted]
     except Exception as error:  # uproot has no common class of errors
-        raise FormatError(f"the tree cannot be read: {_line(error)}", uri=uri, data_set=wanted) from error
+        raise FormatError(
+            f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
+        ) from error
 
 
 class _Selection:
@@ -573,25 +574,27 @@ class _Import:
     def _arrays(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
         """Layouts by path of the branch, step by step."""
         leaves = reading.plan.leaves()
+        # With its interpretation a name is taken as such; alone it would be an expression.
+        wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
+        step = max(1, reading.tree.num_entries_for(f"{max(self.step_size, 1)} B", wanted))
         found = reading.tree.iterate(
-            # With its interpretation a name is taken as such; alone it would be an expression.
-            [(leaf.path, leaf.branch.interpretation) for leaf in leaves],
+            wanted,
             entry_start=start,
             entry_stop=stop,
-            step_size=f"{max(self.step_size, 1)} B",
+            step_size=step,
             library="ak",
             how=dict,
             decompression_executor=self.executor,
         )
         while start < stop:
+            end = min(start + step, stop)
             try:
                 arrays = next(found)
             except Exception as error:  # uproot has no common class of errors
-                raise _failure(leaves, start, error, reading.place) from error
+                raise _failure(leaves, start, end, error, reading.place) from error
             columns = {leaf.path: ak.to_layout(arrays[leaf.path]) for leaf in leaves}
-            count = next(iter(columns.values())).length
-            start += count
-            yield columns, count
+            yield columns, end - start
+            start = end
 
     # -- Comparing
 
@@ -668,12 +671,39 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one, other))
 
 
+class _Baskets(dict[int, Any]):
+    """Baskets by number; those that were not read are empty."""
+
+    def __missing__(self, number: int) -> Any:
+        return next(iter(self.values()))[:0]
+
+
+def _interpretation(branch: Any) -> Any:
+    """How uproot reads a branch.
+
+    Where entries end at the end of a basket uproot (5.7 and before) looks for objects of fixed size in the next basket
+    as well, which it has not read.
+    """
+    uproot = _uproot()
+    found = branch.interpretation
+    if type(found) is not uproot.interpretation.objects.AsStridedObjects:
+        return found
+
+    class Strided(uproot.interpretation.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
+        def final_array(self, basket_arrays: dict[int, Any], *arguments: Any, **named: Any) -> Any:
+            return super().final_array(_Baskets(basket_arrays), *arguments, **named)
+
+    same = copy.copy(found)
+    same.__class__ = Strided
+    return same
+
+
 def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     """Why uproot makes no array of some entries."""
     try:
-        leaf.branch.array(entry_start=begin, entry_stop=end, library="ak")
+        leaf.branch.array(_interpretation(leaf.branch), entry_start=begin, entry_stop=end, library="ak")
     except Exception as error:  # uproot has no common class of errors
-        return _line(error)
+        return short_reason(error)
     return ""
 
 
@@ -684,14 +714,14 @@ def _probe(leaves: list[Leaf], entries: int) -> list[Unreadable]:
     return [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
 
 
-def _failure(leaves: list[Leaf], begin: int, error: Exception, place: dict[str, str]) -> Error:
+def _failure(leaves: list[Leaf], begin: int, end: int, error: Exception, place: dict[str, str]) -> Error:
     """Find out which branch it was."""
     for leaf in leaves:
-        why = _refusal(leaf, begin, begin + 1)
+        why = _refusal(leaf, begin, end)
         if why:
-            problem = f"the branch '{leaf.path}' cannot be read from entry {begin} on: {why}"
+            problem = f"the branch '{leaf.path}' cannot be read in entries {begin} to {end}: {why}"
             return FormatError(problem, "other columns", **place)
-    return FormatError(f"reading failed after entry {begin}: {_line(error)}", **place)
+    return FormatError(f"reading failed after entry {begin}: {short_reason(error)}", **place)
 
 
 def _ahead(items: Iterator[Result]) -> Iterator[Result]:

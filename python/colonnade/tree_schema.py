@@ -25,7 +25,7 @@ from awkward.index import Index64
 from .errors import FormatError
 from .spec import Spec
 
-__all__ = ["Leaf", "Node", "TreePlan", "Unreadable", "plan_fields"]
+__all__ = ["Leaf", "Node", "TreePlan", "Unreadable", "plan_fields", "short_reason"]
 
 _TYPES = {
     "bool": "bool",
@@ -215,10 +215,10 @@ class TreePlan:
         found: dict[str, tuple[Spec, dict[str, str]]] = {}
         taken = {node.name for node in self.nodes}
         for node in self.nodes:
-            if not isinstance(node, _Collection) or node.counter is None:
+            if not isinstance(node, _Collection):
                 continue
-            name = _clean(node.counter.path)
-            if name not in taken:
+            if node.counter is not None:
+                name = _clean(node.counter.path)
                 bits = 64 if "64" in str(node.counter.spec) else 32
                 found[name] = (f"ROOT::RNTupleCardinality<std::uint{bits}_t>", {name: node.name})
             if not aliases:
@@ -374,7 +374,7 @@ class _Planner:
             self._refused(path, branch, str(error))
             return None
         except Exception as error:  # uproot raises what it likes
-            self._refused(path, branch, _first_line(error))
+            self._refused(path, branch, short_reason(error))
             return None
         return Leaf(branch, path, spec, "AsObjects" in repr(branch.interpretation))
 
@@ -382,8 +382,12 @@ class _Planner:
         self._unreadable.append(Unreadable(path, _type_name(branch), reason))
 
 
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def short_reason(error: BaseException) -> str:
+    """What uproot complains of, in one line: it tells at length where it was and what there is to do."""
+    text = str(error).partition("\nin file")[0].partition("\nin object")[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and lines[0] == "while reading" and len(lines) > 2:
+        return f"{lines[-1]}, while reading {lines[1]}"
     return lines[0] if lines else type(error).__name__
 
 

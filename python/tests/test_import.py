@@ -1,0 +1,580 @@
+"""`import_tree`: TTrees of all kinds of branches become data sets with the same values."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+from locations import FIXTURES, shared
+from root_values import python_values, same
+
+import colonnade
+from colonnade import importing
+
+TREE = FIXTURES / "trees" / "many_branches.root"
+TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
+
+
+def entry(e):
+    """Some branches of the fixture's entry e, as make_trees.py fills them."""
+    few = range(e % 3)
+    return {
+        "flag": bool(e % 2),
+        "i8": e - 20,
+        "u8": 250 + e % 6,
+        "i16": -800 * e,
+        "u16": 65000 + e,
+        "i32": -100000 * e,
+        "u32": 4000000000 + e,
+        "i64": -(1 << 60) + e,
+        "u64": (1 << 63) + e,
+        "f32": float(np.float32(0.1) * np.float32(e)),
+        "f64": 0.1 * e,
+        "fixed": [0, e, 2 * e],
+        "matrix": [[e, e + 0.5, e + 1.0], [e + 1.5, e + 2.0, e + 2.5]],
+        "Hit": [
+            {"x": e + k, "id": 200 + k, "xyz": [e + 10 * k + i for i in range(3)], "ok": bool(k % 2)}
+            for k in range(e % 4)
+        ],
+        "nHit": e % 4,
+        "Hit_x": [e + k for k in range(e % 4)],
+        "adc": [e + 1.5 * k for k in range((e + 1) % 3)],
+        "nsample": (e + 1) % 3,
+        "left": [{"e": e * k, "t": -k} for k in range((e + 2) % 3)],
+        "m": (e + 2) % 3,
+        "c_text": f"text {e}",
+        "text": "x" * (e % 30),
+        "t_text": "é€",
+        "v_bool": [bool(e % 2)] * (e % 4),
+        "vv_int": [[e] * (e % 2)] * (e % 3),
+        "v_text": ["s" + "x" * (e % 30)] * (e % 3),
+        "vvv_double": [[[float(e)]] * (e % 3)] * 2,
+        "v_i8": [-e] * (e % 3),
+        "v_i64": [-(1 << 60) + e] * (e % 3),
+        "m_int": [(k, float(e)) for k in few],
+        "m_text": [(f"k{k}", [k, e]) for k in few],
+        "s_int": sorted({k * e for k in few}),
+        "pair": (e, e * 0.5),
+        "bits": [bool((e * 77) >> bit & 1) for bit in range(12)],
+        "v_pair": [(e, 1.5)] * (e % 3),
+        "point": {"id": e, "x": 1.5 * e, "y": 2.5 * e},
+        "whole_point": {"id": e, "x": 1.5 * e, "y": 2.5 * e},
+        "lorentz": {"fP": {"fX": e, "fY": 1, "fZ": 2}, "fE": 3},
+        "v_vector": [{"fX": e, "fY": 1, "fZ": 2}] * (e % 2),
+        "leaves": {"a": e, "b": -e},
+    }
+
+
+TYPES = {
+    "flag": "bool",
+    "i8": "std::int8_t",
+    "u8": "std::uint8_t",
+    "i16": "std::int16_t",
+    "u16": "std::uint16_t",
+    "i32": "std::int32_t",
+    "u32": "std::uint32_t",
+    "i64": "std::int64_t",
+    "u64": "std::uint64_t",
+    "f32": "float",
+    "f64": "double",
+    "f16": "float",
+    "d32": "double",
+    "matrix": "std::array<std::array<float,3>,2>",
+    "Hit.id": "std::uint8_t",
+    "Hit.xyz": "std::array<float,3>",
+    "Hit_x": "std::vector<float>",
+    "nHit": "ROOT::RNTupleCardinality<std::uint32_t>",
+    "adc": "std::vector<double>",
+    "text": "std::string",
+    "v_i8": "std::vector<std::int8_t>",
+    "v_u16": "std::vector<std::uint16_t>",
+    "vvv_double": "std::vector<std::vector<std::vector<double>>>",
+    "m_text": "std::map<std::string,std::vector<std::int32_t>>",
+    "s_int": "std::set<std::int32_t>",
+    "pair": "std::pair<std::int32_t,float>",
+    "v_pair": "std::vector<std::pair<std::int32_t,float>>",
+    "point.y": "double",
+}
+
+
+def close(left, right):
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(close(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(close, left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-7)
+    return left == right
+
+
+def branch_values(path, tree, branch):
+    with uproot.open(path) as file:
+        return python_values(file[tree][branch].array())
+
+
+def assert_as_uproot(source, tree, data_set, report):
+    """Each branch has the values that uproot reads, in the field that it became."""
+    with uproot.open(source) as file:
+        keys = [key for key, one in file[tree].items(recursive=True) if not one.branches]
+        skipped = {one.branch for one in report.skipped}
+        for key in keys:
+            if key not in skipped:
+                found = data_set[report.renamed.get(key, key)]
+                assert same(python_values(found), python_values(file[tree][key].array())), key
+
+
+# ---- Values
+
+
+@pytest.fixture
+def imported(tmp_path):
+    report = colonnade.import_tree(TREE, tmp_path / "to.root", verify=True)
+    return report, colonnade.open(tmp_path / "to.root")
+
+
+def test_values_are_those_that_root_wrote(imported):
+    report, data_set = imported
+    assert (report.entries, report.data_set, report.verified) == (40, "Events", True)
+    assert not report.skipped
+    assert not report.interrupted
+    expected = [entry(e) for e in range(40)]
+    for name in expected[0]:
+        found = data_set[name].to_list()
+        for e in range(40):
+            assert close(found[e], expected[e][name]), (name, e)
+
+
+def test_values_are_those_that_uproot_reads(imported):
+    report, data_set = imported
+    assert_as_uproot(TREE, "Events", data_set, report)
+
+
+def test_types_are_kept(imported):
+    _, data_set = imported
+    for name, expected in TYPES.items():
+        assert data_set.schema[name].type == expected, name
+    assert data_set.schema["Hit_x"].projected == "Hit"
+    assert data_set.schema["i32"].description == "Whole numbers"
+
+
+def test_other_readers_read_it(imported, tmp_path):
+    report, _ = imported
+    with uproot.open(tmp_path / "to.root") as file:
+        theirs = file["Events"].arrays(["i32", "text", "Hit_x", "Hit", "nHit"])
+    assert theirs["i32"].to_list() == branch_values(TREE, "Events", "i32")
+    assert theirs["Hit_x"].to_list() == branch_values(TREE, "Events", "Hit_x")
+    assert theirs["Hit"].x.to_list() == branch_values(TREE, "Events", "Hit_x")
+    assert theirs["nHit"].to_list() == branch_values(TREE, "Events", "nHit")
+    assert "nHit" in report.projected
+
+
+@pytest.mark.parametrize("step_size", ["1 B", "700 B", "10 kB"])
+def test_steps_do_not_matter(tmp_path, step_size, imported):
+    report = colonnade.import_tree(TREE, tmp_path / "steps.root", step_size=step_size, threads=2, verify=True)
+    assert report.steps > 1
+    assert report.verified
+    with colonnade.open(tmp_path / "steps.root") as data_set:
+        assert data_set.arrays().to_list() == imported[1].arrays().to_list()
+
+
+def test_without_grouping_and_aliases(tmp_path):
+    report = colonnade.import_tree(TREE, tmp_path / "flat.root", grouping=False)
+    assert report.projected == ()
+    with colonnade.open(tmp_path / "flat.root") as data_set:
+        assert data_set.schema["nHit"].type == "std::int32_t"
+        assert data_set.schema["Hit_x"].projected is None
+        assert_as_uproot(TREE, "Events", data_set, report)
+    report = colonnade.import_tree(TREE, tmp_path / "plain.root", aliases=False)
+    assert report.projected == ("nHit", "nsample", "m")
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields"),
+    [
+        ("i32", {"i32"}),
+        (["Hit"], {"Hit", "nHit", "Hit_x", "Hit_id", "Hit_ok"}),
+        (["Hit_x"], {"Hit", "Hit_x"}),
+        (["Hit.x", "Hit.ok"], {"Hit", "Hit_x", "Hit_ok"}),
+        (["v_*"], {"v_float", "v_bool", "v_text", "v_i8", "v_u16", "v_i64", "v_pair", "v_vector"}),
+        (["point.x", "m_int"], {"point", "m_int"}),
+    ],
+)
+def test_columns(tmp_path, columns, fields):
+    report = colonnade.import_tree(TREE, tmp_path / "to.root", columns=columns, verify=True)
+    assert set(report.fields) | set(report.projected) == fields
+    assert set(colonnade.open(tmp_path / "to.root").field_names) == fields
+
+
+def test_written_by_uproot(tmp_path):
+    source = tmp_path / "uproot.root"
+    random = np.random.default_rng(2)
+    lists = ak.Array([list(random.normal(size=n)) for n in random.integers(0, 4, size=500)])
+    ids = ak.values_astype(ak.local_index(lists), np.int16)
+    with uproot.recreate(source) as file:
+        tree = file.mktree(
+            "dir/t",
+            {
+                "x": "float64",
+                "b": "bool",
+                "arr": "2 * int8",
+                "jet": ak.zip({"pt": lists, "id": ids}).type.content,
+            },
+        )
+        for begin in (0, 200):
+            part = slice(begin, 200 if begin == 0 else 500)
+            size = part.stop - part.start
+            tree.extend(
+                {
+                    "x": np.where(np.arange(size) % 7 == 0, np.nan, -0.0),
+                    "b": np.arange(size) % 2 == 0,
+                    "arr": np.arange(2 * size, dtype=np.int8).reshape(-1, 2),
+                    "jet": ak.zip({"pt": lists[part], "id": ids[part]}),
+                }
+            )
+    assert colonnade.trees(source) == ["dir/t"]
+    report = colonnade.import_tree(source, tmp_path / "to.root", verify=True)
+    assert report.data_set == "dir/t"
+    assert report.renamed == {"jet_pt": "jet.pt", "jet_id": "jet.id"}
+    assert report.projected == ("njet", "jet_pt", "jet_id")
+    data_set = colonnade.open(tmp_path / "to.root")
+    assert data_set["jet.pt"].to_list() == lists.to_list()
+    assert (
+        np.asarray(data_set["x"]).tobytes()
+        == np.where(np.concatenate([np.arange(200), np.arange(300)]) % 7 == 0, np.nan, -0.0).tobytes()
+    )
+    assert_as_uproot(source, "dir/t", data_set, report)
+
+
+if TREES:  # the collection is not everywhere
+
+    @pytest.mark.parametrize("path", TREES, ids=lambda path: path.name)
+    def test_public_samples(path, tmp_path):
+        (name,) = colonnade.trees(path)
+        report = colonnade.import_tree(path, tmp_path / "to.root", step_size="200 kB", verify=True)
+        assert report.verified
+        data_set = colonnade.open(tmp_path / "to.root")
+        assert_as_uproot(path, name, data_set, report)
+        with uproot.open(path) as file:
+            for counter in {"nMuon", "NMuon"} & set(file[name].keys()):
+                assert data_set[counter].to_list() == file[name][counter].array().to_list()
+                assert "Muon" in report.fields
+
+
+# ---- Several sources, several steps
+
+
+def test_several_become_one(tmp_path):
+    report = colonnade.import_tree(
+        [TREE, f"{TREE}:Events", (TREE, "Events")], tmp_path / "to.root", destination_name="All", verify=True
+    )
+    assert report.entries == 120
+    assert len(report.trees) == 3
+    assert (
+        colonnade.open(tmp_path / "to.root", "All")["i32"].to_list()
+        == branch_values(TREE, "Events", "i32") * 3
+    )
+
+
+def simple_tree(path, **columns):
+    with uproot.recreate(path) as file:
+        tree = file.mktree("Events", {name: values.dtype for name, values in columns.items()})
+        tree.extend(columns)
+    return path
+
+
+def test_other_branches_are_refused(tmp_path):
+    first = simple_tree(tmp_path / "1.root", x=np.arange(3), y=np.arange(3))
+    second = simple_tree(tmp_path / "2.root", x=np.arange(3))
+    third = simple_tree(tmp_path / "3.root", x=np.arange(3), y=np.arange(3.0))
+    with pytest.raises(colonnade.SchemaError, match="'y' is in one and not in the other"):
+        colonnade.import_tree([first, second], tmp_path / "to.root")
+    with pytest.raises(colonnade.SchemaError, match="'y' is double, not std::int64_t"):
+        colonnade.import_tree([first, third], tmp_path / "to.root")
+    assert not (tmp_path / "to.root").exists()
+    assert colonnade.import_tree([first, second, third], tmp_path / "to.root", columns="x").entries == 9
+
+
+def large_tree(path, entries=200_000):
+    with uproot.recreate(path, compression=None) as file:
+        tree = file.mktree("Events", {"x": "float64", "n": "int32"})
+        for begin in range(0, entries, 10_000):
+            tree.extend({"x": np.arange(begin, begin + 10_000) / 3, "n": np.arange(begin, begin + 10_000)})
+    return path
+
+
+def test_memory_is_bounded(tmp_path, monkeypatch):
+    """No step has more than the size asked for, and no more than three steps are alive at a time."""
+    source = large_tree(tmp_path / "large.root")
+    largest, alive, most = 0, 0, 0
+    steps = importing._Import._steps
+
+    class Counted(dict):
+        def __del__(self):
+            nonlocal alive
+            alive -= 1
+
+    def counted(self, *arguments):
+        nonlocal largest, alive, most
+        for columns, count in steps(self, *arguments):
+            largest = max(largest, sum(column.nbytes for column in columns.values()))
+            alive += 1
+            most = max(most, alive)
+            yield Counted(columns), count
+
+    monkeypatch.setattr(importing._Import, "_steps", counted)
+    report = colonnade.import_tree(source, tmp_path / "to.root", step_size="100 kB", verify=True)
+    assert report.steps >= 24
+    assert largest <= 100_000
+    assert most <= 4
+
+
+def test_progress_is_told(tmp_path):
+    seen = []
+    colonnade.import_tree(TREE, tmp_path / "to.root", step_size="5 kB", verify=True, progress=seen.append)
+    done = [state.entries for state in seen if not state.verifying]
+    assert done == sorted(done)
+    assert done[-1] == 40
+    assert all(state.total_entries == 40 for state in seen)
+    assert seen[-1].verifying
+    assert seen[-1].entries == 40
+    assert seen[-1].bytes_read > 10_000
+
+
+# ---- Interrupts
+
+
+def test_a_stopped_import_is_resumed(tmp_path):
+    source, to = large_tree(tmp_path / "large.root"), tmp_path / "to.root"
+    options = {"step_size": "100 kB", "cluster_size": "50 kB", "checkpoint_every": 1}
+    report = colonnade.import_tree(source, to, progress=lambda state: state.entries < 50_000, **options)
+    assert report.interrupted
+    assert 50_000 <= report.entries < 60_000
+    assert colonnade.open(to).num_entries == report.entries
+    with pytest.raises(colonnade.UsageError, match="resumed"):
+        colonnade.import_tree(source, to, **options)
+    again = colonnade.import_tree(source, to, resume=True, verify=True, **options)
+    assert again.resumed_entries == report.entries
+    assert (again.entries, again.verified, again.interrupted) == (200_000, True, False)
+    third = colonnade.import_tree(source, to, resume=True, verify=True, **options)
+    assert (third.resumed_entries, third.steps, third.verified) == (200_000, 0, True)
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_an_interrupt_leaves_what_the_last_checkpoint_holds(tmp_path, store):
+    source = large_tree(tmp_path / "large.root")
+    to = f"obj://{tmp_path / 'store'}" if store else str(tmp_path / "to.root")
+    main = threading.main_thread().ident
+
+    def interrupt(state):
+        if state.entries >= 100_000:
+            signal.pthread_kill(main, signal.SIGINT)
+
+    options = {"step_size": "100 kB", "cluster_size": "50 kB", "checkpoint_every": 1}
+    with pytest.raises(KeyboardInterrupt):
+        colonnade.import_tree(source, to, progress=interrupt, **options)
+    entries = colonnade.open(to).num_entries
+    assert 0 < entries <= 110_000
+    report = colonnade.import_tree(source, to, resume=True, verify=True, **options)
+    assert report.resumed_entries == entries
+    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), np.arange(200_000))
+
+
+def test_without_checkpoints_nothing_is_left(tmp_path):
+    to = tmp_path / "to.root"
+    options = {"step_size": "5 kB", "checkpoint_every": None}
+    report = colonnade.import_tree(TREE, to, progress=lambda _: False, **options)
+    assert report.interrupted
+    assert report.entries == 0
+    assert not to.exists()
+
+    def fail(state):
+        raise LookupError("stop here")
+
+    with pytest.raises(LookupError, match="stop here"):
+        colonnade.import_tree(TREE, to, progress=fail, **options)
+    assert not to.exists()
+    assert colonnade.import_tree(TREE, to, resume=True, **options).entries == 40
+
+
+def test_only_the_beginning_of_an_import_is_resumed(tmp_path):
+    first = simple_tree(tmp_path / "1.root", x=np.arange(100))
+    other = simple_tree(tmp_path / "2.root", x=np.arange(200) + 1)
+    to = tmp_path / "to.root"
+    colonnade.import_tree(first, to)
+    before = to.read_bytes()
+    with pytest.raises(colonnade.UsageError, match=r"not the beginning.*entry 0"):
+        colonnade.import_tree(other, to, resume=True)
+    with pytest.raises(colonnade.UsageError, match="it has 100 entries, the sources 50"):
+        colonnade.import_tree(simple_tree(tmp_path / "3.root", x=np.arange(50)), to, resume=True)
+    with pytest.raises(colonnade.UsageError, match="other fields"):
+        colonnade.import_tree(simple_tree(tmp_path / "4.root", y=np.arange(100)), to, resume=True)
+    assert to.read_bytes() == before
+    report = colonnade.import_tree([first, other], to, resume=True, verify=True)
+    assert (report.resumed_entries, report.entries) == (100, 300)
+
+
+# ---- What goes wrong
+
+
+def test_verify_finds_another_value(tmp_path, monkeypatch):
+    to = tmp_path / "to.root"
+    append = importing._Writer._append
+
+    def wrong(self, arrays):
+        path, role, element, values = arrays[0]
+        changed = values.copy()
+        changed[7] += 1
+        append(self, [(path, role, element, changed), *arrays[1:]])
+
+    source = simple_tree(tmp_path / "1.root", x=np.arange(100), y=np.arange(100.0))
+    monkeypatch.setattr(importing._Writer, "_append", wrong)
+    colonnade.import_tree(source, to)
+    with pytest.raises(
+        colonnade.FormatError, match="the values of entry 7 are not those of the tree"
+    ) as caught:
+        colonnade.import_tree(source, to, overwrite=True, verify=True)
+    assert caught.value.field == "x"
+
+
+def test_verify_finds_a_damaged_destination(tmp_path):
+    source, to = (
+        simple_tree(tmp_path / "1.root", x=np.random.default_rng(1).normal(size=50_000)),
+        tmp_path / "to.root",
+    )
+    size = None
+
+    def damage(state):
+        nonlocal size
+        if state.verifying and size is None:
+            content = bytearray(to.read_bytes())
+            size = len(content)
+            content[size // 2] ^= 0xFF
+            to.write_bytes(content)
+
+    with pytest.raises(colonnade.ChecksumError):
+        colonnade.import_tree(source, to, verify=True, step_size="40 kB", page_size="4 KiB", progress=damage)
+
+
+def test_what_is_there_stays(tmp_path):
+    to = tmp_path / "to.root"
+    colonnade.import_tree(TREE, to, columns="i32")
+    before = to.read_bytes()
+    with pytest.raises(colonnade.UsageError, match="there already"):
+        colonnade.import_tree(TREE, to)
+    with pytest.raises(colonnade.NotFoundError, match=r"no branch 'i3'.*i32"):
+        colonnade.import_tree(TREE, to, columns="i3", overwrite=True)
+    with pytest.raises(colonnade.NotFoundError, match=r"no TTree 'None'.*Events"):
+        colonnade.import_tree(TREE, to, "None", overwrite=True)
+    with pytest.raises(colonnade.FileMissingError):
+        colonnade.import_tree(tmp_path / "none.root", to, overwrite=True)
+    with pytest.raises(colonnade.UsageError):
+        colonnade.import_tree([], to, overwrite=True)
+    with pytest.raises(colonnade.UsageError):
+        colonnade.import_tree(TREE, to, overwrite=True, step_size="much")
+    assert to.read_bytes() == before
+    colonnade.import_tree(TREE, to, destination_name="Second", columns="u8")
+    assert sorted(colonnade.datasets(to)) == ["Events", "Second"]
+    colonnade.import_tree(TREE, to, destination_name="Third", overwrite=True, columns="u8")
+    assert colonnade.datasets(to) == ["Third"]
+
+
+def test_the_source_is_not_replaced(tmp_path):
+    source = simple_tree(tmp_path / "1.root", x=np.arange(3))
+    before = source.read_bytes()
+    with pytest.raises(colonnade.UsageError, match="replace the source"):
+        colonnade.import_tree(source, source, overwrite=True)
+    assert source.read_bytes() == before
+
+
+def test_what_is_no_tree(tmp_path):
+    (tmp_path / "text.root").write_text("no ROOT file, only a text")
+    with pytest.raises(colonnade.FormatError, match="no ROOT file"):
+        colonnade.import_tree(tmp_path / "text.root", tmp_path / "to.root")
+    with pytest.raises(colonnade.NotFoundError, match="no TTree"):
+        colonnade.import_tree(FIXTURES / "types_basic.root", tmp_path / "to.root")
+    two = tmp_path / "two.root"
+    with uproot.recreate(two) as file:
+        for name in ("a", "b"):
+            file.mktree(name, {"x": "int32"}).extend({"x": [1]})
+    with pytest.raises(colonnade.UsageError, match=r"2 TTrees.*a, b"):
+        colonnade.import_tree(two, tmp_path / "to.root")
+    assert colonnade.import_tree(f"{two}:b", tmp_path / "to.root").data_set == "b"
+
+
+def test_a_tree_without_entries(tmp_path):
+    source = tmp_path / "empty.root"
+    with uproot.recreate(source) as file:
+        file.mktree("Events", {"x": "int32", "v": "var * float64"})
+    report = colonnade.import_tree(source, tmp_path / "to.root", verify=True)
+    assert report.entries == 0
+    data_set = colonnade.open(tmp_path / "to.root")
+    assert data_set.num_entries == 0
+    assert data_set.schema["v"].type == "std::vector<double>"
+
+
+def test_branches_that_cannot_be_imported(tmp_path, monkeypatch):
+    """uproot makes no array of `v_pair`; the others can be imported without it."""
+    plan = importing.plan_fields
+
+    def spoilt(tree, wanted, **options):
+        branch = tree["v_text"]
+        monkeypatch.setattr(
+            branch, "_interpretation", uproot.interpretation.identify.UnknownInterpretation("odd", 0, 0)
+        )
+        return plan(tree, wanted, **options)
+
+    monkeypatch.setattr(importing, "plan_fields", spoilt)
+    to = tmp_path / "to.root"
+    with pytest.raises(colonnade.UnsupportedError, match=r"branch 'v_text' of type .*skip.unreadable"):
+        colonnade.import_tree(TREE, to)
+    assert not to.exists()
+    report = colonnade.import_tree(TREE, to, skip_unreadable=True, verify=True)
+    assert [one.branch for one in report.skipped] == ["v_text"]
+    assert "v_text" not in report.fields
+    assert report.verified
+
+
+def test_a_branch_that_fails_later_is_named(tmp_path, monkeypatch):
+    source = large_tree(tmp_path / "large.root", 50_000)
+    content = bytearray(source.read_bytes())
+    with uproot.open(source) as file:
+        branch = file["Events"]["n"]
+        seek = int(branch.member("fBasketSeek")[3])
+    content[seek : seek + 60] = bytes(60)  # the basket's header
+    source.write_bytes(content)
+    with pytest.raises(colonnade.FormatError, match="the branch 'n' cannot be read in entries"):
+        colonnade.import_tree(source, tmp_path / "to.root", step_size="100 kB", checkpoint_every=None)
+    assert not (tmp_path / "to.root").exists()
+
+
+def test_counters_that_say_otherwise(tmp_path):
+    source = tmp_path / "odd.root"
+    with uproot.recreate(source) as file:
+        tree = file.mktree(
+            "Events", {"a": "var * float32", "b": "var * float32"}, counter_name=lambda name: "n"
+        )
+        tree.extend({"n": [1, 1], "a": ak.Array([[1.0], [2.0]]), "b": ak.Array([[1.0], [2.0]])})
+    report = colonnade.import_tree(source, tmp_path / "to.root", verify=True)
+    assert report.fields == ("n_items",)
+    assert report.projected == ("n", "a", "b")
+
+
+def test_uproot_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "uproot", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install"):
+        colonnade.import_tree(TREE, tmp_path / "to.root")
+
+
+# ---- Object stores
+
+
+def test_into_an_object_store(tmp_path):
+    store = f"obj://{tmp_path / 'store'}"
+    report = colonnade.import_tree(TREE, store, verify=True, object_mapping="object_per_page")
+    assert report.verified
+    assert_as_uproot(TREE, "Events", colonnade.open(store, "Events"), report)
