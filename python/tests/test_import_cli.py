@@ -1,0 +1,158 @@
+"""`colonnade import` from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import uproot
+from locations import FIXTURES
+
+import colonnade
+from colonnade.cli import main
+
+TREE = FIXTURES / "trees" / "many_branches.root"
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(each) for each in arguments])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def made(tmp_path):
+    """An RNTuple of some clusters."""
+    path = tmp_path / "made.root"
+    with colonnade.create(path, "dir/Events", cluster_size=40_000, page_size=4096) as writer:
+        for begin in range(0, 50_000, 5000):
+            writer.extend({"x": np.arange(begin, begin + 5000) / 3, "n": np.arange(begin, begin + 5000)})
+    return path
+
+
+def values(place, name=None):
+    return colonnade.open(place, name).arrays().to_list()
+
+
+def test_an_rntuple_to_a_store_and_back(run, made, tmp_path):
+    store = f"obj://{tmp_path}/store"
+    status, out, _ = run("import", made, store, "--verify")
+    assert status == 0
+    assert "50000 entries in 'dir/Events'" in out
+    assert "verified" in out
+    back = tmp_path / "back.root"
+    assert run("import", store, back, "--name", "dir/Events", "--destination-name", "Back")[0] == 0
+    assert values(back) == values(made)
+    assert colonnade.datasets(back) == ["Back"]
+
+
+def test_other_shapes(run, made, tmp_path):
+    to = tmp_path / "to.root"
+    options = ["--compression", "lz4", "--page-size", "2 KiB", "--cluster-size", "1 MB", "--columns", "n"]
+    status, out, _ = run("import", f"{made}:dir/Events", made, to, *options, "--verify=pages", "--json")
+    report = json.loads(out)
+    assert (status, report["mode"], report["verified"], report["entries"]) == (0, "decode", True, 100_000)
+    assert colonnade.open(to).field_names == ["n"]
+
+
+def test_a_tree(run, tmp_path):
+    to = f"obj://{tmp_path}/store"
+    options = ["--verify", "--step-size", "5 kB", "--mapping", "object_per_page", "--splice-size", "0"]
+    status, out, _ = run("import", TREE, to, *options)
+    assert status == 0
+    assert "40 entries in 'Events'" in out
+    assert "verified" in out
+    with uproot.open(TREE) as file:
+        expected = file["Events"]["Hit_x"].array().to_list()
+    assert colonnade.open(to, "Events")["Hit_x"].to_list() == expected
+    status, out, _ = run(
+        "import", TREE, tmp_path / "flat.root", "--no-grouping", "--no-aliases", "--json", "--tree", "Events"
+    )
+    assert status == 0
+    assert json.loads(out)["projected"] == []
+
+
+def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
+    to = tmp_path / "to.root"
+    for arguments, problem in {
+        (TREE, to, "--columns", "none"): "there is no branch 'none'",
+        (TREE, to, "--tree", "None"): "there is no TTree 'None'",
+        (made, to, "--tree", "Events"): "there is no TTree",
+        (made, TREE, to): "some sources are TTrees and some RNTuples",
+        (tmp_path / "no.root", to): "No such file",
+        (made, to, "--columns", "none"): "none",
+        (TREE, to, "--threads", "1", "--checkpoint-every", "often"): "'often' is not a time",
+    }.items():
+        status, out, err = run("import", *arguments)
+        assert (status, out) == (1, "")
+        assert problem in err
+        assert err.count("\n") == 1
+        assert not to.exists()
+    assert run("import", TREE, to)[0] == 0
+    status, _, err = run("import", TREE, to)
+    assert status == 1
+    assert "there already" in err
+    assert run("import", TREE, to, "--overwrite")[0] == 0
+    assert run("import", TREE, "--verify")[0] == 2
+
+
+SLOW = """
+import sys, time
+import colonnade.importing as importing
+from colonnade.cli import main
+advance = importing._Import._advance
+def slowly(self, *arguments, **named):
+    print("step", flush=True)
+    time.sleep(0.05)
+    return advance(self, *arguments, **named)
+importing._Import._advance = slowly
+main(["import", *sys.argv[1:]])
+"""
+
+
+def test_ctrl_c_says_how_to_go_on(run, tmp_path):
+    source, to = tmp_path / "large.root", tmp_path / "to.root"
+    with uproot.recreate(source, compression=None) as file:
+        tree = file.mktree("Events", {"n": "int32"})
+        for begin in range(0, 200_000, 10_000):
+            tree.extend({"n": np.arange(begin, begin + 10_000, dtype=np.int32)})
+    options = ["--step-size", "20 kB", "--cluster-size", "4 kB", "--checkpoint-every", "1"]
+    program = [sys.executable, "-c", SLOW, str(source), str(to), *options]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(5):
+            assert process.stdout.readline() == "step\n"
+        os.kill(process.pid, signal.SIGINT)
+        err = process.communicate()[1]
+    assert process.returncode == 130
+    assert "--resume goes on after the last checkpoint" in err
+    assert "Traceback" not in err
+    there = colonnade.open(to).num_entries
+    assert 0 < there < 200_000
+    status, out, _ = run("import", source, to, *options, "--resume", "--verify")
+    assert status == 0
+    assert f"{there} entries were there already" in out
+    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), np.arange(200_000))
+
+
+def test_a_killed_import_is_resumed_in_a_store(run, tmp_path):
+    source, to = tmp_path / "large.root", f"obj://{tmp_path}/store"
+    with uproot.recreate(source, compression=None) as file:
+        file.mktree("Events", {"n": "int32"}).extend({"n": np.arange(200_000, dtype=np.int32)})
+    options = ["--step-size", "20 kB", "--cluster-size", "4 kB", "--checkpoint-every", "1"]
+    program = [sys.executable, "-c", SLOW, str(source), to, *options]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        for _ in range(5):
+            assert process.stdout.readline() == "step\n"
+        process.kill()
+    assert run("import", source, to, *options, "--resume", "--verify")[0] == 0
+    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), np.arange(200_000))
