@@ -47,6 +47,10 @@ void ReadContainer::check_blob(const Locator& locator, std::uint64_t max_key_siz
                 "check that the file was transferred completely", {.offset = locator.offset});
 }
 
+Error ReadContainer::locate(const Error& error, const Locator& locator) const {
+  return error.with({.offset = locator.offset});
+}
+
 std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart> pages, ClusterPlace&) {
   std::vector<ByteSpan> parts;
   parts.reserve(pages.size());

@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "colonnade/descriptor.h"
+#include "colonnade/error.h"
 #include "colonnade/options.h"
 #include "io/random_access_file.h"
 
@@ -53,6 +54,8 @@ class ReadContainer {
   // Throws ErrorKind::format if the blob ("page list") cannot be there as a whole, before anybody makes room
   // for it.
   virtual void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const;
+  // The error says where in the container the blob lies that it is about.
+  virtual Error locate(const Error& error, const Locator& locator) const;
   // Reads many pages or page parts (never split: writers keep a page inside one key; where one is split it is
   // joined). Object stores have none and throw.
   virtual const io::RandomAccessFile& file() const = 0;

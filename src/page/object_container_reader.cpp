@@ -99,6 +99,12 @@ void ObjectContainerReader::read_blob(const Locator& locator, std::uint64_t max_
   }
 }
 
+Error ObjectContainerReader::locate(const Error& error, const Locator& locator) const {
+  return {error.kind(), fmt::format("{}: {}", io::to_text(blob(locator.offset)), error.problem()),
+          error.advice().empty() ? "restore the data set from another copy" : error.advice(),
+          error.context()};
+}
+
 const io::RandomAccessFile& ObjectContainerReader::file() const {
   throw Error(ErrorKind::usage, "an object store is no file", "read its data sets by name", {.uri = uri()});
 }

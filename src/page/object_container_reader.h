@@ -29,6 +29,7 @@ class ObjectContainerReader final : public ReadContainer {
   Anchor anchor(std::string_view path) const override;
   void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
   void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const override;
+  Error locate(const Error& error, const Locator& locator) const override;
   const io::RandomAccessFile& file() const override;
   std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& descriptor) const override;
 

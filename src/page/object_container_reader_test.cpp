@@ -447,6 +447,7 @@ TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
     const Error error = error_of([&] { open(store); });
     EXPECT_EQ(error.kind(), kind) << error.what();
     EXPECT_THAT(error.problem(), HasSubstr(problem));
+    EXPECT_THAT(error.problem(), HasSubstr(":0, distribution key 0, attribute key "));
     EXPECT_EQ(error.context().data_set, "Data");
   };
   expect([](AnchorRecord& r) { r.anchor.footer_offset = r.end_blobs++; }, ErrorKind::format,

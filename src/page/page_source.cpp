@@ -29,17 +29,18 @@ std::optional<std::uint64_t> repetitions(const Descriptor& descriptor, std::uint
 }
 
 // Parsers count from the start of their envelope, which may be compressed: people get both that and where the
-// envelope lies in the file.
+// envelope lies in the file or store.
 template <class Parse>
-decltype(auto) in_envelope(const Locator& locator, Parse&& parse) {
+decltype(auto) in_envelope(const ReadContainer& container, const Locator& locator, Parse&& parse) {
   try {
     return parse();
   } catch (const Error& error) {
     ErrorContext where = error.context();
     std::string problem = error.problem();
     if (where.offset) problem += fmt::format(" (byte {} of the envelope)", *where.offset);
-    where.offset = locator.offset;
-    throw Error(error.kind(), std::move(problem), error.advice(), std::move(where));
+    where.offset.reset();
+    throw container.locate(Error(error.kind(), std::move(problem), error.advice(), std::move(where)),
+                           locator);
   }
 }
 
@@ -107,17 +108,17 @@ AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t le
   if (locator.kind != container_->locator_kind()) fail_elsewhere(what, locator);
   container_->check_blob(locator, descriptor_.anchor.max_key_size, what);
   if (!is_plausible_length(locator.size, length))
-    throw Error(
-        ErrorKind::format,
-        fmt::format("the {} claims {} bytes uncompressed for {} bytes stored", what, length, locator.size),
-        "", {.offset = locator.offset});
+    throw container_->locate(
+        Error(ErrorKind::format, fmt::format("the {} claims {} bytes uncompressed for {} bytes stored", what,
+                                             length, locator.size)),
+        locator);
   AlignedBuffer stored(locator.size);
   container_->read_blob(locator, descriptor_.anchor.max_key_size, stored.span());
   metadata_bytes_ += stored.size();
   if (length == locator.size) return stored;
   AlignedBuffer content(length);
   prefer_huge_pages(content.data(), length);  // page lists of many columns and clusters are large
-  with_context({.offset = locator.offset}, [&] { codec::decompress(stored.span(), content.span()); });
+  in_envelope(*container_, locator, [&] { codec::decompress(stored.span(), content.span()); });
   return content;
 }
 
@@ -133,17 +134,18 @@ void PageSource::read_descriptor() {
   const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.kind = kind, .size = anchor.footer_size, .offset = anchor.footer_offset};
   const AlignedBuffer header_bytes = read_envelope(header, anchor.header_length, "header");
-  Descriptor parsed = in_envelope(header, [&] { return format::read_header(header_bytes.span()); });
+  Descriptor parsed =
+      in_envelope(*container_, header, [&] { return format::read_header(header_bytes.span()); });
   parsed.anchor = anchor;
   descriptor_ = std::move(parsed);
   const AlignedBuffer footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
-  in_envelope(footer, [&] { format::read_footer(footer_bytes.span(), descriptor_); });
+  in_envelope(*container_, footer, [&] { format::read_footer(footer_bytes.span(), descriptor_); });
   PageListGuard guard(*container_);
   for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
     const EnvelopeLink link = descriptor_.cluster_groups[group].page_list;
     guard.take(link.locator);
     const AlignedBuffer list = read_envelope(link.locator, link.length, "page list");
-    in_envelope(link.locator, [&] { format::read_page_list(list.span(), group, descriptor_); });
+    in_envelope(*container_, link.locator, [&] { format::read_page_list(list.span(), group, descriptor_); });
   }
   format::finish(descriptor_);
   object_pages_ = container_->object_pages(descriptor_);
