@@ -93,21 +93,27 @@ def info(
             found.append(describe(data_set))
             if metrics:
                 found[-1]["metrics"] = measure(data_set, fields.split(",") if fields else None)
+    size = _file_size(file)
     if as_json:
         objects = [
             {"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)
         ]
-        print_json(
-            {"file": file, "size": os.path.getsize(file), "data_sets": found, "other_objects": objects}
-        )
+        print_json({"file": file, "size": size, "data_sets": found, "other_objects": objects})
         return
-    click.echo(
-        f"{file}: {bytes_text(os.path.getsize(file))}, {len(found)} data set{'s' if len(found) != 1 else ''}"
-    )
+    taken = "" if size is None else f"{bytes_text(size)}, "
+    click.echo(f"{file}: {taken}{len(found)} data set{'s' if len(found) != 1 else ''}")
     for data in found:
         _print(data, everything)
         if metrics:
             _print_metrics(data["metrics"])
+
+
+def _file_size(file: str) -> int | None:
+    """Bytes of a local file; stores and files on servers are asked for their data sets only."""
+    try:
+        return os.path.getsize(file.removeprefix("file://"))
+    except OSError:
+        return None
 
 
 def _print(data: dict[str, Any], everything: bool) -> None:
