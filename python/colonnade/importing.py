@@ -245,8 +245,11 @@ def _opened(uri: str) -> Iterator[Any]:
     path = {uri: None} if "://" in uri else {os.path.abspath(uri): None}  # a colon is part of the path
     try:
         file = uproot.open(path)
-    except (Error, ImportError):
-        raise
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            f"uproot needs another package to read {uri}: {short_reason(error)}; try: pip install s3fs (for s3://), "
+            "fsspec-xrootd (for root://) or aiohttp (for http://), or import a local copy"
+        ) from error
     except OSError as error:
         if error.errno is not None or "://" in uri:
             raise StorageError(f"it cannot be opened: {short_reason(error)}", uri=uri) from error

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from colonnade import _core
 from colonnade.copying import CopyProgress, CopyReport, copy
 from colonnade.errors import FormatError, NotFoundError, UsageError
-from colonnade.importing import ImportProgress, ImportReport, import_tree
+from colonnade.importing import ImportProgress, ImportReport, import_tree, trees
 from colonnade.opening import split_target
 
 from .common import bytes_text, print_json
@@ -93,10 +93,10 @@ def import_(context: click.Context, /, **given: Any) -> None:
     obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
     """
     sources = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
-    trees = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
-    if len(trees) > 1:
+    kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
+    if len(kinds) > 1:
         raise UsageError("some sources are TTrees and some RNTuples", "import them one after the other")
-    report = (_import_trees if trees.pop() else _copy)(sources, given)
+    report = (_import_trees if kinds.pop() else _copy)(sources, given)
     if given["as_json"]:
         print_json(dataclasses.asdict(report))
     else:
@@ -111,15 +111,17 @@ def _place(source: str, name: str | None) -> tuple[str, str]:
 
 def _is_tree(uri: str, name: str, *, wanted: bool) -> bool:
     """Whether this is a TTree: what is no RNTuple."""
-    if wanted:
+    if wanted or uri.startswith(("root://", "http://", "https://")):
         return True
     try:
         names = _core.data_sets(uri)
-    except FormatError:
-        return uri.endswith(".root")  # uproot may know it, or say what it is
     except NotFoundError:
-        return uri.startswith(("root://", "http://", "https://"))
-    return not names if not name else name.strip("/") not in names
+        return False  # copying says what is missing
+    except FormatError:
+        return True
+    if name.strip("/") in names or (names and not name):
+        return False
+    return not names or name.strip("/") in trees(uri)
 
 
 def _common(given: dict[str, Any]) -> dict[str, Any]:
