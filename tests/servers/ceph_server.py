@@ -19,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -163,6 +164,29 @@ class CephCluster:
         copy.write_bytes(content)
         self.rados("-N", name_space, "put", value, str(copy))
         copy.unlink()
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Inside of the block the cluster takes itself to be full."""
+        self._inject_full("full")
+        self._wait_for_pool(full=True)
+        try:
+            yield
+        finally:
+            self._inject_full("full", "0")
+            self._wait_for_pool(full=False)
+
+    def _inject_full(self, *words: str) -> None:
+        self._run(["ceph", "--admin-daemon", str(self.folder / "osd.asok"), "injectfull", *words])
+
+    def _wait_for_pool(self, *, full: bool) -> None:
+        """The monitor hears of it within seconds."""
+
+        def is_so() -> bool:
+            (pool,) = (pool for pool in self.ceph("osd", "pool", "ls", "detail") if pool["pool_name"] == POOL)
+            return ("full" in pool["flags_names"].split(",")) == full
+
+        self._daemons["osd"].wait_until(is_so, self._patience)
 
     def _start_monitor(self) -> None:
         folder, port = self.folder, free_port()
