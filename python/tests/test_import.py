@@ -360,6 +360,8 @@ def test_a_stopped_import_is_resumed(tmp_path):
     again = colonnade.import_tree(source, to, resume=True, verify=True, **options)
     assert again.resumed_entries == report.entries
     assert (again.entries, again.verified, again.interrupted) == (200_000, True, False)
+    with uproot.open(to) as file:
+        assert np.array_equal(np.asarray(file["Events"].arrays().n), np.arange(200_000))
     third = colonnade.import_tree(source, to, resume=True, verify=True, **options)
     assert (third.resumed_entries, third.steps, third.verified) == (200_000, 0, True)
 

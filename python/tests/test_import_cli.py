@@ -109,53 +109,67 @@ def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
     assert run("import", TREE, "--verify")[0] == 2
 
 
-SLOW = """
+PAUSING = """
 import sys, time
 import colonnade.importing as importing
 from colonnade.cli import main
 advance = importing._Import._advance
-def slowly(self, *arguments, **named):
-    print("step", flush=True)
-    time.sleep(0.05)
+steps = 0
+def pausing(self, *arguments, **named):
+    global steps
+    steps += 1
+    if steps == 10:
+        print("paused", flush=True)
+        while True:
+            time.sleep(0.01)
     return advance(self, *arguments, **named)
-importing._Import._advance = slowly
+importing._Import._advance = pausing
 main(["import", *sys.argv[1:]])
 """
+IN_SMALL_STEPS = ["--step-size", "20 kB", "--cluster-size", "20 kB", "--checkpoint-every", "1"]
 
 
-def test_ctrl_c_says_how_to_go_on(run, tmp_path):
-    source, to = tmp_path / "large.root", tmp_path / "to.root"
-    with uproot.recreate(source, compression=None) as file:
+@pytest.fixture
+def numbers(tmp_path):
+    """A TTree of 40 small steps, and its values."""
+    values = np.random.default_rng(1).integers(0, 2**31, size=200_000, dtype=np.int32)
+    with uproot.recreate(tmp_path / "large.root", compression=None) as file:
         tree = file.mktree("Events", {"n": "int32"})
         for begin in range(0, 200_000, 10_000):
-            tree.extend({"n": np.arange(begin, begin + 10_000, dtype=np.int32)})
-    options = ["--step-size", "20 kB", "--cluster-size", "4 kB", "--checkpoint-every", "1"]
-    program = [sys.executable, "-c", SLOW, str(source), str(to), *options]
+            tree.extend({"n": values[begin : begin + 10_000]})
+    return tmp_path / "large.root", values
+
+
+def test_ctrl_c_says_how_to_go_on(run, tmp_path, numbers):
+    source, values = numbers
+    to = tmp_path / "to.root"
+    program = [sys.executable, "-c", PAUSING, str(source), str(to), *IN_SMALL_STEPS]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for _ in range(5):
-            assert process.stdout.readline() == "step\n"
+        assert process.stdout.readline() == "paused\n"
         os.kill(process.pid, signal.SIGINT)
         err = process.communicate()[1]
     assert process.returncode == 130
     assert "--resume goes on after the last checkpoint" in err
     assert "Traceback" not in err
     there = colonnade.open(to).num_entries
-    assert 0 < there < 200_000
-    status, out, _ = run("import", source, to, *options, "--resume", "--verify")
+    assert 0 < there <= 50_000
+    status, out, _ = run("import", source, to, *IN_SMALL_STEPS, "--resume", "--verify")
     assert status == 0
     assert f"{there} entries were there already" in out
-    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), np.arange(200_000))
+    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), values)
 
 
-def test_a_killed_import_is_resumed_in_a_store(run, tmp_path):
-    source, to = tmp_path / "large.root", f"obj://{tmp_path}/store"
-    with uproot.recreate(source, compression=None) as file:
-        file.mktree("Events", {"n": "int32"}).extend({"n": np.arange(200_000, dtype=np.int32)})
-    options = ["--step-size", "20 kB", "--cluster-size", "4 kB", "--checkpoint-every", "1"]
-    program = [sys.executable, "-c", SLOW, str(source), to, *options]
+@pytest.mark.parametrize("store", [False, True])
+def test_a_killed_import_is_resumed(run, tmp_path, numbers, store):
+    source, values = numbers
+    to = f"obj://{tmp_path}/store" if store else tmp_path / "to.root"
+    program = [sys.executable, "-c", PAUSING, str(source), str(to), *IN_SMALL_STEPS]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
-        for _ in range(5):
-            assert process.stdout.readline() == "step\n"
+        assert process.stdout.readline() == "paused\n"
         process.kill()
-    assert run("import", source, to, *options, "--resume", "--verify")[0] == 0
-    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), np.arange(200_000))
+    there = colonnade.open(to).num_entries
+    assert 0 < there <= 50_000
+    status, out, _ = run("import", source, to, *IN_SMALL_STEPS, "--resume", "--verify")
+    assert status == 0
+    assert f"{there} entries were there already" in out
+    assert np.array_equal(np.asarray(colonnade.open(to)["n"]), values)

@@ -14,7 +14,8 @@ TREE = FIXTURES / "trees" / "many_branches.root"
 @pytest.mark.parametrize("key", ["store", "file.root"])
 def test_a_tree_in_s3(s3, s3_uri, tmp_path, key):
     place = s3_uri(key)
-    report = colonnade.import_tree(TREE, place, step_size="10 kB", verify=True)
+    options = {"step_size": "10 kB", "cluster_size": "1 kB", "checkpoint_every": 1}
+    report = colonnade.import_tree(TREE, place, verify=True, **options)
     assert report.verified
     with uproot.open(TREE) as file:
         expected = file["Events"]["vv_int"].array().to_list()
