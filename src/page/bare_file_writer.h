@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "page/container.h"
@@ -36,8 +37,8 @@ class BareFileWriter final : public WriteContainer {
   void abandon() override;
 
  private:
-  BareFileWriter(std::unique_ptr<io::WritableFile> file, const ContainerOptions& options)
-      : file_(std::move(file)), options_(options) {}
+  BareFileWriter(std::unique_ptr<io::WritableFile> file, ContainerOptions options)
+      : file_(std::move(file)), options_(std::move(options)) {}
   void check_open() const;
   void settle();
   std::uint64_t write_split(ByteSpan payload);
