@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "servers"))
 
+import pytest
 from server_fixtures import (
     ceph,
     ceph_of_session,
@@ -32,3 +35,11 @@ __all__ = [
     "s3_uri",
     "toxiproxy",
 ]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes in the background of a shell are started with SIGINT ignored, and stay so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

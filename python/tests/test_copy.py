@@ -156,14 +156,6 @@ def test_a_line_of_progress(made, tmp_path, capsys):
     assert "100.0 %" in capsys.readouterr().err
 
 
-@pytest.fixture
-def interruptible():
-    """Processes in the background of a shell are started with SIGINT ignored, and stay so."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_it_in_good_order(made, tmp_path):
     to = tmp_path / "copy.root"

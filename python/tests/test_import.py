@@ -366,6 +366,7 @@ def test_a_stopped_import_is_resumed(tmp_path):
     assert (third.resumed_entries, third.steps, third.verified) == (200_000, 0, True)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("store", [False, True])
 def test_an_interrupt_leaves_what_the_last_checkpoint_holds(tmp_path, store):
     source = large_tree(tmp_path / "large.root")
