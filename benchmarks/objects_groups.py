@@ -27,7 +27,9 @@ REQUESTS_AT_A_TIME = 8  # of curl, as many as the S3 back end has in flight
 
 def started(session: Session, name: str) -> Any:
     """A context with the Place of a store."""
-    return KINDS[name].start(session.folder.parent, session.work / name)
+    folder = session.work / name
+    folder.mkdir(exist_ok=True)
+    return KINDS[name].start(session.folder.parent, folder)
 
 
 # ---- Page size and mapping
@@ -129,7 +131,9 @@ def curl_ranges(place: Place, keys: list[str], ranges: list[tuple[int, int, int]
     lines = [
         f'user = "{place.environment["AWS_ACCESS_KEY_ID"]}:{place.environment["AWS_SECRET_ACCESS_KEY"]}"',
         f'aws-sigv4 = "aws:amz:{place.environment["AWS_REGION"]}:s3"',
+        'header = "x-amz-content-sha256: UNSIGNED-PAYLOAD"',
         "silent",
+        "show-error",
         "fail",
     ]
     blocks = [
@@ -137,7 +141,7 @@ def curl_ranges(place: Place, keys: list[str], ranges: list[tuple[int, int, int]
         for key, first, last in ranges
     ]
     config.write_text("\nnext\n".join("\n".join([*lines, block]) for block in blocks) + "\n")
-    command = ["curl", "--parallel", "--parallel-max", str(REQUESTS_AT_A_TIME), "--config", str(config)]
+    command = ["curl", "--parallel", "--no-progress-meter", "--parallel-max", str(REQUESTS_AT_A_TIME), "--config", str(config)]
     begin = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - begin

@@ -90,9 +90,9 @@ def local(build: Path, work: Path) -> Iterator[Place]:
 
 
 KINDS = {
-    "daos-20us": Kind("DAOS stand-in, 20 us a request", daos(20), 512 * MIB, False),
-    "daos-200us": Kind("DAOS stand-in, 200 us a request", daos(200), 512 * MIB, True),
-    "ceph": Kind("Ceph, one node", ceph, 256 * MIB, True),
-    "s3": Kind("S3 (versitygw)", s3, 256 * MIB, True),
-    "obj": Kind("obj://, this disk", local, 512 * MIB, False),
+    "daos-20us": Kind("DAOS stand-in, 20 us a request", daos(20), 256 * MIB, False),
+    "daos-200us": Kind("DAOS stand-in, 200 us a request", daos(200), 256 * MIB, True),
+    "ceph": Kind("Ceph, one node", ceph, 128 * MIB, True),
+    "s3": Kind("S3 (versitygw)", s3, 128 * MIB, True),
+    "obj": Kind("obj://, this disk", local, 256 * MIB, False),
 }

@@ -73,7 +73,7 @@ def save(results: Results, folder: Path) -> str:
     if rows := [row for row in results.rows if row.target is not None]:
         plot_rows(rows, folder / "objects-rows.png")
         figures.append("rows")
-    if "sweep" in results.tables:
+    if "sweep" in results.tables and results.tables["sweep"].lines:
         plot_sweep(results.tables["sweep"], folder / "objects-sweep.png")
         figures.append("sweep")
     text = markdown(results, figures)
