@@ -22,7 +22,7 @@ from objects_places import KINDS, MIB, Place, environment
 PAGES = tuple(1024 * kib for kib in (16, 64, 256, 1024, 4096))
 SIDES = ("raw", "ranges", "spliced", "locality", "object_per_page", "blocking")
 LIMIT_SHARE = 0.85
-REQUESTS_AT_A_TIME = 8  # of curl, as many as the S3 back end has in flight
+REQUESTS_AT_A_TIME = 16  # of curl, as many as the S3 back end has in flight
 
 
 def started(session: Session, name: str) -> Any:
@@ -141,7 +141,8 @@ def curl_ranges(place: Place, keys: list[str], ranges: list[tuple[int, int, int]
         for key, first, last in ranges
     ]
     config.write_text("\nnext\n".join("\n".join([*lines, block]) for block in blocks) + "\n")
-    command = ["curl", "--parallel", "--no-progress-meter", "--parallel-max", str(REQUESTS_AT_A_TIME), "--config", str(config)]
+    at_a_time = ["--parallel", "--parallel-max", str(REQUESTS_AT_A_TIME)]
+    command = ["curl", "--no-progress-meter", *at_a_time, "--config", str(config)]
     begin = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - begin
