@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace colonnade::io::daos {
 
@@ -47,10 +48,13 @@ struct Iod {
   Recx* recxs = nullptr;
 };
 
+// libdaos wants all of it to be zero at first: no byte is left to the compiler.
 struct Event {
   std::int32_t error = 0;
+  std::uint32_t reserved_too = 0;
   std::uint64_t reserved[21] = {};
 };
+static_assert(std::has_unique_object_representations_v<Event>);
 
 struct KeyDescriptor {
   std::uint64_t length = 0;
