@@ -27,8 +27,8 @@ void BareFileWriter::check(std::string_view name, const ContainerOptions& option
 }
 
 BareFileWriter::BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name,
-                               const ContainerOptions& options)
-    : file_(std::move(file)), options_(options), name_(name) {
+                               ContainerOptions options)
+    : file_(std::move(file)), options_(std::move(options)), name_(name) {
   ByteWriter head;
   head.append(as_bytes(bare_file_magic));
   head.be<std::uint32_t>(format::TFileHeader{}.version);

@@ -18,8 +18,7 @@ class BareFileWriter final : public WriteContainer {
   // Throws ErrorKind::usage for a name or options that cannot be; called before a file is opened, which
   // empties it.
   static void check(std::string_view name, const ContainerOptions& options);
-  BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name,
-                 const ContainerOptions& options);
+  BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name, ContainerOptions options);
 
   // An existing file, whose data set must be called `name`: blobs go behind everything it has, commit()
   // replaces its anchor.

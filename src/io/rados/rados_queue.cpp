@@ -15,7 +15,9 @@ RadosQueue::RadosQueue(const RadosStore& store, unsigned depth)
 RadosQueue::~RadosQueue() {
   if (!store_->is_usable()) {
     // In a child process nobody completes what is under way, nor may it be given back.
-    for (auto& [batch, entry] : under_way_) static_cast<void>(entry.operation.release());
+    for (auto& [batch, entry] : under_way_) {
+      [[maybe_unused]] const auto* of_parent = entry.operation.release();
+    }
     return;
   }
   for (auto& [batch, entry] : under_way_) entry.operation->batch().cancel();
