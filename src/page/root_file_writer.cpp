@@ -63,8 +63,8 @@ void RootFileWriter::check(std::string_view path, const ContainerOptions& option
 }
 
 RootFileWriter::RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path,
-                               const ContainerOptions& options)
-    : file_(std::move(file)), options_(options), missing_(split_path(path)) {
+                               ContainerOptions options)
+    : file_(std::move(file)), options_(std::move(options)), missing_(split_path(path)) {
   name_ = std::move(missing_.back());
   missing_.pop_back();
 }

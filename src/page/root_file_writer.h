@@ -75,8 +75,7 @@ class RootFileWriter final : public WriteContainer {
     std::vector<format::FreeSegment> replaced_by_directory;
   };
 
-  RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path,
-                 const ContainerOptions& options);
+  RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path, ContainerOptions options);
   void write_skeleton(std::uint64_t first_free);
   void load(std::uint64_t first_free);
   void load_free_list(std::uint64_t first_free);
