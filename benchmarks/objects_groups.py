@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,9 +28,9 @@ REQUESTS_AT_A_TIME = 16  # of curl, as many as the S3 back end has in flight
 
 def started(session: Session, name: str) -> Any:
     """A context with the Place of a store."""
-    folder = session.work / name
-    folder.mkdir(exist_ok=True)
-    return KINDS[name].start(session.folder.parent, folder)
+    return KINDS[name].start(
+        session.folder.parent, Path(tempfile.mkdtemp(prefix=f"{name}-", dir=session.work))
+    )
 
 
 # ---- Page size and mapping
