@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -141,7 +142,7 @@ class Process:
         self._child.wait()
 
 
-class Server:
+class Server(ABC):
     """A server of one process on a port of its own, ready when the constructor returns; to be used with `with`."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -152,9 +153,9 @@ class Server:
         folder.mkdir(parents=True, exist_ok=True)
         self.start()
 
+    @abstractmethod
     def command(self) -> list[str]:
         """How the server is started on `self.port`."""
-        raise NotImplementedError
 
     def own_environment(self) -> dict[str, str]:
         """What the server's own environment has besides."""
