@@ -1,3 +1,7 @@
+# Tests are compiled several files as one; off where every file is to be looked at by itself.
+option(COLONNADE_UNITY_TESTS "Compile tests several files as one" ON)
+include(cmake/Alone.cmake)
+
 # `ninja colonnade_threads_tests` builds what `ctest -L threads` runs.
 add_custom_target(colonnade_threads_tests)
 
@@ -11,6 +15,8 @@ function(colonnade_layer name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|test_main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+
+  set_source_files_properties(${COLONNADE_ALONE_${name}} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
   # The closure of the layers below, so that a layer's tests link exactly what the layer may use.
   set_property(GLOBAL PROPERTY COLONNADE_CLOSURE_${name} "")
@@ -59,6 +65,9 @@ function(colonnade_test_program name)
   # Tests are compiled more often than they are run for long: less optimisation, line tables only.
   target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
                                                         -O1 -g1)
+  if(COLONNADE_UNITY_TESTS)
+    set_target_properties(colonnade_${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   target_compile_definitions(colonnade_${name}_test
                              PRIVATE COLONNADE_FIXTURES="${PROJECT_SOURCE_DIR}/tests/fixtures")
   foreach(layer ${arg_LAYERS})

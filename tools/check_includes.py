@@ -64,6 +64,15 @@ PUBLIC_HEADERS: dict[str, str] = {
     "repair.h": "page",
     "garbage.h": "page",
     "copy.h": "dataset",
+    "block.h": "frame",
+    "accumulator.h": "frame",
+    "frame_results.h": "frame",
+    "dataframe.h": "frame",
+    "detail/frame_accumulators.h": "frame",
+    "detail/frame_call.h": "frame",
+    "detail/frame_cell.h": "frame",
+    "detail/frame_graph.h": "frame",
+    "detail/frame_result.h": "frame",
     "colonnade.h": "dataset",
 }
 

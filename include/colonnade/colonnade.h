@@ -1,4 +1,5 @@
-// The whole public interface. Include single headers where compile time matters.
+// The whole public interface but for the DataFrame, which is in colonnade/dataframe.h. Include single headers
+// where compile time matters.
 #ifndef COLONNADE_COLONNADE_H
 #define COLONNADE_COLONNADE_H
 

@@ -9,6 +9,7 @@
 
 #include "codec/column_codec.h"
 #include "dataset/columnar_reader.h"
+#include "dataset/open_source.h"
 #include "dataset/schema_walk.h"
 #include "field/field_tools.h"
 #include "page/column_reader.h"
@@ -16,47 +17,6 @@
 
 namespace colonnade {
 namespace {
-
-// A type that came after this version must not keep anyone from the other fields.
-void mark_unknown_types(page::PageSource& source) {
-  const Descriptor& descriptor = source.descriptor();
-  std::vector<std::pair<std::uint32_t, std::string>> reasons;
-  for (const FieldDescriptor& field : descriptor.fields) {
-    if (field.role != FieldRole::leaf || !field.unreadable.empty() || field::is_plainly_known(field))
-      continue;
-    try {
-      static_cast<void>(make_field(descriptor, field.id));
-    } catch (const Error& error) {
-      reasons.emplace_back(field.id, error.problem());
-    }
-  }
-  if (!reasons.empty()) source.mark_unreadable(reasons);
-}
-
-std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
-                                            const ReadOptions& options) {
-  std::shared_ptr<page::ReadContainer> container =
-      page::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
-  std::string chosen(name);
-  if (chosen.empty()) {
-    const std::vector<std::string> names = container->data_sets();
-    if (names.size() != 1)
-      throw Error(
-          names.empty() ? ErrorKind::not_found : ErrorKind::usage,
-          names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
-          names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")),
-          {.uri = uri});
-    chosen = names.front();
-  }
-  std::shared_ptr<page::PageSource> source = page::PageSource::open(chosen, container, options);
-  mark_unknown_types(*source);
-  return source;
-}
-
-std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
-                                              const ReadOptions& options) {
-  return page::open_while_written([&] { return open_once(name, uri, options); });
-}
 
 void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std::ostream& out) {
   const FieldDescriptor& field = descriptor.fields[id];
@@ -83,7 +43,7 @@ Reader::~Reader() = default;
 
 std::unique_ptr<Reader> Reader::open(std::string_view name, const std::string& uri,
                                      const ReadOptions& options) {
-  return std::unique_ptr<Reader>(new Reader(open_source(name, uri, options)));
+  return std::unique_ptr<Reader>(new Reader(dataset::open_source(name, uri, options)));
 }
 
 std::unique_ptr<Reader> Reader::open(std::unique_ptr<Model> model, std::string_view name,

@@ -22,8 +22,9 @@ namespace {
 
 constexpr std::array table{
     Transport{"file", open_local_for_reading, open_local_for_writing},
-    Transport{"memory", open_memory_for_reading, open_memory_for_writing},
-    Transport{"s3", open_s3_for_reading, open_s3_for_writing, open_s3_store, names_s3_file},
+    Transport{"memory", open_memory_for_reading, open_memory_for_writing, nullptr, nullptr,
+              list_memory_files},
+    Transport{"s3", open_s3_for_reading, open_s3_for_writing, open_s3_store, names_s3_file, list_s3_files},
     Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
     Transport{"daos", nullptr, nullptr, open_daos_store},
@@ -82,6 +83,17 @@ std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const Sto
                 fmt::format("\"{}:\" names a file, not an object store", transport.scheme),
                 "a URI of an object store, such as obj:///path", {.uri = uri});
   return transport.open_store(uri, options);
+}
+
+std::vector<std::string> list_files(const std::string& prefix) {
+  const Transport& transport = transport_for(prefix);
+  if (transport.list_files == nullptr)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the transport \"{}\" cannot list its files", transport.scheme),
+                "name them one by one", {.uri = prefix});
+  std::vector<std::string> uris = transport.list_files(prefix);
+  std::sort(uris.begin(), uris.end());
+  return uris;
 }
 
 std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri, const ReadFileOptions& options) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "colonnade/options.h"
@@ -114,6 +115,9 @@ struct ReadFileOptions {
 };
 std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
                                                    const ReadFileOptions& options = {});
+// The URIs of all files that begin so, in order. Throws ErrorKind::unsupported for a transport that cannot
+// list.
+std::vector<std::string> list_files(const std::string& prefix);
 enum class OpenMode {
   create,
   update

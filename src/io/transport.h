@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/object_store.h"
 #include "io/random_access_file.h"
@@ -25,6 +26,8 @@ struct Transport {
   std::shared_ptr<ObjectStore> (*open_store)(const std::string& uri, const StoreOptions& options) = nullptr;
   // Whether `uri` names a file; without it all do if the transport has files.
   bool (*names_file)(const std::string& uri) = nullptr;
+  // The URIs of the files that begin so, of a transport that can list.
+  std::vector<std::string> (*list_files)(const std::string& prefix) = nullptr;
 };
 
 std::span<const Transport> transports() noexcept;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <queue>
 
@@ -28,6 +29,15 @@ double fraction_of(const ColumnSegment& segment, std::size_t page) {
   return all == 0 ? 0 : static_cast<double>(segment.page_first[page]) / static_cast<double>(all);
 }
 
+// The page with the first element that is needed from a place in the cluster on; for the ends of collections
+// that is the one before.
+std::size_t page_at(const ColumnSegment& segment, ElementType element, double fraction) {
+  const auto all = static_cast<double>(segment.page_first.back());
+  auto first = static_cast<std::uint64_t>(std::round(fraction * all));
+  if (element == ElementType::index && first > 0) --first;
+  return first < segment.page_first.front() ? 0 : segment.page_of(first);
+}
+
 unsigned helpers_for(const ReadOptions& options) {
   return options.parallel_decompression ? ThreadPool::processors() - 1 : 0;
 }
@@ -43,6 +53,7 @@ class ClusterPool::Stream {
   std::deque<JobRef> planned;  // in order
   Place next;                  // to be planned, behind those
   Place last;                  // taken
+  bool is_new = true;          // nothing was taken since the window moved
   JobRef recent;               // the page taken last, for other readers of the column
 };
 
@@ -126,11 +137,7 @@ void ClusterPool::close(Stream& stream) noexcept {
 }
 
 void ClusterPool::deactivate(Stream& stream) {
-  // Those in work are waited for, so that what was counted does not depend on luck.
-  for (const JobRef& job : stream.planned) {
-    discard(job);
-    if (work_->state(*job) == PageJob::State::in_work) work_->finish(*job);
-  }
+  for (const JobRef& job : stream.planned) discard_for_good(job);
   stream.planned.clear();
   stream.next = {};
   stream.is_active = false;
@@ -146,28 +153,75 @@ bool ClusterPool::can_plan(const ColumnSegment& segment, std::size_t page) const
   return source_->is_plain(description) && stored_size(description) > 0;
 }
 
-// To the next page in the data set; to none behind the last, or where the metadata are not sound: whoever
-// gets there will be told.
-void ClusterPool::advance(const Stream& stream, Place& place) const {
-  ++place.page;
-  while (place.segment && place.page >= place.segment->pages()) {
-    const std::size_t cluster = place.segment->cluster + 1;
-    place = {};
-    if (cluster >= source_->descriptor().clusters.size()) return;
-    try {
-      place.segment =
-          std::make_shared<const ColumnSegment>(open_segment(*source_, stream.representations, cluster));
-    } catch (const Error&) {
-    }
+// To the first page of a cluster; to none where there is no such cluster or the metadata are not sound:
+// whoever gets there will be told.
+void ClusterPool::enter(const Stream& stream, Place& place, std::size_t cluster) const {
+  place = {};
+  if (cluster >= source_->descriptor().clusters.size()) return;
+  try {
+    place.segment =
+        std::make_shared<const ColumnSegment>(open_segment(*source_, stream.representations, cluster));
+  } catch (const Error&) {
   }
 }
 
-// Is it the page after the one taken last, or the first page of all that are asked for and of its cluster?
+// To the next page that may be asked for, or to none.
+void ClusterPool::advance(const Stream& stream, Place& place) const {
+  ++place.page;
+  if (window_.empty()) {
+    while (place.segment && place.page >= place.segment->pages())
+      enter(stream, place, place.segment->cluster + 1);
+    return;
+  }
+  for (const Stretch& stretch : window_) {
+    if (!place.segment || stretch.cluster < place.segment->cluster) continue;
+    if (stretch.cluster > place.segment->cluster) enter(stream, place, stretch.cluster);
+    if (!place.segment) return;
+    const std::size_t first = page_at(*place.segment, stream.element, stretch.begin);
+    place.page = std::max(place.page, first);
+    const bool is_there = place.page < place.segment->pages();
+    if (is_there && (place.page == first || fraction_of(*place.segment, place.page) < stretch.end)) return;
+  }
+  place = {};
+}
+
+bool ClusterPool::is_within(const PageJob& job) const {
+  if (window_.empty()) return true;
+  return std::any_of(window_.begin(), window_.end(), [&](const Stretch& stretch) {
+    return job.cluster == stretch.cluster && job.fraction < stretch.end && job.end_fraction > stretch.begin;
+  });
+}
+
+void ClusterPool::keep_within(std::vector<Stretch> stretches) {
+  if (process_ != ::getpid()) restart_in_child();
+  window_ = std::move(stretches);
+  for (auto& [key, stream] : streams_) {
+    stream->is_new = true;
+    if (!stream->is_active) continue;
+    const auto outside = [&](const JobRef& job) { return !is_within(*job); };
+    for (const JobRef& job : stream->planned)
+      if (outside(job)) discard_for_good(job);
+    std::erase_if(stream->planned, outside);
+    // What is planned next is behind all that was.
+    Place place = stream->last;
+    if (!stream->planned.empty()) {
+      enter(*stream, place, stream->planned.back()->cluster);
+      place.page = stream->planned.back()->page;
+    }
+    do advance(*stream, place);
+    while (place.segment && !can_plan(*place.segment, place.page));
+    stream->next = place;
+  }
+  forget_unused_extents();
+}
+
+// Is it the page after the one taken last, or the first page of all that are asked for?
 bool ClusterPool::follows(Stream& stream, const ColumnSegment& segment, std::size_t page) {
+  if (!window_.empty() && stream.is_new) return true;
   if (!stream.last.segment) return page == 0;
   Place after = stream.last;
   if (segment.cluster == after.segment->cluster) return page == after.page + 1;
-  if (segment.cluster < after.segment->cluster || page != 0) return false;
+  if (segment.cluster < after.segment->cluster || (window_.empty() && page != 0)) return false;
   advance(stream, after);
   return after.segment && after.segment->cluster == segment.cluster && after.page == page;
 }
@@ -180,6 +234,7 @@ ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& pla
   job->cluster = segment.cluster;
   job->page = place.page;
   job->fraction = fraction_of(segment, place.page);
+  job->end_fraction = fraction_of(segment, place.page + 1);
   job->description = segment.page(place.page);
   job->encoding = segment.encoding;
   job->element = stream.element;
@@ -430,6 +485,12 @@ void ClusterPool::discard(const JobRef& job) {
   ++counters_.prefetched_unused;
 }
 
+// One in work is waited for, so that what was counted does not depend on luck.
+void ClusterPool::discard_for_good(const JobRef& job) {
+  discard(job);
+  if (work_->state(*job) == PageJob::State::in_work) work_->finish(*job);
+}
+
 void ClusterPool::discard_before(Stream& stream, std::size_t cluster, std::size_t page) {
   bool any = false;
   while (!stream.planned.empty()) {
@@ -498,11 +559,14 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
            stream.planned.front()->page == page;
   };
   const bool was_planned = is_first();
-  if (!was_planned) deactivate(stream);
+  // Where it was only guessed which pages come first, one before them may be missing.
+  const bool is_before = !window_.empty() && stream.is_new && !stream.planned.empty() && !was_planned;
+  stream.is_new = false;
+  if (!was_planned && !is_before) deactivate(stream);
   stream.last = place;
   stream.recent.reset();
   if (!can_plan(*segment, page)) return stream.recent = read_alone(stream, place, nullptr);
-  if (!was_planned && !in_order) {
+  if (is_before || (!was_planned && !in_order)) {
     const JobRef job = make_job(stream, place);
     plan_pages({job}, true);
     return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);

@@ -6,7 +6,7 @@
 // decode them. What begins in one read unit of the file is planned together, so that it is read at once.
 // Which columns are in use is learned: a column joins when its pages are asked for in order, and
 // leaves when it jumps or when the others have left it behind. Pages that are asked for out of order are read
-// alone.
+// alone. Who knows which entries will be asked for says so: then nothing else is planned.
 //
 // What goes wrong ahead of time is forgotten; the page is then read once more when it is asked for, and fails
 // as if it had never been read ahead. One thread at a time uses a pool, that of the reader; the threads that
@@ -49,6 +49,17 @@ class ClusterPool {
   void read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
             std::size_t count, std::byte* out);
 
+  // A part of the entries of a cluster, as fractions.
+  struct Stretch {
+    std::size_t cluster = 0;
+    double begin = 0;
+    double end = 1;
+  };
+  // Reading keeps within these from now on, in growing order. Of columns below collections, whose elements
+  // may be spread unevenly over the entries, a page too many or too few may be planned at each border. None:
+  // everything may be asked for.
+  void keep_within(std::vector<Stretch> stretches);
+
   ReadCounters counters() const;
   const PageBuffers& buffers() const noexcept { return work_->buffers(); }
 
@@ -65,6 +76,8 @@ class ClusterPool {
   bool can_plan(const ColumnSegment& segment, std::size_t page) const;
   bool follows(Stream& stream, const ColumnSegment& segment, std::size_t page);
   void advance(const Stream& stream, Place& place) const;
+  bool is_within(const PageJob& job) const;
+  void enter(const Stream& stream, Place& place, std::size_t cluster) const;
   JobRef make_job(const Stream& stream, const Place& place) const;
   JobRef plan_next(Stream& stream);
   void plan_unit(Stream& stream, std::vector<JobRef>& batch);
@@ -79,6 +92,7 @@ class ClusterPool {
   bool complete(PageJob& job);
   void discard_before(Stream& stream, std::size_t cluster, std::size_t page);
   void discard(const JobRef& job);
+  void discard_for_good(const JobRef& job);
   void leave_behind(std::size_t cluster, double fraction);
   void deactivate(Stream& stream);
   void forget_unused_extents() noexcept;
@@ -88,6 +102,7 @@ class ClusterPool {
   const PageSource* source_;
   std::map<std::pair<std::vector<std::uint32_t>, ElementType>, std::unique_ptr<Stream>> streams_;
   std::vector<Stream*> active_;
+  std::vector<Stretch> window_;  // empty: no limit
 
   // Everything that a forked child must not touch: threads that it does not have may have been in there.
   pid_t process_ = 0;

@@ -98,6 +98,32 @@ std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
   return source;
 }
 
+std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
+                                             std::shared_ptr<const ReadContainer> container,
+                                             std::shared_ptr<Descriptor> descriptor,
+                                             const ReadOptions& options) {
+  if (std::shared_ptr<const ReadContainer> inner = container->of_data_set(data_set))
+    container = std::move(inner);
+  std::unique_ptr<PageSource> source(new PageSource(data_set, std::move(container), options));
+  source->descriptor_ = std::move(descriptor);
+  with_context(source->context(), [&] {
+    if (source->container_->anchor(data_set) != source->descriptor_->anchor)
+      throw Error(ErrorKind::io, "the data set was written anew since it was opened first", "open it again");
+    source->find_pages();
+  });
+  source->pool_ = std::make_unique<ClusterPool>(*source);
+  return source;
+}
+
+std::unique_ptr<PageSource> PageSource::open_again(const ReadOptions& options) const {
+  std::unique_ptr<PageSource> source(new PageSource(data_set_, container_, options));
+  source->descriptor_ = descriptor_;
+  source->object_pages_ = object_pages_;
+  source->file_ = file_;
+  source->pool_ = std::make_unique<ClusterPool>(*source);
+  return source;
+}
+
 PageSource::PageSource(std::string_view data_set, std::shared_ptr<const ReadContainer> container,
                        const ReadOptions& options)
     : data_set_(data_set), container_(std::move(container)), options_(options) {}
@@ -106,14 +132,14 @@ PageSource::~PageSource() = default;
 
 AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
   if (locator.kind != container_->locator_kind()) fail_elsewhere(what, locator);
-  container_->check_blob(locator, descriptor_.anchor.max_key_size, what);
+  container_->check_blob(locator, descriptor_->anchor.max_key_size, what);
   if (!is_plausible_length(locator.size, length))
     throw container_->locate(
         Error(ErrorKind::format, fmt::format("the {} claims {} bytes uncompressed for {} bytes stored", what,
                                              length, locator.size)),
         locator);
   AlignedBuffer stored(locator.size);
-  container_->read_blob(locator, descriptor_.anchor.max_key_size, stored.span());
+  container_->read_blob(locator, descriptor_->anchor.max_key_size, stored.span());
   metadata_bytes_ += stored.size();
   if (length == locator.size) return stored;
   AlignedBuffer content(length);
@@ -129,7 +155,7 @@ void PageSource::read_descriptor() {
         ErrorKind::unsupported,
         fmt::format("the format epoch is {}, this version reads epoch 1", anchor.epoch),
         anchor.epoch == 0 ? "rewrite the file with ROOT 6.34 or newer" : "use a newer version of Colonnade");
-  descriptor_.anchor = anchor;
+  descriptor_->anchor = anchor;
   const Locator::Kind kind = container_->locator_kind();
   const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.kind = kind, .size = anchor.footer_size, .offset = anchor.footer_offset};
@@ -137,38 +163,42 @@ void PageSource::read_descriptor() {
   Descriptor parsed =
       in_envelope(*container_, header, [&] { return format::read_header(header_bytes.span()); });
   parsed.anchor = anchor;
-  descriptor_ = std::move(parsed);
+  *descriptor_ = std::move(parsed);
   const AlignedBuffer footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
-  in_envelope(*container_, footer, [&] { format::read_footer(footer_bytes.span(), descriptor_); });
+  in_envelope(*container_, footer, [&] { format::read_footer(footer_bytes.span(), *descriptor_); });
   PageListGuard guard(*container_);
-  for (std::size_t group = 0; group < descriptor_.cluster_groups.size(); ++group) {
-    const EnvelopeLink link = descriptor_.cluster_groups[group].page_list;
+  for (std::size_t group = 0; group < descriptor_->cluster_groups.size(); ++group) {
+    const EnvelopeLink link = descriptor_->cluster_groups[group].page_list;
     guard.take(link.locator);
     const AlignedBuffer list = read_envelope(link.locator, link.length, "page list");
-    in_envelope(*container_, link.locator, [&] { format::read_page_list(list.span(), group, descriptor_); });
+    in_envelope(*container_, link.locator, [&] { format::read_page_list(list.span(), group, *descriptor_); });
   }
-  format::finish(descriptor_);
-  object_pages_ = container_->object_pages(descriptor_);
+  format::finish(*descriptor_);
+  find_pages();
+}
+
+void PageSource::find_pages() {
+  object_pages_ = container_->object_pages(*descriptor_);
   file_ = object_pages_ ? object_pages_.get() : &container_->file();
 }
 
 void PageSource::mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons) {
-  format::mark_unreadable(descriptor_, reasons);
+  format::mark_unreadable(*descriptor_, reasons);
 }
 
 PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster) const {
-  const ClusterDescriptor& summary = descriptor_.clusters[cluster];
+  const ClusterDescriptor& summary = descriptor_->clusters[cluster];
   Extent extent;
   if (column < summary.columns.size() && !summary.columns[column].suppressed) {
     const ColumnRange& range = summary.columns[column];
     for (const PageDescriptor& page : range.pages) extent.elements += page.elements;
     extent.first = static_cast<std::uint64_t>(range.first_element);
   }
-  const ColumnDescriptor& description = descriptor_.columns[column];
+  const ColumnDescriptor& description = descriptor_->columns[column];
   // Further columns hold what a first one counts, such as the text of strings: nothing of it is missing.
-  const auto& groups = descriptor_.fields[description.field].representations;
+  const auto& groups = descriptor_->fields[description.field].representations;
   if (!description.deferred || groups[description.representation].front() != column) return extent;
-  const auto factor = repetitions(descriptor_, description.field);
+  const auto factor = repetitions(*descriptor_, description.field);
   if (!factor) return extent;
   const std::uint64_t expected = summary.entries * *factor;
   if (expected > extent.elements) extent.leading_zeros = expected - extent.elements;
@@ -184,13 +214,13 @@ ReadCounters PageSource::counters() const {
 }
 
 PageList PageSource::placed_pages(std::uint32_t column, std::size_t cluster) const {
-  const auto& columns = descriptor_.clusters[cluster].columns;
+  const auto& columns = descriptor_->clusters[cluster].columns;
   if (column >= columns.size()) return {};
   return object_pages_ ? object_pages_->place(cluster, column, columns[column].pages) : columns[column].pages;
 }
 
 bool PageSource::is_plain(const PageDescriptor& page) const noexcept {
-  const std::uint64_t max_key = object_pages_ ? 0 : descriptor_.anchor.max_key_size;
+  const std::uint64_t max_key = object_pages_ ? 0 : descriptor_->anchor.max_key_size;
   return page.locator.kind == Locator::Kind::file && (max_key == 0 || stored_size(page) <= max_key);
 }
 
@@ -205,7 +235,7 @@ void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) c
     if (is_plain(page)) return file().read(page.locator.offset, into);
     Locator whole = page.locator;
     whole.size = into.size();
-    container_->read_blob(whole, descriptor_.anchor.max_key_size, into);
+    container_->read_blob(whole, descriptor_->anchor.max_key_size, into);
   });
 }
 
@@ -229,12 +259,12 @@ bool PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan s
 
 ErrorContext PageSource::context(std::uint32_t column, std::size_t cluster, std::size_t page) const {
   ErrorContext where = context();
-  where.field = descriptor_.path_of(descriptor_.columns[column].field);
+  where.field = descriptor_->path_of(descriptor_->columns[column].field);
   where.column = column;
   where.cluster = cluster;
   where.page = page;
-  if (column < descriptor_.clusters[cluster].columns.size()) {
-    const auto& pages = descriptor_.clusters[cluster].columns[column].pages;
+  if (column < descriptor_->clusters[cluster].columns.size()) {
+    const auto& pages = descriptor_->clusters[cluster].columns[column].pages;
     if (page < pages.size() && !object_pages_) where.offset = pages[page].locator.offset;
   }
   return where;

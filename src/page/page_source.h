@@ -3,7 +3,8 @@
 //   ReadContainer --anchor--> header, footer, page lists --> Descriptor
 //   ColumnReader --(cluster, page)--> ClusterPool --(extents)--> sealed pages --> unseal --> elements
 //
-// A PageSource is owned by one Reader and used by one thread at a time; the container under it may be shared.
+// A PageSource is owned by one Reader and used by one thread at a time; the container under it and the
+// descriptor may be shared.
 #ifndef COLONNADE_PAGE_PAGE_SOURCE_H
 #define COLONNADE_PAGE_PAGE_SOURCE_H
 
@@ -49,7 +50,16 @@ class PageSource {
                                           std::shared_ptr<const ReadContainer> container,
                                           const ReadOptions& options = {});
 
-  const Descriptor& descriptor() const noexcept { return descriptor_; }
+  // With a descriptor that was read before: only checks that the anchor is still the same (ErrorKind::io).
+  static std::unique_ptr<PageSource> open(std::string_view data_set,
+                                          std::shared_ptr<const ReadContainer> container,
+                                          std::shared_ptr<Descriptor> descriptor, const ReadOptions& options);
+  // The same data set for one more thread: shares the descriptor and the container, reads nothing. May be
+  // called by several threads at once.
+  std::unique_ptr<PageSource> open_again(const ReadOptions& options) const;
+
+  const Descriptor& descriptor() const noexcept { return *descriptor_; }
+  const std::shared_ptr<Descriptor>& shared_descriptor() const noexcept { return descriptor_; }
   // Fields whose types a layer above cannot read; before anybody else looks at the descriptor.
   void mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons);
   const std::string& uri() const noexcept { return container_->uri(); }
@@ -98,6 +108,7 @@ class PageSource {
   PageSource(std::string_view data_set, std::shared_ptr<const ReadContainer> container,
              const ReadOptions& options);
   void read_descriptor();
+  void find_pages();
   AlignedBuffer read_envelope(const Locator& locator, std::uint64_t length, const char* what);
 
   std::string data_set_;
@@ -105,7 +116,7 @@ class PageSource {
   std::shared_ptr<const ObjectPageFile> object_pages_;  // null: pages lie where the descriptor says
   const io::RandomAccessFile* file_ = nullptr;
   ReadOptions options_;
-  Descriptor descriptor_;
+  std::shared_ptr<Descriptor> descriptor_ = std::make_shared<Descriptor>();  // never changed once it is open
   std::uint64_t metadata_bytes_ = 0;
   std::unique_ptr<ClusterPool> pool_;
 };

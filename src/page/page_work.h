@@ -38,6 +38,7 @@ struct PageJob {
   std::size_t cluster = 0;
   std::size_t page = 0;
   double fraction = 0;  // where in its cluster it begins, from 0 to 1
+  double end_fraction = 1;
   PageDescriptor description;
   ColumnEncoding encoding;
   ElementType element = ElementType::byte;

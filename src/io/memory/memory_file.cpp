@@ -156,6 +156,17 @@ std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, Op
   return std::make_unique<MemoryWritableFile>(uri, find_buffer(uri, mode == OpenMode::create), mode);
 }
 
+std::vector<std::string> list_memory_files(const std::string& prefix) {
+  const std::string start = name_in(prefix);
+  std::vector<std::string> uris;
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (auto at = all.buffers.lower_bound(start); at != all.buffers.end() && at->first.starts_with(start);
+       ++at)
+    uris.push_back("memory:" + at->first);
+  return uris;
+}
+
 Bytes memory_file_content(const std::string& uri) {
   const std::shared_ptr<Buffer> buffer = find_buffer(uri, false);
   const std::shared_lock lock(buffer->mutex);

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/random_access_file.h"
 
@@ -15,6 +16,7 @@ std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri
                                                           const ReadFileOptions& options = {});
 std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode,
                                                       const WriteFileOptions& options = {});
+std::vector<std::string> list_memory_files(const std::string& prefix);
 
 // The content of a buffer as a whole; `uri` with or without "memory:". Throws ErrorKind::not_found.
 Bytes memory_file_content(const std::string& uri);

@@ -37,6 +37,19 @@ bool names_s3_file(const std::string& uri) {
   return uri.ends_with(".root") || uri.ends_with(".bare");
 }
 
+std::vector<std::string> list_s3_files(const std::string& prefix) {
+  return with_context({.uri = prefix}, [&] {
+    const S3Location location = parse_s3_uri(prefix);
+    std::vector<std::string> uris;
+    S3Client::open(prefix)->list(location.key, {}, {}, [&](S3Listing&& page) {
+      for (const S3Object& object : page.objects)
+        uris.push_back(fmt::format("s3://{}/{}", location.bucket, object.key));
+      return true;
+    });
+    return uris;
+  });
+}
+
 std::unique_ptr<RandomAccessFile> open_s3_for_reading(const std::string& uri, const ReadFileOptions&) {
   return with_context({.uri = uri}, [&] {
     const S3Location location = location_of(uri);

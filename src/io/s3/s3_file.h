@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/random_access_file.h"
 
@@ -22,6 +23,7 @@ std::unique_ptr<WritableFile> open_s3_for_writing(const std::string& uri, OpenMo
                                                   const WriteFileOptions& options);
 // Keys that end with ".root" or ".bare" are files, the others are prefixes of object stores.
 bool names_s3_file(const std::string& uri);
+std::vector<std::string> list_s3_files(const std::string& prefix);
 
 }  // namespace colonnade::io
 

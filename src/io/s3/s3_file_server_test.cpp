@@ -100,6 +100,17 @@ TEST(S3Files, ThatAreNotClosedLeaveNothing) {
   EXPECT_THAT(S3Client::open(uri)->list_uploads("files/left"), IsEmpty());
 }
 
+TEST(S3Files, AreListedByTheStartOfTheirNames) {
+  const std::string first = fresh_uri(false, "listed/one");
+  const std::string second = fresh_uri(false, "listed/two");
+  store(second, pattern(3));
+  store(first, pattern(3));
+  const std::string folder = first.substr(0, first.rfind('/') + 1);
+  EXPECT_THAT(list_files(folder), testing::ElementsAre(first, second));
+  EXPECT_THAT(list_files(folder + "t"), testing::ElementsAre(second));
+  EXPECT_THAT(list_files(folder + "three"), IsEmpty());
+}
+
 TEST(S3Files, SayThatTheyWereReplacedWhileOpen) {
   const std::string uri = fresh_uri(false, "replaced");
   store(uri, pattern(1000));

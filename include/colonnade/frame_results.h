@@ -1,0 +1,67 @@
+// What the results of a DataFrame are made of: plain data, copied freely.
+#ifndef COLONNADE_FRAME_RESULTS_H
+#define COLONNADE_FRAME_RESULTS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace colonnade::frame {
+
+struct StatsValue {
+  std::uint64_t count = 0;
+  double sum = 0, mean = 0, stddev = 0, min = 0, max = 0, sum_of_weights = 0;
+};
+
+struct AxisValue {
+  std::string name;
+  std::vector<double> edges;  // bins + 1
+  bool regular = false;
+};
+
+// Sums over the fills that are in range on every axis, as ROOT's histograms keep them: means and spreads of
+// the values, not of the bins.
+struct Moments {
+  double sum_w = 0, sum_w2 = 0;         // of weights, which are 1 without, and of their squares
+  std::vector<double> sum_wx, sum_wxx;  // per axis, of coordinates and of their squares
+};
+
+// Bins with underflow and overflow on both sides of every axis, the first axis running fastest.
+struct HistogramValue {
+  std::string name, title;
+  std::vector<AxisValue> axes;
+  bool weighted = false;
+  std::vector<double> values;     // sums of weights
+  std::vector<double> variances;  // sums of squared weights; empty unless weighted
+  std::uint64_t entries = 0;      // fills
+  Moments moments;
+};
+
+struct ProfileValue {
+  std::string name, title, spread;
+  std::vector<AxisValue> axes;
+  std::vector<double> sum_w, sum_w2, sum_wy, sum_wyy;  // per bin, as above
+  std::uint64_t entries = 0;
+};
+
+struct GraphValue {
+  std::string name, title;
+  std::vector<double> x, y;
+  std::vector<double> errors[4];  // x low, x high, y low, y high; empty without errors
+};
+
+struct SnapshotValue {
+  std::string uri, name;
+  std::uint64_t entries = 0;
+};
+
+// How often a filter of a report let entries pass.
+struct FilterCount {
+  std::string name;
+  std::uint64_t all = 0;
+  std::uint64_t passed = 0;
+};
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,20 @@
+// Opening a data set by name, or the only one of a file.
+#ifndef COLONNADE_DATASET_OPEN_SOURCE_H
+#define COLONNADE_DATASET_OPEN_SOURCE_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "page/page_source.h"
+
+namespace colonnade::dataset {
+
+// `name` may be empty if there is only one. Fields of types that this version does not know are marked.
+// Throws ErrorKind::not_found, usage, io, format, unsupported.
+std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
+                                              const ReadOptions& options);
+
+}  // namespace colonnade::dataset
+
+#endif

@@ -1,0 +1,133 @@
+// What binding of all kinds of nodes shares; see binder.h.
+#include "frame/expression/binder.h"
+
+#include <fmt/format.h>
+
+namespace colonnade::frame {
+
+ExpressionId Binder::bind(NodeIndex index) {
+  const Node& node = syntax_[index];
+  switch (node.kind) {
+    case NodeKind::literal:
+      return pool_.constant(node.value);
+    case NodeKind::name:
+      return name(index);
+    case NodeKind::member:
+      return member(index);
+    case NodeKind::subscript:
+      return subscript(node);
+    case NodeKind::call:
+      return call(node);
+    case NodeKind::method:
+      return method(node);
+    case NodeKind::unary:
+      return unary(node);
+    case NodeKind::binary:
+      return binary(index);
+    case NodeKind::conditional:
+      return conditional(index);
+    case NodeKind::cast:
+      return cast(node, node.text, bind(node.children.front()));
+    case NodeKind::list:
+      return list(node, std::nullopt);
+    case NodeKind::let:
+      break;
+  }
+  return let(node);
+}
+
+std::vector<ExpressionId> Binder::bind_all(const std::vector<NodeIndex>& nodes) {
+  std::vector<ExpressionId> bound;
+  bound.reserve(nodes.size());
+  for (const NodeIndex node : nodes) bound.push_back(bind(node));
+  return bound;
+}
+
+std::optional<ExpressionId> Binder::invoke(const Node& node, const Function& function,
+                                           std::string_view written,
+                                           const std::vector<ExpressionId>& arguments,
+                                           std::span<const std::string> template_types,
+                                           std::string& why_not) {
+  std::vector<Argument> known;
+  known.reserve(arguments.size());
+  for (const ExpressionId id : arguments) known.push_back({pool_[id].type, pool_[id].constant.get()});
+  Bound bound = at(node.mark, [&] { return function.bind({written, template_types, known}); });
+  if (bound.kernel == nullptr) {
+    why_not = std::move(bound.why_not);
+    return std::nullopt;
+  }
+  return pool_.call(std::move(bound.kernel), arguments, function.name);
+}
+
+std::string Binder::types_of(const std::vector<ExpressionId>& arguments) const {
+  std::string text;
+  for (const ExpressionId id : arguments)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", type(id).name());
+  return text;
+}
+
+// Of two values that one place may hold: the same type, or that of arithmetic between them.
+std::optional<ValueType> Binder::common_type(const ValueType& a, const ValueType& b) const {
+  if (a == b) return a;
+  const auto is_number = [](const ValueType& type) { return type.is_integer() || type.is_floating(); };
+  if (a.depth() != b.depth() || !is_number(a.innermost()) || !is_number(b.innermost())) return std::nullopt;
+  return a.with_innermost(common_element(a.innermost().element(), b.innermost().element()));
+}
+
+// ---- Items, for Vary
+
+// What stands in the braces of {a, b}, RVecF{a, b} or RVecF({a, b}).
+std::optional<Binder::Items> Binder::items_of(NodeIndex index) {
+  const Node* node = &syntax_[index];
+  Items items;
+  if (node->kind == NodeKind::call) {
+    const auto type = type_of_name(written_type(*node));
+    if (!type || !type->is_list()) return std::nullopt;
+    items.type = type->item();
+    const bool wraps =
+        !node->braces && node->children.size() == 1 && syntax_[node->children.front()].kind == NodeKind::list;
+    if (wraps) node = &syntax_[node->children.front()];
+    if (!wraps && !node->braces) return std::nullopt;
+  } else if (node->kind != NodeKind::list) {
+    return std::nullopt;
+  }
+  items.nodes = node->children;
+  return items;
+}
+
+std::vector<ExpressionId> Binder::bind_items_of(NodeIndex index) {
+  const auto items = items_of(index);
+  if (!items) return {bind(index)};
+  std::vector<ExpressionId> bound = bind_all(items->nodes);
+  if (items->type)
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      bound[i] = at(syntax_[items->nodes[i]].whole, [&] { return pool_.convert(bound[i], *items->type); });
+  return bound;
+}
+
+// Declarations may stand in front of the braces.
+NodeIndex Binder::enter_declarations() {
+  NodeIndex index = syntax_.root;
+  for (; syntax_[index].kind == NodeKind::let; index = syntax_[index].children[1]) declare(syntax_[index]);
+  return index;
+}
+
+std::vector<ExpressionId> Binder::bind_items() {
+  return bind_items_of(enter_declarations());
+}
+
+std::vector<std::vector<ExpressionId>> Binder::bind_nested_items() {
+  const NodeIndex index = enter_declarations();
+  const auto items = items_of(index);
+  if (!items) return {{bind(index)}};
+  std::vector<std::vector<ExpressionId>> bound;
+  for (const NodeIndex node : items->nodes) bound.push_back(bind_items_of(node));
+  // RVec<RVecF>{{a, b}, {c, d}}: the outer type says what the inner items are.
+  if (items->type && items->type->is_list())
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      for (ExpressionId& item : bound[i])
+        item = at(syntax_[items->nodes[i]].whole, [&] { return pool_.convert(item, items->type->item()); });
+  return bound;
+}
+
+}  // namespace colonnade::frame

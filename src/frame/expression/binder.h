@@ -1,0 +1,111 @@
+// Syntax trees to expressions: names get their meaning, calls their kernels.
+#ifndef COLONNADE_FRAME_EXPRESSION_BINDER_H
+#define COLONNADE_FRAME_EXPRESSION_BINDER_H
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frame/expression/expression.h"
+#include "frame/expression/function_table.h"
+#include "frame/expression/syntax.h"
+
+namespace colonnade::frame {
+
+class Binder {
+ public:
+  Binder(const Formula::Syntax& syntax, ExpressionPool& pool, const Scope& scope,
+         const FunctionTable& functions = standard_functions())
+      : syntax_(syntax), pool_(pool), scope_(scope), functions_(functions) {}
+
+  ExpressionId bind() { return bind(syntax_.root); }
+  // See Formula::bind_items() and bind_nested_items().
+  std::vector<ExpressionId> bind_items();
+  std::vector<std::vector<ExpressionId>> bind_nested_items();
+
+ private:
+  struct Items {
+    std::vector<NodeIndex> nodes;
+    std::optional<ValueType> type;  // that they are converted to
+  };
+
+  ExpressionId bind(NodeIndex index);
+
+  // ---- Names (binder_names.cpp)
+  ExpressionId name(NodeIndex index);
+  ExpressionId member(NodeIndex index);
+  ExpressionId member_of(const Node& node, ExpressionId object);
+  std::optional<ExpressionId> look_up(const Node& node, std::string_view path);
+  std::optional<ExpressionId> size_of_list(const Node& node, std::string_view path);
+  [[noreturn]] void unknown_column(const Node& node, std::string_view path) const;
+  void declare(const Node& node);
+  ExpressionId let(const Node& node);
+
+  // ---- Operators (binder_operators.cpp)
+  ExpressionId unary(const Node& node);
+  ExpressionId binary(NodeIndex index);
+  ExpressionId apply(const Node& node, ExpressionId left, ExpressionId right);
+  ExpressionId logical_chain(NodeIndex index);
+  ExpressionId both(Op op, const Node& node, ExpressionId left, ExpressionId right);
+  ExpressionId halved(Op op, const Node& node, std::span<const ExpressionId> values);
+  ExpressionId conditional(NodeIndex index);
+  ExpressionId choose(const Node& node, ExpressionId condition, ExpressionId yes, ExpressionId no);
+  ExpressionId subscript(const Node& node);
+  std::string refusal(const Node& node, const std::vector<ExpressionId>& arguments,
+                      const std::string& why) const;
+
+  // ---- Calls and types (binder_calls.cpp)
+  ExpressionId call(const Node& node);
+  ExpressionId method(const Node& node);
+  ExpressionId cast(const Node& node, std::string_view type, ExpressionId value);
+  ExpressionId construct(const Node& node, const ValueType& type);
+  std::optional<ExpressionId> fill(const Node& node, const ValueType& item);
+  ExpressionId list(const Node& node, const std::optional<ValueType>& item);
+  ExpressionId limit(const Node& node);
+  [[noreturn]] void unknown_function(const Node& node) const;
+  std::vector<ExpressionId> bind_all(const std::vector<NodeIndex>& nodes);
+  static std::string written_type(const Node& node);
+
+  // ---- Items of Vary (binder.cpp)
+  std::optional<Items> items_of(NodeIndex index);
+  std::vector<ExpressionId> bind_items_of(NodeIndex index);
+  NodeIndex enter_declarations();
+
+  // ---- Tools
+  // The call of a function of the table; nothing, and why, if it does not take these arguments.
+  std::optional<ExpressionId> invoke(const Node& node, const Function& function, std::string_view written,
+                                     const std::vector<ExpressionId>& arguments,
+                                     std::span<const std::string> template_types, std::string& why_not);
+  std::string types_of(const std::vector<ExpressionId>& arguments) const;
+  std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) const;
+  const ValueType& type(ExpressionId id) const { return pool_[id].type; }
+  [[noreturn]] void fail(ErrorKind kind, Place place, std::string_view problem,
+                         std::string_view below = {}) const {
+    throw error_at(kind, syntax_.text, place, problem, below);
+  }
+  // Errors of others get the place that they do not know.
+  template <class Work>
+  decltype(auto) at(Place place, Work&& work) const {
+    try {
+      return std::forward<Work>(work)();
+    } catch (const Error& error) {
+      fail(error.kind(), place, error.problem(), error.advice());
+    }
+  }
+
+  const Formula::Syntax& syntax_;
+  ExpressionPool& pool_;
+  const Scope& scope_;
+  const FunctionTable& functions_;
+  std::vector<std::pair<std::string_view, ExpressionId>> locals_;  // the innermost last
+};
+
+// Names that are numbers: M_PI and its like.
+bool is_named_constant(std::string_view name);
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,188 @@
+// Calls of functions and methods, casts and lists; see binder.h.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "frame/expression/binder.h"
+#include "frame/expression/fill.h"
+#include "frame/expression/members.h"
+
+namespace colonnade::frame {
+namespace {
+
+// numeric_limits<T>::name(), or nothing.
+template <class T>
+ValuesPtr limit_of(std::string_view name) {
+  using Limits = std::numeric_limits<T>;
+  if (name == "max") return make_constant<T>(1, Limits::max());
+  if (name == "min") return make_constant<T>(1, Limits::min());
+  if (name == "lowest") return make_constant<T>(1, Limits::lowest());
+  if (name == "epsilon") return make_constant<T>(1, Limits::epsilon());
+  if (name == "infinity") return make_constant<T>(1, Limits::infinity());
+  if (name == "quiet_NaN") return make_constant<T>(1, Limits::quiet_NaN());
+  return nullptr;
+}
+
+ValuesPtr limit_of(ElementType element, std::string_view name) {
+  switch (element) {
+    case ElementType::int8:
+      return limit_of<std::int8_t>(name);
+    case ElementType::uint8:
+      return limit_of<std::uint8_t>(name);
+    case ElementType::int16:
+      return limit_of<std::int16_t>(name);
+    case ElementType::uint16:
+      return limit_of<std::uint16_t>(name);
+    case ElementType::int32:
+      return limit_of<std::int32_t>(name);
+    case ElementType::uint32:
+      return limit_of<std::uint32_t>(name);
+    case ElementType::int64:
+      return limit_of<std::int64_t>(name);
+    case ElementType::uint64:
+      return limit_of<std::uint64_t>(name);
+    case ElementType::float32:
+      return limit_of<float>(name);
+    case ElementType::float64:
+      return limit_of<double>(name);
+    default:
+      return nullptr;
+  }
+}
+
+ValuesPtr zero_of(ElementType element) {
+  const std::uint64_t zero = 0;
+  return make_constant(element, 1, &zero);
+}
+
+}  // namespace
+
+// "std::vector<float>" of std::vector<float>{...}.
+std::string Binder::written_type(const Node& node) {
+  if (node.template_types.empty()) return node.text;
+  return fmt::format("{}<{}>", node.text, fmt::join(node.template_types, ", "));
+}
+
+ExpressionId Binder::call(const Node& node) {
+  const std::string_view name = without_namespace(node.text);
+  if (name.starts_with("numeric_limits::")) return limit(node);
+  const Function* function = node.braces ? nullptr : functions_.find(name);
+  if (function == nullptr) {
+    if (const auto type = type_of_name(written_type(node))) return construct(node, *type);
+    function = functions_.find(name);  // of a class: PtEtaPhiMVector{pt, eta, phi, m}
+    if (function == nullptr) unknown_function(node);
+  }
+  const std::vector<ExpressionId> arguments = bind_all(node.children);
+  std::string why_not;
+  if (const auto result = invoke(node, *function, node.text, arguments, node.template_types, why_not))
+    return *result;
+  fail(ErrorKind::type, node.whole,
+       fmt::format("{}({}) cannot be called: {}", node.text, types_of(arguments), why_not),
+       fmt::format("it is {}", function->signature));
+}
+
+void Binder::unknown_function(const Node& node) const {
+  if (!node.template_types.empty() && node.braces)
+    fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}'", written_type(node)));
+  const std::string_view name = without_namespace(node.text);
+  fail(ErrorKind::not_found, node.mark,
+       fmt::format("unknown function '{}'{}", node.text, near_names(name, functions_.names(false))));
+}
+
+ExpressionId Binder::method(const Node& node) {
+  const std::vector<ExpressionId> arguments = bind_all(node.children);
+  const ValueType type = this->type(arguments.front());
+  const Function* const function = functions_.find(fmt::format(".{}", node.text));
+  std::string why_not;
+  if (function != nullptr)
+    if (const auto result = invoke(node, *function, node.text, arguments, {}, why_not)) return *result;
+  const ValueType& inner = type.innermost();
+  if (inner.is_record() && inner.find_member(node.text) < inner.members().size())
+    fail(ErrorKind::not_found, node.mark,
+         fmt::format("'{}' is a member of {}, not a method; write it without ()", node.text, type.name()));
+  if (function == nullptr)
+    fail(ErrorKind::not_found, node.mark,
+         fmt::format("unknown method '{}'{}", node.text, near_names(node.text, functions_.names(true))));
+  fail(ErrorKind::type, node.mark,
+       fmt::format("'{}' of {} cannot be called: {}", node.text, type.name(), why_not),
+       fmt::format("it is {}", function->signature));
+}
+
+// ---- Types
+
+ExpressionId Binder::cast(const Node& node, std::string_view type, ExpressionId value) {
+  const std::string target(type);
+  const Function* const function = functions_.find("cast");
+  std::string why_not;
+  if (function != nullptr)
+    if (const auto result = invoke(node, *function, target, {value}, std::span(&target, 1), why_not))
+      return *result;
+  fail(ErrorKind::type, node.mark,
+       fmt::format("{} cannot be cast to {}{}{}", this->type(value).name(), target,
+                   why_not.empty() ? "" : ": ", why_not));
+}
+
+// float(x), int{x}, RVecF{a, b}, std::vector<int>()
+ExpressionId Binder::construct(const Node& node, const ValueType& type) {
+  // Of one type, braces hold items and parentheses arguments, as in C++.
+  if (type.is_list() && (node.braces || node.children.empty())) return list(node, type.item());
+  if (type.is_list() && node.children.size() == 1) {
+    const Node& inner = syntax_[node.children.front()];
+    if (inner.kind == NodeKind::list) return list(inner, type.item());
+  }
+  if (type.is_list() && type.item().is_scalar() && node.children.size() <= 2)
+    if (const auto filled = fill(node, type.item())) return *filled;
+  if (node.children.empty() && type.is_scalar()) return pool_.constant(zero_of(type.element()));
+  if (node.children.empty() && type.is_string()) return pool_.constant(make_constant_string(1, ""));
+  if (node.children.size() != 1)
+    fail(ErrorKind::type, node.whole,
+         fmt::format("{} is made from one value, got {}", written_type(node), node.children.size()));
+  return cast(node, written_type(node), bind(node.children.front()));
+}
+
+// RVecF(n) and RVecF(n, value); nothing if the one argument is what is to be converted.
+std::optional<ExpressionId> Binder::fill(const Node& node, const ValueType& item) {
+  std::vector<ExpressionId> arguments = bind_all(node.children);
+  if (arguments.size() == 1) {
+    if (!type(arguments[0]).is_integer()) return std::nullopt;
+    arguments.push_back(pool_.constant(zero_of(item.element())));
+  }
+  const Bound bound = at(node.whole, [&] { return fill_list(item, type(arguments[0]), type(arguments[1])); });
+  if (bound.kernel == nullptr)
+    fail(ErrorKind::type, node.whole,
+         fmt::format("{}({}) cannot be made: it {}", written_type(node), types_of(arguments), bound.why_not));
+  return pool_.call(bound.kernel, arguments, written_type(node));
+}
+
+ExpressionId Binder::list(const Node& node, const std::optional<ValueType>& item) {
+  if (node.children.empty()) {
+    if (!item)
+      fail(ErrorKind::type, node.whole, "a list without items has no type; write ROOT::RVecF{}, say");
+    return pool_.constant(empty_list(*item));
+  }
+  std::vector<ExpressionId> items;
+  for (const NodeIndex child : node.children) {
+    const Node& inner = syntax_[child];
+    const bool nested = item && item->is_list() && inner.kind == NodeKind::list;
+    const ExpressionId value = nested ? list(inner, item->item()) : bind(child);
+    items.push_back(item ? at(inner.whole, [&] { return pool_.convert(value, *item); }) : value);
+  }
+  const Function* const function = functions_.find("make_list");
+  std::string why_not;
+  if (function != nullptr)
+    if (const auto result = invoke(node, *function, "{}", items, {}, why_not)) return *result;
+  fail(ErrorKind::type, node.whole, fmt::format("no list can be made of {}: {}", types_of(items), why_not));
+}
+
+ExpressionId Binder::limit(const Node& node) {
+  const std::string_view name = std::string_view(node.text).substr(node.text.rfind(':') + 1);
+  const auto type = node.template_types.size() == 1 ? type_of_name(node.template_types[0]) : std::nullopt;
+  const ValuesPtr value = type && type->is_scalar() ? limit_of(type->element(), name) : nullptr;
+  if (value == nullptr || !node.children.empty())
+    fail(ErrorKind::not_found, node.whole,
+         "numeric_limits has max, min, lowest, epsilon, infinity and quiet_NaN of numbers");
+  return pool_.constant(value);
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,168 @@
+// Names: local variables, columns, members, named constants; see binder.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <ranges>
+
+#include "frame/expression/binder.h"
+#include "frame/expression/members.h"
+
+namespace colonnade::frame {
+namespace {
+
+struct NamedConstant {
+  std::string_view name;
+  ValuesPtr value;
+};
+
+// The macros of <cmath>, <climits> and <cfloat> that analyses use.
+const std::vector<NamedConstant>& named_constants() {
+  using namespace std::numbers;
+  const auto number = [](auto value) { return make_constant(1, value); };
+  static const std::vector<NamedConstant> constants = {
+      {"M_PI", number(pi)},
+      {"M_PI_2", number(pi / 2)},
+      {"M_PI_4", number(pi / 4)},
+      {"M_1_PI", number(inv_pi)},
+      {"M_2_PI", number(2 * inv_pi)},
+      {"M_2_SQRTPI", number(2 * inv_sqrtpi)},
+      {"M_E", number(e)},
+      {"M_LOG2E", number(log2e)},
+      {"M_LOG10E", number(log10e)},
+      {"M_LN2", number(ln2)},
+      {"M_LN10", number(ln10)},
+      {"M_SQRT2", number(sqrt2)},
+      {"M_SQRT1_2", number(sqrt2 / 2)},
+      {"INFINITY", number(std::numeric_limits<float>::infinity())},
+      {"NAN", number(std::numeric_limits<float>::quiet_NaN())},
+      {"INT_MAX", number(std::numeric_limits<int>::max())},
+      {"INT_MIN", number(std::numeric_limits<int>::min())},
+      {"UINT_MAX", number(std::numeric_limits<unsigned>::max())},
+      {"FLT_MAX", number(std::numeric_limits<float>::max())},
+      {"FLT_MIN", number(std::numeric_limits<float>::min())},
+      {"FLT_EPSILON", number(std::numeric_limits<float>::epsilon())},
+      {"DBL_MAX", number(std::numeric_limits<double>::max())},
+      {"DBL_MIN", number(std::numeric_limits<double>::min())},
+      {"DBL_EPSILON", number(std::numeric_limits<double>::epsilon())},
+      {"kTRUE", number(true)},
+      {"kFALSE", number(false)},
+  };
+  return constants;
+}
+
+const NamedConstant* find_constant(std::string_view name) {
+  const auto found = std::ranges::find(named_constants(), name, &NamedConstant::name);
+  return found == named_constants().end() ? nullptr : &*found;
+}
+
+std::optional<Op> special_of(std::string_view name) {
+  if (name == "rdfentry_") return Op::entry;
+  if (name == "rdfslot_") return Op::slot;
+  if (name == "rdfsampleinfo_") return Op::sample;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_named_constant(std::string_view name) {
+  return find_constant(name) != nullptr;
+}
+
+// A local variable, a constant, or a column.
+ExpressionId Binder::name(NodeIndex index) {
+  const Node& node = syntax_[index];
+  for (const auto& [local, value] : std::views::reverse(locals_))
+    if (local == node.text) return value;
+  if (const NamedConstant* constant = find_constant(node.text)) return pool_.constant(constant->value);
+  if (const auto column = look_up(node, node.text)) return *column;
+  unknown_column(node, node.text);
+}
+
+std::optional<ExpressionId> Binder::look_up(const Node& node, std::string_view path) {
+  if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
+  if (const auto special = special_of(path)) return pool_.special(*special);
+  return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
+}
+
+// "#x" for an x that is no column of the source, but a list all the same.
+std::optional<ExpressionId> Binder::size_of_list(const Node& node, std::string_view path) {
+  const auto list = at(node.whole, [&] { return scope_.find(path); });
+  const Function* const size = functions_.find(".size");
+  if (!list || size == nullptr) return std::nullopt;
+  std::string why_not;
+  return invoke(node, *size, "size", {*list}, {}, why_not);
+}
+
+// "a.b.c": the column of that name, or member c of "a.b", or members of a.
+ExpressionId Binder::member(NodeIndex index) {
+  std::vector<NodeIndex> levels;  // the outermost first
+  NodeIndex object = index;
+  for (; syntax_[object].kind == NodeKind::member; object = syntax_[object].children.front())
+    levels.push_back(object);
+  const Node& base = syntax_[object];
+  const bool is_local = base.kind == NodeKind::name && std::ranges::any_of(locals_, [&](const auto& local) {
+                          return local.first == base.text;
+                        });
+  std::size_t known = levels.size();  // levels[known - 1] is the first that is a member
+  std::optional<ExpressionId> value;
+  if (base.kind == NodeKind::name && !is_local) {
+    for (known = 0; known < levels.size() && !value; ++known)
+      value = look_up(syntax_[levels[known]], dotted_path(syntax_, levels[known]));
+    if (value) --known;
+    if (!value) value = look_up(base, base.text);
+    if (!value) unknown_column(syntax_[index], dotted_path(syntax_, index));
+  } else {
+    value = bind(object);
+  }
+  while (known-- > 0) value = member_of(syntax_[levels[known]], *value);
+  return *value;
+}
+
+ExpressionId Binder::member_of(const Node& node, ExpressionId object) {
+  const ValueType type = this->type(object);
+  if (!type.innermost().is_record())
+    fail(ErrorKind::type, node.mark, fmt::format("{} has no member '{}'", type.name(), node.text));
+  const auto members = type.innermost().members();
+  const std::size_t index = type.innermost().find_member(node.text);
+  if (index == members.size()) {
+    std::vector<std::string> names;
+    for (const auto& [name, member_type] : members) names.push_back(name);
+    fail(ErrorKind::not_found, node.mark,
+         fmt::format("{} has no member '{}'{}", type.name(), node.text, near_names(node.text, names)));
+  }
+  return pool_.call(member_kernel(type, index), {object}, fmt::format(".{}", node.text));
+}
+
+void Binder::unknown_column(const Node& node, std::string_view path) const {
+  if (functions_.find(without_namespace(path)) != nullptr)
+    fail(ErrorKind::not_found, node.whole,
+         fmt::format("there is no column '{}'; the function is called as {}(...)", path, path));
+  fail(ErrorKind::not_found, node.whole,
+       fmt::format("there is no column '{}'{}", path, near_names(path, scope_.names())));
+}
+
+// ---- Local variables
+
+void Binder::declare(const Node& node) {
+  ExpressionId value = bind(node.children.front());
+  if (node.type != "auto") {
+    const auto type = type_of_name(node.type);
+    if (!type)
+      fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}' of '{}'", node.type, node.text));
+    value = at(node.mark, [&] { return pool_.convert(value, *type); });
+  }
+  locals_.emplace_back(node.text, value);
+}
+
+ExpressionId Binder::let(const Node& node) {
+  declare(node);
+  const ExpressionId result = bind(node.children[1]);
+  locals_.pop_back();
+  return result;
+}
+
+}  // namespace colonnade::frame

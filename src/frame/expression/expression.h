@@ -1,0 +1,121 @@
+// Expressions: text or calls, bound to columns and types, as a graph without repetitions.
+//
+//   "sqrt(x*x + y*y) > 5"  --parse-->  syntax tree  --bind, with a Scope-->  ExpressionId in a pool
+//
+// What is the same stands in the pool once, so it is computed once; what is constant is computed when it is
+// added. Errors in a text are ErrorKind::usage (syntax), not_found (columns, functions) and type, and show
+// the text with a mark under the place, and the nearest names.
+#ifndef COLONNADE_FRAME_EXPRESSION_EXPRESSION_H
+#define COLONNADE_FRAME_EXPRESSION_EXPRESSION_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/block.h"
+
+namespace colonnade::frame {
+
+using ExpressionId = std::uint32_t;
+
+enum class Op : std::uint8_t {
+  constant,
+  column,       // of the source
+  entry,        // the number of the entry in the source: rdfentry_, std::uint64_t
+  slot,         // the number of the worker: rdfslot_, unsigned
+  sample,       // the name of the sample: rdfsampleinfo_, a string
+  call,         // of a kernel
+  logical_and,  // of two scalars: the second only where the first is true; boolean
+  logical_or,   // the second only where the first is false
+  choose        // condition (a scalar) ? second : third, each only where it counts; both of one type
+};
+
+struct Expression {
+  Op op = Op::constant;
+  ValueType type;
+  std::vector<ExpressionId> arguments;
+  ValuesPtr constant;        // of one row
+  std::uint32_t column = 0;  // Source::find()
+  KernelPtr kernel;
+  std::string name;  // of the function that is called, as the function table has it; may be empty
+  // Computing it may throw or is dear, be it for an argument: see Kernel::only_where_needed.
+  bool only_where_needed = false;
+};
+
+class ExpressionPool {
+ public:
+  ExpressionPool();
+  ~ExpressionPool();
+  ExpressionPool(const ExpressionPool&) = delete;
+  ExpressionPool& operator=(const ExpressionPool&) = delete;
+
+  const Expression& operator[](ExpressionId id) const { return expressions_[id]; }
+  std::size_t size() const noexcept { return expressions_.size(); }
+
+  ExpressionId constant(ValuesPtr value);
+  ExpressionId column(std::uint32_t column, const ValueType& type);
+  ExpressionId special(Op op);  // entry, slot, sample
+  ExpressionId call(KernelPtr kernel, std::vector<ExpressionId> arguments, std::string name = {});
+  // As the bool that C++ would take `condition` for. Throws ErrorKind::type unless it is a number.
+  ExpressionId as_condition(ExpressionId condition);
+  ExpressionId logical(Op op, ExpressionId left, ExpressionId right);  // of conditions
+  ExpressionId choose(ExpressionId condition, ExpressionId yes, ExpressionId no);
+  // `value` as another type. Throws ErrorKind::type where C++ has no implicit conversion.
+  ExpressionId convert(ExpressionId value, const ValueType& type);
+
+ private:
+  struct Index;
+  ExpressionId add(Expression expression, std::string key);
+  std::vector<Expression> expressions_;
+  std::unique_ptr<Index> index_;
+};
+
+// What names mean at a node of the graph.
+class Scope {
+ public:
+  virtual ~Scope() = default;
+  // The longest names are asked for first: "jets.pt", then "jets" with its member pt.
+  virtual std::optional<ExpressionId> find(std::string_view name) const = 0;
+  virtual std::vector<std::string> names() const = 0;  // for messages
+};
+
+// A text, parsed once and bound as often as needed. A single expression, or statements as RDataFrame takes
+// them: "auto p2 = x*x + y*y; return sqrt(p2);".
+class Formula {
+ public:
+  explicit Formula(std::string text);  // throws ErrorKind::usage
+  ~Formula();
+  Formula(Formula&&) noexcept;
+  Formula& operator=(Formula&&) noexcept;
+
+  const std::string& text() const noexcept { return text_; }
+  // The names that it looks up, each once, in order.
+  std::vector<std::string> names() const;
+  ExpressionId bind(ExpressionPool& pool, const Scope& scope) const;
+  // "{a*1.1, a*0.9}" or "ROOT::RVecF{a*1.1, a*0.9}": an expression per item; of anything else just the one.
+  // For Vary.
+  std::vector<ExpressionId> bind_items(ExpressionPool& pool, const Scope& scope) const;
+  // The same two levels deep: "{{a*1.1, a*0.9}, {b*1.1, b*0.9}}".
+  std::vector<std::vector<ExpressionId>> bind_nested_items(ExpressionPool& pool, const Scope& scope) const;
+
+  struct Syntax;
+
+ private:
+  std::string text_;
+  std::shared_ptr<const Syntax> syntax_;
+};
+
+// An expression as text, for Describe and SaveGraph: about `limit` characters of it at most. `column_name` is
+// Source::path(); without it columns are shown by their numbers.
+std::string text_of(const ExpressionPool& pool, ExpressionId id,
+                    const std::function<std::string(std::uint32_t)>& column_name = {},
+                    std::size_t limit = 200);
+
+}  // namespace colonnade::frame
+
+#endif

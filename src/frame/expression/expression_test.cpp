@@ -1,0 +1,340 @@
+// Formulas, from text to values: what names mean, which functions are called, the types of C++, and the exact
+// messages of what cannot be bound. The functions of the library have their own tests; here are few of them,
+// so that their messages cannot change under these.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "colonnade/error.h"
+#include "frame/expression/binder.h"
+#include "frame/expression/parser.h"
+#include "frame/expression/testing.h"
+
+namespace colonnade::frame {
+namespace {
+
+using testing::lists;
+using testing::scalars;
+
+class Expressions : public ::testing::Test {
+ public:
+  Expressions() {
+    columns.add("x", scalars<float>({1.5f, -2, 0}));
+    columns.add("n", scalars<int>({2, 0, 1}));
+    columns.add("d", scalars<double>({0.5, 4, 9}));
+    columns.add("flag", scalars<bool>({true, false, true}));
+    columns.add("pt", lists<float>({{10, 30}, {}, {25}}));
+    columns.add("charge", lists<int>({{1, -1}, {}, {1}}));
+    columns.add("jets.pt", lists<float>({{1, 2}, {3}, {}}));
+    columns.add("a.b.c", scalars<int>({7, 8, 9}));
+    const ValueType point =
+        ValueType::record("Point", {{"x", ElementType::float64}, {"y", ElementType::int32}});
+    columns.add("point", make_record(point, 3, {scalars<double>({1, 2, 3}), scalars<int>({4, 5, 6})}));
+    columns.add("points",
+                testing::lists_of(
+                    {2, 0, 1}, make_record(point, 3, {scalars<double>({1, 2, 3}), scalars<int>({4, 5, 6})})));
+  }
+
+  // The types of the result and what it is for every row.
+  std::string results(const std::string& text, std::uint32_t rows = 3) {
+    const ExpressionId id = Formula(text).bind(pool, columns);
+    Evaluator evaluator(pool, columns);
+    std::string all = pool[id].type.name() + ":";
+    for (std::uint32_t row = 0; row < rows; ++row) all += " " + text_of(*evaluator.value(id, row), 0);
+    return all;
+  }
+  ExpressionId bind(const std::string& text) { return Formula(text).bind(pool, columns); }
+  std::string error(const std::string& text, ErrorKind kind) {
+    try {
+      return "no error: " + text_of(pool, bind(text));
+    } catch (const Error& caught) {
+      EXPECT_EQ(caught.kind(), kind) << caught.what();
+      return caught.what();
+    }
+  }
+  using Evaluator = testing::Evaluator;
+
+  ExpressionPool pool;
+  testing::Columns columns{pool};
+};
+
+TEST_F(Expressions, ComputeWithColumns) {
+  EXPECT_EQ(results("x + n"), "float: 3.5 -2 1");
+  EXPECT_EQ(results("x * d"), "double: 0.75 -8 0");
+  EXPECT_EQ(results("n / 2"), "std::int32_t: 1 0 0");
+  EXPECT_EQ(results("n / 2."), "double: 1 0 0.5");
+  EXPECT_EQ(results("-x > 0 && n == 0"), "bool: false true false");
+  EXPECT_EQ(results("flag + flag"), "std::int32_t: 2 0 2");
+  EXPECT_EQ(results("sqrt(d) + std::sqrt(d) - TMath::Sqrt(d)"), "double: 0.7071067811865476 2 3");
+  EXPECT_EQ(results("Sum(pt[pt > 20])"), "float: 30 0 25");
+  EXPECT_EQ(results("rdfentry_ % 2 == 0"), "bool: true false true");
+}
+
+TEST_F(Expressions, FindTheLongestNameFirst) {
+  EXPECT_EQ(results("jets.pt"), "std::vector<float>: {1, 2} {3} {}");
+  EXPECT_EQ(results("jets.pt.size() + a.b.c"), "std::uint64_t: 9 9 9");
+  columns.asked.clear();
+  bind("point.y");
+  EXPECT_EQ(columns.asked, (std::vector<std::string>{"point.y", "point"}));
+  EXPECT_EQ(results("point.y + point.x"), "double: 5 7 9");
+  EXPECT_EQ(results("points.x"), "std::vector<double>: {1, 2} {} {3}");
+  EXPECT_EQ(results("points.size() > 0 ? points[0].y : -1"), "std::int32_t: 4 -1 6");
+  EXPECT_EQ(results("#pt"), "std::uint64_t: 2 0 1");
+}
+
+TEST_F(Expressions, KnowNamedConstants) {
+  EXPECT_EQ(results("M_PI", 1), "double: 3.141592653589793");
+  EXPECT_EQ(results("std::numeric_limits<int>::max()", 1), "std::int32_t: 2147483647");
+  EXPECT_EQ(results("kTRUE", 1), "bool: true");
+}
+
+TEST_F(Expressions, ComputeTheRightSideOnlyWhereItCounts) {
+  EXPECT_EQ(results("n > 0 && pt[0] > 20"), "bool: false false true");
+  EXPECT_EQ(results("n == 0 || pt[0] > 20"), "bool: false true true");
+  EXPECT_EQ(results("n > 0 ? pt[0] : -1"), "float: 10 -1 25");
+  EXPECT_EQ(results("n && x"), "bool: true false false");
+  EXPECT_TRUE(pool[bind("pt[0]")].only_where_needed);
+  EXPECT_TRUE(pool[bind("pt[0] > 20")].only_where_needed);
+  EXPECT_FALSE(pool[bind("x > 20")].only_where_needed);
+}
+
+TEST_F(Expressions, ConnectListsItemByItem) {
+  EXPECT_EQ(results("pt > 20 && charge > 0"), "std::vector<bool>: {false, false} {} {true}");
+  EXPECT_EQ(results("pt > 20 || flag"), "std::vector<bool>: {true, true} {} {true}");
+  EXPECT_EQ(results("!(pt > 20)"), "std::vector<bool>: {true, false} {} {false}");
+}
+
+TEST_F(Expressions, ChooseInTheCommonType) {
+  EXPECT_EQ(results("flag ? n : x"), "float: 2 -2 1");
+  EXPECT_EQ(results("flag ? 'a' : 'b'"), results("flag ? 'a' : 'b'"));
+  EXPECT_EQ(pool[bind("flag ? flag : !flag")].type, ValueType(ElementType::boolean));
+  EXPECT_EQ(pool[bind("flag ? pt : charge")].type, ValueType::list(ElementType::float32));
+  EXPECT_EQ(results("flag ? pt : ROOT::RVecF{}"), "std::vector<float>: {10, 30} {} {25}");
+  EXPECT_EQ(results("n == 0 ? 10 : n == 1 ? 20 : 30.5"), "double: 30.5 10 20");
+}
+
+TEST_F(Expressions, Cast) {
+  EXPECT_EQ(results("(int)d"), "std::int32_t: 0 4 9");
+  EXPECT_EQ(results("static_cast<float>(n) / 4"), "float: 0.5 0 0.25");
+  EXPECT_EQ(results("float(n) / 4"), results("(float)n / 4"));
+  EXPECT_EQ(bind("float(n)"), bind("static_cast<float>(n)"));
+  EXPECT_EQ(results("int()", 1), "std::int32_t: 0");
+}
+
+TEST_F(Expressions, MakeLists) {
+  EXPECT_EQ(results("ROOT::RVecD{x, n}"), "std::vector<double>: {1.5, 2} {-2, 0} {0, 1}");
+  EXPECT_EQ(results("std::vector<float>{1, 2}", 1), "std::vector<float>: {1, 2}");
+  EXPECT_EQ(results("Take(pt, {0})", 1), "std::vector<float>: {10}");
+  EXPECT_EQ(results("std::vector<std::vector<float>>{{1, 2}, {}}", 1),
+            "std::vector<std::vector<float>>: {{1, 2}, {}}");
+}
+
+TEST_F(Expressions, FillLists) {
+  EXPECT_EQ(results("ROOT::RVecF(n, 0.5)"), "std::vector<float>: {0.5, 0.5} {} {0.5}");
+  EXPECT_EQ(results("ROOT::RVec<int>(pt.size())"), "std::vector<std::int32_t>: {0, 0} {} {0}");
+  EXPECT_EQ(results("ROOT::RVecD(pt)", 1), "std::vector<double>: {10, 30}");
+  EXPECT_EQ(
+      error("ROOT::RVecF(x, 1)", ErrorKind::type),
+      "ROOT::RVecF(float, std::int32_t) cannot be made: it needs an integer as number of items, got float\n  "
+      "ROOT::RVecF(x, 1)\n  ^~~~~~~~~~~~~~~~~");
+  try {
+    results("ROOT::RVecF(n - 1, 1)");
+    FAIL() << "a list of less than no items";
+  } catch (const Error& caught) {
+    EXPECT_STREQ(caught.what(), "in entry 1, a list of -1 items cannot be made; try: ask for 0 to 100000000");
+  }
+}
+
+TEST_F(Expressions, TakeStatements) {
+  EXPECT_EQ(results("auto s = x + n; const float t = s * 2; return t > 1 ? t : s;"), "float: 7 -2 2");
+  EXPECT_EQ(results("if (n == 0) return -1; auto first = pt[0]; return first;"), "float: 10 -1 25");
+  EXPECT_EQ(results("int i = d; return i;"), "std::int32_t: 0 4 9");
+  EXPECT_EQ(results("auto x = n; return x;"), "std::int32_t: 2 0 1");
+}
+
+TEST_F(Expressions, AreComputedOnce) {
+  const ExpressionId first = bind("sqrt(d) > 2 && n > 0");
+  const std::size_t size = pool.size();
+  EXPECT_EQ(bind("auto r = std::sqrt( d ); return r > 2 and n > 0;"), first);
+  EXPECT_EQ(pool.size(), size);
+}
+
+TEST_F(Expressions, FoldConstants) {
+  EXPECT_EQ(pool[bind("2 * M_PI + sqrt(4) > 1 ? 3 : 4")].op, Op::constant);
+  EXPECT_EQ(results("2 * 3 + 4", 1), "std::int32_t: 10");
+  EXPECT_EQ(bind("true && n > 0"), bind("n > 0"));
+  EXPECT_EQ(pool[bind("-1")].op, Op::constant);
+}
+
+TEST_F(Expressions, NameWhatTheyLookUp) {
+  const auto names = [](const std::string& text) { return Formula(text).names(); };
+  EXPECT_EQ(names("jets.pt[0] + sqrt(x) * M_PI - x + points[0].y"),
+            (std::vector<std::string>{"jets.pt", "x", "points"}));
+  EXPECT_EQ(names("auto y = x * 2; return y + z;"), (std::vector<std::string>{"x", "z"}));
+  EXPECT_EQ(names("{a * 1.1, b.c.size() + #d}"), (std::vector<std::string>{"a", "b.c", "#d"}));
+  EXPECT_EQ(names("a ? b : c"), (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST_F(Expressions, GiveTheItemsOfVariations) {
+  const auto items = [&](const std::string& text) {
+    std::string all;
+    for (const ExpressionId id : Formula(text).bind_items(pool, columns)) all += pool[id].type.name() + ";";
+    return all;
+  };
+  EXPECT_EQ(items("{x * 1.1, n}"), "double;std::int32_t;");
+  EXPECT_EQ(items("ROOT::RVecD{x, n}"), "double;double;");
+  EXPECT_EQ(items("ROOT::RVecF({d, n})"), "float;float;");
+  EXPECT_EQ(items("auto y = x; return ROOT::RVecF{y, y};"), "float;float;");
+  EXPECT_EQ(items("pt * 2"), "std::vector<float>;");
+  EXPECT_EQ(items("{pt * 2, pt}"), "std::vector<float>;std::vector<float>;");
+  const auto nested = Formula("{{x * 2, x}, {n, n + 1, n + 2}}").bind_nested_items(pool, columns);
+  ASSERT_EQ(nested.size(), 2u);
+  EXPECT_EQ(nested[0].size(), 2u);
+  EXPECT_EQ(nested[1].size(), 3u);
+  EXPECT_EQ(nested[0][1], bind("x"));
+  const auto typed = Formula("ROOT::RVec<ROOT::RVecD>{{x, x}, {n, n}}").bind_nested_items(pool, columns);
+  EXPECT_EQ(pool[typed.at(1).at(0)].type, ValueType(ElementType::float64));
+}
+
+// ---- Messages
+
+TEST_F(Expressions, SayWhichColumnIsUnknown) {
+  EXPECT_EQ(error("flags == 2", ErrorKind::not_found),
+            "there is no column 'flags'; did you mean 'flag'?\n  flags == 2\n  ^~~~~");
+  EXPECT_EQ(error("x + jets.pz", ErrorKind::not_found),
+            "there is no column 'jets.pz'; did you mean 'jets.pt'?\n  x + jets.pz\n      ^~~~~~~");
+  EXPECT_EQ(error("point.z", ErrorKind::not_found),
+            "Point has no member 'z'; did you mean 'x' or 'y'?\n  point.z\n        ^");
+  EXPECT_EQ(error("x.y", ErrorKind::type), "float has no member 'y'\n  x.y\n    ^");
+  EXPECT_EQ(error("sqrt > 2", ErrorKind::not_found),
+            "there is no column 'sqrt'; the function is called as sqrt(...)\n  sqrt > 2\n  ^~~~");
+}
+
+TEST_F(Expressions, SayWhichFunctionIsUnknown) {
+  EXPECT_EQ(error("Sumx(pt) > 5", ErrorKind::not_found),
+            "unknown function 'Sumx'; did you mean 'Sum'?\n  Sumx(pt) > 5\n  ^~~~");
+  EXPECT_EQ(error("1 + pt.siz()", ErrorKind::not_found),
+            "unknown method 'siz'; did you mean 'size'?\n  1 + pt.siz()\n         ^~~");
+  EXPECT_EQ(error("point.x()", ErrorKind::not_found),
+            "'x' is a member of Point, not a method; write it without ()\n  point.x()\n        ^");
+  EXPECT_EQ(error("Frobnicate<float>(x)", ErrorKind::not_found),
+            "unknown function 'Frobnicate'\n  Frobnicate<float>(x)\n  ^~~~~~~~~~~~~~~~~");
+  EXPECT_EQ(error("std::vector<Foo>{}", ErrorKind::not_found),
+            "unknown type 'std::vector<Foo>'\n  std::vector<Foo>{}\n  ^~~~~~~~~~~~~~~~");
+}
+
+TEST_F(Expressions, SayWhyTypesDoNotFit) {
+  EXPECT_EQ(error("pt ? 1 : 2", ErrorKind::type),
+            "the condition of '?:' is one value, got std::vector<float>; item by item, write "
+            "Where(condition, a, b)\n  "
+            "pt ? 1 : 2\n  ^~");
+  EXPECT_EQ(
+      error("flag ? pt : 2", ErrorKind::type),
+      "std::vector<float> and std::int32_t have no common type to choose between\n  flag ? pt : 2\n       ^");
+  EXPECT_EQ(error("{}", ErrorKind::type),
+            "a list without items has no type; write ROOT::RVecF{}, say\n  {}\n  ^~");
+  EXPECT_EQ(error("float(x, n)", ErrorKind::type),
+            "float is made from one value, got 2\n  float(x, n)\n  ^~~~~~~~~~~");
+  EXPECT_EQ(error("Foo y = x; return y;", ErrorKind::not_found),
+            "unknown type 'Foo' of 'y'\n  Foo y = x; return y;\n      ^");
+  EXPECT_EQ(error("float y = pt; return y;", ErrorKind::type),
+            "std::vector<float> does not convert to float\n  float y = pt; return y;\n        ^");
+}
+
+TEST_F(Expressions, BindLongTextsWithoutDeepRecursion) {
+  std::string conditions = "n == 0";
+  std::string sum = "n";
+  for (int i = 1; i < 5000; ++i) conditions += " || n == " + std::to_string(i);
+  for (int i = 1; i < 900; ++i) sum += " + " + std::to_string(i);
+  EXPECT_EQ(results(conditions), "bool: true true true");
+  EXPECT_EQ(results(sum, 1), "std::int32_t: 404552");
+  EXPECT_EQ(Formula(conditions).names(), std::vector<std::string>{"n"});
+}
+
+// ---- With a table of one's own
+
+Bound only_lists(const Call& call) {
+  EXPECT_EQ(call.name, "ROOT::VecOps::Total");
+  EXPECT_EQ(call.arguments[0].constant != nullptr, call.arguments[0].type.is_integer());
+  return {nullptr, "needs a list, got " + call.arguments[0].type.name()};
+}
+
+TEST(OwnFunctions, AreFoundWithoutTheirNamespace) {
+  ExpressionPool pool;
+  testing::Columns columns(pool);
+  columns.add("x", scalars<float>({1}));
+  const FunctionTable table({{"Total", "Total(list) or Total(list, start)", only_lists}});
+  const auto error = [&](const std::string& text) -> std::string {
+    const Formula::Syntax syntax = parse(text);
+    try {
+      Binder(syntax, pool, columns, table).bind();
+    } catch (const Error& caught) {
+      return caught.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error("1 + ROOT::VecOps::Total(x)"),
+            "ROOT::VecOps::Total(float) cannot be called: needs a list, got float\n  1 + "
+            "ROOT::VecOps::Total(x)\n      "
+            "^~~~~~~~~~~~~~~~~~~~~~\n  it is Total(list) or Total(list, start)");
+  EXPECT_EQ(error("ROOT::VecOps::Total(3)"),
+            "ROOT::VecOps::Total(std::int32_t) cannot be called: needs a list, got std::int32_t\n  "
+            "ROOT::VecOps::Total(3)\n  ^~~~~~~~~~~~~~~~~~~~~~\n  it is Total(list) or Total(list, start)");
+  EXPECT_EQ(error("x + x"), "'+' does not take float and float\n  x + x\n    ^");
+  EXPECT_EQ(error("x ^ x"), "'^' does not take float and float; for powers, write pow(x, y)\n  x ^ x\n    ^");
+  EXPECT_EQ(error("!x"), "'!' does not take float\n  !x\n  ^");
+}
+
+TEST(OwnFunctions, HaveOneEntryEach) {
+  EXPECT_THROW(FunctionTable({{"f", "", nullptr}, {"f", "", nullptr}}), std::logic_error);
+}
+
+TEST(Functions, HaveSignaturesAndAreFound) {
+  EXPECT_GT(all_functions().size(), 100u);
+  for (const Function& function : all_functions()) {
+    EXPECT_EQ(find_function(function.name), &function) << function.name;
+    EXPECT_FALSE(function.signature.empty()) << function.name;
+  }
+  EXPECT_NE(find_function("std::sqrt"), nullptr);
+  EXPECT_EQ(find_function("std::sqrt"), find_function("sqrt"));
+  EXPECT_NE(find_function("ROOT::VecOps::Sum"), nullptr);
+}
+
+// The words in `code` of a document; methods with their dot.
+std::set<std::string> documented_words(const std::string& document) {
+  std::set<std::string> words;
+  std::string word;
+  bool code = false;
+  for (const char c : document) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':') {
+      word += c;
+      continue;
+    }
+    if (code && !word.empty()) words.insert(word);
+    word = c == '.' ? "." : "";
+    if (c == '`') code = !code;
+  }
+  return words;
+}
+
+TEST(Functions, StandInTheDocument) {
+  std::ifstream file(COLONNADE_FIXTURES "/../../docs/expressions.md");
+  const std::string document{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(document.empty());
+  const std::set<std::string> words = documented_words(document);
+  for (const Function& function : all_functions()) {
+    const bool is_operator = function.name.starts_with("operator") || function.name.starts_with("unary");
+    const bool found = is_operator ? function.name == "operator[]" ||
+                                         document.find("`" + function.signature + "`") != std::string::npos
+                                   : words.contains(function.name) || function.name == "cast" ||
+                                         function.name == "make_list";
+    EXPECT_TRUE(found) << function.name << ", " << function.signature;
+  }
+}
+
+}  // namespace
+}  // namespace colonnade::frame

@@ -1,0 +1,81 @@
+// Formula: a text, its syntax tree, and what it means in a scope; see expression.h.
+#include <algorithm>
+#include <ranges>
+
+#include "frame/expression/binder.h"
+#include "frame/expression/expression.h"
+#include "frame/expression/syntax.h"
+
+namespace colonnade::frame {
+namespace {
+
+// Collects the columns that a tree names, as they are looked up: the longest dotted path of each.
+class NameCollector {
+ public:
+  explicit NameCollector(const Formula::Syntax& syntax) : syntax_(syntax) { visit(syntax.root, {}); }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  using Locals = std::vector<std::string_view>;
+
+  void visit(NodeIndex index, Locals locals) {
+    // What a node goes on with in its last child, as let and ?: do, needs no recursion.
+    for (;;) {
+      const Node& node = syntax_[index];
+      if (node.kind == NodeKind::name || node.kind == NodeKind::member) {
+        const std::string path = dotted_path(syntax_, index);
+        if (!path.empty()) return add(path, locals);
+      }
+      if (node.children.empty()) return;
+      const bool left_deep = node.kind == NodeKind::binary;
+      if (left_deep) return visit_chain(index, locals);
+      for (std::size_t i = 0; i + 1 < node.children.size(); ++i) visit(node.children[i], locals);
+      if (node.kind == NodeKind::let) locals.push_back(node.text);
+      index = node.children.back();
+    }
+  }
+
+  void visit_chain(NodeIndex index, const Locals& locals) {
+    std::vector<NodeIndex> right;
+    for (; syntax_[index].kind == NodeKind::binary; index = syntax_[index].children.front())
+      right.push_back(syntax_[index].children[1]);
+    visit(index, locals);
+    for (const NodeIndex operand : std::views::reverse(right)) visit(operand, locals);
+  }
+
+  void add(const std::string& path, const Locals& locals) {
+    const std::string_view first = std::string_view(path).substr(0, path.find('.'));
+    if (std::ranges::find(locals, first) != locals.end() || is_named_constant(path)) return;
+    if (std::ranges::find(names_, path) == names_.end()) names_.push_back(path);
+  }
+
+  const Formula::Syntax& syntax_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Formula::Formula(std::string text)
+    : text_(std::move(text)), syntax_(std::make_shared<const Syntax>(parse(text_))) {}
+Formula::~Formula() = default;
+Formula::Formula(Formula&&) noexcept = default;
+Formula& Formula::operator=(Formula&&) noexcept = default;
+
+std::vector<std::string> Formula::names() const {
+  return NameCollector(*syntax_).take();
+}
+
+ExpressionId Formula::bind(ExpressionPool& pool, const Scope& scope) const {
+  return Binder(*syntax_, pool, scope).bind();
+}
+
+std::vector<ExpressionId> Formula::bind_items(ExpressionPool& pool, const Scope& scope) const {
+  return Binder(*syntax_, pool, scope).bind_items();
+}
+
+std::vector<std::vector<ExpressionId>> Formula::bind_nested_items(ExpressionPool& pool,
+                                                                  const Scope& scope) const {
+  return Binder(*syntax_, pool, scope).bind_nested_items();
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,67 @@
+// See members.h.
+#include "frame/expression/members.h"
+
+#include <fmt/format.h>
+
+namespace colonnade::frame {
+namespace {
+
+ValuesPtr member_of(const ValuesPtr& values, std::size_t index, const ValueType& result) {
+  if (values->type.is_record()) return values->children[index];
+  // The same lists, of something else.
+  auto lists = std::make_shared<Values>(*values);
+  lists->type = result;
+  lists->children.front() = member_of(values->children.front(), index, result.item());
+  return lists;
+}
+
+class MemberKernel : public Kernel {
+ public:
+  MemberKernel(const ValueType& type, std::size_t index)
+      : index_(index),
+        name_(type.innermost().members()[index].first),
+        result_(type.with_innermost(type.innermost().members()[index].second)) {}
+
+  ValuesPtr run(const CallContext&, std::span<const ValuesPtr> arguments) const override {
+    return member_of(arguments.front(), index_, result_);
+  }
+  const ValueType& result() const noexcept override { return result_; }
+  std::string key() const override { return fmt::format("member {}", name_); }
+
+ private:
+  std::size_t index_;
+  std::string name_;
+  ValueType result_;
+};
+
+// No elements, with all arrays that the type needs.
+ValuesPtr no_values(const ValueType& type) {
+  static const std::int64_t offsets[1] = {0};
+  alignas(64) static const std::byte nothing[128] = {};
+  auto values = std::make_shared<Values>();
+  values->type = type;
+  if (type.is_scalar()) {
+    values->data = nothing;
+  } else if (type.is_record()) {
+    for (const auto& [name, member] : type.members()) values->children.push_back(no_values(member));
+  } else {
+    values->offsets = offsets;
+    values->children.push_back(no_values(type.item()));
+  }
+  return values;
+}
+
+}  // namespace
+
+KernelPtr member_kernel(const ValueType& type, std::size_t index) {
+  return std::make_shared<MemberKernel>(type, index);
+}
+
+ValuesPtr empty_list(const ValueType& item) {
+  static const std::int64_t offsets[2] = {0, 0};
+  auto values = std::make_shared<Values>(*make_list(1, offsets, no_values(item), nullptr));
+  values->constant = true;
+  return values;
+}
+
+}  // namespace colonnade::frame

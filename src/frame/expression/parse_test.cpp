@@ -1,0 +1,317 @@
+// Syntax: precedence, literals, casts, templates, statements; and what is refused, with the exact message.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "frame/expression/syntax.h"
+#include "frame/values.h"
+
+namespace colonnade::frame {
+namespace {
+
+std::string shown(const Formula::Syntax& syntax, NodeIndex index);
+
+std::string children(const Formula::Syntax& syntax, const Node& node) {
+  std::string text;
+  for (const NodeIndex child : node.children) text += " " + shown(syntax, child);
+  return text;
+}
+
+std::string with_types(const Node& node) {
+  std::string text = node.text;
+  for (const std::string& type : node.template_types) text += "<" + type + ">";
+  return text;
+}
+
+// The tree as (operator operand operand).
+std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
+  const Node& node = syntax[index];
+  const std::string below = children(syntax, node);
+  switch (node.kind) {
+    case NodeKind::literal:
+      return text_of(*node.value, 0);
+    case NodeKind::name:
+      return node.text;
+    case NodeKind::member:
+      return "(." + node.text + below + ")";
+    case NodeKind::subscript:
+      return "([]" + below + ")";
+    case NodeKind::call:
+      return "(call " + with_types(node) + (node.braces ? "{}" : "") + below + ")";
+    case NodeKind::method:
+      return "(." + node.text + "()" + below + ")";
+    case NodeKind::unary:
+    case NodeKind::binary:
+      return "(" + node.text + below + ")";
+    case NodeKind::conditional:
+      return "(?" + below + ")";
+    case NodeKind::cast:
+      return "(cast<" + node.text + ">" + below + ")";
+    case NodeKind::list:
+      return "({}" + below + ")";
+    case NodeKind::let:
+      break;
+  }
+  return "(let " + node.type + " " + node.text + below + ")";
+}
+
+std::string tree(std::string text) {
+  const Formula::Syntax syntax = parse(std::move(text));
+  return shown(syntax, syntax.root);
+}
+
+std::string message(std::string text) {
+  try {
+    return "no error: " + tree(std::move(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+}
+
+ValuesPtr literal(std::string text) {
+  const Formula::Syntax syntax = parse(std::move(text));
+  return syntax[syntax.root].value;
+}
+
+template <class T>
+void expect_literal(const std::string& text, T value) {
+  const ValuesPtr constant = literal(text);
+  ASSERT_NE(constant, nullptr) << text;
+  ASSERT_EQ(constant->type.name(), ValueType(element_of<T>()).name()) << text;
+  EXPECT_EQ(*constant->as<T>(), value) << text;
+}
+
+TEST(Parse, GivesOperatorsThePrecedenceOfCpp) {
+  EXPECT_EQ(tree("a + b * c - d"), "(- (+ a (* b c)) d)");
+  EXPECT_EQ(tree("a - b - c"), "(- (- a b) c)");
+  EXPECT_EQ(tree("a || b && c | d ^ e & f == g < h << i + j * k"),
+            "(|| a (&& b (| c (^ d (& e (== f (< g (<< h (+ i (* j k))))))))))");
+  EXPECT_EQ(tree("a != b <= c >> d"), "(!= a (<= b (>> c d)))");
+  EXPECT_EQ(tree("(a + b) * c"), "(* (+ a b) c)");
+  EXPECT_EQ(tree("a % b / c"), "(/ (% a b) c)");
+  EXPECT_EQ(tree("not a and b or c xor d"), "(|| (&& (! a) b) (^ c d))");
+  EXPECT_EQ(tree("a == b && c not_eq d"), "(&& (== a b) (!= c d))");
+}
+
+TEST(Parse, BindsPrefixesTighterThanOperatorsAndLooserThanPostfixes) {
+  EXPECT_EQ(tree("-a * b"), "(* (- a) b)");
+  EXPECT_EQ(tree("!-~+a"), "(! (- (~ (+ a))))");
+  EXPECT_EQ(tree("-x[0].pt"), "(- (.pt ([] x 0)))");
+  EXPECT_EQ(tree("a - -b"), "(- a (- b))");
+}
+
+TEST(Parse, ReadsConditionalsFromTheRight) {
+  EXPECT_EQ(tree("a ? b : c ? d : e"), "(? a b (? c d e))");
+  EXPECT_EQ(tree("a ? b ? c : d : e"), "(? a (? b c d) e)");
+  EXPECT_EQ(tree("a || b ? c + 1 : d"), "(? (|| a b) (+ c 1) d)");
+}
+
+TEST(Parse, ReadsMembersMethodsSubscriptsAndCalls) {
+  EXPECT_EQ(tree("jets.pt[0]"), "([] (.pt jets) 0)");
+  EXPECT_EQ(tree("jets.pt.size()"), "(.size() (.pt jets))");
+  EXPECT_EQ(tree("x.at(0, -1.5)"), "(.at() x 0 (- 1.5))");
+  EXPECT_EQ(tree("Muon_pt[abs(Muon_eta) < 2.4 && Muon_pt > 20]"),
+            "([] Muon_pt (&& (< (call abs Muon_eta) 2.4) (> Muon_pt 20)))");
+  EXPECT_EQ(tree("ROOT::VecOps::Sum(x, 0.)"), "(call ROOT::VecOps::Sum x 0)");
+  EXPECT_EQ(tree("::std::sqrt(x)"), "(call std::sqrt x)");
+  EXPECT_EQ(tree("TMath::Pi()"), "(call TMath::Pi)");
+  EXPECT_EQ(tree("Take(x, {0, 2})"), "(call Take x ({} 0 2))");
+  EXPECT_EQ(tree("{x * 1.1, x * 0.9}"), "({} (* x 1.1) (* x 0.9))");
+  EXPECT_EQ(tree("#jets.pt + rdfentry_"), "(+ (.pt #jets) rdfentry_)");
+}
+
+TEST(Parse, TellsTemplatesFromComparisons) {
+  EXPECT_EQ(tree("Construct<ROOT::Math::PtEtaPhiMVector>(pt, eta)"),
+            "(call Construct<ROOT::Math::PtEtaPhiMVector> pt eta)");
+  EXPECT_EQ(tree("std::vector<std::vector<float>>{a}"), "(call std::vector<std::vector<float>>{} a)");
+  EXPECT_EQ(tree("std::max<unsigned int>(a, b)"), "(call std::max<unsigned int> a b)");
+  EXPECT_EQ(tree("std::get<0>(a)"), "(call std::get<0> a)");
+  EXPECT_EQ(tree("std::numeric_limits<float>::max()"), "(call std::numeric_limits::max<float>)");
+  EXPECT_EQ(tree("f(a < b, c > (d))"), "(call f (< a b) (> c d))");
+  EXPECT_EQ(tree("a < b && c > (d)"), "(&& (< a b) (> c d))");
+  EXPECT_EQ(tree("a < b >> c"), "(< a (>> b c))");
+}
+
+TEST(Parse, ReadsCasts) {
+  EXPECT_EQ(tree("static_cast<float>(x)"), "(cast<float> x)");
+  EXPECT_EQ(tree("(float)x * 2"), "(* (cast<float> x) 2)");
+  EXPECT_EQ(tree("(unsigned long)-x"), "(cast<unsigned long> (- x))");
+  EXPECT_EQ(tree("(const double&)(x)"), "(cast<double> x)");
+  EXPECT_EQ(tree("-(int)x"), "(- (cast<int> x))");
+  EXPECT_EQ(tree("(x) - 1"), "(- x 1)");
+  EXPECT_EQ(tree("(x)"), "x");
+  EXPECT_EQ(tree("float(x) + double{y}"), "(+ (call float x) (call double{} y))");
+  EXPECT_EQ(tree("ROOT::RVecF{a, b}"), "(call ROOT::RVecF{} a b)");
+}
+
+TEST(Parse, GivesLiteralsTheTypesOfCpp) {
+  expect_literal<std::int32_t>("0", 0);
+  expect_literal<std::int32_t>("2147483647", 2147483647);
+  expect_literal<std::int64_t>("2147483648", 2147483648);
+  expect_literal<std::uint32_t>("0xffffffff", 0xffffffffu);
+  expect_literal<std::int64_t>("4294967296", 4294967296);
+  expect_literal<std::uint64_t>("0xffffffffffffffff", ~std::uint64_t{0});
+  expect_literal<std::uint64_t>("18446744073709551615u", ~std::uint64_t{0});
+  expect_literal<std::uint32_t>("1u", 1);
+  expect_literal<std::int64_t>("1l", 1);
+  expect_literal<std::uint64_t>("1ull", 1);
+  expect_literal<std::int32_t>("1'000'000", 1000000);
+  expect_literal<std::int32_t>("017", 15);
+  expect_literal<std::int32_t>("0b101", 5);
+  expect_literal<double>("1e3", 1000);
+  expect_literal<double>(".5", 0.5);
+  expect_literal<double>("1.", 1);
+  expect_literal<double>("1.5e-3L", 1.5e-3);
+  expect_literal<float>("1.f", 1);
+  expect_literal<float>("0.1f", 0.1f);
+  expect_literal<float>("1e3F", 1000);
+  expect_literal<double>("0x1.8p3", 12);
+  expect_literal<bool>("true", true);
+  expect_literal<char>("'a'", 'a');
+  expect_literal<char>("'\\n'", '\n');
+  expect_literal<char>("'\\x41'", 'A');
+  EXPECT_EQ(text_of(*literal(R"("a\tb" "c")"), 0), text_of(*make_constant_string(1, "a\tbc"), 0));
+  EXPECT_EQ(text_of(*literal("R\"x(a\\(b)\")x\""), 0), text_of(*make_constant_string(1, "a\\(b)\""), 0));
+}
+
+TEST(Parse, ReadsStatements) {
+  EXPECT_EQ(tree("auto p2 = x*x; return sqrt(p2);"), "(let auto p2 (* x x) (call sqrt p2))");
+  EXPECT_EQ(tree("const float a = 1, b{x}; return a + b"), "(let float a 1 (let float b x (+ a b)))");
+  EXPECT_EQ(tree("const auto &p = x; return p;"), "(let auto p x p)");
+  EXPECT_EQ(tree("if (x > 0) return 1; return 2;"), "(? (> x 0) 1 2)");
+  EXPECT_EQ(tree("if (a) { auto b = 2; return b; } else if (c) return 3; else return 4;"),
+            "(? a (let auto b 2 b) (? c 3 4))");
+  EXPECT_EQ(tree("std::vector<float> v = x; return v;"), "(let std::vector<float> v x v)");
+  EXPECT_EQ(tree("return x > 1;"), "(> x 1)");
+  EXPECT_EQ(tree("x > 1;"), "(> x 1)");
+}
+
+TEST(Parse, SkipsComments) {
+  EXPECT_EQ(tree("x /* the x, not y */ + // and\n y"), "(+ x y)");
+}
+
+TEST(Parse, KnowsThePathOfMembers) {
+  const Formula::Syntax syntax = parse("a.b.c");
+  EXPECT_EQ(dotted_path(syntax, syntax.root), "a.b.c");
+  const Formula::Syntax call = parse("f(x).b");
+  EXPECT_EQ(dotted_path(call, call.root), "");
+}
+
+// ---- What is refused
+
+TEST(ParseErrors, MarkThePlace) {
+  EXPECT_EQ(message("pt > "), "the text ends where a value should be\n  pt > \n       ^");
+  EXPECT_EQ(message("pt > * 2"),
+            "there are no pointers in expressions; for powers, write pow(x, y)\n  pt > * 2\n       ^");
+  EXPECT_EQ(message("pt = 20"),
+            "expected an operator or the end, got '='; to compare, write '=='\n  pt = 20\n     ^");
+  EXPECT_EQ(message("Sum(pt"), "'(' without its ')'\n  Sum(pt\n     ^");
+  EXPECT_EQ(message("pt > 20)"),
+            "expected an operator or the end, got ')'; it closes nothing\n  pt > 20)\n         ^");
+  EXPECT_EQ(message("pt 20"), "expected an operator or the end, got '20'\n  pt 20\n     ^~");
+  EXPECT_EQ(message("a ? b"), "'?' without its ':'\n  a ? b\n    ^");
+  EXPECT_EQ(message("x->y"),
+            "expected an operator or the end, got '->'; there are no pointers, write '.'\n  x->y\n   ^~");
+  EXPECT_EQ(message("f(a,)"), "expected a value, got ')'; it closes nothing\n  f(a,)\n      ^");
+  EXPECT_EQ(message("x[1, 2]"), "a subscript takes one index; write x[i][j]\n  x[1, 2]\n     ^");
+  EXPECT_EQ(message(""), "the expression is empty\n  \n  ^");
+  EXPECT_EQ(message("x @ y"), "'@' has no meaning here\n  x @ y\n    ^");
+  EXPECT_EQ(message("int"), "'int' is a type; a value should be here\n  int\n  ^~~");
+}
+
+TEST(ParseErrors, ExplainLiterals) {
+  EXPECT_EQ(message("x + 08"), "'08' is no number: a leading 0 makes it octal\n  x + 08\n      ^~");
+  EXPECT_EQ(message("12abc"), "'12abc' is no number: 'abc' is no suffix\n  12abc\n  ^~~~~");
+  EXPECT_EQ(message("1..2"), "'1..2' is no number\n  1..2\n  ^~~~");
+  EXPECT_EQ(message("1e999"), "1e999 does not fit a double\n  1e999\n  ^~~~~");
+  EXPECT_EQ(
+      message("99999999999999999999"),
+      "99999999999999999999 does not fit a 64-bit integer\n  99999999999999999999\n  ^~~~~~~~~~~~~~~~~~~~");
+  EXPECT_EQ(
+      message("9223372036854775808"),
+      "9223372036854775808 does not fit a 64-bit integer with a sign; append 'u'\n  9223372036854775808\n  "
+      "^~~~~~~~~~~~~~~~~~~");
+  EXPECT_EQ(message("0x"), "'0x' is no number\n  0x\n  ^~");
+  EXPECT_EQ(message("\"abc"), "a string without its end\n  \"abc\n  ^");
+  EXPECT_EQ(message("'ab'"),
+            "a character literal holds one character; strings stand in double quotes\n  'ab'\n  ^~~~");
+  EXPECT_EQ(message("\"\\q\""), "'\\q' is no escape sequence\n  \"\\q\"\n  ^~~~");
+  EXPECT_EQ(message("x /* y"), "a comment without its end, '*/'\n  x /* y\n    ^~");
+}
+
+TEST(ParseErrors, ExplainStatements) {
+  EXPECT_EQ(message("auto a = 1;"),
+            "not every way through these statements ends with a return\n  auto a = 1;\n  ^~~~");
+  EXPECT_EQ(message("float a; return a;"),
+            "'a' needs a value where it is declared: float a = ...;\n  float a; return a;\n        ^");
+  EXPECT_EQ(message("return 1; return 2;"),
+            "nothing behind the last return is reached\n  return 1; return 2;\n            ^~~~~~");
+  EXPECT_EQ(
+      message("auto s = 0; for (auto v : x) s += v; return s;"),
+      "statements are declarations, 'if' and 'return'; for loops and changing variables, define the column "
+      "with a function instead\n  auto s = 0; for (auto v : x) s += v; return s;\n              ^~~");
+  EXPECT_EQ(message("Map(x, [](float v) { return v; })"),
+            "lambdas cannot stand in an expression; define a column with one instead\n  Map(x, [](float v) { "
+            "return "
+            "v; })\n         ^");
+}
+
+TEST(ParseErrors, ShowTheLineAndCutLongOnes) {
+  EXPECT_EQ(message("a +\nb = 2 +\nc"),
+            "expected an operator or the end, got '='; to compare, write '=='\n  b = 2 +\n    ^");
+  EXPECT_EQ(message("\"µ\" = 1"),
+            "expected an operator or the end, got '='; to compare, write '=='\n  \"µ\" = 1\n      ^");
+  const std::string shown = message(std::string(300, 'a') + " = " + std::string(300, 'b'));
+  EXPECT_EQ(shown, "expected an operator or the end, got '='; to compare, write '=='\n  ..." +
+                       std::string(49, 'a') + " = " + std::string(48, 'b') + "...\n  " +
+                       std::string(53, ' ') + "^");
+  EXPECT_EQ(message("a\t= 1"),
+            "expected an operator or the end, got '='; to compare, write '=='\n  a = 1\n    ^");
+}
+
+TEST(ParseErrors, StayShort) {
+  EXPECT_LT(message("x " + std::string(100000, 'y')).size(), 1300u);
+}
+
+TEST(ParseErrors, RefuseWhatIsNoText) {
+  EXPECT_EQ(message("a\xff"), "the expression is not UTF-8 text: byte 0xff at offset 1");
+  EXPECT_EQ(message(std::string("a\0b", 3)), "the expression is not UTF-8 text: byte 0x00 at offset 1");
+  EXPECT_EQ(message(std::string((1 << 20) + 1, 'a')),
+            "an expression of 1048577 characters is longer than the 1048576 allowed");
+  EXPECT_EQ(message("\xed\xa0\x80"), "the expression is not UTF-8 text: byte 0xed at offset 0");
+}
+
+TEST(ParseErrors, DeepNestingIsAnErrorAndNoStackOverflow) {
+  const auto repeated = [](const std::string& text, std::size_t times) {
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  constexpr std::size_t many = 20000;
+  for (const char* const open : {"(", "f(", "{", "x[", "a ? (", "-(", "(float)("}) {
+    const std::string text = message(repeated(open, many));
+    EXPECT_TRUE(text.starts_with("more than 256 brackets within brackets")) << text.substr(0, 200);
+  }
+  for (const char* const step : {"!", "- ", "x + ", "x ? y : ", "std::vector<"}) {
+    const std::string text = message(repeated(step, many) + "x");
+    EXPECT_TRUE(text.starts_with("more than 1000 operations upon one another")) << text.substr(0, 200);
+  }
+  for (const char* const step : {".x", "[0]"}) {
+    const std::string text = message("x" + repeated(step, many));
+    EXPECT_TRUE(text.starts_with("more than 1000 operations upon one another")) << text.substr(0, 200);
+  }
+  EXPECT_TRUE(message(repeated("if (a) {", many)).starts_with("more than 100 blocks within blocks"));
+}
+
+TEST(Parse, TakesLongChainsOfConditions) {
+  std::string text = "x == 0";
+  for (int i = 1; i < 20000; ++i) text += " || x == " + std::to_string(i);
+  const Formula::Syntax syntax = parse(text);
+  EXPECT_LT(syntax[syntax.root].depth, 10u);
+}
+
+}  // namespace
+}  // namespace colonnade::frame

@@ -1,0 +1,371 @@
+// Expressions; see parser.h.
+#include "frame/expression/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+namespace colonnade::frame {
+namespace {
+
+constexpr unsigned most_nested = 256;    // brackets within brackets
+constexpr std::uint32_t deepest = 1000;  // operators upon operators
+
+// How tightly a binary operator binds; 0 for anything else.
+int precedence(const Token& token) {
+  struct Level {
+    std::string_view symbol;
+    int level;
+  };
+  constexpr std::array<Level, 18> levels = {{{"*", 10},
+                                             {"/", 10},
+                                             {"%", 10},
+                                             {"+", 9},
+                                             {"-", 9},
+                                             {"<<", 8},
+                                             {">>", 8},
+                                             {"<", 7},
+                                             {"<=", 7},
+                                             {">", 7},
+                                             {">=", 7},
+                                             {"==", 6},
+                                             {"!=", 6},
+                                             {"&", 5},
+                                             {"^", 4},
+                                             {"|", 3},
+                                             {"&&", 2},
+                                             {"||", 1}}};
+  if (token.kind != Token::Kind::symbol) return 0;
+  for (const Level& level : levels)
+    if (level.symbol == token.text) return level.level;
+  return 0;
+}
+
+bool is_logical(std::string_view symbol) {
+  return symbol == "&&" || symbol == "||";
+}
+
+// Why a symbol that no expression can go on with stands there, for those that are seen in earnest.
+std::string_view hint(std::string_view symbol) {
+  if (symbol == "=") return "; to compare, write '=='";
+  if (symbol.size() > 1 && symbol.back() == '=') return "; an expression cannot change values";
+  if (symbol == "++" || symbol == "--") return "; an expression cannot change values";
+  if (symbol == "->") return "; there are no pointers, write '.'";
+  if (symbol == ")" || symbol == "]" || symbol == "}") return "; it closes nothing";
+  return "";
+}
+
+}  // namespace
+
+// ---- Tools
+
+void Parser::fail(Place place, std::string_view problem) const {
+  throw error_at(ErrorKind::usage, syntax_.text, place, problem);
+}
+
+void Parser::fail_here(std::string_view wanted) const {
+  const Token& token = here();
+  if (token.kind == Token::Kind::end)
+    fail(token.place, fmt::format("the text ends where {} should be", wanted));
+  fail(token.place, fmt::format("expected {}, got '{}'{}", wanted, token.text, hint(token.text)));
+}
+
+bool Parser::accept(std::string_view symbol) {
+  if (!here().is(symbol)) return false;
+  ++at_;
+  return true;
+}
+
+void Parser::expect(std::string_view symbol, const Token& open) {
+  if (accept(symbol)) return;
+  if (here().kind == Token::Kind::end)
+    fail(open.place, fmt::format("'{}' without its '{}'", open.text, symbol));
+  fail_here(fmt::format("an operator or '{}'", symbol));
+}
+
+Node Parser::make(NodeKind kind, Place mark, std::vector<NodeIndex> children) const {
+  Node node;
+  node.kind = kind;
+  node.mark = node.whole = mark;
+  for (const NodeIndex child : children) {
+    const Node& below = syntax_.nodes[child];
+    node.depth = std::max(node.depth, below.depth + 1);
+    node.whole.begin = std::min(node.whole.begin, below.whole.begin);
+    node.whole.end = std::max(node.whole.end, below.whole.end);
+  }
+  node.children = std::move(children);
+  return node;
+}
+
+NodeIndex Parser::add(Node node) {
+  if (node.depth > deepest) fail(node.mark, fmt::format("more than {} operations upon one another", deepest));
+  syntax_.nodes.push_back(std::move(node));
+  return static_cast<NodeIndex>(syntax_.nodes.size() - 1);
+}
+
+// ---- Expressions
+
+void Parser::run() {
+  if (here().kind == Token::Kind::end) fail(here().place, "the expression is empty");
+  if (starts_statements()) {
+    syntax_.root = statements(false);
+  } else {
+    syntax_.root = expression();
+    accept(";");
+  }
+  if (here().kind != Token::Kind::end) fail_here("an operator or the end");
+}
+
+// With ?:, whose chains are flat: "a ? 1 : b ? 2 : 3" is a list of arms and what is left.
+NodeIndex Parser::expression() {
+  if (++nesting_ > most_nested)
+    fail(here().place, fmt::format("more than {} brackets within brackets", most_nested));
+  std::vector<Arm> arms;
+  std::vector<Place> marks;
+  NodeIndex value = binary(1);
+  while (here().is("?")) {
+    const Token& question = take();
+    const NodeIndex yes = expression();
+    if (!accept(":")) fail(question.place, "'?' without its ':'");
+    arms.push_back({value, yes});
+    marks.push_back(question.place);
+    value = binary(1);
+  }
+  for (std::size_t i = arms.size(); i-- > 0;)
+    value = add(make(NodeKind::conditional, marks[i], {arms[i].condition, arms[i].value, value}));
+  --nesting_;
+  return value;
+}
+
+NodeIndex Parser::binary(int lowest) {
+  NodeIndex left = unary();
+  for (int level = precedence(here()); level >= lowest; level = precedence(here())) {
+    const Token& symbol = take();
+    const NodeIndex right = binary(level + 1);
+    Node node = make(NodeKind::binary, symbol.place, {left, right});
+    node.text = symbol.text;
+    // Chains of && are gone through in a loop, however long they are.
+    const Node& below = syntax_.nodes[left];
+    if (is_logical(node.text) && below.kind == NodeKind::binary && below.text == node.text)
+      node.depth = std::max(below.depth, syntax_.nodes[right].depth + 1);
+    left = add(std::move(node));
+  }
+  return left;
+}
+
+NodeIndex Parser::unary() {
+  struct Prefix {
+    std::string text;
+    bool is_cast;
+    Place mark;
+  };
+  std::vector<Prefix> prefixes;
+  for (;;) {
+    const Token& token = here();
+    if (const auto type = c_cast_at(at_)) {
+      at_ = type->end;
+      prefixes.push_back({type->name, true, from(token.place)});
+    } else if (token.is("-") || token.is("+") || token.is("!") || token.is("~")) {
+      prefixes.push_back({std::string(token.text), false, take().place});
+    } else {
+      break;
+    }
+  }
+  NodeIndex value = postfix();
+  for (std::size_t i = prefixes.size(); i-- > 0;) {
+    Node node = make(prefixes[i].is_cast ? NodeKind::cast : NodeKind::unary, prefixes[i].mark, {value});
+    node.text = std::move(prefixes[i].text);
+    value = add(std::move(node));
+  }
+  return value;
+}
+
+NodeIndex Parser::postfix() {
+  NodeIndex value = primary();
+  for (;;) {
+    const Token& token = here();
+    if (token.is(".")) {
+      value = member(value);
+    } else if (token.is("[")) {
+      take();
+      const NodeIndex index = expression();
+      if (here().is(",")) fail(here().place, "a subscript takes one index; write x[i][j]");
+      expect("]", token);
+      Node node = make(NodeKind::subscript, from(token.place), {value, index});
+      node.whole.end = node.mark.end;
+      value = add(std::move(node));
+    } else if (token.is("(")) {
+      fail(token.place, "only functions and methods can be called, by their names");
+    } else {
+      return value;
+    }
+  }
+}
+
+NodeIndex Parser::member(NodeIndex object) {
+  take();
+  if (here().kind != Token::Kind::name) fail_here("the name of a member or method");
+  const Token& name = take();
+  if (!here().is("(")) {
+    Node node = make(NodeKind::member, name.place, {object});
+    node.text = name.text;
+    return add(std::move(node));
+  }
+  const Token& open = take();
+  std::vector<NodeIndex> children = items(")", open);
+  children.insert(children.begin(), object);
+  Node node = make(NodeKind::method, name.place, std::move(children));
+  node.text = name.text;
+  node.whole = {node.whole.begin, token(at_ - 1).place.end};
+  return add(std::move(node));
+}
+
+// Up to the closing bracket, with it.
+std::vector<NodeIndex> Parser::items(std::string_view close, const Token& open) {
+  std::vector<NodeIndex> found;
+  if (accept(close)) return found;
+  do found.push_back(expression());
+  while (accept(","));
+  if (!accept(close)) {
+    if (here().kind == Token::Kind::end)
+      fail(open.place, fmt::format("'{}' without its '{}'", open.text, close));
+    fail_here(fmt::format("',' or '{}'", close));
+  }
+  return found;
+}
+
+NodeIndex Parser::primary() {
+  const Token& token = here();
+  if (token.kind == Token::Kind::literal) return literal();
+  if (token.kind == Token::Kind::name) return name();
+  if (token.is("::")) {
+    take();
+    if (here().kind == Token::Kind::name) return name();
+  }
+  if (token.is("(")) {
+    take();
+    const NodeIndex value = expression();
+    if (here().is(",")) fail(here().place, "the comma operator has no use here");
+    expect(")", token);
+    syntax_.nodes[value].whole = from(token.place);
+    return value;
+  }
+  if (token.is("{")) return list();
+  if (token.is("["))
+    fail(token.place, "lambdas cannot stand in an expression; define a column with one instead");
+  if (token.is("*") || token.is("&"))
+    fail(token.place, "there are no pointers in expressions; for powers, write pow(x, y)");
+  fail_here("a value");
+}
+
+NodeIndex Parser::literal() {
+  const Token& first = take();
+  Node node = make(NodeKind::literal, first.place);
+  node.value = first.value;
+  if (first.is_string && here().is_string) {
+    std::string joined = first.string_value;
+    while (here().is_string) joined += take().string_value;
+    node.value = make_constant_string(1, joined);
+    node.whole = node.mark = from(first.place);
+  }
+  return add(std::move(node));
+}
+
+NodeIndex Parser::list() {
+  const Token& open = take();
+  std::vector<NodeIndex> children = items("}", open);
+  const Place mark = from(open.place);
+  return add(make(NodeKind::list, mark, std::move(children)));
+}
+
+// ---- Names: of columns, functions, types
+
+NodeIndex Parser::name() {
+  const std::size_t first = at_;
+  const Place begin = here().place;
+  if (here().is_name("true") || here().is_name("false")) {
+    Node node = make(NodeKind::literal, begin);
+    node.value = make_constant<bool>(1, take().is_name("true"));
+    return add(std::move(node));
+  }
+  if (here().is_name("static_cast")) return static_cast_of(first);
+  for (const std::string_view word :
+       {"nullptr", "this", "new", "delete", "sizeof", "dynamic_cast", "const_cast", "reinterpret_cast",
+        "auto", "return", "if", "else", "for", "while"})
+    if (here().is_name(word)) fail(begin, fmt::format("'{}' cannot stand in an expression", word));
+  if (const auto type = builtin_type_at(at_)) {
+    at_ = type->end;
+    if (!here().is("(") && !here().is("{"))
+      fail(from(begin), fmt::format("'{}' is a type; a value should be here", type->name));
+    return call(type->name, {}, from(begin));
+  }
+  at_ = *qualified_name_at(at_);
+  std::string text = spelled(first, at_);
+  if (here().is("<")) {
+    if (auto types = template_types_at(at_, text)) {
+      at_ = types->second;
+      // Behind a type comes one of its functions: std::numeric_limits<float>::max().
+      if (here().is("::") && token(at_ + 1).kind == Token::Kind::name) {
+        at_ += 2;
+        text += fmt::format("::{}", token(at_ - 1).text);
+      }
+      return call(std::move(text), std::move(types->first), from(begin));
+    }
+  }
+  if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
+  Node node = make(NodeKind::name, from(begin));
+  node.text = std::move(text);
+  return add(std::move(node));
+}
+
+// The arguments are next.
+NodeIndex Parser::call(std::string callee, std::vector<std::string> template_types, Place mark) {
+  if (!here().is("(") && !here().is("{")) fail_here("'('");
+  const Token& open = take();
+  std::vector<NodeIndex> children = items(open.is("(") ? ")" : "}", open);
+  Node node = make(NodeKind::call, mark, std::move(children));
+  node.text = std::move(callee);
+  node.template_types = std::move(template_types);
+  node.braces = open.is("{");
+  node.whole = from(mark);
+  return add(std::move(node));
+}
+
+NodeIndex Parser::static_cast_of(std::size_t name) {
+  const Place begin = token(name).place;
+  at_ = name + 1;
+  if (!here().is("<")) fail_here("'<'");
+  const auto types = template_types_at(at_, "static_cast");
+  if (!types || types->first.size() != 1) fail(here().place, "static_cast needs one type in < >");
+  at_ = types->second;
+  const Place mark = from(begin);
+  const Token& open = here();
+  if (!accept("(")) fail_here("'('");
+  const NodeIndex value = expression();
+  expect(")", open);
+  Node node = make(NodeKind::cast, mark, {value});
+  node.text = types->first.front();
+  node.whole = from(begin);
+  return add(std::move(node));
+}
+
+Formula::Syntax parse(std::string text) {
+  Formula::Syntax syntax;
+  syntax.text = std::move(text);
+  Parser(syntax).run();
+  return syntax;
+}
+
+std::string dotted_path(const Formula::Syntax& syntax, NodeIndex index) {
+  std::vector<std::string_view> parts;
+  const Node* node = &syntax[index];
+  for (; node->kind == NodeKind::member; node = &syntax[node->children.front()]) parts.push_back(node->text);
+  if (node->kind != NodeKind::name) return {};
+  std::string path = node->text;
+  for (const std::string_view part : std::views::reverse(parts)) path += fmt::format(".{}", part);
+  return path;
+}
+
+}  // namespace colonnade::frame

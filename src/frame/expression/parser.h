@@ -1,0 +1,93 @@
+// Tokens to a syntax tree, by the rules of C++.
+#ifndef COLONNADE_FRAME_EXPRESSION_PARSER_H
+#define COLONNADE_FRAME_EXPRESSION_PARSER_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frame/expression/lexer.h"
+#include "frame/expression/syntax.h"
+
+namespace colonnade::frame {
+
+class Parser {
+ public:
+  explicit Parser(Formula::Syntax& syntax) : syntax_(syntax), tokens_(tokens_of(syntax.text)) {}
+  // Sets the root.
+  void run();
+
+ private:
+  struct Arm {
+    NodeIndex condition = 0, value = 0;
+  };
+  // A declaration, or "if (condition) return value;": what stands before the rest of a body.
+  struct Step {
+    bool is_let = false;
+    NodeIndex value = 0;
+    NodeIndex condition = 0;
+    std::string name, type;
+    Place mark;
+  };
+  struct Type {
+    std::string name;
+    std::size_t end = 0;  // the token behind it
+  };
+
+  // ---- Expressions (parser.cpp)
+  NodeIndex expression();
+  NodeIndex binary(int lowest);
+  NodeIndex unary();
+  NodeIndex postfix();
+  NodeIndex member(NodeIndex object);
+  NodeIndex primary();
+  NodeIndex literal();
+  NodeIndex name();
+  NodeIndex call(std::string callee, std::vector<std::string> template_types, Place mark);
+  NodeIndex static_cast_of(std::size_t name);
+  NodeIndex list();
+  std::vector<NodeIndex> items(std::string_view close, const Token& open);
+
+  // ---- Statements (statements.cpp)
+  bool starts_statements() const;
+  NodeIndex statements(bool in_braces);
+  std::optional<Type> declared_type() const;
+  void declaration(const Type& type, std::vector<Step>& steps);
+  std::optional<NodeIndex> condition(std::vector<Step>& steps);
+  NodeIndex branch();
+  NodeIndex result();
+  NodeIndex assemble(const std::vector<Step>& steps, NodeIndex last);
+
+  // ---- Types (types.cpp)
+  std::optional<Type> type_at(std::size_t at) const;
+  std::optional<Type> builtin_type_at(std::size_t at) const;
+  std::optional<std::size_t> qualified_name_at(std::size_t at) const;
+  std::optional<Type> c_cast_at(std::size_t at) const;
+  // Template arguments whose '<' is the token `at`; nothing if that is "less than".
+  std::optional<std::pair<std::vector<std::string>, std::size_t>> template_types_at(
+      std::size_t at, std::string_view callee) const;
+  std::string spelled(std::size_t begin, std::size_t end) const;
+
+  // ---- Tools
+  const Token& token(std::size_t at) const { return tokens_[at < tokens_.size() ? at : tokens_.size() - 1]; }
+  const Token& here() const { return token(at_); }
+  const Token& take() { return token(at_++); }
+  bool accept(std::string_view symbol);
+  void expect(std::string_view symbol, const Token& open);
+  Place from(Place begin) const { return {begin.begin, token(at_ - 1).place.end}; }
+  NodeIndex add(Node node);
+  Node make(NodeKind kind, Place mark, std::vector<NodeIndex> children = {}) const;
+  [[noreturn]] void fail(Place place, std::string_view problem) const;
+  [[noreturn]] void fail_here(std::string_view wanted) const;
+
+  Formula::Syntax& syntax_;
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+  unsigned nesting_ = 0;
+};
+
+}  // namespace colonnade::frame
+
+#endif

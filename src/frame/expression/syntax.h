@@ -1,0 +1,61 @@
+// The syntax tree of an expression text. Nodes refer to each other by number, so that a deep tree needs no
+// deep recursion to go away.
+#ifndef COLONNADE_FRAME_EXPRESSION_SYNTAX_H
+#define COLONNADE_FRAME_EXPRESSION_SYNTAX_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frame/expression/expression.h"
+#include "frame/expression/message.h"
+
+namespace colonnade::frame {
+
+using NodeIndex = std::uint32_t;
+
+enum class NodeKind : std::uint8_t {
+  literal,      // value
+  name,         // text
+  member,       // text; child: the object
+  subscript,    // children: the object, the index
+  call,         // text: the function or type as written; children: the arguments
+  method,       // text; children: the object, the arguments
+  unary,        // text: the operator; child
+  binary,       // text: the operator; children
+  conditional,  // children: condition, yes, no
+  cast,         // text: the type; child
+  list,         // {children}
+  let           // text: a name, type: its type or "auto"; children: its value, what it is used in
+};
+
+struct Node {
+  NodeKind kind = NodeKind::literal;
+  bool braces = false;      // a call spelled T{...}
+  std::uint32_t depth = 1;  // of the recursion that goes through it
+  Place whole;
+  Place mark;  // what a message about the node points at
+  std::string text;
+  std::string type;
+  std::vector<std::string> template_types;
+  std::vector<NodeIndex> children;
+  ValuesPtr value;
+};
+
+struct Formula::Syntax {
+  std::string text;
+  std::vector<Node> nodes;
+  NodeIndex root = 0;
+
+  const Node& operator[](NodeIndex index) const { return nodes[index]; }
+};
+
+// Throws ErrorKind::usage.
+Formula::Syntax parse(std::string text);
+
+// "jets.pt" for members of a plain name, "" for anything else.
+std::string dotted_path(const Formula::Syntax& syntax, NodeIndex index);
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,211 @@
+// Single items and masks of lists: [], .at, .front, .back, .size, .empty - of strings, too.
+#include <fmt/format.h>
+
+#include "frame/functions/lists.h"
+
+namespace colonnade::frame::lists {
+namespace {
+
+[[noreturn]] void fail_index(const CallContext& context, std::size_t row, std::int64_t index,
+                             std::size_t count) {
+  fail_at(context, row,
+          index < 0 ? fmt::format("the index {} is negative (the list has {} items)", index, count)
+                    : fmt::format("the index {} is beyond a list of {} items", index, count),
+          "filter on the size of the list first, or give .at(index, default)");
+}
+
+// One item per row, at the place that `place(row, count)` says.
+template <class Place>
+ValuesPtr one_per_row(const CallContext& context, const Values& list, Place place) {
+  const ListView view(list);
+  const std::size_t rows = context.rows.size;
+  const auto items = dense_items(list, context.memory);
+  if (!items->type.is_scalar()) {
+    auto [indices, owner] = context.memory.array<std::int64_t>(rows);
+    for (std::size_t row = 0; row < rows; ++row)
+      indices[row] = view.begin(row) + static_cast<std::int64_t>(place(row, view.count(row)));
+    return pick(items, {indices, rows}, context.memory);
+  }
+  return with_width(items->type.element(), [&]<class U>() {
+    auto [out, owner] = context.memory.array<U>(rows);
+    const U* data = items->template as<U>();
+    for (std::size_t row = 0; row < rows; ++row)
+      out[row] = data[static_cast<std::size_t>(view.begin(row)) + place(row, view.count(row))];
+    return make_scalars(items->type.element(), rows, out, std::move(owner));
+  });
+}
+
+ValuesPtr item_at(const CallContext& context, std::span<const ValuesPtr> arguments) {
+  const ScalarView<std::int64_t> index(*arguments[1]);
+  return one_per_row(context, *arguments[0], [&](std::size_t row, std::size_t count) {
+    const auto i = static_cast<std::size_t>(index[row]);
+    if (i >= count) fail_index(context, row, index[row], count);
+    return i;
+  });
+}
+
+ValuesPtr item_or_default(const CallContext& context, std::span<const ValuesPtr> arguments) {
+  const ListView view(*arguments[0]);
+  const ScalarView<std::int64_t> index(*arguments[1]);
+  const auto items = dense_items(*arguments[0], context.memory);
+  const std::size_t rows = context.rows.size;
+  return with_width(items->type.element(), [&]<class U>() {
+    const ScalarView<U> fallback(*arguments[2]);
+    auto [out, owner] = context.memory.array<U>(rows);
+    const U* data = items->template as<U>();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto i = static_cast<std::size_t>(index[row]);
+      out[row] = i < view.count(row) ? data[static_cast<std::size_t>(view.begin(row)) + i] : fallback[row];
+    }
+    return make_scalars(items->type.element(), rows, out, std::move(owner));
+  });
+}
+
+// ---- Masks
+
+// Moves what is kept to the front; gives the number of items at the end of each row.
+template <class Keep, class Move>
+void compact(const ListView& list, const ListView& mask, const Keep* keep, std::size_t rows,
+             std::int64_t* offsets, Move move) {
+  std::int64_t kept = 0;
+  offsets[0] = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::int64_t from = list.begin(row);
+    const Keep* flags = keep + mask.begin(row);
+    const auto count = static_cast<std::int64_t>(list.count(row));
+    for (std::int64_t i = 0; i < count; ++i) {
+      move(kept, from + i);  // without a branch: the next item overwrites what is not kept
+      kept += flags[i] != 0 ? 1 : 0;
+    }
+    offsets[row + 1] = kept;
+  }
+}
+
+template <class Keep>
+ValuesPtr masked(const CallContext& context, const ValuesPtr& list, const Values& mask) {
+  const ListView view(*list);
+  const ListView mask_view(mask);
+  require_same_sizes(context, view, mask_view, "a list and its mask");
+  const std::size_t rows = context.rows.size;
+  const auto items = dense_items(*list, context.memory);
+  const auto flags = dense_items(mask, context.memory);
+  const std::size_t most = view.total(rows);
+  auto [offsets, offsets_owner] = context.memory.array<std::int64_t>(rows + 1);
+
+  ValuesPtr kept;
+  if (items->type.is_scalar()) {
+    kept = with_width(items->type.element(), [&]<class U>() {
+      auto [out, owner] = context.memory.array<U>(most);
+      const U* data = items->template as<U>();
+      compact(view, mask_view, flags->as<Keep>(), rows, offsets,
+              [kept_items = out, data](std::int64_t to, std::int64_t from) { kept_items[to] = data[from]; });
+      return make_scalars(items->type.element(), static_cast<std::size_t>(offsets[rows]), out,
+                          std::move(owner));
+    });
+  } else {
+    auto [indices, owner] = context.memory.array<std::int64_t>(most);
+    compact(view, mask_view, flags->as<Keep>(), rows, offsets,
+            [places = indices](std::int64_t to, std::int64_t from) { places[to] = from; });
+    kept = pick(items, {indices, static_cast<std::size_t>(offsets[rows])}, context.memory);
+  }
+  return make_list(rows, offsets, std::move(kept), std::move(offsets_owner));
+}
+
+Bound bind_mask(const Call& call) {
+  const auto& list = call.arguments[0].type;
+  const auto& mask = call.arguments[1].type;
+  // Masks of comparisons are int, as in ROOT, or bool; others are converted.
+  const bool is_int = mask.item().is_integer() && size_of(mask.item().element()) == sizeof(std::int32_t);
+  Recipe recipe{"operator[]", list, {}, nullptr, true};
+  if (is_int) {
+    recipe.body = [](const CallContext& context, std::span<const ValuesPtr> arguments) {
+      return masked<std::int32_t>(context, arguments[0], *arguments[1]);
+    };
+  } else {
+    recipe.conversions = {nullptr, convert(mask, ValueType::list(ElementType::boolean))};
+    recipe.body = [](const CallContext& context, std::span<const ValuesPtr> arguments) {
+      return masked<std::uint8_t>(context, arguments[0], *arguments[1]);
+    };
+  }
+  return make_bound(std::move(recipe));
+}
+
+// ---- Calls
+
+Bound bind_item(const Call& call, std::string key) {
+  const auto& list = call.arguments[0].type;
+  const auto& index = call.arguments[1].type;
+  if (!is_number(index) || !index.is_integer())
+    return {nullptr, fmt::format("needs an integer as index, got {}", index.name())};
+  return make_bound(
+      {std::move(key), list.item(), {nullptr, convert(index, ElementType::int64)}, item_at, true});
+}
+
+Bound bind_subscript(const Call& call) {
+  const auto& index = call.arguments[1].type;
+  if (!index.is_list()) return bind_item(call, "operator[]");
+  if (call.arguments[0].type.is_string()) return {nullptr, "needs an integer as index of a string"};
+  if (!is_number_list(index))
+    return {nullptr, fmt::format("needs an index or a list of numbers as mask, got {}", index.name())};
+  return bind_mask(call);
+}
+
+Bound bind_at(const Call& call) {
+  if (call.arguments.size() == 2) return bind_item(call, "operator[]");
+  const auto& list = call.arguments[0].type;
+  if (!list.is_list() || !list.item().is_scalar() ||
+      (list.item() != call.arguments[2].type && !is_number_list(list)))
+    return {nullptr, fmt::format("needs a list of numbers where a default is given, got {}", list.name())};
+  return make_bound({".at",
+                     list.item(),
+                     {nullptr, convert(call.arguments[1].type, ElementType::int64),
+                      convert(call.arguments[2].type, list.item())},
+                     item_or_default});
+}
+
+// .front and .back
+Bound bind_end(const Call& call, bool front) {
+  const auto body = [front](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    return one_per_row(context, *arguments[0], [&](std::size_t row, std::size_t count) {
+      if (count == 0)
+        fail_at(context, row, fmt::format("an empty list has no {} item", front ? "first" : "last"),
+                "filter on the size of the list first");
+      return front ? std::size_t{0} : count - 1;
+    });
+  };
+  return make_bound({front ? ".front" : ".back", call.arguments[0].type.item(), {}, body, true});
+}
+
+template <class T>
+Bound bind_size(const char* key, T (*of_count)(std::size_t)) {
+  const auto body = [of_count](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    const ListView view(*arguments[0]);
+    const std::size_t rows = context.rows.size;
+    auto [out, owner] = context.memory.array<T>(rows);
+    for (std::size_t row = 0; row < rows; ++row) out[row] = of_count(view.count(row));
+    return make_scalars(element_of<T>(), rows, out, std::move(owner));
+  };
+  return make_bound({key, element_of<T>(), {}, body});
+}
+
+}  // namespace
+
+std::vector<Function> subscript_functions() {
+  return {
+      function("operator[]", "list[index] or list[mask] or string[index]", "S*", bind_subscript),
+      function(".at", "list.at(index) or list.at(index, default)", "Si?n", bind_at),
+      function(".front", "list.front()", "S", [](const Call& call) { return bind_end(call, true); }),
+      function(".back", "list.back()", "S", [](const Call& call) { return bind_end(call, false); }),
+      function(".size", "list.size()", "S",
+               [](const Call&) {
+                 return bind_size<std::uint64_t>(
+                     ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
+               }),
+      function(".empty", "list.empty()", "S",
+               [](const Call&) {
+                 return bind_size<bool>(".empty", [](std::size_t count) { return count == 0; });
+               }),
+  };
+}
+
+}  // namespace colonnade::frame::lists

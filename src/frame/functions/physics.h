@@ -1,0 +1,28 @@
+// What the physics functions share with those over lists.
+#ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
+#define COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
+
+#include <vector>
+
+#include "frame/expression/function.h"
+
+namespace colonnade::frame {
+
+// Sum and Mean where the items of the list are records: physics_vectors.cpp.
+Bound vector_sum(const Call& call);
+Bound vector_mean(const Call& call);
+
+// Functions of two vectors, which physics_functions() offers under the names of those of coordinates as well.
+Bound vector_delta_phi(const Call& call);
+Bound vector_delta_r(const Call& call);
+Bound vector_delta_r2(const Call& call);
+Bound vector_angle(const Call& call);
+Bound vector_mass(const Call& call);
+bool has_vectors(const Call& call);
+
+// Constructors, members, VectorUtil.
+std::vector<Function> vector_functions();
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,362 @@
+// Functions of two vectors: ROOT::Math::VectorUtil, and the methods that take another vector.
+//
+// They compute with the scalars of the first vector, as VectorUtil does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "frame/functions/physics.h"
+#include "frame/functions/physics_vectors.h"
+
+namespace colonnade::frame {
+namespace {
+
+using Arguments = std::span<const ValuesPtr>;
+constexpr double turn = 2.0 * std::numbers::pi;
+
+Bound why_not(std::string text) {
+  return {nullptr, std::move(text)};
+}
+
+// ---- Formulas: of these members of the first vector, then of the second one
+
+struct DeltaPhi {
+  static constexpr std::array members = {Member::phi};
+  template <class S>
+  static S of(S phi1, S phi2) {
+    const S difference = phi2 - phi1;
+    if (difference > std::numbers::pi) return static_cast<S>(difference - turn);
+    if (difference <= -std::numbers::pi) return static_cast<S>(difference + turn);
+    return difference;
+  }
+};
+struct DeltaR2 {
+  static constexpr std::array members = {Member::eta, Member::phi};
+  template <class S>
+  static S of(S eta1, S phi1, S eta2, S phi2) {
+    const S dphi = DeltaPhi::of(phi1, phi2);
+    const S deta = eta2 - eta1;
+    return dphi * dphi + deta * deta;
+  }
+};
+struct DeltaR {
+  static constexpr std::array members = DeltaR2::members;
+  template <class S>
+  static S of(S eta1, S phi1, S eta2, S phi2) {
+    return std::sqrt(DeltaR2::of(eta1, phi1, eta2, phi2));
+  }
+};
+struct DeltaRapidityPhi {
+  static constexpr std::array members = {Member::rapidity, Member::phi};
+  template <class S>
+  static S of(S y1, S phi1, S y2, S phi2) {
+    return std::sqrt(DeltaR2::of(y1, phi1, y2, phi2));
+  }
+};
+struct CosTheta {
+  static constexpr std::array members = {Member::px, Member::py, Member::pz};
+  template <class S>
+  static double of(S x1, S y1, S z1, S x2, S y2, S z2) {
+    const double square1 = x1 * x1 + y1 * y1 + z1 * z1;
+    const double square2 = x2 * x2 + y2 * y2 + z2 * z2;
+    const double squares = square1 * square2;
+    if (squares <= 0) return 0;
+    const double dot = x1 * x2 + y1 * y2 + z1 * z2;
+    const double cosine = dot / std::sqrt(squares);
+    if (cosine > 1.0) return 1.0;
+    return cosine < -1.0 ? -1.0 : cosine;
+  }
+};
+struct Angle {
+  static constexpr std::array members = CosTheta::members;
+  template <class S>
+  static double of(S x1, S y1, S z1, S x2, S y2, S z2) {
+    return std::acos(CosTheta::of(x1, y1, z1, x2, y2, z2));
+  }
+};
+struct InvariantMass2 {
+  static constexpr std::array members = {Member::px, Member::py, Member::pz, Member::e};
+  template <class S>
+  static S of(S x1, S y1, S z1, S e1, S x2, S y2, S z2, S e2) {
+    const S e = e1 + e2;
+    const S x = x1 + x2;
+    const S y = y1 + y2;
+    const S z = z1 + z2;
+    return e * e - x * x - y * y - z * z;
+  }
+};
+struct InvariantMass {
+  static constexpr std::array members = InvariantMass2::members;
+  template <class S>
+  static S of(S x1, S y1, S z1, S e1, S x2, S y2, S z2, S e2) {
+    const S square = InvariantMass2::of(x1, y1, z1, e1, x2, y2, z2, e2);
+    return square < 0.0 ? -std::sqrt(-square) : std::sqrt(square);
+  }
+};
+struct DotOfFour {
+  static constexpr std::array members = InvariantMass2::members;
+  template <class S>
+  static S of(S x1, S y1, S z1, S e1, S x2, S y2, S z2, S e2) {
+    return e1 * e2 - x1 * x2 - y1 * y2 - z1 * z2;
+  }
+};
+struct DotInSpace {
+  static constexpr std::array members = CosTheta::members;
+  template <class S>
+  static S of(S x1, S y1, S z1, S x2, S y2, S z2) {
+    return x1 * x2 + y1 * y2 + z1 * z2;
+  }
+};
+// The method of four-vectors: in double, the difference the other way round.
+struct DeltaRMethod {
+  static constexpr std::array members = DeltaR2::members;
+  template <class S>
+  static S of(S eta1, S phi1, S eta2, S phi2) {
+    const double deta = eta1 - eta2;
+    double dphi = phi1 - phi2;
+    if (dphi > std::numbers::pi) {
+      dphi -= turn * static_cast<int>(dphi / turn + 0.5);
+    } else if (dphi <= -std::numbers::pi) {
+      dphi += turn * static_cast<int>(0.5 - dphi / turn);
+    }
+    return static_cast<S>(std::sqrt(deta * deta + dphi * dphi));
+  }
+};
+
+// ---- Kernels
+
+// The two vectors of a call, or why they do not fit.
+struct Pair {
+  VectorType first;
+  VectorType second;
+  std::string why_not;
+};
+Pair pair_of(const Call& call) {
+  Pair pair;
+  if (call.arguments.size() != 2) {
+    pair.why_not = fmt::format("takes two vectors, got {} arguments", call.arguments.size());
+    return pair;
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& type = call.arguments[i].type;
+    const auto vector = vector_type(type.innermost());
+    if (!vector) {
+      pair.why_not = fmt::format("needs a vector as argument {}, got {}", i + 1, type.name());
+      return pair;
+    }
+    (i == 0 ? pair.first : pair.second) = *vector;
+  }
+  pair.why_not = misshape(call);
+  return pair;
+}
+
+template <class Formula>
+constexpr bool needs_energy = std::ranges::find(Formula::members, Member::e) != Formula::members.end() ||
+                              std::ranges::find(Formula::members, Member::rapidity) != Formula::members.end();
+
+template <class Formula, class S>
+ValuesPtr compute(BlockMemory& memory, const Pair& pair, const Flat& flat) {
+  constexpr std::size_t n = Formula::members.size();
+  std::array<ValuesPtr, 2 * n> in;
+  for (std::size_t k = 0; k < n; ++k) {
+    in[k] = member_of(memory, pair.first, *flat.arguments[0], Formula::members[k]);
+    in[n + k] = as_scalar(memory, member_of(memory, pair.second, *flat.arguments[1], Formula::members[k]),
+                          element_of<S>());
+  }
+  const auto of = [](auto... x) { return Formula::of(x...); };
+  return [&]<std::size_t... k>(std::index_sequence<k...>) {
+    using R = decltype(Formula::of((static_cast<void>(k), S{})...));
+    return map_arrays<S, R, 2 * n>(memory, flat.count, in, of);
+  }(std::make_index_sequence<2 * n>{});
+}
+
+template <class Formula>
+Bound bind_pair(const Call& call, const char* name) {
+  const Pair pair = pair_of(call);
+  if (!pair.why_not.empty()) return why_not(pair.why_not);
+  if (needs_energy<Formula> && (pair.first.size() < 4 || pair.second.size() < 4))
+    return why_not("needs four-vectors");
+  const bool is_double = std::is_same_v<Formula, Angle> || std::is_same_v<Formula, CosTheta>;
+  const ElementType result = is_double ? ElementType::float64 : pair.first.scalar;
+  const auto body = [pair, name](const CallContext& context, Arguments arguments) {
+    const Flat flat = flatten(context, arguments, name);
+    return flat.wrap(with_scalar(pair.first.scalar,
+                                 [&]<class S>() { return compute<Formula, S>(context.memory, pair, flat); }));
+  };
+  return lists::make_bound({name, wrapped_type(call, result), {}, body, true});
+}
+
+Bound bind_dot(const Call& call) {
+  const Pair pair = pair_of(call);
+  if (!pair.why_not.empty()) return why_not(pair.why_not);
+  const bool four = pair.first.size() == 4 && pair.second.size() == 4;
+  return four ? bind_pair<DotOfFour>(call, ".Dot") : bind_pair<DotInSpace>(call, ".Dot");
+}
+
+// ---- Vectors of vectors
+
+// Results of three or four arrays, in the class `type`.
+template <class F>
+Bound bind_vectors(const Call& call, const std::string& key, const ValueType& type, const F& compute_arrays) {
+  const auto body = [type, key, compute_arrays](const CallContext& context, Arguments arguments) {
+    const Flat flat = flatten(context, arguments, key);
+    return flat.wrap(make_vectors(type, flat.count, compute_arrays(context.memory, flat)));
+  };
+  return lists::make_bound({key, wrapped_type(call, type), {}, body, true});
+}
+
+ValueType space_class(ElementType scalar) {
+  return *vector_class(scalar == ElementType::float32 ? "XYZVectorF" : "XYZVector");
+}
+
+Bound bind_cross(const Call& call) {
+  const Pair pair = pair_of(call);
+  if (!pair.why_not.empty()) return why_not(pair.why_not);
+  if (pair.first.size() != 3) return why_not("needs a vector in space");
+  const auto arrays = [pair](BlockMemory& memory, const Flat& flat) -> Arrays {
+    const Arrays a = cartesian_of(memory, pair.first, *flat.arguments[0]);
+    Arrays b = cartesian_of(memory, pair.second, *flat.arguments[1]);
+    for (auto& array : b) array = as_scalar(memory, array, pair.first.scalar);
+    return with_scalar(pair.first.scalar, [&]<class S>() {
+      const auto part = [&](std::size_t i, std::size_t j) {
+        return map_arrays<S, S, 4>(memory, flat.count, {a[i], b[j], b[i], a[j]},
+                                   [](S p, S q, S r, S s) { return p * q - r * s; });
+      };
+      return Arrays{part(1, 2), part(2, 0), part(0, 1)};
+    });
+  };
+  return bind_vectors(call, ".Cross", call.arguments[0].type.innermost(), arrays);
+}
+
+// .Vect(), .BoostToCM() and .Unit(): of x, y, z and one more member of the vector.
+template <class F>
+Bound bind_in_space(const Call& call, const char* name, bool of_four, Member member, F formula) {
+  if (call.arguments.size() != 1) return why_not("takes no arguments");
+  const auto vector = vector_type(call.arguments[0].type.innermost());
+  if (!vector || (vector->size() == 4) != of_four)
+    return why_not(fmt::format("needs a {}, got {}", of_four ? "four-vector" : "vector in space",
+                               call.arguments[0].type.name()));
+  const auto arrays = [vector = *vector, member, formula](BlockMemory& memory, const Flat& flat) -> Arrays {
+    const Arrays in = cartesian_of(memory, vector, *flat.arguments[0]);
+    const auto by = member_of(memory, vector, *flat.arguments[0], member);
+    const auto momentum = member_of(memory, vector, *flat.arguments[0], Member::p);
+    return with_scalar(vector.scalar, [&]<class S>() {
+      Arrays out;
+      for (std::size_t k = 0; k < 3; ++k)
+        out.push_back(map_arrays<S, S, 3>(memory, flat.count, {in[k], by, momentum},
+                                          [&](S x, S y, S p) { return formula(x, y, p); }));
+      return out;
+    });
+  };
+  return bind_vectors(call, name, space_class(vector->scalar), arrays);
+}
+
+Bound bind_vect(const Call& call) {
+  return bind_in_space(call, ".Vect", true, Member::px, [](auto x, auto, auto) { return x; });
+}
+Bound bind_unit(const Call& call) {
+  return bind_in_space(call, ".Unit", false, Member::p,
+                       [](auto x, auto length, auto) { return length == 0 ? x : x * (1 / length); });
+}
+// What boosts the vector to rest.
+Bound bind_boost_to_cm(const Call& call) {
+  return bind_in_space(call, ".BoostToCM", true, Member::e, [](auto x, auto energy, auto momentum) {
+    return energy == 0 && momentum == 0 ? decltype(x){0} : (x * -1) * (1 / energy);
+  });
+}
+
+// The vector as seen by who moves; zeros at the speed of light and beyond.
+template <class S>
+void boost_one(S x, S y, S z, S e, double bx, double by, double bz, std::array<S*, 4> out, std::size_t i) {
+  const double b2 = bx * bx + by * by + bz * bz;
+  if (b2 >= 1) {
+    for (S* array : out) array[i] = 0;
+    return;
+  }
+  const double gamma = 1.0 / std::sqrt(1.0 - b2);
+  const double bp = bx * x + by * y + bz * z;
+  const double gamma2 = b2 > 0 ? (gamma - 1.0) / b2 : 0.0;
+  out[0][i] = static_cast<S>(x + gamma2 * bp * bx + gamma * bx * e);
+  out[1][i] = static_cast<S>(y + gamma2 * bp * by + gamma * by * e);
+  out[2][i] = static_cast<S>(z + gamma2 * bp * bz + gamma * bz * e);
+  out[3][i] = static_cast<S>(gamma * (e + bp));
+}
+
+Bound bind_boost(const Call& call) {
+  const Pair pair = pair_of(call);
+  if (!pair.why_not.empty()) return why_not(pair.why_not);
+  if (pair.first.size() != 4 || pair.second.size() != 3)
+    return why_not("needs a four-vector and a vector in space");
+  const auto arrays = [pair](BlockMemory& memory, const Flat& flat) -> Arrays {
+    const Arrays v = cartesian_of(memory, pair.first, *flat.arguments[0]);
+    Arrays b = cartesian_of(memory, pair.second, *flat.arguments[1]);
+    for (auto& array : b) array = as_scalar(memory, array, ElementType::float64);
+    return with_scalar(pair.first.scalar, [&]<class S>() {
+      const Reader<coordinates::PxPyPzE<S>> in(v);
+      const Reader<coordinates::Xyz<double>> by(b);
+      std::array<S*, 4> out{};
+      std::array<std::shared_ptr<void>, 4> owners;
+      for (std::size_t k = 0; k < 4; ++k) std::tie(out[k], owners[k]) = memory.array<S>(flat.count);
+      for (std::size_t i = 0; i < flat.count; ++i)
+        boost_one(in.get(0, i), in.get(1, i), in.get(2, i), in.get(3, i), by.get(0, i), by.get(1, i),
+                  by.get(2, i), out, i);
+      Arrays boosted;
+      for (std::size_t k = 0; k < 4; ++k)
+        boosted.push_back(make_scalars(element_of<S>(), flat.count, out[k], std::move(owners[k])));
+      return from_cartesian(memory, pair.first, flat.count, std::move(boosted));
+    });
+  };
+  return bind_vectors(call, "boost", call.arguments[0].type.innermost(), arrays);
+}
+
+}  // namespace
+
+bool has_vectors(const Call& call) {
+  return std::ranges::any_of(call.arguments,
+                             [](const Argument& a) { return a.type.innermost().is_record(); });
+}
+Bound vector_delta_phi(const Call& call) {
+  return bind_pair<DeltaPhi>(call, "VectorUtil::DeltaPhi");
+}
+Bound vector_delta_r(const Call& call) {
+  return bind_pair<DeltaR>(call, "VectorUtil::DeltaR");
+}
+Bound vector_delta_r2(const Call& call) {
+  return bind_pair<DeltaR2>(call, "VectorUtil::DeltaR2");
+}
+Bound vector_angle(const Call& call) {
+  return bind_pair<Angle>(call, "VectorUtil::Angle");
+}
+Bound vector_mass(const Call& call) {
+  return bind_pair<InvariantMass>(call, "VectorUtil::InvariantMass");
+}
+
+std::vector<Function> pair_functions() {
+  std::vector<Function> all;
+  const auto add = [&](const std::string& name, auto bind) {
+    all.push_back(
+        {"ROOT::Math::VectorUtil::" + name, "ROOT::Math::VectorUtil::" + name + "(vector, vector)", bind});
+  };
+  add("DeltaPhi", vector_delta_phi);
+  add("DeltaR", vector_delta_r);
+  add("DeltaR2", vector_delta_r2);
+  add("Angle", vector_angle);
+  add("InvariantMass", vector_mass);
+  add("InvariantMass2",
+      [](const Call& call) { return bind_pair<InvariantMass2>(call, "VectorUtil::InvariantMass2"); });
+  add("CosTheta", [](const Call& call) { return bind_pair<CosTheta>(call, "VectorUtil::CosTheta"); });
+  add("DeltaRapidityPhi",
+      [](const Call& call) { return bind_pair<DeltaRapidityPhi>(call, "VectorUtil::DeltaRapidityPhi"); });
+  add("boost", bind_boost);
+  all.push_back({".Dot", "vector.Dot(vector)", bind_dot});
+  all.push_back({".Cross", "vector.Cross(vector)", bind_cross});
+  all.push_back({".DeltaR", "vector.DeltaR(vector)",
+                 [](const Call& call) { return bind_pair<DeltaRMethod>(call, ".DeltaR"); }});
+  all.push_back({".Vect", "vector.Vect()", bind_vect});
+  all.push_back({".Unit", "vector.Unit()", bind_unit});
+  all.push_back({".BoostToCM", "vector.BoostToCM()", bind_boost_to_cm});
+  return all;
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,186 @@
+// Vectors as records: PtEtaPhiMVector and its kind, as ROOT::Math lays them out.
+//
+//   record ROOT::Math::PtEtaPhiMVector { record fCoordinates { fPt, fEta, fPhi, fM } }
+//
+// What a record is, its coordinates tell: records of files, without fCoordinates as well, are vectors, too.
+// A Values of records keeps one array per coordinate, so functions of vectors are loops over flat arrays.
+#ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_VECTORS_H
+#define COLONNADE_FRAME_FUNCTIONS_PHYSICS_VECTORS_H
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "frame/functions/lists.h"
+#include "frame/functions/physics_coordinates.h"
+
+namespace colonnade::frame {
+
+enum class System : std::uint8_t { pt_eta_phi_m, pt_eta_phi_e, px_py_pz_e, px_py_pz_m, xyz };
+
+enum class Member : std::uint8_t {
+  px,
+  py,
+  pz,
+  e,
+  m,
+  m2,
+  p,
+  p2,
+  pt,
+  perp2,
+  mt,
+  mt2,
+  et,
+  et2,
+  phi,
+  theta,
+  eta,
+  mag2,
+  rapidity,
+  colinear_rapidity,
+  beta,
+  gamma
+};
+
+struct VectorType {
+  System system = System::px_py_pz_e;
+  ElementType scalar = ElementType::float64;
+  bool nested = true;  // the coordinates stand in a member fCoordinates
+
+  std::size_t size() const noexcept { return system == System::xyz ? 3 : 4; }
+};
+
+// What a record is as a vector; none if it is not one.
+std::optional<VectorType> vector_type(const ValueType& type);
+// The record of a class name, "ROOT::Math::" left out: "PtEtaPhiMVector", "XYZVectorF", ...
+std::optional<ValueType> vector_class(std::string_view name);
+
+// f.operator()<S>() with float or double.
+template <class F>
+decltype(auto) with_scalar(ElementType element, F&& f) {
+  return element == ElementType::float32 ? f.template operator()<float>() : f.template operator()<double>();
+}
+// f.operator()<V>() with the class of coordinates.h.
+template <class F>
+decltype(auto) with_vector(const VectorType& type, F&& f) {
+  return with_scalar(type.scalar, [&]<class S>() -> decltype(auto) {
+    switch (type.system) {
+      case System::pt_eta_phi_m:
+        return f.template operator()<coordinates::PtEtaPhiM<S>>();
+      case System::pt_eta_phi_e:
+        return f.template operator()<coordinates::PtEtaPhiE<S>>();
+      case System::px_py_pz_m:
+        return f.template operator()<coordinates::PxPyPzM<S>>();
+      case System::xyz:
+        return f.template operator()<coordinates::Xyz<S>>();
+      default:
+        return f.template operator()<coordinates::PxPyPzE<S>>();
+    }
+  });
+}
+
+// ---- Arrays of coordinates
+
+using Arrays = std::vector<ValuesPtr>;  // scalars of one type and size each, perhaps constant
+
+// The coordinates of records.
+std::span<const ValuesPtr> coordinates_of(const VectorType& type, const Values& vectors);
+// A vector of zeros for every row.
+ValuesPtr make_zero(const ValueType& type, std::size_t count);
+// Records of their coordinates; `type` is that of the records.
+ValuesPtr make_vectors(const ValueType& type, std::size_t count, Arrays arrays);
+// A member of each vector, in the vectors' scalar type.
+ValuesPtr member_of(BlockMemory& memory, const VectorType& type, const Values& vectors, Member member);
+// x, y, z, and of four-vectors e.
+Arrays cartesian_of(BlockMemory& memory, const VectorType& type, const Values& vectors);
+// The vectors of x, y, z (and e).
+Arrays from_cartesian(BlockMemory& memory, const VectorType& type, std::size_t count, Arrays cartesian);
+// As float or double, whatever it was.
+ValuesPtr as_scalar(BlockMemory& memory, const ValuesPtr& values, ElementType scalar);
+
+// Reads vectors out of their arrays.
+template <class V>
+class Reader {
+ public:
+  using S = typename V::Scalar;
+  explicit Reader(std::span<const ValuesPtr> arrays) {
+    for (std::size_t k = 0; k < V::size; ++k) {
+      data_[k] = arrays[k]->template as<S>();
+      step_[k] = arrays[k]->constant ? 0 : 1;
+    }
+  }
+  S get(std::size_t k, std::size_t i) const { return data_[k][i * step_[k]]; }
+  V operator[](std::size_t i) const {
+    if constexpr (V::size == 3) {
+      return V{{get(0, i), get(1, i), get(2, i)}};
+    } else {
+      return V{{get(0, i), get(1, i), get(2, i)}, get(3, i)};
+    }
+  }
+
+ private:
+  std::array<const S*, V::size> data_{};
+  std::array<std::size_t, V::size> step_{};
+};
+
+// Arrays for new vectors, filled by V::store.
+template <class V>
+class Writer {
+ public:
+  using S = typename V::Scalar;
+  Writer(BlockMemory& memory, std::size_t count) : count_(count) {
+    for (std::size_t k = 0; k < V::size; ++k) std::tie(data_[k], owners_[k]) = memory.array<S>(count);
+  }
+  void put(std::size_t i, const V& vector) const { vector.store(data_.data(), i); }
+  Arrays take() {
+    Arrays arrays;
+    for (std::size_t k = 0; k < V::size; ++k)
+      arrays.push_back(make_scalars(element_of<S>(), count_, data_[k], std::move(owners_[k])));
+    return arrays;
+  }
+
+ private:
+  std::size_t count_;
+  std::array<S*, V::size> data_{};
+  std::array<std::shared_ptr<void>, V::size> owners_{};
+};
+
+// out[i] = f(in[0][i], in[1][i], ...); all of `in` are of type S.
+template <class S, class R, std::size_t n, class F>
+ValuesPtr map_arrays(BlockMemory& memory, std::size_t count, const std::array<ValuesPtr, n>& in, F f) {
+  auto [out, owner] = memory.array<R>(count);
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    const lists::ScalarView<S> views[] = {lists::ScalarView<S>(*in[k])...};
+    for (std::size_t i = 0; i < count; ++i) out[i] = f(views[k][i]...);
+  }(std::make_index_sequence<n>{});
+  return make_scalars(element_of<R>(), count, out, std::move(owner));
+}
+
+// ---- Rows and lists of vectors
+
+// Arguments of one call, as flat arrays of `count` elements each: rows, or the items of all lists, for which
+// an argument that is no list counts once per item.
+struct Flat {
+  std::vector<ValuesPtr> arguments;
+  std::size_t count = 0;
+  ValuesPtr shape;  // the lists; null if there are none
+
+  // A result in the shape of the arguments.
+  ValuesPtr wrap(ValuesPtr result) const;
+};
+Flat flatten(const CallContext& context, std::span<const ValuesPtr> arguments, std::string_view name);
+// The type of such a result, `item` within lists or alone.
+ValueType wrapped_type(const Call& call, ValueType item);
+// Why the arguments do not go together; empty if they do.
+std::string misshape(const Call& call);
+
+// Parts of the table: physics_members.cpp and physics_pairs.cpp.
+std::vector<Function> member_functions();
+std::vector<Function> pair_functions();
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,249 @@
+// Types and conversions by C++ rules; see function.h. Sizes are those of 64-bit Linux: long has 64 bits.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "frame/expression/function.h"
+#include "frame/functions/elementwise.h"
+
+namespace colonnade::frame {
+
+ElementType promoted(ElementType a) noexcept {
+  switch (a) {
+    case ElementType::uint32:
+    case ElementType::int64:
+    case ElementType::uint64:
+    case ElementType::float32:
+    case ElementType::float64:
+      return a;
+    case ElementType::index:
+      return ElementType::uint64;
+    default:
+      return ElementType::int32;
+  }
+}
+
+ElementType common_element(ElementType a, ElementType b) noexcept {
+  a = promoted(a);
+  b = promoted(b);
+  // Whichever stands here first wins over the ones behind it: that is the order of C++'s conversion ranks, as
+  // long wins over unsigned int because it holds all its values.
+  for (const ElementType winner : {ElementType::float64, ElementType::float32, ElementType::uint64,
+                                   ElementType::int64, ElementType::uint32})
+    if (a == winner || b == winner) return winner;
+  return ElementType::int32;
+}
+
+// ---- Kernels
+
+namespace {
+
+class Identity : public Kernel {
+ public:
+  explicit Identity(ValueType type) : type_(std::move(type)) {}
+  ValuesPtr run(const CallContext&, std::span<const ValuesPtr> arguments) const override {
+    return arguments.front();
+  }
+  const ValueType& result() const noexcept override { return type_; }
+  std::string key() const override { return "same"; }
+
+ private:
+  ValueType type_;
+};
+
+}  // namespace
+
+KernelPtr conversion(const ValueType& from, const ValueType& to) {
+  if (from == to) return std::make_shared<Identity>(to);
+  if (from.depth() != to.depth()) return nullptr;
+  const ValueType& scalar = to.innermost();
+  if (!scalar.is_scalar() || !from.innermost().is_scalar()) return nullptr;
+  ElementSignature signature{scalar.element(), {scalar.element()}, nullptr, false};
+  // The loop converts by itself, so that nothing goes through a buffer.
+  signature.loop = conversion_loop(from.innermost().element(), scalar.element());
+  if (signature.loop == nullptr) return nullptr;
+  signature.arguments = {from.innermost().element()};
+  return elementwise("cast " + scalar.name(), std::move(signature), std::span(&from, 1));
+}
+
+// ---- Names
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// The words of "unsigned long int"; nothing if there is anything else in it.
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!(text = trimmed(text)).empty()) {
+    std::size_t end = 0;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    if (end == 0) return {};
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+// "unsigned", "long int unsigned", "short", "signed char": the words in any order.
+std::optional<ValueType> integer_of_words(std::string_view text) {
+  const std::vector<std::string_view> words = words_of(text);
+  const auto count = [&words](std::string_view word) {
+    return static_cast<std::size_t>(std::count(words.begin(), words.end(), word));
+  };
+  const std::size_t longs = count("long");
+  const std::size_t shorts = count("short");
+  const std::size_t chars = count("char");
+  const std::size_t ints = count("int");
+  const std::size_t unsigned_words = count("unsigned");
+  const std::size_t signed_words = count("signed");
+  if (words.empty() || longs + shorts + chars + ints + unsigned_words + signed_words != words.size())
+    return std::nullopt;
+  const bool widths_fit =
+      longs <= 2 && shorts + (longs != 0) <= 1 && chars + (ints + shorts + longs != 0) <= 1;
+  if (!widths_fit || ints > 1 || unsigned_words + signed_words > 1) return std::nullopt;
+  const bool is_unsigned = unsigned_words != 0;
+  if (chars == 1) {
+    if (is_unsigned) return ElementType::uint8;
+    return signed_words != 0 ? ElementType::int8 : ElementType::character;
+  }
+  if (shorts == 1) return is_unsigned ? ElementType::uint16 : ElementType::int16;
+  if (longs > 0) return is_unsigned ? ElementType::uint64 : ElementType::int64;
+  return is_unsigned ? ElementType::uint32 : ElementType::int32;
+}
+
+struct NamedElement {
+  std::string_view name;
+  ElementType element;
+};
+
+// What is one word, of C++ and of ROOT.
+constexpr std::array named_elements = {
+    NamedElement{"float", ElementType::float32},    NamedElement{"double", ElementType::float64},
+    NamedElement{"bool", ElementType::boolean},     NamedElement{"byte", ElementType::byte},
+    NamedElement{"int8_t", ElementType::int8},      NamedElement{"uint8_t", ElementType::uint8},
+    NamedElement{"int16_t", ElementType::int16},    NamedElement{"uint16_t", ElementType::uint16},
+    NamedElement{"int32_t", ElementType::int32},    NamedElement{"uint32_t", ElementType::uint32},
+    NamedElement{"int64_t", ElementType::int64},    NamedElement{"uint64_t", ElementType::uint64},
+    NamedElement{"size_t", ElementType::uint64},    NamedElement{"ptrdiff_t", ElementType::int64},
+    NamedElement{"ssize_t", ElementType::int64},    NamedElement{"uint", ElementType::uint32},
+    NamedElement{"intmax_t", ElementType::int64},   NamedElement{"uintmax_t", ElementType::uint64},
+    NamedElement{"Float_t", ElementType::float32},  NamedElement{"Float16_t", ElementType::float32},
+    NamedElement{"Double_t", ElementType::float64}, NamedElement{"Double32_t", ElementType::float64},
+    NamedElement{"Bool_t", ElementType::boolean},   NamedElement{"Char_t", ElementType::character},
+    NamedElement{"UChar_t", ElementType::uint8},    NamedElement{"Byte_t", ElementType::uint8},
+    NamedElement{"Short_t", ElementType::int16},    NamedElement{"UShort_t", ElementType::uint16},
+    NamedElement{"Version_t", ElementType::int16},  NamedElement{"Int_t", ElementType::int32},
+    NamedElement{"Ssiz_t", ElementType::int32},     NamedElement{"UInt_t", ElementType::uint32},
+    NamedElement{"Long_t", ElementType::int64},     NamedElement{"ULong_t", ElementType::uint64},
+    NamedElement{"Long64_t", ElementType::int64},   NamedElement{"ULong64_t", ElementType::uint64},
+    NamedElement{"Longptr_t", ElementType::int64},  NamedElement{"ULongptr_t", ElementType::uint64},
+    NamedElement{"float32", ElementType::float32},  NamedElement{"float64", ElementType::float64},
+};
+
+// RVecF and its like.
+constexpr std::array named_lists = {
+    NamedElement{"RVecB", ElementType::boolean}, NamedElement{"RVecC", ElementType::character},
+    NamedElement{"RVecD", ElementType::float64}, NamedElement{"RVecF", ElementType::float32},
+    NamedElement{"RVecI", ElementType::int32},   NamedElement{"RVecU", ElementType::uint32},
+    NamedElement{"RVecL", ElementType::int64},   NamedElement{"RVecUL", ElementType::uint64},
+    NamedElement{"RVecLL", ElementType::int64},  NamedElement{"RVecULL", ElementType::uint64},
+};
+
+constexpr std::array<std::string_view, 9> list_templates = {
+    "vector", "RVec", "span", "array", "list", "deque", "set", "unordered_set", "multiset"};
+
+// Nesting beyond this is a mistake, and must not exhaust the stack.
+constexpr int deepest_name = 32;
+
+template <class Table>
+std::optional<ElementType> look_up(const Table& table, std::string_view name) {
+  for (const NamedElement& entry : table)
+    if (entry.name == name) return entry.element;
+  return std::nullopt;
+}
+
+// Takes a word off either end: "const float", "float const".
+bool take_word(std::string_view& text, std::string_view word) {
+  if (text.starts_with(word) && text.size() > word.size() && !is_name_character(text[word.size()])) {
+    text = trimmed(text.substr(word.size()));
+    return true;
+  }
+  if (text.ends_with(word) && text.size() > word.size() &&
+      !is_name_character(text[text.size() - word.size() - 1])) {
+    text = trimmed(text.substr(0, text.size() - word.size()));
+    return true;
+  }
+  return false;
+}
+
+// Without const, &, and the namespaces that may be left out.
+std::string_view bare_name(std::string_view text) {
+  for (bool more = true; more;) {
+    text = trimmed(text);
+    more = take_word(text, "const") || take_word(text, "volatile") || take_word(text, "typename");
+    if (text.ends_with("&")) {
+      text.remove_suffix(1);
+      more = true;
+    }
+    for (const std::string_view prefix : {"::", "std::", "ROOT::VecOps::", "VecOps::", "ROOT::", "Detail::"})
+      if (text.starts_with(prefix)) {
+        text.remove_prefix(prefix.size());
+        more = true;
+      }
+  }
+  return text;
+}
+
+std::optional<ValueType> type_of(std::string_view name, int depth);
+
+// "vector<float>" and other lists; further arguments (allocators, sizes) do not count.
+std::optional<ValueType> list_of_name(std::string_view name, int depth) {
+  const std::size_t open = name.find('<');
+  if (open == std::string_view::npos || !name.ends_with(">")) return std::nullopt;
+  const std::string_view head = trimmed(name.substr(0, open));
+  if (std::find(list_templates.begin(), list_templates.end(), head) == list_templates.end())
+    return std::nullopt;
+  std::string_view inside = name.substr(open + 1, name.size() - open - 2);
+  int nested = 0;
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    if (inside[i] == '<') ++nested;
+    if (inside[i] == '>' && --nested < 0) return std::nullopt;
+    if (inside[i] == ',' && nested == 0) {
+      inside = inside.substr(0, i);
+      break;
+    }
+  }
+  if (nested != 0) return std::nullopt;
+  const auto item = type_of(inside, depth + 1);
+  return item ? std::optional(ValueType::list(*item)) : std::nullopt;
+}
+
+std::optional<ValueType> type_of(std::string_view name, int depth) {
+  if (depth > deepest_name) return std::nullopt;
+  name = bare_name(name);
+  if (const auto element = look_up(named_elements, name)) return ValueType(*element);
+  if (const auto item = look_up(named_lists, name)) return ValueType::list(*item);
+  for (const std::string_view text : {"string", "string_view", "TString", "char*", "char *"})
+    if (name == text) return ValueType::string();
+  if (auto integer = integer_of_words(name)) return integer;
+  return list_of_name(name, depth);
+}
+
+}  // namespace
+
+std::optional<ValueType> type_of_name(std::string_view name) {
+  return type_of(name, 0);
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,302 @@
+// Strings: concatenation, and the methods of std::string, of TString and of RDataFrame's sample names.
+#include "frame/functions/strings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "colonnade/error.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+class Integers {
+ public:
+  explicit Integers(const Values& values)
+      : data_(values.as<std::int64_t>()), step_(values.constant ? 0 : 1) {}
+  std::int64_t operator[](std::size_t place) const { return data_[place * step_]; }
+
+ private:
+  const std::int64_t* data_;
+  std::size_t step_;
+};
+
+// One row of a function of strings and integers.
+class Row {
+ public:
+  Row(std::span<const Strings> strings, std::span<const Integers> integers, std::size_t place,
+      std::uint64_t entry)
+      : strings_(strings), integers_(integers), place_(place), entry_(entry) {}
+  std::string_view text(std::size_t i) const { return strings_[i][place_]; }
+  std::int64_t integer(std::size_t i) const { return integers_[i][place_]; }
+  std::size_t integers() const { return integers_.size(); }
+
+  // Where a string is cut: a position within it, as C++ demands.
+  std::size_t position(std::size_t i) const {
+    const std::int64_t at = integer(i);
+    const std::size_t size = text(0).size();
+    if (at < 0 || static_cast<std::uint64_t>(at) > size)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("position {} is outside of a string of {} characters, in entry {}", at, size, entry_),
+          "leave such entries out with a filter, or guard the operation with ?: or &&");
+    return static_cast<std::size_t>(at);
+  }
+  // As std::string counts: -1 is npos, all that is left.
+  std::size_t count(std::size_t i) const {
+    const std::int64_t n = integer(i);
+    return n < 0 ? std::string_view::npos : static_cast<std::size_t>(n);
+  }
+
+ private:
+  std::span<const Strings> strings_;
+  std::span<const Integers> integers_;
+  std::size_t place_;
+  std::uint64_t entry_;
+};
+
+// What is done with a row.
+using NumberOfRow = std::int64_t (*)(const Row&);
+using TextOfRow = void (*)(const Row&, std::string& out);
+
+// Arguments as they come: strings first, then integers, each converted to int64.
+struct Arguments {
+  std::vector<Strings> strings;
+  std::vector<Integers> integers;
+  std::vector<ValuesPtr> kept;
+  std::size_t rows = 0;  // to compute
+  bool constant = false;
+};
+
+class StringKernel : public Kernel {
+ public:
+  StringKernel(std::string name, std::vector<KernelPtr> conversions, ValueType result, bool may_fail)
+      : name_(std::move(name)),
+        conversions_(std::move(conversions)),
+        result_(std::move(result)),
+        may_fail_(may_fail) {}
+  const ValueType& result() const noexcept override { return result_; }
+  std::string key() const override { return name_; }
+  bool only_where_needed() const noexcept override { return may_fail_; }
+
+ protected:
+  Arguments prepare(const CallContext& context, std::span<const ValuesPtr> arguments) const {
+    Arguments prepared;
+    prepared.constant =
+        std::all_of(arguments.begin(), arguments.end(), [](const ValuesPtr& a) { return a->constant; });
+    prepared.rows = prepared.constant ? std::min<std::size_t>(context.rows.size, 1) : context.rows.size;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (conversions_[i] == nullptr) {
+        prepared.strings.emplace_back(*arguments[i]);
+        continue;
+      }
+      prepared.kept.push_back(conversions_[i]->run(context, arguments.subspan(i, 1)));
+      prepared.integers.emplace_back(*prepared.kept.back());
+    }
+    return prepared;
+  }
+
+ private:
+  std::string name_;
+  std::vector<KernelPtr> conversions_;  // null for strings
+  ValueType result_;
+  bool may_fail_;
+};
+
+class NumberKernel : public StringKernel {
+ public:
+  NumberKernel(std::string name, std::vector<KernelPtr> conversions, ElementType result, bool may_fail,
+               NumberOfRow number)
+      : StringKernel(std::move(name), std::move(conversions), result, may_fail), number_(number) {}
+
+  ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
+    const Arguments prepared = prepare(context, arguments);
+    switch (result().element()) {
+      case ElementType::boolean:
+        return compute<bool>(context, prepared);
+      case ElementType::int32:
+        return compute<std::int32_t>(context, prepared);
+      default:
+        return compute<std::uint64_t>(context, prepared);
+    }
+  }
+
+ private:
+  template <class T>
+  ValuesPtr compute(const CallContext& context, const Arguments& arguments) const {
+    auto [out, memory] = context.memory.array<T>(std::max<std::size_t>(arguments.rows, 1));
+    if (arguments.rows == 0) out[0] = T{};
+    for (std::size_t i = 0; i < arguments.rows; ++i)
+      out[i] = static_cast<T>(number_(Row(arguments.strings, arguments.integers, i, context.rows.entry(i))));
+    auto values = std::make_shared<Values>();
+    values->type = result();
+    values->size = context.rows.size;
+    values->constant = arguments.constant;
+    values->data = out;
+    values->owners.push_back(std::move(memory));
+    return values;
+  }
+
+  NumberOfRow number_;
+};
+
+class TextKernel : public StringKernel {
+ public:
+  TextKernel(std::string name, std::vector<KernelPtr> conversions, bool may_fail, TextOfRow text)
+      : StringKernel(std::move(name), std::move(conversions), ValueType::string(), may_fail), text_(text) {}
+
+  ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
+    const Arguments prepared = prepare(context, arguments);
+    const std::size_t stored = prepared.constant ? 1 : prepared.rows;
+    auto [offsets, memory] = context.memory.array<std::int64_t>(stored + 1);
+    std::fill_n(offsets, stored + 1, 0);
+    auto characters = std::make_shared<std::string>();
+    for (std::size_t i = 0; i < prepared.rows; ++i) {
+      text_(Row(prepared.strings, prepared.integers, i, context.rows.entry(i)), *characters);
+      offsets[i + 1] = static_cast<std::int64_t>(characters->size());
+    }
+    auto values = std::make_shared<Values>();
+    values->type = ValueType::string();
+    values->size = context.rows.size;
+    values->constant = prepared.constant;
+    values->offsets = offsets;
+    values->owners.push_back(std::move(memory));
+    const std::size_t count = characters->size();
+    const void* data = characters->data();
+    values->children.push_back(make_scalars(ElementType::character, count, data, std::move(characters)));
+    return values;
+  }
+
+ private:
+  TextOfRow text_;
+};
+
+// ---- Calls
+
+struct Method {
+  std::string_view name;
+  std::string_view signature;
+  std::size_t strings;          // arguments, the object first
+  std::size_t fewest_integers;  // arguments behind them
+  std::size_t most_integers;
+  ElementType result;  // of number
+  NumberOfRow number;
+  TextOfRow text;
+  bool may_fail = false;
+};
+
+// Why the arguments do not fit; empty if they do. Fills the conversions of integers.
+std::string check(const Call& call, const Method& method, std::vector<KernelPtr>& conversions) {
+  const std::size_t count = call.arguments.size();
+  if (count < method.strings + method.fewest_integers || count > method.strings + method.most_integers)
+    return fmt::format("is called as {}", method.signature);
+  for (std::size_t i = 0; i < count; ++i) {
+    const ValueType& type = call.arguments[i].type;
+    if (i < method.strings ? !type.is_string() : !type.is_integer())
+      return fmt::format("is called as {}, got {} for argument {}", method.signature, type.name(), i);
+    conversions.push_back(i < method.strings ? nullptr : conversion(type, ElementType::int64));
+  }
+  return {};
+}
+
+Bound bind_method(const Method& method, const Call& call) {
+  std::vector<KernelPtr> conversions;
+  std::string why_not = check(call, method, conversions);
+  if (!why_not.empty()) return {nullptr, std::move(why_not)};
+  // Calls with other numbers of arguments have other keys in the pool already.
+  std::string key(method.name);
+  if (method.text != nullptr)
+    return {
+        std::make_shared<TextKernel>(std::move(key), std::move(conversions), method.may_fail, method.text),
+        {}};
+  return {std::make_shared<NumberKernel>(std::move(key), std::move(conversions), method.result,
+                                         method.may_fail, method.number),
+          {}};
+}
+
+std::size_t start_of(const Row& row) {
+  return row.integers() > 0 ? row.count(0) : 0;
+}
+
+// As std::string has it: a position, or npos.
+std::int64_t find_first(const Row& row) {
+  return static_cast<std::int64_t>(row.text(0).find(row.text(1), start_of(row)));
+}
+std::int64_t find_last(const Row& row) {
+  return static_cast<std::int64_t>(
+      row.text(0).rfind(row.text(1), row.integers() > 0 ? row.count(0) : std::string_view::npos));
+}
+// -1, 0 or 1: the sign is all that C++ promises.
+std::int64_t compare(const Row& row) {
+  const int order = row.text(0).compare(row.text(1));
+  return (order > 0) - (order < 0);
+}
+std::int64_t is_equal(const Row& row) {
+  return row.text(0) == row.text(1);
+}
+std::int64_t contains(const Row& row) {
+  return row.text(0).find(row.text(1)) != std::string_view::npos;
+}
+std::int64_t begins_with(const Row& row) {
+  return row.text(0).starts_with(row.text(1));
+}
+std::int64_t ends_with(const Row& row) {
+  return row.text(0).ends_with(row.text(1));
+}
+std::int64_t length(const Row& row) {
+  return static_cast<std::int64_t>(row.text(0).size());
+}
+void same_text(const Row& row, std::string& out) {
+  out += row.text(0);
+}
+void part_of_text(const Row& row, std::string& out) {
+  const std::size_t begin = row.integers() > 0 ? row.position(0) : 0;
+  out += row.text(0).substr(begin, row.integers() > 1 ? row.count(1) : std::string_view::npos);
+}
+void both_texts(const Row& row, std::string& out) {
+  out += row.text(0);
+  out += row.text(1);
+}
+
+using enum ElementType;
+constexpr std::array methods = {
+    Method{".find", ".find(text) or .find(text, start)", 2, 0, 1, uint64, find_first, nullptr},
+    Method{".rfind", ".rfind(text) or .rfind(text, last)", 2, 0, 1, uint64, find_last, nullptr},
+    Method{".compare", ".compare(text)", 2, 0, 0, int32, compare, nullptr},
+    Method{".substr", ".substr(start) or .substr(start, count)", 1, 0, 2, uint64, nullptr, part_of_text,
+           true},
+    Method{".length", ".length()", 1, 0, 0, uint64, length, nullptr},
+    Method{".Length", ".Length()", 1, 0, 0, int32, length, nullptr},
+    Method{".Contains", ".Contains(text)", 2, 0, 0, boolean, contains, nullptr},
+    Method{".contains", ".contains(text)", 2, 0, 0, boolean, contains, nullptr},
+    Method{".BeginsWith", ".BeginsWith(text)", 2, 0, 0, boolean, begins_with, nullptr},
+    Method{".starts_with", ".starts_with(text)", 2, 0, 0, boolean, begins_with, nullptr},
+    Method{".StartsWith", ".StartsWith(text)", 2, 0, 0, boolean, begins_with, nullptr},
+    Method{".EndsWith", ".EndsWith(text)", 2, 0, 0, boolean, ends_with, nullptr},
+    Method{".ends_with", ".ends_with(text)", 2, 0, 0, boolean, ends_with, nullptr},
+    Method{".Equals", ".Equals(text)", 2, 0, 0, boolean, is_equal, nullptr},
+    Method{".EqualTo", ".EqualTo(text)", 2, 0, 0, boolean, is_equal, nullptr},
+    Method{".AsString", ".AsString()", 1, 0, 0, uint64, nullptr, same_text},
+    Method{".c_str", ".c_str()", 1, 0, 0, uint64, nullptr, same_text},
+    Method{".Data", ".Data()", 1, 0, 0, uint64, nullptr, same_text},
+};
+
+constexpr Method string_plus{"operator+", "text + text", 2, 0, 0, uint64, nullptr, both_texts};
+
+}  // namespace
+
+Bound string_operator(const Call& call) {
+  return call.name == string_plus.name ? bind_method(string_plus, call) : string_comparison(call);
+}
+
+std::vector<Function> string_functions() {
+  std::vector<Function> functions;
+  for (const Method& method : methods)
+    functions.push_back({std::string(method.name), std::string(method.signature),
+                         [&method](const Call& call) { return bind_method(method, call); }});
+  return functions;
+}
+
+}  // namespace colonnade::frame

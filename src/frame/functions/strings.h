@@ -1,0 +1,38 @@
+// What the functions over strings have in common.
+#ifndef COLONNADE_FRAME_FUNCTIONS_STRINGS_H
+#define COLONNADE_FRAME_FUNCTIONS_STRINGS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "frame/expression/function.h"
+
+namespace colonnade::frame {
+
+// Strings by number, be it one for all.
+class Strings {
+ public:
+  explicit Strings(const Values& values)
+      : offsets_(values.offsets),
+        characters_(static_cast<const char*>(values.items().data)),
+        step_(values.constant ? 0 : 1) {}
+
+  std::string_view operator[](std::size_t place) const {
+    const std::int64_t begin = offsets_[place * step_];
+    const std::int64_t end = offsets_[place * step_ + 1];
+    return {characters_ + begin, static_cast<std::size_t>(end - begin)};
+  }
+
+ private:
+  const std::int64_t* offsets_;
+  const char* characters_;
+  std::size_t step_;
+};
+
+// "operator==" and its like, between strings and lists of strings (strings_compare.cpp).
+Bound string_comparison(const Call& call);
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,131 @@
+// Comparisons of strings: with each other, of the items of a list with the string of their row, and of two
+// lists item by item.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "colonnade/error.h"
+#include "frame/functions/strings.h"
+#include "frame/values.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+using Test = bool (*)(std::string_view, std::string_view);
+
+struct Comparison {
+  std::string_view name;
+  Test test;
+};
+
+constexpr std::array comparisons = {
+    Comparison{"operator==", [](std::string_view a, std::string_view b) { return a == b; }},
+    Comparison{"operator!=", [](std::string_view a, std::string_view b) { return a != b; }},
+    Comparison{"operator<", [](std::string_view a, std::string_view b) { return a < b; }},
+    Comparison{"operator<=", [](std::string_view a, std::string_view b) { return a <= b; }},
+    Comparison{"operator>", [](std::string_view a, std::string_view b) { return a > b; }},
+    Comparison{"operator>=", [](std::string_view a, std::string_view b) { return a >= b; }},
+};
+
+class ScalarComparison : public Kernel {
+ public:
+  explicit ScalarComparison(const Comparison& comparison) : comparison_(comparison) {}
+  const ValueType& result() const noexcept override { return result_; }
+  std::string key() const override { return std::string(comparison_.name); }
+
+  ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
+    const bool constant = arguments[0]->constant && arguments[1]->constant;
+    const std::size_t rows = constant ? std::min<std::size_t>(context.rows.size, 1) : context.rows.size;
+    auto [out, memory] = context.memory.array<bool>(std::max<std::size_t>(rows, 1));
+    const Strings left(*arguments[0]);
+    const Strings right(*arguments[1]);
+    out[0] = false;
+    for (std::size_t row = 0; row < rows; ++row) out[row] = comparison_.test(left[row], right[row]);
+    auto result = std::make_shared<Values>();
+    result->type = result_;
+    result->size = context.rows.size;
+    result->constant = constant;
+    result->data = out;
+    result->owners.push_back(std::move(memory));
+    return result;
+  }
+
+ private:
+  const Comparison& comparison_;
+  ValueType result_ = ElementType::boolean;
+};
+
+class ListComparison : public Kernel {
+ public:
+  ListComparison(const Comparison& comparison, std::array<bool, 2> lists)
+      : comparison_(comparison), lists_(lists) {}
+  const ValueType& result() const noexcept override { return result_; }
+  std::string key() const override { return std::string(comparison_.name); }
+  bool only_where_needed() const noexcept override { return lists_[0] && lists_[1]; }
+
+  ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
+    const std::array values{spread(arguments[0], context.memory), spread(arguments[1], context.memory)};
+    if (lists_[0] && lists_[1]) check_sizes(context, values[0]->offsets, values[1]->offsets);
+    const Values& list = *values[lists_[0] ? 0 : 1];
+    const std::int64_t* offsets = list.offsets;
+    const std::size_t rows = context.rows.size;
+    const auto items = static_cast<std::size_t>(offsets[rows]);
+    auto [out, memory] = context.memory.array<bool>(std::max<std::size_t>(items, 1));
+    const Strings left(lists_[0] ? values[0]->items() : *values[0]);
+    const Strings right(lists_[1] ? values[1]->items() : *values[1]);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto end = static_cast<std::size_t>(offsets[row + 1]);
+      for (auto item = static_cast<std::size_t>(offsets[row]); item < end; ++item)
+        out[item] = comparison_.test(left[lists_[0] ? item : row], right[lists_[1] ? item : row]);
+    }
+    return make_result(list, make_scalars(ElementType::boolean, items, out, std::move(memory)));
+  }
+
+ private:
+  ValuesPtr make_result(const Values& list, ValuesPtr items) const {
+    auto result = std::make_shared<Values>();
+    result->type = result_;
+    result->size = list.size;
+    result->offsets = list.offsets;
+    result->owners = list.owners;
+    result->children.push_back(std::move(items));
+    return result;
+  }
+
+  static void check_sizes(const CallContext& context, const std::int64_t* a, const std::int64_t* b) {
+    for (std::size_t row = 0; row < context.rows.size; ++row)
+      if (a[row + 1] != b[row + 1])
+        throw Error(ErrorKind::usage,
+                    fmt::format("lists of {} and {} strings cannot be compared item by item, in entry {}",
+                                a[row + 1] - a[row], b[row + 1] - b[row], context.rows.entry(row)),
+                    "leave such entries out with a filter");
+  }
+
+  const Comparison& comparison_;
+  std::array<bool, 2> lists_;
+  ValueType result_ = ValueType::list(ElementType::boolean);
+};
+
+}  // namespace
+
+Bound string_comparison(const Call& call) {
+  if (call.arguments.size() != 2) return {nullptr, "compares two strings"};
+  const ValueType& left = call.arguments[0].type;
+  const ValueType& right = call.arguments[1].type;
+  for (const Comparison& comparison : comparisons) {
+    if (comparison.name != call.name) continue;
+    const auto is_text = [](const ValueType& type) {
+      return type.is_string() || (type.is_list() && type.item().is_string());
+    };
+    if (!is_text(left) || !is_text(right))
+      return {nullptr,
+              fmt::format("compares strings with strings, got {} and {}", left.name(), right.name())};
+    if (!left.is_list() && !right.is_list()) return {std::make_shared<ScalarComparison>(comparison), {}};
+    return {std::make_shared<ListComparison>(comparison, std::array{left.is_list(), right.is_list()}), {}};
+  }
+  return {nullptr, "is not defined for strings"};
+}
+
+}  // namespace colonnade::frame

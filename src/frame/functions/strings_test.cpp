@@ -1,0 +1,139 @@
+// Methods and comparisons of strings.
+#include "frame/functions/strings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "colonnade/error.h"
+#include "frame/functions/test_kernels.h"
+
+namespace colonnade::frame {
+namespace {
+
+using calls::call;
+using calls::constant_of;
+using calls::rows_of;
+using calls::values_of;
+using ::testing::HasSubstr;
+
+using Texts = std::vector<std::string>;
+
+ValuesPtr texts(const Texts& rows) {
+  return values_of(rows);
+}
+ValuesPtr same(std::size_t rows, const std::string& text) {
+  return constant_of(rows, text);
+}
+
+TEST(Strings, Compare) {
+  const Texts a{"", "a", "b", "ab", std::string("a\0b", 3)};
+  const Texts b{"", "b", "a", "a", std::string("a\0c", 3)};
+  const auto expect = [&](const char* name, auto op) {
+    std::vector<bool> expected;
+    for (std::size_t i = 0; i < a.size(); ++i) expected.push_back(op(a[i], b[i]));
+    EXPECT_EQ(rows_of<bool>(*call(name, {texts(a), texts(b)})), expected) << name;
+  };
+  expect("operator==", std::equal_to<std::string>());
+  expect("operator!=", std::not_equal_to<std::string>());
+  expect("operator<", std::less<std::string>());
+  expect("operator<=", std::less_equal<std::string>());
+  expect("operator>", std::greater<std::string>());
+  expect("operator>=", std::greater_equal<std::string>());
+}
+
+TEST(Strings, CompareWithConstants) {
+  EXPECT_EQ(rows_of<bool>(*call("operator==", {texts({"muon", "tau"}), same(2, "muon")})),
+            (std::vector<bool>{true, false}));
+  const auto known = call("operator==", {same(5, "a"), same(5, "a")});
+  EXPECT_TRUE(known->constant);
+  EXPECT_EQ(rows_of<bool>(*known), (std::vector<bool>(5, true)));
+}
+
+TEST(Strings, CompareWithinLists) {
+  const auto names = values_of<Texts>({{"a", "b"}, {}, {"c"}});
+  using Masks = std::vector<std::vector<bool>>;
+  EXPECT_EQ(rows_of<std::vector<bool>>(*call("operator==", {names, same(3, "b")})),
+            (Masks{{false, true}, {}, {false}}));
+  EXPECT_EQ(rows_of<std::vector<bool>>(*call("operator<", {texts({"b", "b", "b"}), names})),
+            (Masks{{false, false}, {}, {true}}));
+  EXPECT_EQ(
+      rows_of<std::vector<bool>>(*call("operator!=", {names, values_of<Texts>({{"a", "x"}, {}, {"c"}})})),
+      (Masks{{false, true}, {}, {false}}));
+  try {
+    call("operator==", {names, values_of<Texts>({{"a", "x"}, {"y"}, {"c"}})});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.problem(), HasSubstr("entry 1001"));
+  }
+}
+
+TEST(Strings, DoNotCompareWithNumbers) {
+  EXPECT_THAT(calls::bind("operator==", {texts({"a"}), values_of<int>({1})}).why_not,
+              HasSubstr("std::int32_t"));
+  EXPECT_EQ(calls::bind("operator-", {texts({"a"}), texts({"a"})}).kernel, nullptr);
+}
+
+TEST(Strings, AreJoined) {
+  EXPECT_EQ(rows_of<std::string>(*call("operator+", {texts({"a", ""}), same(2, "_x")})),
+            (Texts{"a_x", "_x"}));
+}
+
+TEST(Strings, AreSearched) {
+  const auto name = texts({"HLT_Mu24", "L1_Mu", "HLT"});
+  EXPECT_EQ(rows_of<bool>(*call(".BeginsWith", {name, same(3, "HLT")})),
+            (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(rows_of<bool>(*call(".EndsWith", {name, same(3, "Mu")})),
+            (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(rows_of<bool>(*call(".Contains", {name, same(3, "Mu")})), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(rows_of<bool>(*call(".Equals", {name, texts({"HLT_Mu24", "x", "y"})})),
+            (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(rows_of<std::uint64_t>(*call(".find", {name, same(3, "Mu")})),
+            (std::vector<std::uint64_t>{4, 3, ~0ull}));
+  EXPECT_EQ(rows_of<std::uint64_t>(*call(".find", {name, same(3, "L"), values_of<int>({2, 0, 9})})),
+            (std::vector<std::uint64_t>{~0ull, 0, ~0ull}));
+  EXPECT_EQ(rows_of<std::uint64_t>(*call(".rfind", {name, same(3, "L")})),
+            (std::vector<std::uint64_t>{1, 0, 1}));
+  EXPECT_EQ(rows_of<std::int32_t>(*call(".compare", {name, same(3, "HLT")})),
+            (std::vector<std::int32_t>{1, 1, 0}));
+}
+
+TEST(Strings, AreCut) {
+  const auto name = texts({"muon", "tau"});
+  EXPECT_EQ(rows_of<std::string>(*call(".substr", {name, constant_of<int>(2, 1)})), (Texts{"uon", "au"}));
+  EXPECT_EQ(rows_of<std::string>(
+                *call(".substr", {name, values_of<std::uint64_t>({0, 3}), constant_of<int>(2, 2)})),
+            (Texts{"mu", ""}));
+  EXPECT_EQ(rows_of<std::string>(*call(".substr", {name, constant_of<int>(2, 0), constant_of<int>(2, -1)})),
+            (Texts{"muon", "tau"}));
+  const std::vector<ValuesPtr> beyond{name, constant_of<int>(2, 4)};
+  EXPECT_TRUE(calls::bind(".substr", beyond).kernel->only_where_needed());
+  try {
+    call(".substr", beyond);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.problem(), HasSubstr("entry 1001"));
+    EXPECT_THAT(error.problem(), HasSubstr("3 characters"));
+  }
+}
+
+TEST(Strings, TellTheirLength) {
+  EXPECT_EQ(rows_of<std::uint64_t>(*call(".length", {texts({"", "abc"})})),
+            (std::vector<std::uint64_t>{0, 3}));
+  EXPECT_EQ(rows_of<std::string>(*call(".AsString", {texts({"", "abc"})})), (Texts{"", "abc"}));
+}
+
+TEST(Strings, OfConstantsAreConstant) {
+  const auto cut = call(".substr", {same(9, "muon"), constant_of<int>(9, 2)});
+  EXPECT_TRUE(cut->constant);
+  EXPECT_EQ(rows_of<std::string>(*cut), (Texts(9, "on")));
+  const auto none = call("operator+", {same(0, "a"), same(0, "b")});
+  EXPECT_EQ(none->size, 0u);
+}
+
+TEST(Strings, SayHowTheyAreCalled) {
+  EXPECT_THAT(calls::bind(".find", {texts({"a"})}).why_not, HasSubstr(".find(text"));
+  EXPECT_THAT(calls::bind(".substr", {texts({"a"}), values_of<double>({1})}).why_not, HasSubstr("double"));
+}
+
+}  // namespace
+}  // namespace colonnade::frame

@@ -1,0 +1,95 @@
+// ArrayBuilder: Values of one type that grow at the end, one contiguous array per leaf. What take, display
+// and snapshot keep.
+//
+// One thread at a time; the Values that it gives out may be read by any thread.
+#ifndef COLONNADE_FRAME_RESULTS_ARRAYS_H
+#define COLONNADE_FRAME_RESULTS_ARRAYS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "colonnade/block.h"
+#include "frame/results/saved.h"
+
+namespace colonnade::frame {
+
+// Bytes that grow in place where the system can do that (large arrays are remapped, not copied).
+class GrowingBytes {
+ public:
+  GrowingBytes() = default;
+  ~GrowingBytes() { std::free(data_); }
+  GrowingBytes(GrowingBytes&& other) noexcept;
+  GrowingBytes& operator=(GrowingBytes&& other) noexcept;
+  GrowingBytes(const GrowingBytes&) = delete;
+  GrowingBytes& operator=(const GrowingBytes&) = delete;
+
+  // Room for `bytes` more at the end. Throws ErrorKind::resource.
+  std::byte* grow(std::size_t bytes);
+  void clear() noexcept { size_ = 0; }
+  void shrink();
+  const std::byte* data() const noexcept { return data_; }
+  std::byte* data() noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t capacity() const noexcept { return capacity_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+class ArrayBuilder {
+ public:
+  explicit ArrayBuilder(const ValueType& type);
+
+  void append(const Values& values) { append(values, 0, values.size); }
+  void append(const Values& values, std::size_t first, std::size_t count);
+  // Forgets the elements, keeps the memory.
+  void clear() noexcept;
+  void shrink();
+  std::size_t size() const noexcept { return size_; }
+  std::size_t bytes() const noexcept;  // that the arrays take
+  // All elements; valid as long as `owner` lives and nothing is appended.
+  ValuesPtr values(const std::shared_ptr<const void>& owner) const;
+
+  void save(SavedWriter& to) const;
+  // Appends what was saved.
+  void append_saved(SavedReader& from);
+
+ private:
+  void append_offsets(const Values& values, std::size_t first, std::size_t count);
+  ValueType type_;
+  std::size_t size_ = 0;
+  GrowingBytes data_;  // elements, or offsets
+  std::vector<ArrayBuilder> children_;
+};
+
+// Several columns of the same length.
+class ColumnsBuilder {
+ public:
+  explicit ColumnsBuilder(std::span<const ValueType> types);
+  void append(std::span<const ValuesPtr> values, std::size_t count);
+  void append(const ColumnsBuilder& other);
+  void clear() noexcept;
+  std::size_t rows() const noexcept { return rows_; }
+  std::size_t bytes() const noexcept;
+  void shrink();
+  std::vector<ValuesPtr> values(const std::shared_ptr<const void>& owner) const;
+  void save(SavedWriter& to) const;
+  void append_saved(SavedReader& from);
+  // A copy with memory of its own.
+  static std::shared_ptr<ColumnsBuilder> copy_of(const ColumnsBuilder& other,
+                                                 std::span<const ValueType> types);
+
+ private:
+  std::vector<ArrayBuilder> columns_;
+  std::size_t rows_ = 0;
+};
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,239 @@
+// Histograms whose axes take their range from the values, as ROOT's do: the first thousand fills decide on a
+// round range; what is beyond it later doubles the range, joining bins in pairs.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "frame/results/histogram.h"
+#include "frame/results/moments.h"
+#include "frame/results/turns.h"
+
+namespace colonnade::frame {
+namespace {
+
+constexpr std::size_t first_fills = 1000;
+// Beyond so many doublings a value is taken for infinite.
+constexpr int most_doublings = 64;
+
+struct AutomaticState {
+  // Coordinates and weight of one fill after the other.
+  struct Batch {
+    void clear() { numbers.clear(); }
+    std::size_t bytes() const { return numbers.capacity() * sizeof(double); }
+    std::vector<double> numbers;
+  };
+
+  explicit AutomaticState(std::shared_ptr<const HistogramSettings> s)
+      : settings(std::move(s)), binning(settings->binning), moments(settings->binning.axes().size()) {}
+
+  std::size_t width() const { return settings->binning.axes().size() + (settings->weighted ? 1 : 0); }
+
+  void compute(Fills& fills, std::size_t first, std::size_t count, Batch& to) const {
+    const std::size_t start = to.numbers.size();
+    to.numbers.resize(start + count * width());
+    for (std::size_t k = 0; k < width(); ++k) {
+      const double* column = fills.column(k, first, count, Fills::scratch(0));
+      for (std::size_t i = 0; i < count; ++i) to.numbers[start + i * width() + k] = column[i];
+    }
+  }
+  void apply(const Batch& batch) { apply(batch.numbers); }
+  void apply(const std::vector<double>& numbers) {
+    for (std::size_t i = 0; i < numbers.size(); i += width()) fill(&numbers[i]);
+  }
+
+  void fill(const double* point) {
+    ++entries;
+    if (values.empty()) {
+      if (waiting.size() < first_fills * width()) {
+        waiting.insert(waiting.end(), point, point + width());
+        return;
+      }
+      settle();
+    }
+    put(point);
+  }
+  void put(const double* point) {
+    std::uint32_t bin = 0;
+    std::uint32_t stride = 1;
+    bool inside = true;
+    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
+      const Axis& axis = binning.axes()[k];
+      if (axis.automatic()) reach(k, point[k]);
+      const std::uint32_t of_axis = axis.find(point[k]);
+      const std::uint32_t bins = axis.bins();
+      inside = inside && of_axis > 0 && of_axis <= bins;
+      bin += stride * of_axis;
+      stride *= bins + 2;
+    }
+    const double weight = settings->weighted ? point[width() - 1] : 1;
+    values[bin] += weight;
+    if (settings->weighted) variances[bin] += weight * weight;
+    if (inside) moments.add_point(point, weight);
+  }
+
+  // Gives the axes their ranges and fills what waited.
+  void settle() {
+    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
+      Axis& axis = binning.axes()[k];
+      if (!axis.automatic()) continue;
+      double least = std::numeric_limits<double>::infinity();
+      double greatest = -least;
+      for (std::size_t i = k; i < waiting.size(); i += width()) {
+        if (!std::isfinite(waiting[i])) continue;
+        least = std::min(least, waiting[i]);
+        greatest = std::max(greatest, waiting[i]);
+      }
+      if (least > greatest) least = greatest = 0;
+      const auto [low, high] = good_range(axis.bins(), least, greatest);
+      axis.set_range(low, high);
+    }
+    values.assign(binning.cells(), 0);
+    if (settings->weighted) variances.assign(binning.cells(), 0);
+    for (std::size_t i = 0; i < waiting.size(); i += width()) put(&waiting[i]);
+    waiting = {};
+  }
+
+  // Doubles the range of an axis until x is within.
+  void reach(std::size_t which, double x) {
+    const RegularAxis& now = binning.axes()[which].regular();
+    if (!std::isfinite(x) || (x >= now.low && x < now.high)) return;
+    double low = now.low;
+    double high = now.high;
+    int doublings = 0;
+    while (x < low && doublings++ < most_doublings) low -= high - low;
+    while (x >= high && doublings++ < most_doublings) high += high - low;
+    if (doublings > most_doublings || !std::isfinite(high - low)) return;
+    set_range(which, low, high);
+  }
+  void set_range(std::size_t which, double low, double high) {
+    Axis& axis = binning.axes()[which];
+    const AxisValue before = axis.value();
+    axis.set_range(low, high);
+    std::vector<std::uint32_t> moved(axis.bins() + 2);
+    for (std::uint32_t bin = 1; bin <= axis.bins(); ++bin)
+      moved[bin] = axis.find((before.edges[bin - 1] + before.edges[bin]) / 2);
+    moved.back() = axis.bins() + 1;
+    std::size_t stride = 1;
+    for (std::size_t k = 0; k < which; ++k) stride *= binning.axes()[k].bins() + 2;
+    for (std::vector<double>* cells : {&values, &variances}) {
+      std::vector<double> next(cells->size(), 0);
+      for (std::size_t i = 0; i < cells->size(); ++i) {
+        const std::size_t bin = i / stride % moved.size();
+        next[i + moved[bin] * stride - bin * stride] += (*cells)[i];
+      }
+      *cells = std::move(next);
+    }
+  }
+
+  ResultValue value() const {
+    AutomaticState copy = *this;
+    if (copy.values.empty()) copy.settle();
+    HistogramValue value = settings->value();
+    value.axes = copy.binning.values();
+    value.weighted = settings->weighted;
+    value.values = std::move(copy.values);
+    value.variances = std::move(copy.variances);
+    value.entries = entries;
+    value.moments = copy.moments.total();
+    return value;
+  }
+
+  void save(SavedWriter& to) const {
+    to.number(entries);
+    to.array(std::span<const double>(waiting));
+    to.number(static_cast<std::uint8_t>(values.empty() ? 0 : 1));
+    if (values.empty()) return;
+    for (const Axis& axis : binning.axes()) {
+      to.number(axis.regular().low);
+      to.number(axis.regular().high);
+    }
+    to.sparse(values);
+    if (settings->weighted) to.sparse(variances);
+    save_moments(moments.total(), to);
+  }
+  void merge_saved(SavedReader& from) {
+    AutomaticState later(settings);
+    later.entries = from.number<std::uint64_t>();
+    later.waiting = from.array<double>(first_fills * width());
+    if (later.waiting.size() % width() != 0) SavedReader::fail("a fill that is not complete");
+    if (from.flag()) later.load_bins(from);
+    from.done();
+    if (later.values.empty()) {
+      apply(later.waiting);
+    } else {
+      join(later);
+    }
+  }
+  void load_bins(SavedReader& from) {
+    if (!waiting.empty()) SavedReader::fail("fills that wait beside bins");
+    for (Axis& axis : binning.axes()) {
+      const auto low = from.number<double>();
+      const auto high = from.number<double>();
+      if (!axis.automatic()) continue;
+      if (!RegularAxis::can_be(axis.bins(), low, high)) SavedReader::fail("an axis without a range");
+      axis.set_range(low, high);
+    }
+    values.assign(binning.cells(), 0);
+    from.sparse(values.size(), [&](std::size_t bin, double value) { values[bin] = value; });
+    if (settings->weighted) {
+      variances.assign(binning.cells(), 0);
+      from.sparse(variances.size(), [&](std::size_t bin, double value) { variances[bin] = value; });
+    }
+    moments.add(load_moments(from, binning.axes().size()));
+  }
+  // Adds the bins of another one, each at its middle.
+  void join(AutomaticState& later) {
+    if (values.empty()) settle_for(later);
+    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
+      if (!binning.axes()[k].automatic()) continue;
+      const RegularAxis& other = later.binning.axes()[k].regular();
+      reach(k, other.low + other.width / 2);
+      reach(k, other.high - other.width / 2);
+    }
+    std::vector<std::uint32_t> to(values.size(), 0);
+    std::size_t stride = 1;
+    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
+      const Axis& axis = binning.axes()[k];
+      const AxisValue theirs = later.binning.axes()[k].value();
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const std::size_t bin = i / stride % (axis.bins() + 2);
+        const bool inside = bin > 0 && bin <= axis.bins() && axis.automatic();
+        const std::size_t moved = inside ? axis.find((theirs.edges[bin - 1] + theirs.edges[bin]) / 2) : bin;
+        to[i] += static_cast<std::uint32_t>(moved * stride);
+      }
+      stride *= axis.bins() + 2;
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      values[to[i]] += later.values[i];
+      if (settings->weighted) variances[to[i]] += later.variances[i];
+    }
+    moments.add(later.moments.total());
+    entries += later.entries;
+  }
+  // Fills what waited into the ranges of the other one: too few fills to know better.
+  void settle_for(const AutomaticState& later) {
+    binning = later.binning;
+    values.assign(binning.cells(), 0);
+    if (settings->weighted) variances.assign(binning.cells(), 0);
+    for (std::size_t i = 0; i < waiting.size(); i += width()) put(&waiting[i]);
+    waiting = {};
+  }
+
+  std::shared_ptr<const HistogramSettings> settings;
+  Binning binning;
+  std::vector<double> waiting;  // the first fills
+  std::vector<double> values;   // empty before there are ranges
+  std::vector<double> variances;
+  std::uint64_t entries = 0;
+  MomentSums moments;
+};
+
+}  // namespace
+
+std::unique_ptr<ResultAccumulator> make_automatic_histogram(
+    std::shared_ptr<const HistogramSettings> settings) {
+  return std::make_unique<OrderedAccumulator<AutomaticState, HistogramSettings>>(std::move(settings));
+}
+
+}  // namespace colonnade::frame

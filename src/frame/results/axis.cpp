@@ -1,0 +1,244 @@
+// See axis.h.
+#include "frame/results/axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/histogram/axis/variable.hpp>
+#include <cmath>
+#include <limits>
+
+#include "colonnade/error.h"
+
+namespace colonnade::frame {
+
+RegularAxis RegularAxis::make(std::uint32_t bins, double low, double high) {
+  return {bins, low, high, (high - low) / bins, bins / (high - low)};
+}
+
+bool RegularAxis::can_be(std::uint32_t bins, double low, double high) noexcept {
+  return low < high && std::isfinite(high - low) && (high - low) / bins >= std::numeric_limits<double>::min();
+}
+
+std::uint32_t RegularAxis::find(double x) const noexcept {
+  if (x < low) return 0;
+  if (!(x < high)) return bins + 1;
+  const double guess = std::min(std::floor((x - low) * inverse), static_cast<double>(bins));
+  std::uint32_t bin = static_cast<std::uint32_t>(guess) + 1;
+  if (x < low + guess * width) {
+    --bin;
+  } else if (x >= low + (guess + 1) * width) {
+    ++bin;
+  }
+  return std::min(bin, bins + 1);
+}
+
+AxisRange RegularAxis::range() const noexcept {
+  // The upper edge of the last bin, as find() has it, may be rounded to one below `high`.
+  return {low, std::min(high, low + bins * width)};
+}
+
+struct Axis::Variable {
+  boost::histogram::axis::variable<double> axis;
+  std::vector<double> edges;
+};
+
+namespace {
+
+// How many of the edges are not above x: the same as the axis' own search, without branches that nobody can
+// foresee.
+std::uint32_t edges_up_to(const std::vector<double>& edges, double x) {
+  const double* at = edges.data();
+  for (std::size_t left = edges.size(); left > 1;) {
+    const std::size_t half = left / 2;
+    at += static_cast<std::size_t>(at[half] <= x) * half;
+    left -= half;
+  }
+  return static_cast<std::uint32_t>(at - edges.data()) + static_cast<std::uint32_t>(*at <= x);
+}
+
+}  // namespace
+
+Axis Axis::parse(const Options& options) {
+  options.only({"bins", "low", "high", "edges", "name"});
+  Axis axis;
+  axis.name_ = options.text("name");
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  if (options.has("edges")) {
+    if (options.has("bins") || options.has("low") || options.has("high"))
+      options.refuse("edges", "either edges, or bins with low and high");
+    const std::vector<double> edges = options.numbers("edges");
+    const bool grow = std::adjacent_find(edges.begin(), edges.end(),
+                                         [](double a, double b) { return !(a < b); }) == edges.end();
+    if (edges.size() < 2 || edges.size() > most || !grow)
+      options.refuse("edges", "two or more growing numbers");
+    axis.variable_ = std::make_shared<const Variable>(
+        Variable{boost::histogram::axis::variable<double>(edges.begin(), edges.end()), edges});
+    return axis;
+  }
+  if (!options.has("bins")) options.refuse("bins", "the number of bins, or edges");
+  const auto bins = static_cast<std::uint32_t>(options.count("bins", 0, 1, most));
+  if (options.has("low") != options.has("high"))
+    options.refuse(options.has("low") ? "high" : "low", "both low and high, or neither");
+  const double low = options.number("low", 0);
+  const double high = options.number("high", 0);
+  axis.regular_.bins = bins;
+  // As in ROOT, equal limits ask for a range from the values.
+  axis.automatic_ = low == high;
+  if (axis.automatic_) return axis;
+  if (!RegularAxis::can_be(bins, low, high))
+    options.refuse("high", fmt::format("a number above low = {}", low));
+  axis.set_range(low, high);
+  return axis;
+}
+
+std::uint32_t Axis::bins() const noexcept {
+  return variable_ != nullptr ? static_cast<std::uint32_t>(variable_->axis.size()) : regular_.bins;
+}
+
+void Axis::set_range(double low, double high) {
+  regular_ = RegularAxis::make(regular_.bins, low, high);
+}
+
+AxisRange Axis::range() const noexcept {
+  if (variable_ == nullptr) return regular_.range();
+  return {variable_->edges.front(), variable_->edges.back()};
+}
+
+std::uint32_t Axis::find(double x) const {
+  if (variable_ == nullptr) return regular_.find(x);
+  return static_cast<std::uint32_t>(variable_->axis.index(x) + 1);
+}
+
+void Axis::add_bins(const double* values, std::size_t count, std::uint32_t stride, std::uint32_t* to) const {
+  if (variable_ == nullptr) return frame::add_bins(regular_, values, count, stride, to);
+  const std::vector<double>& edges = variable_->edges;
+  const auto overflow = static_cast<std::uint32_t>(edges.size());
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] += stride * (std::isnan(values[i]) ? overflow : edges_up_to(edges, values[i]));
+}
+
+AxisValue Axis::value() const {
+  AxisValue value;
+  value.name = name_;
+  value.regular = variable_ == nullptr;
+  value.edges.resize(bins() + 1);
+  for (std::uint32_t k = 0; k <= bins(); ++k)
+    value.edges[k] = value.regular ? regular_.low + k * regular_.width : variable_->axis.value(k);
+  if (value.regular) value.edges.back() = regular_.high;
+  return value;
+}
+
+std::string Axis::text() const {
+  if (automatic_) return fmt::format("{} bins", regular_.bins);
+  if (variable_ == nullptr)
+    return fmt::format("{} bins from {} to {}", regular_.bins, regular_.low, regular_.high);
+  std::string edges;
+  for (int k = 0; k <= variable_->axis.size(); ++k) edges += fmt::format(" {}", variable_->axis.value(k));
+  return fmt::format("edges{}", edges);
+}
+
+// ---- Binning
+
+Binning Binning::parse(const Options& options, std::size_t least_axes) {
+  Binning binning;
+  for (const Options& axis : options.objects("axes")) binning.axes_.push_back(Axis::parse(axis));
+  if (binning.axes_.size() < least_axes)
+    options.refuse("axes", "a list with one axis or more, as {\"bins\": 100, \"low\": 0, \"high\": 1}");
+  double cells = 1;
+  for (const Axis& axis : binning.axes_) cells *= axis.bins() + 2.;
+  if (cells > std::numeric_limits<std::int32_t>::max())
+    throw Error(
+        ErrorKind::resource, fmt::format("{} has {:.3g} bins", options.what(), cells),
+        fmt::format("use at most {} with those beyond the edges", std::numeric_limits<std::int32_t>::max()));
+  binning.cells_ = static_cast<std::uint32_t>(cells);
+  return binning;
+}
+
+bool Binning::automatic() const noexcept {
+  return std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.automatic(); });
+}
+
+bool Binning::is_inner(std::uint32_t bin) const noexcept {
+  for (const Axis& axis : axes_) {
+    const std::uint32_t of_axis = bin % (axis.bins() + 2);
+    if (of_axis == 0 || of_axis > axis.bins()) return false;
+    bin /= axis.bins() + 2;
+  }
+  return true;
+}
+
+std::string Binning::text() const {
+  std::string text;
+  for (const Axis& axis : axes_) text += fmt::format("{}{}", text.empty() ? "" : " x ", axis.text());
+  return text;
+}
+
+std::vector<AxisValue> Binning::values() const {
+  std::vector<AxisValue> values;
+  values.reserve(axes_.size());
+  for (const Axis& axis : axes_) values.push_back(axis.value());
+  return values;
+}
+
+// ---- Ranges
+
+namespace {
+
+// The width of a bin rounded up to 1, 2 or 5 times a power of ten; none if the range is too narrow or wide.
+double round_width(double width) {
+  int power = static_cast<int>(std::log10(width));
+  if (power < -200 || power > 200) return 0;
+  if (width <= 1) --power;
+  // A bit less, so that what should be 1, 2 or 5 is not taken for more.
+  const double digits = width * std::pow(10., -power) - 1e-10;
+  const double rounded = digits <= 1 ? 1 : digits <= 2 ? 2 : digits <= 5 ? 5 : 10;
+  return rounded * std::pow(10., power);
+}
+
+struct RoundRange {
+  double low = 0, high = 0, width = 0;
+};
+
+// The multiples of a round width within [least, greatest].
+RoundRange round_range(double least, double greatest, std::uint32_t bins) {
+  RoundRange range;
+  for (double divisions = std::max(bins, 2u);; ++divisions) {
+    const double width = (greatest - least) / divisions;
+    if (width >= std::numeric_limits<float>::max() || width <= 0) return range;
+    range.width = round_width(width);
+    if (range.width == 0) return {0, 1, 0.01};
+    double first = least / range.width;
+    if (std::abs(first) > 1e9) return {least, greatest, range.width};
+    first = std::trunc(first) - (first < 0 ? 1 : 0);
+    double last = greatest / range.width + 1.00001;
+    last = std::trunc(last) - (last < 0 ? 1 : 0);
+    range.low = range.width * first;
+    range.high = range.width * last;
+    if (bins <= 5 || 2 * (last - first) != bins) break;
+  }
+  RoundRange inner = range;
+  if (least - range.low >= range.width * 0.0001) inner.low += range.width;
+  if (range.high - greatest >= range.width * 0.0001) inner.high -= range.width;
+  return inner.low < inner.high ? inner : range;
+}
+
+}  // namespace
+
+std::pair<double, double> good_range(std::uint32_t bins, double least, double greatest) {
+  if (!(least < greatest)) {
+    least -= 1;
+    greatest += 1;
+  }
+  const double margin = 0.1 * (greatest - least);
+  double low = least - margin;
+  double high = greatest + margin;
+  if (low < 0 && least >= 0) low = 0;
+  if (high > 0 && greatest <= 0) high = 0;
+  const RoundRange range = round_range(low, high, bins);
+  if (range.width <= 0 || range.width > 1e39) return {-1, 1};
+  const double slack = 0.01 * (greatest - least);
+  return {std::min(range.low, least - slack), std::max(range.high, greatest + slack)};
+}
+
+}  // namespace colonnade::frame

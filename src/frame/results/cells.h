@@ -1,0 +1,92 @@
+// Cells: the arrays that histograms and profiles are summed up in. There is one set per result and process.
+//
+// The memory comes from the system as zeros and is resident only where something was filled.
+#ifndef COLONNADE_FRAME_RESULTS_CELLS_H
+#define COLONNADE_FRAME_RESULTS_CELLS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <span>
+
+namespace colonnade::frame {
+
+// Throws ErrorKind::resource.
+void* zeroed_memory(std::size_t count, std::size_t size);
+
+template <class T>
+class Cells {
+ public:
+  bool empty() const noexcept { return memory_ == nullptr; }
+  void make(std::size_t count) {
+    memory_.reset(static_cast<T*>(zeroed_memory(count, sizeof(T))));
+    size_ = count;
+  }
+  void drop() noexcept {
+    memory_.reset();
+    size_ = 0;
+  }
+  std::size_t size() const noexcept { return size_; }
+  T* data() noexcept { return memory_.get(); }
+  T& operator[](std::size_t i) noexcept { return memory_[i]; }
+  const T& operator[](std::size_t i) const noexcept { return memory_[i]; }
+  std::span<const T> view() const noexcept { return {memory_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<T[], Free> memory_;
+  std::size_t size_ = 0;
+};
+
+// Counts of up to 2^64 - 1, in 32 bits as long as no bin can have more.
+class CountCells {
+ public:
+  explicit CountCells(std::size_t cells) : cells_(cells) {}
+
+  void add(const std::uint32_t* bins, std::size_t count) {
+    if (count == 0) return;
+    entries_ += count;
+    if (entries_ > std::numeric_limits<std::uint32_t>::max() || !wide_.empty()) {
+      widen();
+      for (std::size_t i = 0; i < count; ++i) ++wide_[bins[i]];
+    } else {
+      if (narrow_.empty()) narrow_.make(cells_);
+      std::uint32_t* counts = narrow_.data();
+      for (std::size_t i = 0; i < count; ++i) ++counts[bins[i]];
+    }
+  }
+  // Counts that were made elsewhere; `entries` of them in all.
+  void add_counts(std::size_t bin, std::uint64_t count) {
+    widen();
+    wide_[bin] += count;
+  }
+  void add_entries(std::uint64_t entries) { entries_ += entries; }
+  std::uint64_t at(std::size_t bin) const noexcept {
+    return !wide_.empty() ? wide_[bin] : !narrow_.empty() ? narrow_[bin] : 0;
+  }
+  std::uint64_t entries() const noexcept { return entries_; }
+  std::size_t size() const noexcept { return cells_; }
+  std::size_t bytes() const noexcept {
+    return wide_.size() * sizeof(std::uint64_t) + narrow_.size() * sizeof(std::uint32_t);
+  }
+
+ private:
+  void widen() {
+    if (!wide_.empty()) return;
+    wide_.make(cells_);
+    for (std::size_t i = 0; i < narrow_.size(); ++i) wide_[i] = narrow_[i];
+    narrow_.drop();
+  }
+  std::size_t cells_;
+  std::uint64_t entries_ = 0;
+  Cells<std::uint32_t> narrow_;
+  Cells<std::uint64_t> wide_;
+};
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,212 @@
+// ExactSum: the sum of doubles, or of products of a few doubles, without any rounding before the end.
+//
+// The sum is a fixed-point number as wide as the exponents of doubles reach, in chunks of 32 bits with room
+// for carries (R. Neal, "Fast exact summation using small and large superaccumulators", 2015). Whatever the
+// order of the terms and however they are split into parts, the result has the same bits; it is the true sum
+// rounded once. Infinities and NaN come out as in ordinary sums.
+#ifndef COLONNADE_FRAME_RESULTS_EXACT_SUM_H
+#define COLONNADE_FRAME_RESULTS_EXACT_SUM_H
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace colonnade::frame {
+
+// Integers of 128 bits, which GCC and Clang have on all 64-bit machines.
+__extension__ using Int128 = __int128;
+__extension__ using Wide = unsigned __int128;
+
+// A number as a sum of doubles, the largest first.
+using Parts = std::array<double, 3>;
+
+// Of terms with at most `factors` factors.
+template <int factors>
+class ExactSum {
+ public:
+  void add(double x) { add_product(x); }
+
+  // a * b * ..
+  template <class... More>
+  void add_product(double first, More... more) {
+    static_assert(sizeof...(More) < factors);
+    const Term a(first);
+    if constexpr (sizeof...(More) == 0) {
+      if (!a.finite) return add_special(first);
+      add_bits(a.negative, a.position + 1074 * (factors - 1), {a.mantissa});
+    } else {
+      if (!a.finite || (!Term(more).finite || ...)) return add_special((first * ... * more));
+      multiply_and_add(a, Term(more)...);
+    }
+  }
+
+  void add(const ExactSum& other) {
+    settle();
+    ExactSum settled = other;
+    settled.settle();
+    for (std::size_t i = 0; i < chunks; ++i) chunk_[i] += settled.chunk_[i];
+    added_ = 1;
+    special_ |= other.special_;
+  }
+
+  double value() const {
+    if (special_ != 0) return special_value();
+    ExactSum settled = *this;
+    return settled.rounded();
+  }
+  // The sum to three times the precision of a double.
+  Parts parts() const {
+    Parts parts{};
+    ExactSum rest = *this;
+    for (double& part : parts) {
+      part = rest.value();
+      if (part == 0 || !std::isfinite(part)) break;
+      rest.add(-part);
+    }
+    return parts;
+  }
+
+  // The state as numbers; the same for equal sums.
+  static constexpr int least_exponent = -1074 * factors;
+  static constexpr std::size_t chunks = (2098 * factors + 64) / 32 + 3;
+  std::array<std::int64_t, chunks> settled() const {
+    ExactSum copy = *this;
+    copy.settle();
+    return copy.chunk_;
+  }
+  std::uint8_t special() const noexcept { return special_; }
+  // Chunks must be what settled() gives: less than 2^32 in size.
+  static ExactSum from(std::span<const std::int64_t, chunks> settled, std::uint8_t special) {
+    ExactSum sum;
+    for (std::size_t i = 0; i < chunks; ++i) sum.chunk_[i] = settled[i];
+    sum.special_ = special;
+    sum.added_ = 1;
+    return sum;
+  }
+
+ private:
+  // mantissa * 2^(position - 1074)
+  struct Term {
+    explicit Term(double x) {
+      const auto bits = std::bit_cast<std::uint64_t>(x);
+      const auto exponent = static_cast<unsigned>(bits >> 52) & 0x7ff;
+      negative = (bits >> 63) != 0;
+      finite = exponent != 0x7ff;
+      mantissa = bits & 0xfffffffffffffu;
+      if (exponent != 0) mantissa |= std::uint64_t{1} << 52;
+      position = exponent == 0 ? 0 : exponent - 1;
+    }
+    std::uint64_t mantissa = 0;
+    unsigned position = 0;
+    bool negative = false;
+    bool finite = true;
+  };
+  static constexpr std::uint8_t nan_seen = 1, plus_seen = 2, minus_seen = 4;
+  // Every term adds less than 2^53 to a chunk.
+  static constexpr unsigned most_added = 1000;
+
+  void multiply_and_add(const Term& a, const Term& b) {
+    const Wide product = Wide{a.mantissa} * b.mantissa;
+    add_bits(a.negative != b.negative, a.position + b.position + 1074 * (factors - 2),
+             {static_cast<std::uint64_t>(product), static_cast<std::uint64_t>(product >> 64)});
+  }
+  void multiply_and_add(const Term& a, const Term& b, const Term& c) {
+    const Wide product = Wide{a.mantissa} * b.mantissa;
+    const Wide low = Wide{static_cast<std::uint64_t>(product)} * c.mantissa;
+    const Wide high = (product >> 64) * c.mantissa + (low >> 64);
+    add_bits((a.negative != b.negative) != c.negative,
+             a.position + b.position + c.position + 1074 * (factors - 3),
+             {static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high),
+              static_cast<std::uint64_t>(high >> 64)});
+  }
+
+  // Adds a number of 64 * words bits, of which the upper 11 are empty, at a bit position.
+  template <std::size_t words>
+  void add_bits(bool negative, unsigned position, const std::uint64_t (&bits)[words]) {
+    if (++added_ > most_added) settle();
+    const std::int64_t sign = -static_cast<std::int64_t>(negative);
+    std::int64_t* to = &chunk_[position / 32];
+    const unsigned shift = position % 32;
+    std::uint64_t left = 0;  // of the word before, less than 2^53
+    for (std::size_t i = 0; i < words; ++i) {
+      const Wide shifted = (Wide{bits[i]} << shift) + left;
+      put(*to++, static_cast<std::uint64_t>(shifted) & 0xffffffffu, sign);
+      left = static_cast<std::uint64_t>(shifted >> 32);
+      if (i + 1 < words) {
+        put(*to++, left & 0xffffffffu, sign);
+        left >>= 32;
+      }
+    }
+    put(*to, left, sign);
+  }
+  static void put(std::int64_t& chunk, std::uint64_t value, std::int64_t sign) {
+    chunk += (static_cast<std::int64_t>(value) ^ sign) - sign;
+  }
+
+  void add_special(double x) { special_ |= std::isnan(x) ? nan_seen : x > 0 ? plus_seen : minus_seen; }
+  double special_value() const {
+    if (special_ == plus_seen) return std::numeric_limits<double>::infinity();
+    if (special_ == minus_seen) return -std::numeric_limits<double>::infinity();
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  // Carries: every chunk but the last one in [0, 2^32), the last one with the sign.
+  void settle() {
+    std::int64_t carry = 0;
+    for (std::size_t i = 0; i + 1 < chunks; ++i) {
+      const std::int64_t sum = chunk_[i] + carry;
+      chunk_[i] = sum & 0xffffffff;
+      carry = sum >> 32;
+    }
+    chunk_[chunks - 1] += carry;
+    added_ = 1;
+  }
+
+  double rounded() {
+    settle();
+    const bool negative = chunk_[chunks - 1] < 0;
+    if (negative) {
+      for (std::int64_t& chunk : chunk_) chunk = -chunk;
+      settle();
+    }
+    std::size_t top = chunks;
+    while (top > 0 && chunk_[top - 1] == 0) --top;
+    if (top == 0) return 0;
+    // The upper 96 bits or so, with one that stands for all below, rounded to a double in one step.
+    Wide bits = 0;
+    const std::size_t low = top > 3 ? top - 3 : 0;
+    for (std::size_t i = top; i > low; --i) bits = (bits << 32) | static_cast<std::uint64_t>(chunk_[i - 1]);
+    bool sticky = false;
+    for (std::size_t i = 0; i < low; ++i) sticky = sticky || chunk_[i] != 0;
+    const double size = round(bits, static_cast<int>(32 * low) + least_exponent, sticky);
+    return negative ? -size : size;
+  }
+
+  // bits * 2^exponent, to the nearest double, ties to even; also for numbers below the normal ones.
+  static double round(Wide bits, int exponent, bool sticky) {
+    const auto high = static_cast<std::uint64_t>(bits >> 64);
+    const int width =
+        high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(bits));
+    int drop = width - 53;
+    if (exponent + drop < -1074) drop = -1074 - exponent;
+    if (drop <= 0) return std::ldexp(static_cast<double>(static_cast<std::uint64_t>(bits)), exponent);
+    if (drop > 127) return 0;
+    auto kept = static_cast<std::uint64_t>(bits >> drop);
+    const Wide rest = bits & ((Wide{1} << drop) - 1);
+    const Wide half = Wide{1} << (drop - 1);
+    if (rest > half || (rest == half && (sticky || (kept & 1) != 0))) ++kept;
+    return std::ldexp(static_cast<double>(kept), exponent + drop);
+  }
+
+  std::array<std::int64_t, chunks> chunk_{};
+  unsigned added_ = 0;  // since carries were made
+  std::uint8_t special_ = 0;
+};
+
+}  // namespace colonnade::frame
+
+#endif

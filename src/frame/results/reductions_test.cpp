@@ -1,0 +1,166 @@
+// Counts and reductions: against plain references, at the ends of their types, and for every split.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/test_errors.h"
+#include "frame/results/test_results.h"
+
+namespace colonnade::frame {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const double nan = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+T reduce(const std::string& kind, ValuesPtr values, const std::string& options = "{}") {
+  return Pass({kind, {"x"}, options}, {std::move(values)}).get<T>();
+}
+
+// Bits, so that NaN compare and zeros differ.
+std::vector<std::uint64_t> bits_of(const ResultValue& value) {
+  std::vector<std::uint64_t> bits;
+  const auto add = [&](double x) { bits.push_back(std::bit_cast<std::uint64_t>(x)); };
+  if (const auto* stats = std::get_if<StatsValue>(&value)) {
+    bits.push_back(stats->count);
+    for (const double x :
+         {stats->sum, stats->mean, stats->stddev, stats->min, stats->max, stats->sum_of_weights})
+      add(x);
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    add(*number);
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    bits.push_back(static_cast<std::uint64_t>(*whole));
+  } else {
+    bits.push_back(std::get<std::uint64_t>(value));
+  }
+  return bits;
+}
+
+TEST(Reductions, CountEntries) {
+  Pass pass({"count", {}}, {});
+  pass.set_entries(12345);
+  for (const Way& way : ways()) EXPECT_EQ(pass.get<std::uint64_t>(way), 12345u);
+}
+
+TEST(Reductions, SumOfIntegersIsAnInteger) {
+  EXPECT_EQ(reduce<std::int64_t>("sum", column<std::int8_t>({100, 100, -1})), 199);
+  EXPECT_EQ(reduce<std::int64_t>("sum", column<char>({100, 100})), 200);
+  EXPECT_EQ(reduce<std::uint64_t>("sum", column<std::uint16_t>({65535, 2})), 65537u);
+  const bool flags[] = {true, false, true};
+  EXPECT_EQ(reduce<std::int64_t>("sum", make_scalars(ElementType::boolean, 3, flags, nullptr)), 2);
+  EXPECT_EQ(reduce<std::int64_t>("sum", column<std::int32_t>({1, 2}), R"({"start": -5})"), -2);
+  EXPECT_EQ(reduce<double>("sum", column<std::int32_t>({1, 2}), R"({"start": 0.5})"), 3.5);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(reduce<std::int64_t>("sum", column<std::int64_t>({most, most, -most})), most);
+  EXPECT_EQ(reduce<double>("sum", column<std::int64_t>({most, most})), 0x1p64);
+  EXPECT_EQ(reduce<std::uint64_t>("sum", column<std::uint64_t>({~std::uint64_t{0} - 1, 1})),
+            ~std::uint64_t{0});
+  EXPECT_EQ(reduce<double>("sum", column<std::uint64_t>({~std::uint64_t{0}, 1})), 0x1p64);
+  EXPECT_EQ(reduce<std::int64_t>("sum", column<std::uint32_t>({1}), R"({"start": -3})"), -2);
+}
+
+TEST(Reductions, SumOfRealsIsDouble) {
+  EXPECT_EQ(reduce<double>("sum", column<float>({0.1f, 0.2f})), double{0.1f} + double{0.2f});
+  EXPECT_EQ(reduce<double>("sum", column<double>({1e100, 1, -1e100}), R"({"start": 2})"), 3);
+  EXPECT_EQ(reduce<double>("sum", column<double>({})), 0);
+  EXPECT_EQ(reduce<double>("sum", column<double>({1, infinity})), infinity);
+  EXPECT_TRUE(std::isnan(reduce<double>("sum", column<double>({infinity, -infinity}))));
+}
+
+TEST(Reductions, ListsCountPerItem) {
+  const ValuesPtr lists = list_column<float>({{1, 2}, {}, {4, 5, 6}});
+  EXPECT_EQ(reduce<double>("sum", lists), 18);
+  EXPECT_EQ(reduce<double>("mean", lists), 3.6);
+  EXPECT_EQ(reduce<double>("max", lists), 6);
+  const auto offsets = std::make_shared<std::vector<std::int64_t>>(std::vector<std::int64_t>{0, 2, 2, 3});
+  const ValuesPtr nested = make_list(3, offsets->data(), lists, offsets);
+  EXPECT_EQ(reduce<double>("sum", nested), 18);
+  EXPECT_EQ(std::get<StatsValue>(Pass({"stats", {"x"}}, {nested}).value({3, 1})).count, 5u);
+}
+
+TEST(Reductions, ConstantsCountForEveryRow) {
+  EXPECT_EQ(reduce<double>("sum", make_constant<double>(1000, 0.5)), 500);
+  EXPECT_EQ(reduce<std::int64_t>("sum", make_constant<std::int16_t>(7, -3)), -21);
+  EXPECT_EQ(reduce<double>("mean", make_constant<float>(3, 2)), 2);
+  EXPECT_EQ(reduce<std::int64_t>("min", make_constant<std::int32_t>(3, 2)), 2);
+}
+
+TEST(Reductions, ExtremesKeepTheTypeOfIntegers) {
+  const std::int64_t big = (std::int64_t{1} << 60) + 1;
+  EXPECT_EQ(reduce<std::int64_t>("max", column<std::int64_t>({-3, big, 5})), big);
+  EXPECT_EQ(reduce<std::int64_t>("min", column<std::int64_t>({-big, big})), -big);
+  EXPECT_EQ(reduce<std::uint64_t>("max", column<std::uint64_t>({1, ~std::uint64_t{0}})), ~std::uint64_t{0});
+  EXPECT_EQ(reduce<double>("min", column<float>({2.5f, -0.25f})), -0.25);
+}
+
+TEST(Reductions, ExtremesLookAtNumbersOnly) {
+  EXPECT_EQ(reduce<double>("min", column<double>({nan, 3, nan, 2, nan})), 2);
+  EXPECT_EQ(reduce<double>("max", column<double>({nan, -3, nan})), -3);
+  EXPECT_TRUE(std::isnan(reduce<double>("max", column<double>({nan, nan}))));
+  EXPECT_EQ(reduce<double>("max", column<double>({-infinity})), -infinity);
+  EXPECT_EQ(reduce<double>("min", column<double>({infinity})), infinity);
+}
+
+TEST(Reductions, WithoutValuesTheLimitsOfTheType) {
+  EXPECT_EQ(reduce<double>("min", column<float>({})), std::numeric_limits<double>::max());
+  EXPECT_EQ(reduce<double>("max", column<double>({})), std::numeric_limits<double>::lowest());
+  EXPECT_EQ(reduce<std::int64_t>("min", column<std::int16_t>({})), 32767);
+  EXPECT_EQ(reduce<std::int64_t>("max", column<std::int16_t>({})), -32768);
+  EXPECT_EQ(reduce<double>("mean", column<double>({})), 0);
+  EXPECT_EQ(reduce<double>("stddev", column<double>({})), 0);
+  EXPECT_EQ(reduce<double>("stddev", column<double>({4})), 0);
+  const auto stats = reduce<StatsValue>("stats", column<double>({}));
+  EXPECT_EQ(stats.count, 0u);
+  EXPECT_EQ(stats.mean, 0);
+  EXPECT_EQ(stats.min, std::numeric_limits<double>::max());
+}
+
+TEST(Reductions, SpreadSurvivesALargeMean) {
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(1e9 + (i % 2 == 0 ? 0.25 : -0.25));
+  EXPECT_DOUBLE_EQ(reduce<double>("stddev", column(values)), 0.25 * std::sqrt(1000. / 999));
+  EXPECT_EQ(reduce<double>("mean", column(values)), 1e9);
+}
+
+TEST(Reductions, WeightedStatsAreThoseOfTStatistic) {
+  // As ROOT 6.40 has them for these values.
+  const Pass pass({"stats", {"f", "i"}}, {column<float>({0.5, 1.5, 2.5}), column<std::int32_t>({0, 1, 2})});
+  const auto stats = pass.get<StatsValue>();
+  EXPECT_EQ(stats.count, 2u);
+  EXPECT_EQ(stats.sum_of_weights, 3);
+  EXPECT_DOUBLE_EQ(stats.mean, 2.1666666666666665);
+  EXPECT_DOUBLE_EQ(stats.stddev, 0.6666666666666666);
+  EXPECT_EQ(stats.min, 1.5);
+  EXPECT_EQ(stats.max, 2.5);
+}
+
+TEST(Reductions, SameBitsForEverySplit) {
+  const ValuesPtr x = column(normal_numbers(5000, 3, 1e6));
+  const ValuesPtr w = column(normal_numbers(5000, 1, 0.3, 2));
+  for (const char* kind : {"sum", "mean", "min", "max", "stddev", "stats"}) {
+    const Pass pass({kind, {"x"}}, {x});
+    for (const Way& way : ways()) EXPECT_EQ(bits_of(pass.value(way)), bits_of(pass.value())) << kind;
+  }
+  const Pass weighted({"stats", {"x", "w"}}, {x, w});
+  for (const Way& way : ways()) EXPECT_EQ(bits_of(weighted.value(way)), bits_of(weighted.value()));
+  const Pass integers({"sum", {"x"}}, {column<std::int64_t>({1, -5, 1 << 20})});
+  for (const Way& way : ways()) EXPECT_EQ(bits_of(integers.value(way)), bits_of(integers.value()));
+}
+
+TEST(Reductions, SaysWhatDoesNotFit) {
+  const ValueType number = ElementType::float64;
+  const auto make = [](const ResultSpec& spec, std::vector<ValueType> types) {
+    return [=] { make_accumulator(spec, types); };
+  };
+  expect_error(make({"maen", {"x"}}, {number}), ErrorKind::usage, {"'maen'", "mean"});
+  expect_error(make({"mean", {}}, {}), ErrorKind::usage, {"0 arguments", "one argument"});
+  expect_error(make({"mean", {"name"}}, {ValueType::string()}), ErrorKind::type, {"'name'", "std::string"});
+  expect_error(make({"sum", {"x"}, R"({"strat": 1})"}, {number}), ErrorKind::usage, {"'strat'", "start"});
+  expect_error(make({"sum", {"x"}, R"({"start": "1"})"}, {number}), ErrorKind::usage, {"'start'", "number"});
+  expect_error(make({"sum", {"x"}, "{"}, {number}), ErrorKind::usage, {"JSON"});
+  expect_error(make({"count", {"x"}}, {number}), ErrorKind::usage, {"no arguments"});
+}
+
+}  // namespace
+}  // namespace colonnade::frame

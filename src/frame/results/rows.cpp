@@ -1,0 +1,126 @@
+// Rows as they are: take keeps all of them as arrays, display the first ones.
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "frame/results/arrays.h"
+#include "frame/results/kinds.h"
+
+namespace colonnade::frame {
+namespace {
+
+struct RowsSettings {
+  std::string what;
+  std::vector<std::string> names;
+  std::vector<ValueType> types;
+  std::size_t most = std::numeric_limits<std::size_t>::max();  // rows
+};
+
+class RowsAccumulator final : public ResultAccumulator {
+ public:
+  explicit RowsAccumulator(std::shared_ptr<const RowsSettings> settings)
+      : settings_(std::move(settings)), rows_(std::make_shared<ColumnsBuilder>(settings_->types)) {}
+
+  std::unique_ptr<Accumulator> empty_copy() const override {
+    return std::make_unique<RowsAccumulator>(settings_);
+  }
+  std::unique_ptr<Partial> begin(PartContext& context) override {
+    return std::make_unique<Part>(*this, context);
+  }
+  void merge(std::unique_ptr<Partial> partial) override { static_cast<Part&>(*partial).flush(); }
+  void finish() override {
+    if (rows_.use_count() == 1) rows_->shrink();
+  }
+
+  ResultValue value() const override {
+    ArraysValue value;
+    std::vector<ValuesPtr> columns = rows_->values(rows_);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      value.columns.push_back({settings_->names[i], std::move(columns[i])});
+    return value;
+  }
+  std::vector<std::byte> save() const override {
+    SavedWriter to(settings_->what);
+    rows_->save(to);
+    return to.take();
+  }
+  void merge_saved(std::span<const std::byte> later) override {
+    SavedReader from(later, settings_->what);
+    ColumnsBuilder more(settings_->types);
+    more.append_saved(from);
+    from.done();
+    append(more.values({}), more.rows());
+  }
+
+ private:
+  class Part final : public Partial {
+   public:
+    Part(RowsAccumulator& owner, PartContext& context)
+        : owner_(owner), context_(context), rows_(owner.settings_->types) {}
+    void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
+      if (context_.is_my_turn()) {
+        flush();
+        owner_.append(arguments, rows.size);
+      } else if (!owner_.full_.load(std::memory_order_relaxed)) {
+        rows_.append(arguments, std::min(rows.size, owner_.settings_->most - rows_.rows()));
+      }
+    }
+    void flush() {
+      if (rows_.rows() == 0) return;
+      owner_.append(rows_.values({}), rows_.rows());
+      rows_ = ColumnsBuilder(owner_.settings_->types);
+    }
+
+   private:
+    RowsAccumulator& owner_;
+    PartContext& context_;
+    ColumnsBuilder rows_;
+  };
+
+  void append(std::span<const ValuesPtr> values, std::size_t count) {
+    // Who has the value keeps it as it is.
+    if (rows_.use_count() > 1) rows_ = ColumnsBuilder::copy_of(*rows_, settings_->types);
+    rows_->append(values, std::min(count, settings_->most - rows_->rows()));
+    if (rows_->rows() == settings_->most) full_.store(true, std::memory_order_relaxed);
+  }
+
+  std::shared_ptr<const RowsSettings> settings_;
+  std::shared_ptr<ColumnsBuilder> rows_;
+  std::atomic<bool> full_ = false;
+};
+
+std::shared_ptr<RowsSettings> settings_of(const Request& request) {
+  require_arguments(request.spec, request.types, 1, std::numeric_limits<std::size_t>::max(),
+                    "at least one column");
+  auto settings = std::make_shared<RowsSettings>();
+  settings->names = names_of(request);
+  settings->types.assign(request.types.begin(), request.types.end());
+  settings->what = request.spec.kind + " of";
+  for (const ValueType& type : settings->types) settings->what += " " + type.name();
+  return settings;
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(const Request& request) {
+  if (!request.options.has("names")) return request.spec.arguments;
+  std::vector<std::string> names = request.options.texts("names");
+  if (names.size() != request.types.size()) request.options.refuse("names", "a name for every argument");
+  return names;
+}
+
+std::unique_ptr<ResultAccumulator> make_take(const Request& request) {
+  request.options.only({"names"});
+  return std::make_unique<RowsAccumulator>(settings_of(request));
+}
+
+std::unique_ptr<ResultAccumulator> make_display(const Request& request) {
+  request.options.only({"names", "rows"});
+  auto settings = settings_of(request);
+  settings->most = request.options.count("rows", 5, 0, std::uint64_t{1} << 40);
+  return std::make_unique<RowsAccumulator>(std::move(settings));
+}
+
+}  // namespace colonnade::frame

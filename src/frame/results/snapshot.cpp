@@ -1,0 +1,210 @@
+// Snapshot: the rows written to a data set, in entry order.
+//
+// Parts are not clusters: the part whose turn it is hands its rows to one writer, which cuts clusters as it
+// always does and leaves the compression of pages to the thread pool; later parts keep their rows until they
+// are merged. A budget for the whole process limits what may wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "colonnade/model.h"
+#include "colonnade/writer.h"
+#include "frame/results/arrays.h"
+#include "frame/results/kinds.h"
+#include "frame/results/memory_budget.h"
+#include "frame/results/snapshot_file.h"
+#include "frame/results/snapshot_options.h"
+
+namespace colonnade::frame {
+namespace {
+
+struct SnapshotSettings {
+  std::string uri;
+  std::string name;
+  bool update = false;
+  WriteOptions write;
+  std::vector<std::string> names;
+  std::vector<ValueType> types;
+};
+
+// ---- Schema and arrays
+
+bool is_product(const ValueType& type) {
+  return type.is_record() &&
+         (type.class_name().starts_with("std::pair<") || type.class_name().starts_with("std::tuple<"));
+}
+
+// Can the type be stored as the standard type that it is called?
+bool has_standard_name(const ValueType& type) {
+  if (type.is_list()) return has_standard_name(type.item());
+  if (!type.is_record()) return true;
+  return is_product(type) && std::all_of(type.members().begin(), type.members().end(),
+                                         [](const auto& member) { return has_standard_name(member.second); });
+}
+
+std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& type) {
+  if (has_standard_name(type)) return make_field(name, type.name());
+  if (type.is_list()) return make_collection_field(name, make_field_for("_0", type.item()));
+  std::vector<std::unique_ptr<Field>> members;
+  for (const auto& [member, member_type] : type.members())
+    members.push_back(make_field_for(member, member_type));
+  return make_record_field(name, std::move(members));
+}
+
+std::unique_ptr<Model> make_model(const SnapshotSettings& settings) {
+  auto model = Model::create();
+  for (std::size_t i = 0; i < settings.names.size(); ++i)
+    model->add_field(make_field_for(settings.names[i], settings.types[i]));
+  return model;
+}
+
+void add_arrays(const std::string& path, const Values& values, std::vector<NamedArray>& to) {
+  if (values.type.is_record()) {
+    for (std::size_t i = 0; i < values.children.size(); ++i)
+      add_arrays(path + "." + values.type.members()[i].first, *values.children[i], to);
+  } else if (values.type.is_scalar()) {
+    to.push_back({path, ArrayView(ArrayRole::values, values.type.element(), values.data, values.size)});
+  } else {
+    to.push_back({path, ArrayView::offsets({values.offsets, values.size + 1})});
+    add_arrays(values.type.is_string() ? path : path + "._0", values.items(), to);
+  }
+}
+
+// ---- Writing
+
+class SnapshotAccumulator final : public ResultAccumulator {
+ public:
+  explicit SnapshotAccumulator(std::shared_ptr<const SnapshotSettings> settings)
+      : settings_(std::move(settings)), collected_(settings_->types) {}
+  ~SnapshotAccumulator() override {
+    if (writer_ != nullptr) writer_->discard();
+  }
+
+  std::unique_ptr<Accumulator> empty_copy() const override {
+    return std::make_unique<SnapshotAccumulator>(settings_);
+  }
+  std::unique_ptr<Partial> begin(PartContext& context) override {
+    // So that what cannot be written to is known before all is computed.
+    open();
+    return std::make_unique<Part>(*this, context);
+  }
+  void merge(std::unique_ptr<Partial> partial) override { static_cast<Part&>(*partial).flush(); }
+
+  void finish() override {
+    open();
+    write_collected();
+    writer_->close();
+    writer_.reset();
+    file_->take_place();
+    file_.reset();
+  }
+  ResultValue value() const override { return SnapshotValue{settings_->uri, settings_->name, entries_}; }
+
+  std::vector<std::byte> save() const override {
+    throw Error(ErrorKind::unsupported, "a snapshot cannot be sent elsewhere: its rows are in a file",
+                "write a file for each worker, and open them together as a chain");
+  }
+  void merge_saved(std::span<const std::byte>) override {
+    throw Error(ErrorKind::unsupported, "a snapshot cannot be merged with another one",
+                "write a file for each worker, and open them together as a chain");
+  }
+
+ private:
+  // Rows of the part whose turn it is are collected up to this before the writer gets them.
+  static constexpr std::size_t most_collected = std::size_t{4} << 20;
+
+  class Part final : public Partial {
+   public:
+    Part(SnapshotAccumulator& owner, PartContext& context)
+        : owner_(owner), context_(context), rows_(owner.settings_->types), share_(MemoryBudget::of_rows()) {}
+
+    void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
+      if (!context_.is_my_turn() && !MemoryBudget::of_rows().fits(most_collected)) context_.wait_for_turn();
+      if (context_.is_my_turn()) {
+        flush();
+        owner_.collect(arguments, rows.size);
+      } else {
+        rows_.append(arguments, rows.size);
+        share_.set(rows_.bytes());
+      }
+    }
+    void flush() {
+      if (rows_.rows() == 0) return;
+      owner_.write_collected();
+      owner_.write(rows_);
+      rows_ = ColumnsBuilder(owner_.settings_->types);
+      share_.set(0);
+    }
+
+   private:
+    SnapshotAccumulator& owner_;
+    PartContext& context_;
+    ColumnsBuilder rows_;
+    MemoryBudget::Share share_;
+  };
+
+  // By the first that comes.
+  void open() {
+    const std::lock_guard lock(opening_);
+    if (writer_ != nullptr) return;
+    auto model = make_model(*settings_);
+    auto file = std::make_unique<SnapshotFile>(
+        settings_->uri, settings_->update || settings_->write.checkpoint_every.clusters != 0 ||
+                            settings_->write.checkpoint_every.seconds != 0);
+    writer_ = settings_->update
+                  ? Writer::add_to(std::move(model), settings_->name, file->uri(), settings_->write)
+                  : Writer::recreate(std::move(model), settings_->name, file->uri(), settings_->write);
+    file_ = std::move(file);
+  }
+  void collect(std::span<const ValuesPtr> values, std::size_t count) {
+    collected_.append(values, count);
+    if (collected_.bytes() >= most_collected) write_collected();
+  }
+  void write_collected() {
+    if (collected_.rows() == 0) return;
+    write(collected_);
+    collected_.clear();
+  }
+  void write(const ColumnsBuilder& rows) {
+    std::vector<NamedArray> arrays;
+    const std::vector<ValuesPtr> columns = rows.values({});
+    for (std::size_t i = 0; i < columns.size(); ++i) add_arrays(settings_->names[i], *columns[i], arrays);
+    writer_->append(arrays);
+    entries_ += rows.rows();
+  }
+
+  std::shared_ptr<const SnapshotSettings> settings_;
+  std::mutex opening_;
+  std::unique_ptr<SnapshotFile> file_;
+  std::unique_ptr<Writer> writer_;
+  ColumnsBuilder collected_;
+  std::uint64_t entries_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
+  const Options& options = request.options;
+  options.only({"names", "uri", "name", "mode", "write"});
+  require_arguments(request.spec, request.types, 1, std::numeric_limits<std::size_t>::max(),
+                    "at least one column");
+  auto settings = std::make_shared<SnapshotSettings>();
+  settings->uri = options.text("uri");
+  settings->name = options.text("name");
+  if (settings->uri.empty()) options.refuse("uri", "the file or object store to write to");
+  if (settings->name.empty()) options.refuse("name", "the name of the data set");
+  settings->update = options.choice("mode", {"recreate", "update"}) == "update";
+  settings->write = write_options_of(options.object("write"));
+  settings->names = names_of(request);
+  // Members of records become columns of their own, which may not have dots in their names; as in RDataFrame.
+  for (std::string& name : settings->names) std::replace(name.begin(), name.end(), '.', '_');
+  settings->types.assign(request.types.begin(), request.types.end());
+  make_model(*settings);  // what cannot be stored is known before anything runs
+  return std::make_unique<SnapshotAccumulator>(std::move(settings));
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,172 @@
+// A source of arrays in memory: columns are slices of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "colonnade/error.h"
+#include "frame/source.h"
+#include "frame/values.h"
+
+namespace colonnade::frame {
+namespace {
+
+constexpr std::uint64_t entries_per_part = std::uint64_t{128} << 10;
+
+// The values of a path below some values, or how many items they have; null if there are none.
+ValuesPtr find_below(const ValuesPtr& values, std::string_view path, bool count);
+
+ValuesPtr counts_of(const ValuesPtr& lists) {
+  if (!lists->type.is_list()) return nullptr;
+  const std::size_t stored = lists->stored();
+  auto counts = std::make_shared<std::vector<std::uint64_t>>(stored);
+  for (std::size_t i = 0; i < stored; ++i)
+    (*counts)[i] = static_cast<std::uint64_t>(lists->offsets[i + 1] - lists->offsets[i]);
+  if (lists->constant) return make_constant<std::uint64_t>(lists->size, counts->front());
+  return make_scalars(ElementType::uint64, lists->size, counts->data(), counts);
+}
+
+// Lists like those, of other items.
+ValuesPtr with_items(const ValuesPtr& lists, ValuesPtr items) {
+  auto values = std::make_shared<Values>(*lists);
+  values->type = ValueType::list(items->type);
+  values->children = {std::move(items)};
+  return values;
+}
+
+ValuesPtr find_member(const ValuesPtr& record, std::string_view path, bool count) {
+  const auto members = record->type.members();
+  std::size_t best = members.size();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::string& name = members[i].first;
+    const bool fits = path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
+    if (fits && (best == members.size() || name.size() > members[best].first.size())) best = i;
+  }
+  if (best == members.size()) return nullptr;
+  const std::size_t length = members[best].first.size();
+  if (path.size() == length) return find_below(record->children[best], {}, count);
+  path.remove_prefix(length + 1);
+  return path.empty() ? nullptr : find_below(record->children[best], path, count);
+}
+
+ValuesPtr find_below(const ValuesPtr& values, std::string_view path, bool count) {
+  if (path.empty()) return count ? counts_of(values) : values;
+  if (values->type.is_record()) return find_member(values, path, count);
+  if (!values->type.is_list()) return nullptr;
+  auto items = find_below(values->children.front(), path, count);
+  return items != nullptr ? with_items(values, std::move(items)) : nullptr;
+}
+
+void collect_members(const ValueType& type, const std::string& path, std::vector<std::string>& names) {
+  if (type.is_list()) return collect_members(type.item(), path, names);
+  if (!type.is_record()) return;
+  for (const auto& [name, member] : type.members()) {
+    names.push_back(fmt::format("{}.{}", path, name));
+    collect_members(member, std::string(names.back()), names);
+  }
+}
+
+struct ArrayColumn {
+  std::string path;
+  ValuesPtr values;
+};
+using ArrayColumns = std::deque<ArrayColumn>;
+
+class ArrayCursor final : public Cursor {
+ public:
+  explicit ArrayCursor(std::shared_ptr<const ArrayColumns> columns) : columns_(std::move(columns)) {}
+  void start(const Part&, const Part*) override {}
+  ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
+    const ValuesPtr& values = (*columns_)[column].values;
+    if (rows.indices == nullptr) return slice(values, rows.first, rows.size, memory);
+    const ValuesPtr block =
+        slice(values, rows.first, rows.size == 0 ? 0 : rows.indices[rows.size - 1] + std::size_t{1}, memory);
+    return gather(block, std::span(rows.indices, rows.size), memory);
+  }
+
+ private:
+  std::shared_ptr<const ArrayColumns> columns_;
+};
+
+class ArraySource final : public Source {
+ public:
+  explicit ArraySource(std::vector<NamedValues> given) : given_(std::move(given)) {
+    if (!given_.empty()) sample_.entries = given_.front().values->size;
+    for (const NamedValues& column : given_)
+      if (column.values->size != sample_.entries)
+        throw Error(ErrorKind::usage,
+                    fmt::format("the array '{}' has {} entries and '{}' has {}", given_.front().name,
+                                sample_.entries, column.name, column.values->size),
+                    "give arrays of one length", {.field = column.name});
+  }
+
+  std::uint64_t entries() const override { return sample_.entries; }
+  std::span<const Sample> samples() const override { return {&sample_, 1}; }
+
+  std::optional<std::uint32_t> find(std::string_view path) override {
+    if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
+    constexpr std::string_view size_of_list = "R_rdf_sizeof_";
+    auto values = find_values(path, false);
+    if (values == nullptr && path.starts_with("#")) values = find_values(path.substr(1), true);
+    if (values == nullptr && path.starts_with(size_of_list))
+      values = find_values(path.substr(size_of_list.size()), true);
+    if (values == nullptr) return std::nullopt;
+    columns_->push_back({std::string(path), std::move(values)});
+    return by_path_[std::string(path)] = static_cast<std::uint32_t>(columns_->size() - 1);
+  }
+  const ValueType& type(std::uint32_t column) const override { return (*columns_)[column].values->type; }
+  const std::string& path(std::uint32_t column) const override { return (*columns_)[column].path; }
+  bool has(std::uint32_t, unsigned) const override { return true; }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const NamedValues& column : given_) {
+      names.push_back(column.name);
+      collect_members(column.values->type, column.name, names);
+    }
+    return names;
+  }
+  std::vector<Part> parts(std::span<const std::uint32_t>, std::uint64_t first,
+                          std::uint64_t last) const override {
+    std::vector<Part> parts;
+    last = std::min(last, sample_.entries);
+    while (first < last) {
+      const std::uint64_t end = std::min((first / entries_per_part + 1) * entries_per_part, last);
+      parts.push_back({first, end, 0});
+      first = end;
+    }
+    return parts;
+  }
+  std::unique_ptr<Cursor> open() const override { return std::make_unique<ArrayCursor>(columns_); }
+  std::string specification() const override {
+    throw Error(ErrorKind::unsupported, "arrays in memory cannot be described to another process",
+                "write them to a file first");
+  }
+
+ private:
+  ValuesPtr find_values(std::string_view path, bool count) const {
+    const NamedValues* best = nullptr;
+    for (const NamedValues& column : given_) {
+      const std::string& name = column.name;
+      const bool fits = path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
+      if (fits && (best == nullptr || name.size() > best->name.size())) best = &column;
+    }
+    if (best == nullptr) return nullptr;
+    const std::size_t length = best->name.size();
+    if (path.size() == length) return find_below(best->values, {}, count);
+    return path.size() == length + 1 ? nullptr : find_below(best->values, path.substr(length + 1), count);
+  }
+
+  std::vector<NamedValues> given_;
+  Sample sample_;
+  std::shared_ptr<ArrayColumns> columns_ = std::make_shared<ArrayColumns>();
+  std::map<std::string, std::uint32_t, std::less<>> by_path_;
+};
+
+}  // namespace
+
+std::shared_ptr<Source> array_source(std::vector<NamedValues> columns) {
+  return std::make_shared<ArraySource>(std::move(columns));
+}
+
+}  // namespace colonnade::frame

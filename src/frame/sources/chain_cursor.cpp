@@ -1,0 +1,114 @@
+// See chain_cursor.h.
+#include "frame/sources/chain_cursor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "colonnade/error.h"
+
+namespace colonnade::frame {
+namespace {
+
+void add(ReadMetrics& sum, const page::ReadCounters& c) {
+  sum.requests += c.requests;
+  sum.bytes += c.bytes;
+  sum.pages += c.pages;
+  sum.metadata_bytes += c.metadata_bytes;
+  sum.read_over_bytes += c.read_over_bytes;
+  sum.prefetched_used += c.prefetched_used;
+  sum.prefetched_unused += c.prefetched_unused;
+  sum.peak_ahead_bytes = std::max(sum.peak_ahead_bytes, c.peak_ahead_bytes);
+  sum.seconds_waiting += c.seconds_waiting;
+  sum.seconds_decoding += c.seconds_decoding;
+}
+
+}  // namespace
+
+ChainCursor::ChainCursor(std::shared_ptr<const Chain> chain) : chain_(std::move(chain)) {}
+
+ChainCursor::~ChainCursor() = default;
+
+void ChainCursor::start(const Part& part, const Part* next) {
+  if (is_started_ && part.sample != part_.sample) leave_file();
+  const bool goes_on = is_started_ && part.first == part_.last;
+  part_ = part;
+  next_ = next != nullptr ? std::optional(*next) : std::nullopt;
+  is_started_ = true;
+  if (cursor_) look_ahead(goes_on);
+}
+
+void ChainCursor::leave_file() {
+  if (!cursor_) return;
+  add(of_files_left_, cursor_->source().counters());
+  cursor_.reset();
+  file_.reset();
+}
+
+void ChainCursor::enter_file() {
+  file_ = chain_->acquire(part_.sample);
+  cursor_ =
+      std::make_unique<DataSetCursor>(file_->open_again(chain_->options()), chain_->borders(part_.sample));
+  look_ahead(false);
+}
+
+void ChainCursor::look_ahead(bool goes_on) {
+  std::vector<page::ClusterPool::Stretch> stretches;
+  add_stretches(part_, stretches);
+  if (!stretches.empty())
+    cursor_->start(
+        {stretches.front().cluster, stretches.front().begin, stretches.back().cluster, stretches.back().end},
+        goes_on);
+  if (next_ && next_->sample == part_.sample) add_stretches(*next_, stretches);
+  cursor_->source().pool().keep_within(std::move(stretches));
+}
+
+// Where a part lies in the clusters of the file.
+void ChainCursor::add_stretches(const Part& part, std::vector<page::ClusterPool::Stretch>& stretches) const {
+  const std::uint64_t base = chain_->samples()[part.sample].first;
+  const Descriptor& descriptor = file_->descriptor();
+  const std::uint64_t first = part.first - base;
+  const std::uint64_t last = part.last - base;
+  for (std::size_t i = descriptor.cluster_of_entry(first); i < descriptor.clusters.size(); ++i) {
+    const ClusterDescriptor& cluster = descriptor.clusters[i];
+    if (cluster.first_entry >= last) break;
+    if (cluster.entries == 0) continue;
+    const auto fraction = [&](std::uint64_t entry) {
+      const std::uint64_t inside =
+          std::clamp(entry, cluster.first_entry, cluster.first_entry + cluster.entries);
+      return static_cast<double>(inside - cluster.first_entry) / static_cast<double>(cluster.entries);
+    };
+    const page::ClusterPool::Stretch stretch{i, fraction(first), fraction(last)};
+    if (!stretches.empty() && stretches.back().cluster == i && stretches.back().end == stretch.begin) {
+      stretches.back().end = stretch.end;
+    } else {
+      stretches.push_back(stretch);
+    }
+  }
+}
+
+ValuesPtr ChainCursor::read(std::uint32_t column, const Rows& rows, BlockMemory& memory) {
+  if (!is_started_) throw Error(ErrorKind::usage, "the cursor has no part to read from", "call start()");
+  const ColumnShape* shape = chain_->shape(column, part_.sample);
+  const Sample& sample = chain_->samples()[part_.sample];
+  if (shape == nullptr)
+    throw Error(ErrorKind::not_found,
+                fmt::format("the column '{}' is not in {}", chain_->path(column), sample.name),
+                "see FilterAvailable and DefaultValueFor", {.field = chain_->path(column)});
+  if (!cursor_) enter_file();
+  try {
+    return cursor_->read(column, *shape, rows, sample.first, memory);
+  } catch (const Error& error) {
+    ErrorContext where = file_->context();
+    where.field = chain_->path(column);
+    throw error.with(where);
+  }
+}
+
+ReadMetrics ChainCursor::metrics() const {
+  ReadMetrics sum = of_files_left_;
+  if (cursor_) add(sum, cursor_->source().counters());
+  return sum;
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,383 @@
+// See column_shape.h.
+#include "frame/sources/column_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/column_codec.h"
+#include "colonnade/error.h"
+#include "dataset/schema_walk.h"
+
+namespace colonnade::frame {
+namespace {
+
+using Kind = ColumnShape::Kind;
+
+std::optional<ElementType> element_of_type(std::string_view type_name) {
+  static constexpr std::pair<std::string_view, ElementType> by_name[] = {
+      {"bool", ElementType::boolean},         {"std::int8_t", ElementType::int8},
+      {"std::uint8_t", ElementType::uint8},   {"std::int16_t", ElementType::int16},
+      {"std::uint16_t", ElementType::uint16}, {"std::int32_t", ElementType::int32},
+      {"std::uint32_t", ElementType::uint32}, {"std::int64_t", ElementType::int64},
+      {"std::uint64_t", ElementType::uint64}, {"float", ElementType::float32},
+      {"double", ElementType::float64},       {"char", ElementType::character},
+      {"std::byte", ElementType::byte}};
+  for (const auto& [name, element] : by_name)
+    if (type_name == name) return element;
+  return std::nullopt;
+}
+
+// The names of base classes, which hold their members as a record of their own.
+bool is_base(const FieldDescriptor& field) {
+  return field.name.starts_with(":_");
+}
+
+class Walk {
+ public:
+  Walk(const Descriptor& descriptor, bool count) : descriptor_(descriptor), count_(count) {}
+
+  // The shape of what `rest` names below a field, or of the field itself.
+  std::optional<ColumnShape> find(std::uint32_t id, std::string_view rest) const {
+    const FieldDescriptor& f = descriptor_.fields[id];
+    if (rest.empty()) return count_ ? count_of(f) : std::optional(whole(f));
+    switch (structure(f)) {
+      case Kind::list:
+        if (f.children.size() != 1) return std::nullopt;
+        return wrap(list_of(f), find_in_item(f, rest));
+      case Kind::array:
+        if (f.children.size() != 1) return std::nullopt;
+        return wrap(array_of(f), find_in_item(f, rest));
+      case Kind::record:
+        return find_member(f, rest);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // The child whose name starts the path, the longest one, and what follows it.
+  template <class Ids>
+  std::optional<ColumnShape> find_among(const Ids& ids, std::string_view path) const {
+    std::uint32_t best = invalid_id;
+    std::size_t longest = 0;
+    for (const std::uint32_t id : ids) {
+      const std::string& name = descriptor_.fields[id].name;
+      const bool fits = path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
+      if (!fits || (best != invalid_id && name.size() <= longest)) continue;
+      best = id;
+      longest = name.size();
+    }
+    if (best == invalid_id) return std::nullopt;
+    const bool ends = path.size() == longest;
+    if (!ends && path.size() == longest + 1) return std::nullopt;  // "jets."
+    return find(best, ends ? std::string_view() : path.substr(longest + 1));
+  }
+
+  ColumnShape whole(const FieldDescriptor& f) const {
+    check_readable(f);
+    switch (structure(f)) {
+      case Kind::text: {
+        ColumnShape shape = make(f, Kind::text, ValueType::string());
+        shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
+        shape.characters = {dataset::columns_of(f, 1), ElementType::character, 1};
+        shape.items = shape.characters;
+        return shape;
+      }
+      case Kind::list:
+        return *wrap(list_of(f), whole(descriptor_.fields[f.children.front()]));
+      case Kind::array:
+        return *wrap(array_of(f), f.children.empty() ? scalar(f) : whole(descriptor_.fields[f.children[0]]));
+      case Kind::record:
+        return record(f);
+      case Kind::count: {
+        ColumnShape shape = make(f, Kind::count, ElementType::uint64);
+        shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
+        return shape;
+      }
+      default:
+        break;
+    }
+    // Enums and atomics have their value in their only child.
+    if (f.representations.empty() && f.children.size() == 1)
+      return whole(descriptor_.fields[f.children.front()]);
+    return scalar(f);
+  }
+
+  // A path for every field that has a type, and for those below it.
+  void collect(const FieldDescriptor& f, const std::string& path, std::vector<std::string>& paths) const {
+    if (whole_if_supported(f)) paths.push_back(path);
+    collect_members(f, path, paths);
+  }
+
+ private:
+  Kind structure(const FieldDescriptor& f) const {
+    if (f.type_name == "std::string") return Kind::text;
+    if (f.type_name.starts_with("ROOT::RNTupleCardinality")) return Kind::count;
+    if (f.role == FieldRole::collection && f.children.size() == 1) return Kind::list;
+    if (f.role == FieldRole::record) return Kind::record;
+    if (f.array_size > 0 && f.role == FieldRole::leaf) return Kind::array;
+    return Kind::scalar;
+  }
+
+  static ColumnShape make(const FieldDescriptor& f, Kind kind, ValueType type) {
+    ColumnShape shape;
+    shape.kind = kind;
+    shape.field = f.id;
+    shape.type = std::move(type);
+    return shape;
+  }
+
+  [[noreturn]] void refuse(const FieldDescriptor& f, const std::string& why) const {
+    throw Error(ErrorKind::unsupported, fmt::format("a column of type '{}' {}", f.type_name, why), "",
+                {.field = descriptor_.path_of(f.id)});
+  }
+  void check_readable(const FieldDescriptor& f) const {
+    if (!f.unreadable.empty()) refuse(f, "cannot be read: " + f.unreadable);
+    if (f.role == FieldRole::variant) refuse(f, "has no type in expressions, its alternatives have");
+    if (f.role == FieldRole::streamer) refuse(f, "can only be read by ROOT, which streamed it");
+  }
+  std::optional<ColumnShape> whole_if_supported(const FieldDescriptor& f) const {
+    try {
+      return whole(f);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  ColumnShape scalar(const FieldDescriptor& f) const {
+    if (f.representations.empty() || f.representations.front().empty()) refuse(f, "has no stored column");
+    const ColumnType stored = descriptor_.columns[f.representations.front().front()].encoding.type;
+    const ElementType element = element_of_type(f.type_name).value_or(natural_element(stored));
+    if (element == ElementType::index || element == ElementType::switch_) refuse(f, "is no number");
+    ColumnShape shape = make(f, Kind::scalar, element);
+    shape.stored = {dataset::columns_of(f, 0), element, 1};
+    return shape;
+  }
+
+  ColumnShape list_of(const FieldDescriptor& f) const {
+    check_readable(f);
+    ColumnShape shape = make(f, Kind::list, ElementType::uint64);
+    shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
+    if (const auto counter = dataset::counting_column(descriptor_, f.children.front()))
+      shape.items = {counter->columns, counter->element, counter->per_value};
+    return shape;
+  }
+
+  ColumnShape array_of(const FieldDescriptor& f) const {
+    check_readable(f);
+    ColumnShape shape = make(f, Kind::array, ElementType::uint64);
+    shape.length = f.array_size;
+    return shape;
+  }
+
+  static std::optional<ColumnShape> wrap(ColumnShape outer, std::optional<ColumnShape> inner) {
+    if (!inner) return std::nullopt;
+    outer.type = ValueType::list(inner->type);
+    outer.children.push_back(std::move(*inner));
+    return outer;
+  }
+
+  ColumnShape record(const FieldDescriptor& f) const {
+    ColumnShape shape = make(f, Kind::record, ElementType::uint64);
+    std::vector<ValueType::Member> members;
+    add_members(f, shape, members);
+    if (members.empty()) refuse(f, "has no member with a type in expressions");
+    std::string name = f.type_name;
+    if (name.empty()) {
+      for (const auto& [member, type] : members)
+        name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
+      name += "}";
+    }
+    shape.type = ValueType::record(std::move(name), std::move(members));
+    return shape;
+  }
+
+  // Members that have no type are left out; those of base classes are members.
+  void add_members(const FieldDescriptor& f, ColumnShape& shape,
+                   std::vector<ValueType::Member>& members) const {
+    for (const std::uint32_t id : f.children) {
+      const FieldDescriptor& child = descriptor_.fields[id];
+      if (is_base(child) && child.role == FieldRole::record) {
+        add_members(child, shape, members);
+      } else if (auto member = whole_if_supported(child)) {
+        members.emplace_back(child.name, member->type);
+        shape.children.push_back(std::move(*member));
+      }
+    }
+  }
+
+  std::optional<ColumnShape> find_member(const FieldDescriptor& f, std::string_view path) const {
+    check_readable(f);
+    if (auto found = find_among(f.children, path)) return found;
+    for (const std::uint32_t id : f.children) {
+      const FieldDescriptor& child = descriptor_.fields[id];
+      if (!is_base(child) || child.role != FieldRole::record) continue;
+      if (auto found = find_member(child, path)) return found;
+    }
+    return std::nullopt;
+  }
+
+  // "jets.pt" and "jets._0.pt", as stored, are the same.
+  std::optional<ColumnShape> find_in_item(const FieldDescriptor& f, std::string_view path) const {
+    const std::uint32_t item = f.children.front();
+    if (auto found = find(item, path)) return found;
+    if (path == "_0") return find(item, {});
+    if (path.starts_with("_0.")) return find(item, path.substr(3));
+    return std::nullopt;
+  }
+
+  std::optional<ColumnShape> count_of(const FieldDescriptor& f) const {
+    switch (structure(f)) {
+      case Kind::list: {
+        ColumnShape shape = list_of(f);
+        shape.kind = Kind::count;
+        shape.type = ElementType::uint64;
+        return shape;
+      }
+      case Kind::array: {
+        ColumnShape shape = array_of(f);
+        shape.kind = Kind::array_count;
+        return shape;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  void collect_members(const FieldDescriptor& f, const std::string& path,
+                       std::vector<std::string>& paths) const {
+    if (!f.unreadable.empty()) return;
+    const Kind kind = structure(f);
+    if ((kind == Kind::list || kind == Kind::array) && !f.children.empty())
+      return collect_members(descriptor_.fields[f.children.front()], path, paths);
+    if (kind != Kind::record) return;
+    for (const std::uint32_t id : f.children) {
+      const FieldDescriptor& child = descriptor_.fields[id];
+      if (is_base(child) && child.role == FieldRole::record) {
+        collect_members(child, path, paths);
+      } else {
+        collect(child, path + "." + child.name, paths);
+      }
+    }
+  }
+
+  const Descriptor& descriptor_;
+  bool count_;
+};
+
+// The smallest integer type that both fit; with the reader's checks on values where none is large enough.
+ElementType common_integer(ElementType a, ElementType b) {
+  const auto rank = [](ElementType e) { return size_of(e); };
+  const auto is_signed = [](ElementType e) {
+    return e == ElementType::character || e == ElementType::int8 || e == ElementType::int16 ||
+           e == ElementType::int32 || e == ElementType::int64;
+  };
+  if (a == ElementType::boolean) return b;
+  if (b == ElementType::boolean) return a;
+  if (is_signed(a) == is_signed(b)) {
+    if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
+    return a == ElementType::character ? b : a;
+  }
+  const ElementType with_sign = is_signed(a) ? a : b;
+  const ElementType without = is_signed(a) ? b : a;
+  if (rank(with_sign) > rank(without)) return with_sign;
+  switch (rank(without)) {
+    case 1:
+      return ElementType::int16;
+    case 2:
+      return ElementType::int32;
+    default:
+      return ElementType::int64;
+  }
+}
+
+}  // namespace
+
+std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path) {
+  const auto top = descriptor.top_level_fields();
+  if (auto found = Walk(descriptor, false).find_among(top, path)) return found;
+  constexpr std::string_view size_of_list = "R_rdf_sizeof_";
+  if (path.starts_with("#")) return Walk(descriptor, true).find_among(top, path.substr(1));
+  if (path.starts_with(size_of_list))
+    return Walk(descriptor, true).find_among(top, path.substr(size_of_list.size()));
+  return std::nullopt;
+}
+
+std::vector<std::string> column_paths(const Descriptor& descriptor) {
+  std::vector<std::string> paths;
+  const Walk walk(descriptor, false);
+  for (const std::uint32_t id : descriptor.top_level_fields())
+    walk.collect(descriptor.fields[id], descriptor.fields[id].name, paths);
+  return paths;
+}
+
+std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {
+  if (a == b) return a;
+  if (a.kind() != b.kind()) return std::nullopt;
+  if (a.is_list()) {
+    auto item = common_type(a.item(), b.item());
+    return item ? std::optional(ValueType::list(std::move(*item))) : std::nullopt;
+  }
+  if (a.is_scalar()) {
+    if (a.is_floating() && b.is_floating()) return ValueType(ElementType::float64);
+    const bool has_byte = a.element() == ElementType::byte || b.element() == ElementType::byte;
+    if (has_byte || !a.is_integer() || !b.is_integer()) return std::nullopt;
+    return ValueType(common_integer(a.element(), b.element()));
+  }
+  if (!a.is_record() || a.members().size() != b.members().size()) return std::nullopt;
+  std::vector<ValueType::Member> members;
+  for (const auto& [name, type] : a.members()) {
+    const std::size_t other = b.find_member(name);
+    if (other == b.members().size()) return std::nullopt;
+    auto both = common_type(type, b.members()[other].second);
+    if (!both) return std::nullopt;
+    members.emplace_back(name, std::move(*both));
+  }
+  return ValueType::record(a.class_name(), std::move(members));
+}
+
+bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& type) {
+  const ValueType own = std::exchange(shape.type, type);
+  switch (shape.kind) {
+    case Kind::scalar:
+      shape.stored.element = type.element();
+      return std::all_of(shape.stored.columns.begin(), shape.stored.columns.end(), [&](std::uint32_t column) {
+        return codec::can_decode(descriptor.columns[column].encoding.type, type.element());
+      });
+    case Kind::list:
+    case Kind::array:
+      return read_as(shape.children.front(), descriptor, type.item());
+    case Kind::record: {
+      // Members stand in the order of the common type.
+      std::vector<ColumnShape> ordered;
+      for (const auto& [name, member_type] : type.members()) {
+        const std::size_t member = own.find_member(name);
+        if (member == own.members().size()) return false;
+        ordered.push_back(std::move(shape.children[member]));
+        if (!read_as(ordered.back(), descriptor, member_type)) return false;
+      }
+      shape.children = std::move(ordered);
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+std::string fingerprint(const Descriptor& descriptor) {
+  std::string text;
+  for (const FieldDescriptor& f : descriptor.fields) {
+    text += fmt::format("{}|{}|{}|{}|{}|{}|", f.name, f.type_name, f.parent, f.raw_role, f.array_size,
+                        f.unreadable);
+    for (const auto& group : f.representations) {
+      for (const std::uint32_t column : group)
+        text += fmt::format("{}:{},", column, descriptor.columns[column].raw_type);
+      text += ';';
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace colonnade::frame

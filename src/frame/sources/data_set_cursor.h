@@ -1,0 +1,92 @@
+// DataSetCursor: the columns of one open data set as Values, block by block.
+//
+// Rows become spans of elements per cluster; a list turns spans of itself into spans of its items, and so on
+// down to the stored columns. What is worked out for a list in a block is kept for the other columns that
+// have the same ends.
+#ifndef COLONNADE_FRAME_SOURCES_DATA_SET_CURSOR_H
+#define COLONNADE_FRAME_SOURCES_DATA_SET_CURSOR_H
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "frame/source.h"
+#include "frame/sources/column_shape.h"
+#include "frame/sources/page_reader.h"
+
+namespace colonnade::frame {
+
+class DataSetCursor {
+ public:
+  DataSetCursor(std::unique_ptr<page::PageSource> source, std::shared_ptr<BorderPages> borders);
+  ~DataSetCursor();
+  DataSetCursor(const DataSetCursor&) = delete;
+  DataSetCursor& operator=(const DataSetCursor&) = delete;
+
+  page::PageSource& source() noexcept { return *source_; }
+  void start(const PartEnds& part, bool goes_on);
+  // Rows of entries counted from the start of the data set. `column` is a number of the caller's for the
+  // shape, which must stay.
+  ValuesPtr read(std::uint32_t column, const ColumnShape& shape, const Rows& rows, std::uint64_t first,
+                 BlockMemory& memory);
+
+ private:
+  using WantedRef = std::shared_ptr<const Wanted>;
+  // Where the lists of some rows end, and which items they have.
+  struct Lists {
+    WantedRef of;
+    const std::int64_t* offsets = nullptr;  // one more than `of` has elements, from 0 on
+    std::shared_ptr<const void> owner;
+    WantedRef items;
+  };
+  struct EndsReader {
+    std::unique_ptr<PageReader> pages;
+    PageReader* items = nullptr;  // tells how many there are; null: not known
+    std::uint64_t items_per_value = 1;
+    std::uint32_t field = 0;
+    std::vector<Lists> recent;  // in this block
+  };
+  // A shape with its readers.
+  struct Bound {
+    const ColumnShape* shape = nullptr;
+    PageReader* pages = nullptr;  // of a scalar; of a text, the characters
+    EndsReader* ends = nullptr;
+    std::vector<Bound> children;
+  };
+  struct KnownRows {
+    Rows rows;  // without indices
+    std::vector<std::uint32_t> indices;
+    WantedRef wanted;
+  };
+
+  PageReader& pages_of(const ColumnShape::Stored& stored);
+  EndsReader& ends_of(const ColumnShape& shape);
+  Bound bind(const ColumnShape& shape);
+  void begin_block(std::uint64_t first);
+  WantedRef wanted_for(const Rows& rows, std::uint64_t first);
+
+  ValuesPtr read(Bound& bound, const WantedRef& wanted, BlockMemory& memory);
+  ValuesPtr read_scalars(PageReader& pages, const Wanted& wanted, BlockMemory& memory);
+  ValuesPtr read_array(Bound& bound, const WantedRef& wanted, BlockMemory& memory);
+  ValuesPtr read_counts(Bound& bound, const WantedRef& wanted, BlockMemory& memory);
+  const Lists& lists(EndsReader& reader, const WantedRef& wanted, BlockMemory& memory);
+  std::uint64_t items_in(EndsReader& reader, std::size_t cluster);
+  void add_scattered(EndsReader& reader, const Wanted& wanted, std::int64_t* out, Wanted& items);
+  void add_lists(EndsReader& reader, const Span& span, std::int64_t*& out, std::int64_t& base, Wanted& items);
+
+  std::unique_ptr<page::PageSource> source_;
+  std::shared_ptr<BorderPages> borders_;
+  PartEnds part_;
+  using Key = std::pair<std::vector<std::uint32_t>, ElementType>;
+  std::map<Key, std::unique_ptr<PageReader>> pages_;
+  std::map<std::vector<std::uint32_t>, std::unique_ptr<EndsReader>> ends_;
+  std::vector<std::unique_ptr<Bound>> columns_;
+  std::uint64_t block_ = ~std::uint64_t{0};  // first entry
+  std::vector<KnownRows> known_;             // of this block
+};
+
+}  // namespace colonnade::frame
+
+#endif

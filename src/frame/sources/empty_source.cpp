@@ -1,0 +1,65 @@
+// A source of entries that have no columns: everything in them is defined.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "colonnade/error.h"
+#include "frame/source.h"
+
+namespace colonnade::frame {
+namespace {
+
+// Work of unknown cost hangs on every entry: small parts, of which all workers get some, but not any number
+// of them.
+constexpr std::uint64_t least_entries_per_part = std::uint64_t{64} << 10;
+constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
+
+[[noreturn]] void fail_column() {
+  throw Error(ErrorKind::not_found, "an empty source has no columns", "define some");
+}
+
+class EmptyCursor final : public Cursor {
+ public:
+  void start(const Part&, const Part*) override {}
+  ValuesPtr read(std::uint32_t, const Rows&, BlockMemory&) override { fail_column(); }
+};
+
+class EmptySource final : public Source {
+ public:
+  explicit EmptySource(std::uint64_t entries) : sample_{"", 0, entries} {}
+
+  std::uint64_t entries() const override { return sample_.entries; }
+  std::span<const Sample> samples() const override { return {&sample_, 1}; }
+  std::optional<std::uint32_t> find(std::string_view) override { return std::nullopt; }
+  const ValueType& type(std::uint32_t) const override { fail_column(); }
+  const std::string& path(std::uint32_t) const override { fail_column(); }
+  bool has(std::uint32_t, unsigned) const override { return false; }
+  std::vector<std::string> names() const override { return {}; }
+  std::vector<Part> parts(std::span<const std::uint32_t>, std::uint64_t first,
+                          std::uint64_t last) const override {
+    std::vector<Part> parts;
+    last = std::min(last, sample_.entries);
+    const std::uint64_t per_part = std::max(least_entries_per_part, sample_.entries / most_parts + 1);
+    while (first < last) {
+      const std::uint64_t end = first + std::min(per_part, last - first);
+      parts.push_back({first, end, 0});
+      first = end;
+    }
+    return parts;
+  }
+  std::unique_ptr<Cursor> open() const override { return std::make_unique<EmptyCursor>(); }
+  std::string specification() const override {
+    return fmt::format(R"({{"source":"empty","entries":{}}})", sample_.entries);
+  }
+
+ private:
+  Sample sample_;
+};
+
+}  // namespace
+
+std::shared_ptr<Source> empty_source(std::uint64_t entries) {
+  return std::make_shared<EmptySource>(entries);
+}
+
+}  // namespace colonnade::frame

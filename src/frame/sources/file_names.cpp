@@ -1,0 +1,67 @@
+// See file_names.h.
+#include "frame/sources/file_names.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <glob.h>
+
+#include <filesystem>
+
+#include "colonnade/error.h"
+#include "io/transport.h"
+
+namespace colonnade::frame {
+namespace {
+
+constexpr std::string_view file_scheme = "file://";
+constexpr const char* wildcards = "*?[";
+
+[[noreturn]] void fail_no_match(const std::string& uri) {
+  throw Error(ErrorKind::not_found, "no file fits the name", "check the folder and the wildcards",
+              {.uri = uri});
+}
+
+void expand_local(const std::string& uri, const std::string& pattern, std::vector<std::string>& names) {
+  glob_t found = {};
+  const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
+  const std::string prefix(uri.starts_with(file_scheme) ? file_scheme : "");
+  for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) names.push_back(prefix + found.gl_pathv[i]);
+  ::globfree(&found);
+  if (result == 0) return;
+  if (result == GLOB_NOMATCH) fail_no_match(uri);
+  throw Error(result == GLOB_NOSPACE ? ErrorKind::resource : ErrorKind::io,
+              "the files that fit the name cannot be listed", "name them one by one", {.uri = uri});
+}
+
+void expand_listed(const std::string& uri, std::vector<std::string>& names) {
+  const std::size_t before = names.size();
+  for (std::string& name : io::list_files(uri.substr(0, uri.find_first_of(wildcards))))
+    if (::fnmatch(uri.c_str(), name.c_str(), FNM_PATHNAME) == 0) names.push_back(std::move(name));
+  if (names.size() == before) fail_no_match(uri);
+}
+
+}  // namespace
+
+std::vector<std::string> expand_names(std::span<const std::string> uris) {
+  std::vector<std::string> names;
+  for (const std::string& uri : uris) {
+    if (uri.find_first_of(wildcards) == std::string::npos) {
+      names.push_back(uri);
+      continue;
+    }
+    if (io::transport_for(uri).scheme != "file") {
+      expand_listed(uri, names);
+      continue;
+    }
+    const std::string path = uri.starts_with(file_scheme) ? uri.substr(file_scheme.size()) : uri;
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) {
+      names.push_back(uri);
+    } else {
+      expand_local(uri, path, names);
+    }
+  }
+  return names;
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,197 @@
+// See page_reader.h.
+#include "frame/sources/page_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace colonnade::frame {
+namespace {
+
+// What stands for elements that were never written because their column came later.
+constexpr std::size_t zero_bytes = 64 * 1024;
+alignas(64) const std::byte zeros[zero_bytes] = {};
+
+// Spans of fewer elements are copied element by element.
+constexpr std::uint64_t short_span = 8;
+
+// Is the page at this place of the cluster? Below collections, whose elements may be spread unevenly over the
+// entries, places are only roughly known.
+bool is_near(const page::PageJob& page, double fraction) {
+  const double width = page.end_fraction - page.fraction;
+  return page.fraction - width <= fraction && fraction <= page.end_fraction + width;
+}
+
+}  // namespace
+
+void Wanted::finish() {
+  if (spans.size() < 2 || size > short_span * spans.size()) return;
+  if (spans.front().cluster != spans.back().cluster || (spans.back().end - spans.front().begin) >> 32 != 0)
+    return;
+  indices.reserve(size);
+  for (const Span& span : spans)
+    for (std::uint64_t i = span.begin; i < span.end; ++i)
+      indices.push_back(static_cast<std::uint32_t>(i - spans.front().begin));
+}
+
+PageReader::PageReader(page::PageSource& source, BorderPages* borders,
+                       std::vector<std::uint32_t> representations, ElementType element)
+    : source_(&source),
+      borders_(borders),
+      representations_(std::move(representations)),
+      element_(element),
+      width_(size_of(element)),
+      stretches_(1) {}
+
+PageReader::~PageReader() {
+  if (stream_ != nullptr) source_->pool().close(*stream_);
+}
+
+const std::shared_ptr<const page::ColumnSegment>& PageReader::segment(std::size_t cluster) {
+  for (std::size_t i = segments_.size(); i > 0; --i)
+    if (segments_[i - 1]->cluster == cluster) return segments_[i - 1];
+  // Cursors go forwards, so that the clusters behind the last few are done.
+  constexpr std::size_t few = 4;
+  if (segments_.size() == few) segments_.erase(segments_.begin());
+  segments_.push_back(
+      std::make_shared<const page::ColumnSegment>(page::open_segment(*source_, representations_, cluster)));
+  return segments_.back();
+}
+
+void PageReader::check(const Wanted& wanted) {
+  const page::ColumnSegment* current = nullptr;
+  for (const Span& span : wanted.spans) {
+    if (current == nullptr || current->cluster != span.cluster) current = segment(span.cluster).get();
+    if (span.end <= current->extent.elements) continue;
+    throw Error(ErrorKind::format,
+                fmt::format("elements up to {} are needed where the cluster's column has {}", span.end,
+                            current->extent.elements),
+                "check that the file was transferred completely",
+                source_->context(current->column, span.cluster, 0));
+  }
+}
+
+const PageReader::Stretch& PageReader::find(std::size_t cluster, std::uint64_t index) {
+  for (std::size_t i = 0; i < stretches_.size(); ++i) {
+    Stretch& stretch = stretches_[i];
+    if (cluster != stretch.cluster || index - stretch.first >= stretch.count) continue;
+    recent_ = i;
+    stretch.used = block_;
+    return stretch;
+  }
+  // Before the next one is there, so that its memory may be used again: memory that is touched for the first
+  // time costs as much as decoding a page.
+  std::erase_if(stretches_, [&](const Stretch& stretch) { return stretch.used < block_; });
+  recent_ = 0;
+  if (stretches_.empty()) stretches_.emplace_back();
+  Stretch loaded = load(cluster, index);
+  loaded.used = block_;
+  if (stretches_.front().count == 0) {
+    stretches_.front() = std::move(loaded);
+  } else {
+    stretches_.push_back(std::move(loaded));
+  }
+  recent_ = stretches_.size() - 1;
+  return stretches_.back();
+}
+
+PageReader::Stretch PageReader::load(std::size_t cluster, std::uint64_t index) {
+  const std::shared_ptr<const page::ColumnSegment> in = segment(cluster);
+  if (index < in->extent.leading_zeros) {
+    const std::uint64_t fit = zero_bytes / width_;
+    return {cluster, index, std::min(fit, in->extent.leading_zeros - index), zeros, nullptr, 0};
+  }
+  const std::size_t page = in->page_of(index);
+  page::ClusterPool::Page job = page_of(in, page);
+  const std::byte* data = job->elements;
+  return {cluster, in->page_first[page], job->description.elements, data, std::move(job), 0};
+}
+
+page::ClusterPool::Page PageReader::page_of(const std::shared_ptr<const page::ColumnSegment>& in,
+                                            std::size_t number) {
+  const bool is_first = std::exchange(is_at_begin_, false);
+  if (borders_ != nullptr)
+    if (auto page = borders_->take(in->column, element_, in->cluster, number)) {
+      passed_ = page.get();
+      return page;
+    }
+  if (stream_ == nullptr) stream_ = &source_->pool().open(representations_, element_);
+  page::ClusterPool::Page page = source_->pool().take(*stream_, in, number);
+  if (is_first && borders_ != nullptr && page->cluster == part_.first_cluster && part_.begin > 0 &&
+      page->fraction != part_.begin && is_near(*page, part_.begin))
+    borders_->offer(in->column, page);
+  return page;
+}
+
+void PageReader::jump_to(const PartEnds& part) {
+  offer_last();
+  part_ = part;
+  is_at_begin_ = true;
+}
+
+// The page at the end of the part. The ends of collections are needed by who has the next part even if no
+// page of them goes on there.
+void PageReader::offer_last() {
+  if (borders_ == nullptr || part_.end == 1) return;
+  const page::PageJob* last = nullptr;
+  page::ClusterPool::Page page;
+  for (const Stretch& stretch : stretches_) {
+    const page::PageJob* job = stretch.owner.get();
+    if (job == nullptr || job->cluster != part_.last_cluster) continue;
+    if (last != nullptr && job->page < last->page) continue;
+    last = job;
+    page = stretch.owner;
+  }
+  if (last == nullptr || last == passed_ || !is_near(*last, part_.end)) return;
+  if (last->end_fraction == part_.end && element_ != ElementType::index) return;
+  borders_->offer(segment(last->cluster)->column, std::move(page));
+}
+
+void PageReader::copy_spans(const Wanted& wanted, std::byte* out) {
+  for (const Span& span : wanted.spans) {
+    for (std::uint64_t at = span.begin; at < span.end;) {
+      const Stretch& stretch = map(span.cluster, at);
+      const std::uint64_t step = std::min(span.end, stretch.first + stretch.count) - at;
+      std::memcpy(out, stretch.data + (at - stretch.first) * width_, step * width_);
+      out += step * width_;
+      at += step;
+    }
+  }
+}
+
+template <std::size_t width>
+void PageReader::copy_elements(const Wanted& wanted, std::byte* out) {
+  const std::size_t cluster = wanted.spans.front().cluster;
+  const std::uint64_t first = wanted.spans.front().begin;
+  const std::vector<std::uint32_t>& indices = wanted.indices;
+  for (std::size_t i = 0; i < indices.size();) {
+    const Stretch& stretch = map(cluster, first + indices[i]);
+    const std::uint64_t end = stretch.first + stretch.count - first;
+    const auto behind =
+        std::lower_bound(indices.begin() + static_cast<std::ptrdiff_t>(i), indices.end(), end);
+    const auto stop = static_cast<std::size_t>(behind - indices.begin());
+    // The page may begin behind the first element, so that the difference is added last.
+    const std::uint64_t shift = first - stretch.first;
+    const std::byte* from = stretch.data;
+    for (; i < stop; ++i) std::memcpy(out + i * width, from + (shift + indices[i]) * width, width);
+  }
+}
+
+void PageReader::copy(const Wanted& wanted, void* out) {
+  auto* to = static_cast<std::byte*>(out);
+  if (wanted.indices.empty()) return copy_spans(wanted, to);
+  switch (width_) {
+    case 1:
+      return copy_elements<1>(wanted, to);
+    case 2:
+      return copy_elements<2>(wanted, to);
+    case 4:
+      return copy_elements<4>(wanted, to);
+    default:
+      return copy_elements<8>(wanted, to);
+  }
+}
+
+}  // namespace colonnade::frame

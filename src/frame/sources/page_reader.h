@@ -1,0 +1,132 @@
+// PageReader: the elements of one stored column for a cursor, which looks at blocks of rows one after the
+// other and at the rows of a block as often as it likes.
+//
+// It keeps the decoded page that was looked at last, and those that the current block looked at; whoever is
+// given a pointer into one shares it and may keep it for good. One thread at a time.
+#ifndef COLONNADE_FRAME_SOURCES_PAGE_READER_H
+#define COLONNADE_FRAME_SOURCES_PAGE_READER_H
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "frame/sources/border_pages.h"
+#include "page/cluster_pool.h"
+#include "page/column_segment.h"
+#include "page/page_source.h"
+
+namespace colonnade::frame {
+
+// Elements [begin, end) of a column in a cluster.
+struct Span {
+  std::size_t cluster = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Which elements are wanted: spans in growing order, none of them empty, none adjacent to the one before.
+struct Wanted {
+  std::vector<Span> spans;
+  std::uint64_t size = 0;  // elements
+  // Where spans are short and all in one cluster: the elements one by one, counted from the first one.
+  std::vector<std::uint32_t> indices;
+
+  void add(std::size_t cluster, std::uint64_t begin, std::uint64_t end) {
+    size += end - begin;
+    if (begin == end) return;
+    if (!spans.empty() && spans.back().cluster == cluster && spans.back().end == begin) {
+      spans.back().end = end;
+    } else {
+      spans.push_back({cluster, begin, end});
+    }
+  }
+  // After the last add().
+  void finish();
+};
+
+// Where a part begins and ends: as fractions of the entries of its first and last cluster.
+struct PartEnds {
+  std::size_t first_cluster = 0;
+  double begin = 0;
+  std::size_t last_cluster = 0;
+  double end = 1;
+};
+
+class PageReader {
+ public:
+  // The source and `borders`, which may be null, must outlive the reader.
+  PageReader(page::PageSource& source, BorderPages* borders, std::vector<std::uint32_t> representations,
+             ElementType element);
+  ~PageReader();
+  PageReader(const PageReader&) = delete;
+  PageReader& operator=(const PageReader&) = delete;
+
+  ElementType element() const noexcept { return element_; }
+
+  // Goes on to another part, which is not the one behind the current one.
+  void jump_to(const PartEnds& part);
+  // Goes on to the part that is; only the end changes.
+  void go_on_to(const PartEnds& part) noexcept { part_ = part; }
+  // Lets go of pages that the block did not look at, when it needs another one.
+  void next_block() noexcept { ++block_; }
+
+  // Elements that are there in a cluster.
+  std::uint64_t elements(std::size_t cluster) { return segment(cluster)->extent.elements; }
+  // Throws ErrorKind::format if any of them is not there.
+  void check(const Wanted& wanted);
+
+  // Decoded elements [first, first + count) of a cluster around `index`, which is there.
+  struct Stretch {
+    std::size_t cluster = 0;
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    const std::byte* data = nullptr;
+    page::ClusterPool::Page owner;  // null: it is always there
+    std::uint64_t used = 0;         // number of the block
+
+    template <class T>
+    const T& at(std::uint64_t i) const noexcept {
+      return reinterpret_cast<const T*>(data)[i - first];
+    }
+  };
+  // Valid until the next call.
+  const Stretch& map(std::size_t cluster, std::uint64_t index) {
+    Stretch& recent = stretches_[recent_];
+    if (cluster == recent.cluster && index - recent.first < recent.count) {
+      recent.used = block_;
+      return recent;
+    }
+    return find(cluster, index);
+  }
+
+  // Copies the wanted elements, which are there, one behind the other.
+  void copy(const Wanted& wanted, void* out);
+
+ private:
+  const std::shared_ptr<const page::ColumnSegment>& segment(std::size_t cluster);
+  const Stretch& find(std::size_t cluster, std::uint64_t index);
+  Stretch load(std::size_t cluster, std::uint64_t index);
+  page::ClusterPool::Page page_of(const std::shared_ptr<const page::ColumnSegment>& in, std::size_t number);
+  void offer_last();
+  void copy_spans(const Wanted& wanted, std::byte* out);
+  template <std::size_t width>
+  void copy_elements(const Wanted& wanted, std::byte* out);
+
+  page::PageSource* source_;
+  BorderPages* borders_;
+  std::vector<std::uint32_t> representations_;
+  ElementType element_;
+  std::size_t width_;
+  page::ClusterPool::Stream* stream_ = nullptr;                       // opened when the first page is needed
+  std::vector<std::shared_ptr<const page::ColumnSegment>> segments_;  // few: of the clusters of a part
+  std::vector<Stretch> stretches_;                                    // never empty
+  std::size_t recent_ = 0;
+  std::uint64_t block_ = 2;
+  PartEnds part_;
+  const page::PageJob* passed_ = nullptr;  // the page that came from another cursor last
+  bool is_at_begin_ = false;  // no page of the part was loaded, and another cursor has the part before
+};
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,445 @@
+// All types of fields in blocks of rows, against whole arrays of them.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "dataset/test_round_trip.h"
+#include "frame/sources/source_test_tools.h"
+
+namespace source_test {
+
+struct Hit {
+  float x = 0;
+  std::int16_t cell = 0;
+};
+struct Base {
+  std::uint32_t flags = 0;
+};
+struct Jet : Base {
+  double pt = 0;
+  std::vector<Hit> hits;
+  std::string name;
+};
+enum class Color : std::int8_t { red, green };
+enum class Plain { first, second };
+
+}  // namespace source_test
+
+COLONNADE_DESCRIBE_STRUCT(source_test::Jet, (source_test::Base), pt, hits, name)
+
+namespace colonnade::frame {
+namespace {
+
+using namespace std::string_literals;
+using source_test::Color;
+using source_test::Hit;
+using source_test::Jet;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::MemoryFile;
+
+std::shared_ptr<Source> open(const std::string& uri) {
+  return open_chain("Data", std::span(&uri, 1));
+}
+
+template <class T>
+void expect_type(const ValueType& type) {
+  SCOPED_TRACE(make_field<T>("x")->type_name());
+  const MemoryFile file;
+  testing::write_values<T>(file, testing::random_values<T>(90), testing::tiny_pieces());
+  const auto source = open(file);
+  const auto column = source->find("x");
+  ASSERT_TRUE(column);
+  EXPECT_EQ(source->type(*column), type) << source->type(*column).name();
+  expect_same(*source, "x", entries_as_arrays(file, "x"));
+}
+
+TEST(Source, ReadsNumbers) {
+  expect_type<bool>(ElementType::boolean);
+  expect_type<char>(ElementType::character);
+  expect_type<std::byte>(ElementType::byte);
+  expect_type<std::int8_t>(ElementType::int8);
+  expect_type<std::uint16_t>(ElementType::uint16);
+  expect_type<std::int32_t>(ElementType::int32);
+  expect_type<std::uint64_t>(ElementType::uint64);
+  expect_type<float>(ElementType::float32);
+  expect_type<double>(ElementType::float64);
+}
+
+TEST(Source, ReadsDouble32AsDouble) {
+  expect_type<Double32>(ElementType::float64);
+}
+
+TEST(Source, ReadsEnumsAndAtomicsAsTheirValue) {
+  expect_type<Color>(ElementType::int8);
+  expect_type<std::atomic<int>>(ElementType::int32);
+}
+
+TEST(Source, ReadsTextsAndLists) {
+  expect_type<std::string>(ValueType::string());
+  expect_type<std::vector<float>>(ValueType::list(ElementType::float32));
+  expect_type<std::vector<bool>>(ValueType::list(ElementType::boolean));
+  expect_type<RVec<std::int16_t>>(ValueType::list(ElementType::int16));
+  expect_type<std::vector<std::string>>(ValueType::list(ValueType::string()));
+  expect_type<std::vector<std::vector<std::vector<int>>>>(
+      ValueType::list(ValueType::list(ValueType::list(ElementType::int32))));
+  expect_type<std::set<std::uint8_t>>(ValueType::list(ElementType::uint8));
+}
+
+TEST(Source, ReadsArraysAndBitsetsAsLists) {
+  expect_type<std::array<float, 3>>(ValueType::list(ElementType::float32));
+  expect_type<std::array<std::vector<std::int64_t>, 2>>(ValueType::list(ValueType::list(ElementType::int64)));
+  expect_type<std::vector<std::array<double, 2>>>(ValueType::list(ValueType::list(ElementType::float64)));
+  expect_type<std::bitset<13>>(ValueType::list(ElementType::boolean));
+  expect_type<std::vector<std::bitset<70>>>(ValueType::list(ValueType::list(ElementType::boolean)));
+}
+
+TEST(Source, ReadsOptionalsAsListsOfAtMostOneItem) {
+  expect_type<std::optional<double>>(ValueType::list(ElementType::float64));
+  expect_type<std::unique_ptr<int>>(ValueType::list(ElementType::int32));
+}
+
+TEST(Source, ReadsPairsTuplesAndMapsAsRecords) {
+  const auto record = [](std::vector<ValueType::Member> members, const char* name) {
+    return ValueType::record(name, std::move(members));
+  };
+  expect_type<std::pair<int, std::string>>(record({{"_0", ElementType::int32}, {"_1", ValueType::string()}},
+                                                  "std::pair<std::int32_t,std::string>"));
+  expect_type<std::tuple<float, std::vector<char>>>(
+      record({{"_0", ElementType::float32}, {"_1", ValueType::list(ElementType::character)}},
+             "std::tuple<float,std::vector<char>>"));
+  expect_type<std::map<std::string, std::vector<float>>>(
+      ValueType::list(record({{"_0", ValueType::string()}, {"_1", ValueType::list(ElementType::float32)}},
+                             "std::pair<std::string,std::vector<float>>")));
+}
+
+const ValueType hit_type =
+    ValueType::record("source_test::Hit", {{"x", ElementType::float32}, {"cell", ElementType::int16}});
+
+TEST(Source, ReadsRecordsAndListsOfThem) {
+  expect_type<Hit>(hit_type);
+  expect_type<std::vector<Hit>>(ValueType::list(hit_type));
+  expect_type<std::vector<std::array<Hit, 2>>>(ValueType::list(ValueType::list(hit_type)));
+}
+
+const ValueType jet_type = ValueType::record("source_test::Jet", {{"flags", ElementType::uint32},
+                                                                  {"pt", ElementType::float64},
+                                                                  {"hits", ValueType::list(hit_type)},
+                                                                  {"name", ValueType::string()}});
+
+TEST(Source, ReadsMembersOfBaseClassesAsMembers) {
+  expect_type<std::vector<Jet>>(ValueType::list(jet_type));
+}
+
+// ---- Paths
+
+class Jets : public ::testing::Test {
+ protected:
+  Jets() : jets_(testing::random_values<std::vector<Jet>>(70)) {
+    testing::write_values<std::vector<Jet>>(file_, jets_, testing::tiny_pieces());
+    source_ = open(file_);
+  }
+  template <class Text>
+  void expect(const std::string& path, const ValueType& type, Text&& text) {
+    const auto column = source_->find(path);
+    ASSERT_TRUE(column) << path;
+    EXPECT_EQ(source_->type(*column), type);
+    EXPECT_EQ(source_->path(*column), path);
+    EXPECT_TRUE(source_->has(*column, 0));
+    EXPECT_EQ(source_->find(path), column);
+    std::vector<std::string> expected;
+    for (const auto& jets : jets_) expected.push_back(text(jets));
+    expect_same(*source_, path, expected);
+  }
+  template <class T>
+  static std::string bits(const T& value) {
+    return bits_of(*make_constant<T>(1, value), 0);
+  }
+  MemoryFile file_;
+  std::deque<std::vector<Jet>> jets_;
+  std::shared_ptr<Source> source_;
+};
+
+TEST_F(Jets, MembersOfListsOfRecordsAreLists) {
+  const auto pts = [](const std::vector<Jet>& jets) {
+    std::string text = "[";
+    for (const Jet& jet : jets) text += bits(jet.pt);
+    return text + "]";
+  };
+  expect("x.pt", ValueType::list(ElementType::float64), pts);
+  expect("x._0.pt", ValueType::list(ElementType::float64), pts);
+  expect("x.flags", ValueType::list(ElementType::uint32), [](const std::vector<Jet>& jets) {
+    std::string text = "[";
+    for (const Jet& jet : jets) text += bits(jet.flags);
+    return text + "]";
+  });
+  expect("x.hits.cell", ValueType::list(ValueType::list(ElementType::int16)),
+         [](const std::vector<Jet>& jets) {
+           std::string text = "[";
+           for (const Jet& jet : jets) {
+             text += "[";
+             for (const Hit& hit : jet.hits) text += bits(hit.cell);
+             text += "]";
+           }
+           return text + "]";
+         });
+}
+
+TEST_F(Jets, NumbersOfItemsAreColumns) {
+  const auto count = [](const std::vector<Jet>& jets) { return bits(std::uint64_t{jets.size()}); };
+  expect("#x", ElementType::uint64, count);
+  expect("R_rdf_sizeof_x", ElementType::uint64, count);
+  expect("#x.hits", ValueType::list(ElementType::uint64), [](const std::vector<Jet>& jets) {
+    std::string text = "[";
+    for (const Jet& jet : jets) text += bits(std::uint64_t{jet.hits.size()});
+    return text + "]";
+  });
+}
+
+TEST_F(Jets, NamesAreThePathsThatExist) {
+  EXPECT_THAT(source_->names(),
+              ::testing::ElementsAre("x", "x.flags", "x.pt", "x.hits", "x.hits.x", "x.hits.cell", "x.name"));
+  for (const std::string& name : source_->names()) EXPECT_TRUE(source_->find(name)) << name;
+  for (const char* none :
+       {"", "y", "x.", "x.eta", "x.pt.z", "#", "#x.pt", "#y", "R_rdf_sizeof_", "x.hits.hits"})
+    EXPECT_FALSE(source_->find(none)) << none;
+}
+
+TEST_F(Jets, OnlyWhatAPathNamesIsRead) {
+  const auto bytes = [&](std::vector<std::string> paths) {
+    std::vector<std::uint32_t> columns;
+    for (const std::string& path : paths) columns.push_back(*source_->find(path));
+    const auto cursor = source_->open();
+    BlockMemory memory;
+    for (const Part& part : source_->parts(columns, 0, source_->entries())) {
+      cursor->start(part, nullptr);
+      for (const std::uint32_t column : columns)
+        static_cast<void>(cursor->read(column, {part.first, part.last - part.first, nullptr}, memory));
+    }
+    return cursor->metrics().pages;
+  };
+  std::map<std::string, std::uint64_t> pages;
+  const auto reader = Reader::open("Data", file_);
+  for (const auto& cluster : reader->descriptor().clusters)
+    for (const auto& range : cluster.columns)
+      pages[reader->descriptor().path_of(reader->descriptor().columns[range.column].field)] +=
+          range.pages.size();
+  EXPECT_EQ(bytes({"x.pt"}), pages["x"] + pages["x._0.pt"]);
+  EXPECT_EQ(bytes({"#x"}), pages["x"]);
+  EXPECT_EQ(bytes({"x.hits.cell", "x.hits.x"}),
+            pages["x"] + pages["x._0.hits"] + pages["x._0.hits._0.cell"] + pages["x._0.hits._0.x"]);
+}
+
+TEST_F(Jets, ColumnsWithTheSameEndsShareThem) {
+  const std::uint32_t columns[] = {*source_->find("x.pt"), *source_->find("x.flags")};
+  const auto cursor = source_->open();
+  BlockMemory memory;
+  const Part part = source_->parts(columns, 0, source_->entries()).front();
+  cursor->start(part, nullptr);
+  const std::uint32_t wanted[] = {0, 2, 3};
+  for (const auto& rows : {Rows{0, 5, nullptr}, Rows{0, 3, wanted}}) {
+    const auto pts = cursor->read(columns[0], rows, memory);
+    const auto flags = cursor->read(columns[1], rows, memory);
+    EXPECT_EQ(pts->offsets, flags->offsets);
+  }
+}
+
+// ---- Reading no more than needed
+
+// One column of doubles in pages of 512, 4 pages in each of 3 clusters.
+class Pages : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t per_page = 512;
+  static constexpr std::uint64_t per_cluster = 4 * per_page;
+  Pages() {
+    auto model = Model::create();
+    auto x = model->make_field<double>("x");
+    auto writer = Writer::recreate(std::move(model), "Data", file_,
+                                   {.compression = "lz4", .initial_page_size = 4096, .max_page_size = 4096});
+    for (std::uint64_t i = 0; i < 3 * per_cluster; ++i) {
+      *x = static_cast<double>(i) * 1.1;
+      writer->fill();
+      if (i % per_cluster == per_cluster - 1) writer->commit_cluster();
+    }
+    writer->close();
+    source_ = open(file_);
+    column_ = *source_->find("x");
+    cursor_ = source_->open();
+  }
+  const double* read(std::uint64_t first, std::size_t size) {
+    values_ = cursor_->read(column_, {first, size, nullptr}, memory_);
+    return values_->as<double>();
+  }
+  MemoryFile file_;
+  std::shared_ptr<Source> source_;
+  std::uint32_t column_ = 0;
+  std::unique_ptr<Cursor> cursor_;
+  BlockMemory memory_;
+  ValuesPtr values_;
+};
+
+TEST_F(Pages, BlocksWithinAPageAreNotCopied) {
+  cursor_->start({0, per_cluster, 0}, nullptr);
+  const double* start = read(0, 100);
+  const ValuesPtr first = values_;
+  EXPECT_EQ(read(100, 100), start + 100);
+  EXPECT_EQ(read(412, 100), start + 412);
+  // Across the border there are no neighbours.
+  const double* across = read(500, 100);
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(across[i], static_cast<double>(500 + i) * 1.1);
+  // The page of the first block stays for who holds it.
+  for (std::uint64_t at = 600; at + 100 <= per_cluster; at += 100) read(at, 100);
+  cursor_.reset();
+  source_.reset();
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(first->as<double>()[i], static_cast<double>(i) * 1.1);
+}
+
+TEST_F(Pages, WithoutWantedRowsAreNotRead) {
+  cursor_->start({0, per_cluster, 0}, nullptr);
+  const std::uint32_t wanted[] = {3, 7, 2 * per_page + 1};
+  const auto values = cursor_->read(column_, {0, 3, wanted}, memory_);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(values->as<double>()[i], wanted[i] * 1.1);
+  EXPECT_EQ(cursor_->metrics().pages, 2u);
+}
+
+TEST_F(Pages, AreDecodedOnceForAllRowsOfABlock) {
+  cursor_->start({0, per_cluster, 0}, nullptr);
+  read(0, 1500);
+  const std::uint32_t early[] = {1, 2};
+  const std::uint32_t all_over[] = {0, 700, 1400};
+  static_cast<void>(cursor_->read(column_, {0, 2, early}, memory_));
+  static_cast<void>(cursor_->read(column_, {0, 3, all_over}, memory_));
+  EXPECT_EQ(cursor_->metrics().pages, 3u);
+  // The next block goes on in the last of them.
+  read(1500, 100);
+  EXPECT_EQ(cursor_->metrics().pages, 4u);
+}
+
+TEST_F(Pages, NothingIsReadWithoutAColumn) {
+  cursor_->start({0, per_cluster, 0}, nullptr);
+  cursor_->start({per_cluster, 2 * per_cluster, 0}, nullptr);
+  EXPECT_EQ(cursor_->metrics().bytes, 0u);
+  EXPECT_EQ(cursor_->metrics().metadata_bytes, 0u);
+}
+
+TEST_F(Pages, ACursorReadsNoMetadataAgain) {
+  cursor_->start({0, per_cluster, 0}, nullptr);
+  read(0, 10);
+  EXPECT_EQ(cursor_->metrics().metadata_bytes, 0u);
+}
+
+// ---- Columns that came later, and projected ones
+
+TEST(Source, ReadsLateColumnsAsEmptyBefore) {
+  for (const int before : {3, 10, 23}) {
+    const MemoryFile file;
+    auto model = Model::create();
+    auto id = model->make_field<int>("id");
+    auto writer = Writer::recreate(std::move(model), "Data", file, testing::tiny_pieces());
+    const auto fill = [&](int from, int to) {
+      for (int i = from; i < to; ++i) {
+        *id = i;
+        writer->fill();
+        if (i % 7 == 6) writer->commit_cluster();
+      }
+    };
+    fill(0, before);
+    auto number = writer->extend<double>("number");
+    auto list = writer->extend<std::vector<float>>("list");
+    auto array = writer->extend<std::array<int, 3>>("array");
+    auto text = writer->extend<std::string>("text");
+    auto jets = writer->extend<std::vector<Jet>>("jets");
+    testing::Random random(5);
+    for (int i = before; i < before + 30; ++i) {
+      testing::randomize(random, *number);
+      testing::randomize(random, *list);
+      testing::randomize(random, *array);
+      testing::randomize(random, *text);
+      testing::randomize(random, *jets);
+      fill(i, i + 1);
+    }
+    writer->close();
+    const auto source = open(file);
+    for (const char* name : {"id", "number", "list", "array", "text", "jets"})
+      expect_same(*source, name, entries_as_arrays(file, name));
+  }
+}
+
+TEST(Source, ReadsProjectedFields) {
+  const MemoryFile file;
+  auto model = Model::create();
+  auto hits = model->make_field<std::vector<Hit>>("Hit");
+  model->add_projected_field<std::vector<float>>("Hit_x", {{"Hit_x", "Hit"}, {"Hit_x._0", "Hit.x"}});
+  model->add_projected_field<Cardinality<std::uint32_t>>("nHit", {{"nHit", "Hit"}});
+  auto writer = Writer::recreate(std::move(model), "Data", file, testing::tiny_pieces());
+  testing::Random random(9);
+  for (int i = 0; i < 60; ++i) {
+    testing::randomize(random, *hits);
+    writer->fill();
+    if (i % 9 == 8) writer->commit_cluster();
+  }
+  writer->close();
+  const auto source = open(file);
+  EXPECT_EQ(source->type(*source->find("nHit")), ValueType(ElementType::uint64));
+  expect_same(*source, "nHit", entries_as_arrays(file, "nHit"));
+  expect_same(*source, "Hit_x", entries_as_arrays(file, "Hit_x"));
+  expect_same(*source, "Hit", entries_as_arrays(file, "Hit"));
+}
+
+// ---- What ROOT wrote
+
+std::uint64_t elements_in(const Descriptor& descriptor) {
+  std::uint64_t elements = 0;
+  for (const ClusterDescriptor& cluster : descriptor.clusters)
+    for (const ColumnRange& range : cluster.columns) elements += range.pages.elements();
+  return elements;
+}
+
+TEST(Source, ReadsWhatRootWrote) {
+  std::size_t columns = 0;
+  for (const auto& file : std::filesystem::directory_iterator(COLONNADE_FIXTURES)) {
+    if (file.path().extension() != ".root") continue;
+    const std::string path = file.path();
+    for (const std::string& name : data_sets(path)) {
+      const auto reader = Reader::open(name, path);
+      if (elements_in(reader->descriptor()) > 50'000) continue;  // texts of so many take long
+      const auto source = open_chain(name, std::span(&path, 1));
+      for (const std::uint32_t id : reader->descriptor().top_level_fields()) {
+        const std::string& field = reader->descriptor().fields[id].name;
+        const auto paths = source->names();
+        if (std::find(paths.begin(), paths.end(), field) == paths.end()) continue;
+        const auto column = source->find(field);
+        ASSERT_TRUE(column);
+        // Members without a type are not there.
+        if (source->type(*column).innermost().is_record()) continue;
+        SCOPED_TRACE(path + " " + field);
+        const auto expected = entries_as_arrays(path, field, name);
+        for (const std::size_t block : {7, 500})
+          expect_blocks(*source, std::span(&*column, 1), std::span(&expected, 1), block, 1);
+        ++columns;
+      }
+    }
+  }
+  EXPECT_GT(columns, 100u);
+}
+
+// ---- What has no type
+
+TEST(Source, VariantsHaveNoType) {
+  using Variant = std::variant<int, float>;
+  const MemoryFile file;
+  testing::write_values<std::pair<Variant, int>>(file, testing::random_values<std::pair<Variant, int>>(5),
+                                                 {});
+  const auto source = open(file);
+  EXPECT_THAT(source->names(), ::testing::ElementsAre("x", "x._1"));
+  const Error error = error_of([&] { source->find("x._0"); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.context().field, "x._0");
+  EXPECT_EQ(error.context().uri, file.uri());
+  const ValueType rest = source->type(*source->find("x"));
+  ASSERT_EQ(rest.members().size(), 1u);
+  EXPECT_EQ(rest.members()[0].first, "_1");
+}
+
+}  // namespace
+}  // namespace colonnade::frame

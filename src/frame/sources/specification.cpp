@@ -1,0 +1,79 @@
+// See specification.h.
+#include "frame/sources/specification.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "frame/source.h"
+
+namespace colonnade::frame {
+namespace {
+
+constexpr std::array<std::pair<LocalIo, std::string_view>, 5> local_io_names = {
+    {{LocalIo::automatic, "automatic"},
+     {LocalIo::pread, "pread"},
+     {LocalIo::threads, "threads"},
+     {LocalIo::io_uring, "io_uring"},
+     {LocalIo::mmap, "mmap"}}};
+
+LocalIo local_io_of(std::string_view wanted) {
+  for (const auto& [value, name] : local_io_names)
+    if (name == wanted) return value;
+  throw Error(ErrorKind::usage, fmt::format("there is no way of local reading called '{}'", wanted));
+}
+
+std::uint64_t count_in(const nlohmann::json& json) {
+  if (!json.is_number_unsigned())
+    throw Error(ErrorKind::usage, fmt::format("{} is no number of bytes or entries", json.dump()));
+  return json.get<std::uint64_t>();
+}
+
+std::shared_ptr<Source> make_source(const nlohmann::json& json) {
+  const std::string kind = json.at("source");
+  if (kind == "empty") return empty_source(count_in(json.at("entries")));
+  if (kind != "chain")
+    throw Error(ErrorKind::unsupported, fmt::format("a source of kind '{}' is unknown to this version", kind),
+                "use a newer version of Colonnade");
+  const std::vector<std::string> uris = json.at("uris");
+  return open_chain(json.at("name").get<std::string>(), uris,
+                    read_options_from(json.value("options", nlohmann::json::object())));
+}
+
+}  // namespace
+
+nlohmann::json to_json(const ReadOptions& options) {
+  std::string_view local_io;
+  for (const auto& [value, name] : local_io_names)
+    if (value == options.local_io) local_io = name;
+  return {{"page_checksums", options.page_checksums == Checksums::on},
+          {"read_ahead", options.read_ahead},
+          {"memory_budget", options.memory_budget},
+          {"local_io", local_io},
+          {"direct_io", options.direct_io}};
+}
+
+ReadOptions read_options_from(const nlohmann::json& json) {
+  ReadOptions options;
+  options.page_checksums = json.value("page_checksums", true) ? Checksums::on : Checksums::off;
+  if (json.contains("read_ahead")) options.read_ahead = count_in(json["read_ahead"]);
+  if (json.contains("memory_budget")) options.memory_budget = count_in(json["memory_budget"]);
+  options.local_io = local_io_of(json.value("local_io", std::string("automatic")));
+  options.direct_io = json.value("direct_io", options.direct_io);
+  return options;
+}
+
+std::shared_ptr<Source> source_from(const std::string& specification) {
+  try {
+    return make_source(nlohmann::json::parse(specification));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::usage, fmt::format("this is not the description of a source: {}", error.what()),
+                "it is what Source::specification() gives");
+  }
+}
+
+}  // namespace colonnade::frame
