@@ -17,4 +17,5 @@ NB_MODULE(_core, module) {
   register_repair(module);
   register_copy(module);
   register_garbage(module);
+  register_frame(module);
 }

@@ -7,6 +7,9 @@ arrays = ds.arrays(["pt", "jets.eta"])
 
 with colonnade.create("g.root", "Events", {"pt": "std::vector<float>"}) as w:
     w.extend({"pt": arrays.pt})
+
+df = colonnade.DataFrame("Events", "f*.root")
+h = df.filter("nMuon == 2").histo1d(("pt", "", 100, 0, 200), "Muon_pt")
 """
 
 from __future__ import annotations
@@ -28,6 +31,22 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
+from .frame import (
+    Cut,
+    DataFrame,
+    Display,
+    Expression,
+    GraphPoints,
+    Report,
+    Result,
+    Stats,
+    Variations,
+    col,
+    fn,
+    run_graphs,
+    variations_for,
+)
+from .frame.root_facade import RDataFrame
 from .garbage import GarbageClaim, GarbageReport, RemovedGeneration, collect_garbage, remove_data_set
 from .importing import ImportProgress, ImportReport, import_tree, trees
 from .metrics import ReadMetrics
@@ -44,39 +63,53 @@ __all__ = [
     "ConversionError",
     "CopyProgress",
     "CopyReport",
+    "Cut",
+    "DataFrame",
     "DataSet",
     "DataSetWriter",
+    "Display",
     "DroppedCluster",
     "Error",
+    "Expression",
     "FieldInfo",
     "FileMissingError",
     "FillContext",
     "FormatError",
     "GarbageClaim",
     "GarbageReport",
+    "GraphPoints",
     "ImportProgress",
     "ImportReport",
     "NotFoundError",
     "ParallelDataSetWriter",
+    "RDataFrame",
     "ReadMetrics",
     "RemovedGeneration",
     "RepairReport",
+    "Report",
     "ResourceError",
+    "Result",
     "Schema",
     "SchemaError",
+    "Stats",
     "StorageError",
     "TypeMismatchError",
     "UnsupportedError",
     "UsageError",
+    "Variations",
     "__version__",
+    "col",
     "collect_garbage",
     "copy",
     "create",
     "create_parallel",
     "datasets",
+    "fn",
     "import_tree",
     "open",
     "remove_data_set",
     "repair",
+    "run_graphs",
     "trees",
+    "variations_for",
 ]

@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from . import _core
 from .errors import UsageError
 from .opening import PathLike, split_target
 from .steps import byte_count
-from .write_options import CheckpointEvery, Size, write_options
+from .write_options import CheckpointEvery, ContainerSettings, Size, write_options
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -43,23 +43,10 @@ CopyWatch: TypeAlias = Callable[[CopyProgress], object]
 """Called a few times per second; returning False stops the copy."""
 
 
-class CopySettings(TypedDict, total=False):
+class CopySettings(ContainerSettings, total=False):
     """The options of writers that copies share; `colonnade.create` explains them."""
 
-    description: str
-    container: Literal["root", "bare"]
-    max_cluster_size: Size | None
-    initial_page_size: Size
-    page_buffer_budget: Size
-    checksums: bool
-    same_page_merging: bool
-    max_key_size: Size
-    clusters_per_group: int
     checkpoint_every: CheckpointEvery
-    durability: Literal["process", "machine"]
-    object_mapping: Literal["locality", "object_per_page"]
-    splice_size: Size
-    object_class: str
 
 
 CopyMode: TypeAlias = Literal["pages", "recompress", "decode"]

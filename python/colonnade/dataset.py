@@ -6,7 +6,7 @@ import html
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, get_args
 
 import awkward as ak
 
@@ -21,7 +21,7 @@ from .steps import byte_count, steps
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DataSet", "Fields", "Library", "LocalIo"]
+__all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
 
 Fields: TypeAlias = str | Sequence[str] | None
 """Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all fields that can be read."""
@@ -29,6 +29,17 @@ Library: TypeAlias = Literal["ak", "np", "pa", "pd"]
 LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
 
 _ARROW_STEP = "64 MiB"
+
+
+class ReadSettings(TypedDict, total=False):
+    """The keyword options of everything that reads; `colonnade.open` explains them."""
+
+    checksums: bool
+    read_ahead: int | str
+    memory_budget: int | str
+    parallel_decompression: bool
+    local_io: LocalIo
+    direct_io: bool
 
 
 class DataSet(Located):
@@ -58,7 +69,7 @@ class DataSet(Located):
             "local_io": local_io,
             "direct_io": direct_io,
         }
-        self._reader: _core.Reader | None = _core.open(uri, name, _read_options(**self._settings))
+        self._reader: _core.Reader | None = _core.open(uri, name, read_options(**self._settings))
         super().__init__(uri, self._reader.name)
         self._num_entries = self._reader.num_entries
         self._schema = Schema(self._reader.descriptor)
@@ -354,15 +365,16 @@ def _columns(selected: dict[str, FieldInfo]) -> list[int]:
     return sorted(columns)
 
 
-def _read_options(
+def read_options(
     *,
-    checksums: bool,
-    read_ahead: int | str,
-    memory_budget: int | str,
-    parallel_decompression: bool,
-    local_io: str,
-    direct_io: bool,
+    checksums: bool = True,
+    read_ahead: int | str = "2 MiB",
+    memory_budget: int | str = "256 MiB",
+    parallel_decompression: bool = True,
+    local_io: str = "automatic",
+    direct_io: bool = False,
 ) -> _core.ReadOptions:
+    """Make the options of a reader; `colonnade.open` explains them."""
     options = _core.ReadOptions()
     options.page_checksums = checksums
     options.read_ahead = byte_count(read_ahead)

@@ -75,7 +75,10 @@ class ChecksumError(FormatError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Valid, but this version of Colonnade cannot interpret it."""
+    """Valid, but there is no way to do it here; the message says what to use instead.
+
+    Callers who catch `NotImplementedError`, which pyarrow and Awkward raise for this, get it as well.
+    """
 
     kind = "unsupported"
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import awkward as ak
 import numpy as np
@@ -37,11 +37,11 @@ from .opening import PathLike, split_target
 from .spec import Spec
 from .steps import byte_count
 from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields, short_reason
-from .write_options import CheckpointEvery, Size, write_options
+from .write_options import CheckpointEvery, ContainerSettings, Size, write_options
 from .writing import DataSetWriter
 
 if TYPE_CHECKING:
-    from typing import Literal, Unpack
+    from typing import Unpack
 
 __all__ = ["ImportProgress", "ImportReport", "ImportSettings", "ImportWatch", "import_tree", "trees"]
 
@@ -54,23 +54,10 @@ _PROBED = 64
 """Entries of which uproot must be able to make objects before the import begins."""
 
 
-class ImportSettings(TypedDict, total=False):
+class ImportSettings(ContainerSettings, total=False):
     """The options of writers that imports take; `colonnade.create` explains them."""
 
-    description: str
-    container: Literal["root", "bare"]
-    max_cluster_size: Size | None
-    initial_page_size: Size
-    page_buffer_budget: Size
-    checksums: bool
-    same_page_merging: bool
-    max_key_size: Size
-    clusters_per_group: int
     direct_io: bool
-    durability: Literal["process", "machine"]
-    object_mapping: Literal["locality", "object_per_page"]
-    splice_size: Size
-    object_class: str
 
 
 @dataclass(frozen=True)

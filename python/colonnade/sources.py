@@ -100,7 +100,7 @@ def _from_arrow_array(name: str, array: Any) -> Content:
     try:
         kind = _without_views(array.type)
         return ak.to_layout(ak.from_arrow(array if kind == array.type else array.cast(kind)))
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (TypeError, ValueError, NotImplementedError) as error:  # the last: types that pyarrow cannot cast
         raise TypeMismatchError(f"Arrow values of type '{array.type}' cannot be taken", field=name) from error
 
 

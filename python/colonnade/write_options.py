@@ -12,7 +12,7 @@ from . import _core
 from .errors import UsageError
 from .steps import byte_count
 
-__all__ = ["CheckpointEvery", "Size", "WriteSettings", "seconds_of", "write_options"]
+__all__ = ["CheckpointEvery", "ContainerSettings", "Size", "WriteSettings", "seconds_of", "write_options"]
 
 Size: TypeAlias = int | str
 """Bytes, or a text as "128 MiB"."""
@@ -23,29 +23,34 @@ CheckpointEvery: TypeAlias = int | str | timedelta | Mapping[str, int | float] |
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
-class WriteSettings(TypedDict, total=False):
-    """The keyword options that all writers share; `colonnade.create` explains them."""
+class ContainerSettings(TypedDict, total=False):
+    """The keyword options that everything that writes shares; `colonnade.create` explains them."""
 
-    compression: str | int
     description: str
     container: Literal["root", "bare"]
-    cluster_size: Size
     max_cluster_size: Size | None
-    page_size: Size
     initial_page_size: Size
     page_buffer_budget: Size
     checksums: bool
     same_page_merging: bool
     max_key_size: Size
     clusters_per_group: int
-    direct_io: bool
-    parallel_sealing: bool
-    checkpoint_every: CheckpointEvery
     durability: Literal["process", "machine"]
-    cluster_order: Literal["as_written", "staged"]
     object_mapping: Literal["locality", "object_per_page"]
     splice_size: Size
     object_class: str
+
+
+class WriteSettings(ContainerSettings, total=False):
+    """Those of writers."""
+
+    compression: str | int
+    cluster_size: Size
+    page_size: Size
+    direct_io: bool
+    parallel_sealing: bool
+    checkpoint_every: CheckpointEvery
+    cluster_order: Literal["as_written", "staged"]
 
 
 def write_options(

@@ -1,0 +1,215 @@
+// Python callables in the graph of a DataFrame: as definitions, and as results.
+//
+// C++ calls Python once per block; what turns Values into the arrays that users' code takes, and the answers
+// back, is Python too, in python/colonnade/frame/callables.py.
+#include <fmt/format.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+
+#include "colonnade/error.h"
+#include "frame/values.h"
+#include "frame_python.h"
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+nb::list as_list(std::span<const ValuesPtr> values) {
+  nb::list list;
+  for (const ValuesPtr& each : values) list.append(PyValues{each});
+  return list;
+}
+
+std::vector<ValuesPtr> spread_all(std::span<const ValuesPtr> values, BlockMemory& memory) {
+  std::vector<ValuesPtr> result;
+  for (const ValuesPtr& each : values) result.push_back(frame::spread(each, memory));
+  return result;
+}
+
+// call(arguments, size) gives the Values of a block.
+class PyKernel final : public Kernel {
+ public:
+  PyKernel(KeptObject call, ValueType result, bool constants, std::string key)
+      : call_(std::move(call)), result_(std::move(result)), constants_(constants), key_(std::move(key)) {}
+
+  ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
+    std::vector<ValuesPtr> given(arguments.begin(), arguments.end());
+    if (!constants_) given = spread_all(arguments, context.memory);
+    const nb::gil_scoped_acquire held;
+    const InsideCallable inside;
+    const nb::object answer = (*call_)(as_list(given), context.rows.size);
+    ValuesPtr values = nb::cast<const PyValues&>(answer).values;
+    if (values->size != context.rows.size || !(values->type == result_))
+      throw Error(ErrorKind::type,
+                  fmt::format("the callable gave {} values of type '{}' for {} of type '{}'", values->size,
+                              values->type.name(), context.rows.size, result_.name()));
+    return values;
+  }
+  const ValueType& result() const noexcept override { return result_; }
+  std::string key() const override { return key_; }
+  bool only_where_needed() const noexcept override { return true; }
+  bool foldable() const noexcept override { return false; }
+
+ private:
+  KeptObject call_;
+  ValueType result_;
+  bool constants_;
+  std::string key_;
+};
+
+// A definition whose kernel bind(types) makes: (type of the result, call).
+PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, std::string payload,
+                             bool constants) {
+  static std::atomic<std::uint64_t> number = 0;
+  const std::string name = fmt::format("Python callable {}", ++number);
+  PyDefinition made{frame::Definition(std::string())};
+  const KeptObject binder = keep_object(std::move(bind));
+  made.kept->push_back(binder);
+  auto make = [binder, kept = made.kept, constants, name](std::span<const ValueType> types) {
+    const nb::gil_scoped_acquire held;
+    nb::list given;
+    std::string key = name;
+    for (const ValueType& type : types) {
+      given.append(type);
+      key += ' ' + type.name();
+    }
+    const nb::object bound = (*binder)(given);
+    const KeptObject call = keep_object(bound[1]);
+    kept->push_back(call);
+    return KernelPtr(
+        std::make_shared<PyKernel>(call, nb::cast<ValueType>(bound[0]), constants, std::move(key)));
+  };
+  made.definition = frame::Definition(std::move(make), std::move(columns), std::move(payload));
+  return made;
+}
+
+}  // namespace
+
+// ---- Results
+
+class PyAccumulator final : public Accumulator {
+ public:
+  // Python functions, none of which keeps what it is given:
+  //   add(state, arguments, size) -> state     state is None for the first block of a part
+  //   merge(state, later) -> state             neither is None
+  //   save(state) -> bytes, load(bytes) -> state
+  struct Calls {
+    KeptObject add, merge, save, load;
+    KeptObjects all = std::make_shared<std::vector<KeptObject>>();
+    bool in_order = false;
+  };
+  explicit PyAccumulator(std::shared_ptr<const Calls> calls) : calls_(std::move(calls)) {}
+
+  std::unique_ptr<Accumulator> empty_copy() const override { return std::make_unique<PyAccumulator>(calls_); }
+  std::unique_ptr<Partial> begin(PartContext& context) override {
+    return std::make_unique<Part>(calls_, context);
+  }
+  void merge(std::unique_ptr<Partial> partial) override {
+    auto& part = static_cast<Part&>(*partial);
+    if (!part.state) return;
+    const nb::gil_scoped_acquire held;
+    merge_state(*part.state);
+  }
+  std::vector<std::byte> save() const override {
+    const nb::gil_scoped_acquire held;
+    if (!state_) return {};
+    const nb::object saved = (*calls_->save)(*state_);
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(saved.ptr(), &data, &size) != 0) throw nb::python_error();
+    const auto* first = reinterpret_cast<const std::byte*>(data);
+    return {first, first + size};
+  }
+  void merge_saved(std::span<const std::byte> later) override {
+    if (later.empty()) return;
+    const nb::gil_scoped_acquire held;
+    merge_state((*calls_->load)(nb::bytes(later.data(), later.size())));
+  }
+  const KeptObjects& kept() const { return calls_->all; }
+  // With the interpreter's lock.
+  nb::object state() const { return state_ ? *state_ : nb::none(); }
+
+ private:
+  class Part final : public Partial {
+   public:
+    Part(std::shared_ptr<const Calls> calls, PartContext& context)
+        : calls_(std::move(calls)), context_(context) {}
+    void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
+      if (calls_->in_order) context_.wait_for_turn();
+      BlockMemory memory;
+      const auto given = spread_all(arguments, memory);
+      const nb::gil_scoped_acquire held;
+      const InsideCallable inside;
+      state = keep_object((*calls_->add)(state ? *state : nb::none(), as_list(given), rows.size));
+    }
+    KeptObject state;
+
+   private:
+    std::shared_ptr<const Calls> calls_;
+    PartContext& context_;
+  };
+
+  void merge_state(const nb::object& later) {
+    const InsideCallable inside;
+    state_ = keep_object(state_ ? (*calls_->merge)(*state_, later) : later);
+  }
+
+  std::shared_ptr<const Calls> calls_;
+  KeptObject state_;
+};
+
+KeptObjects kept_by(const Accumulator& accumulator) {
+  const auto* own = dynamic_cast<const PyAccumulator*>(&accumulator);
+  return own == nullptr ? nullptr : own->kept();
+}
+
+nb::object python_state(const Accumulator& accumulator) {
+  return dynamic_cast<const PyAccumulator&>(accumulator).state();
+}
+
+namespace {
+
+std::shared_ptr<Accumulator> make_python_accumulator(nb::object add, nb::object merge, nb::object save,
+                                                     nb::object load, bool in_order) {
+  auto calls = std::make_shared<PyAccumulator::Calls>();
+  calls->add = keep_object(std::move(add));
+  calls->merge = keep_object(std::move(merge));
+  calls->save = keep_object(std::move(save));
+  calls->load = keep_object(std::move(load));
+  *calls->all = {calls->add, calls->merge, calls->save, calls->load};
+  calls->in_order = in_order;
+  return std::make_shared<PyAccumulator>(std::move(calls));
+}
+
+}  // namespace
+
+void register_frame_callables(nb::module_& module) {
+  nb::class_<PyDefinition>(module, "Definition", "How a column is computed.")
+      .def_static(
+          "of_callable", &make_definition, nb::arg("bind"), nb::arg("columns"), nb::arg("payload"),
+          nb::arg("constants") = false,
+          nb::sig("def of_callable(bind: collections.abc.Callable[[list[ValueType]], tuple[ValueType, "
+                  "collections.abc.Callable[[list[Values], int], Values]]], columns: "
+                  "collections.abc.Sequence[str], payload: str, constants: bool = False) -> "
+                  "Definition"))
+      .def_static(
+          "of_text", [](std::string expression) { return PyDefinition{std::move(expression)}; },
+          nb::arg("expression"));
+  nb::class_<Accumulator>(module, "Accumulator", "A result while it is being computed.");
+  module.def(
+      "python_accumulator", &make_python_accumulator, nb::arg("add"), nb::arg("merge"), nb::arg("save"),
+      nb::arg("load"), nb::arg("in_order"),
+      nb::sig("def python_accumulator(add: collections.abc.Callable[[typing.Any, list[Values], int], "
+              "object], merge: collections.abc.Callable[[typing.Any, typing.Any], object], save: "
+              "collections.abc.Callable[[typing.Any], bytes], load: "
+              "collections.abc.Callable[[bytes], object], in_order: bool) -> Accumulator"),
+      "A result that Python code computes: a state that blocks are added to and that others are merged "
+      "into.");
+}
+
+}  // namespace colonnade::python

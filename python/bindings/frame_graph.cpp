@@ -1,0 +1,334 @@
+// The graph of a DataFrame. Python threads may share it: calls take turns, and the interpreter is free while
+// they run.
+#include <fmt/format.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "colonnade/error.h"
+#include "frame/graph.h"
+#include "frame_python.h"
+#include "register.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+
+bool PassWatcher::operator()(const frame::PassProgress& progress) {
+  const nb::gil_scoped_acquire held;
+  try {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (call_.is_none()) return true;
+    return nb::cast<bool>(call_(progress));
+  } catch (nb::python_error& error) {
+    failure_ = std::make_unique<nb::python_error>(std::move(error));
+    return false;
+  }
+}
+
+void PassWatcher::rethrow() {
+  if (failure_) throw nb::python_error(std::move(*failure_));
+}
+
+namespace {
+
+using frame::Graph, frame::NodeId, frame::ResultId;
+using Texts = nb::typed<nb::list, nb::str>;
+using FilterCounts = std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;
+
+Texts texts(const std::vector<std::string>& strings) {
+  nb::list list;
+  for (const std::string& each : strings) list.append(text(each));
+  return Texts(std::move(list));
+}
+
+class PyGraph {
+ public:
+  explicit PyGraph(std::shared_ptr<frame::Source> source)
+      : graph_(std::make_unique<Graph>(std::move(source))) {}
+
+  template <class Work>
+  auto locked(Work&& work) {
+    refuse_inside_callable();
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    return work(*graph_);
+  }
+
+  // Adds a node, which keeps what its definition keeps.
+  template <class Work>
+  NodeId add(const PyDefinition& definition, Work&& work) {
+    const NodeId node = locked(std::forward<Work>(work));
+    keep(definition.kept);
+    return node;
+  }
+  void keep(const KeptObjects& objects) {
+    if (objects) kept_.emplace_back(objects);
+  }
+  std::vector<KeptObjects> kept() {
+    std::vector<KeptObjects> alive;
+    std::erase_if(kept_, [](const auto& objects) { return objects.expired(); });
+    for (const auto& objects : kept_) alive.push_back(objects.lock());
+    return alive;
+  }
+
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    for (const auto& objects : nb::inst_ptr<PyGraph>(self)->kept())
+      for (const KeptObject& object : *objects) Py_VISIT(object->ptr());
+    return 0;
+  }
+  static int clear(PyObject* self) {
+    // What is dropped may come back here: nothing of it is in a list any more then.
+    std::vector<nb::object> dropped;
+    for (const auto& objects : nb::inst_ptr<PyGraph>(self)->kept())
+      for (const KeptObject& object : *objects) dropped.push_back(std::move(*object));
+    return 0;
+  }
+
+  static frame::RunReport run(std::vector<PyGraph*> graphs, unsigned threads, nb::object progress) {
+    refuse_inside_callable();
+    // Each once, and always in the same order, so that threads that run several do not wait for each other.
+    std::sort(graphs.begin(), graphs.end());
+    graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
+    PassWatcher watcher(std::move(progress));
+    try {
+      const nb::gil_scoped_release released;
+      std::vector<std::unique_lock<std::mutex>> turns;
+      std::vector<Graph*> raw;
+      for (PyGraph* each : graphs) {
+        turns.emplace_back(each->mutex_);
+        raw.push_back(each->graph_.get());
+      }
+      return Graph::run(raw, {.threads = threads, .progress = std::ref(watcher)});
+    } catch (const Error&) {
+      watcher.rethrow();
+      throw;
+    }
+  }
+
+ private:
+  static void refuse_inside_callable() {
+    if (InsideCallable::here())
+      throw Error(ErrorKind::usage, "a callable of a DataFrame cannot use a DataFrame while it is run",
+                  "a result computed before, as a number that the callable uses");
+  }
+
+  std::unique_ptr<Graph> graph_;
+  std::vector<std::weak_ptr<std::vector<KeptObject>>> kept_;  // by the graph
+  std::mutex mutex_;
+};
+
+void register_nodes(nb::class_<PyGraph>& graph) {
+  graph
+      .def(
+          "define",
+          [](PyGraph& self, NodeId parent, const std::string& name, const PyDefinition& definition) {
+            return self.add(definition,
+                            [&](Graph& g) { return g.define(parent, name, definition.definition); });
+          },
+          nb::arg("parent"), nb::arg("name"), nb::arg("definition"))
+      .def(
+          "redefine",
+          [](PyGraph& self, NodeId parent, const std::string& name, const PyDefinition& definition) {
+            return self.add(definition,
+                            [&](Graph& g) { return g.redefine(parent, name, definition.definition); });
+          },
+          nb::arg("parent"), nb::arg("name"), nb::arg("definition"))
+      .def(
+          "alias",
+          [](PyGraph& self, NodeId parent, const std::string& name, const std::string& column) {
+            return self.locked([&](Graph& g) { return g.alias(parent, name, column); });
+          },
+          nb::arg("parent"), nb::arg("name"), nb::arg("column"))
+      .def(
+          "filter",
+          [](PyGraph& self, NodeId parent, const PyDefinition& condition, const std::string& name) {
+            return self.add(condition,
+                            [&](Graph& g) { return g.filter(parent, condition.definition, name); });
+          },
+          nb::arg("parent"), nb::arg("condition"), nb::arg("name"))
+      .def(
+          "filter_available",
+          [](PyGraph& self, NodeId parent, const std::string& column) {
+            return self.locked([&](Graph& g) { return g.filter_available(parent, column); });
+          },
+          nb::arg("parent"), nb::arg("column"))
+      .def(
+          "filter_missing",
+          [](PyGraph& self, NodeId parent, const std::string& column) {
+            return self.locked([&](Graph& g) { return g.filter_missing(parent, column); });
+          },
+          nb::arg("parent"), nb::arg("column"))
+      .def(
+          "default_value_for",
+          [](PyGraph& self, NodeId parent, const std::string& column, const PyDefinition& value) {
+            return self.add(value,
+                            [&](Graph& g) { return g.default_value_for(parent, column, value.definition); });
+          },
+          nb::arg("parent"), nb::arg("column"), nb::arg("value"))
+      .def(
+          "range",
+          [](PyGraph& self, NodeId parent, std::uint64_t begin, std::uint64_t end, std::uint64_t stride) {
+            return self.locked([&](Graph& g) { return g.range(parent, begin, end, stride); });
+          },
+          nb::arg("parent"), nb::arg("begin"), nb::arg("end"), nb::arg("stride"))
+      .def(
+          "vary",
+          [](PyGraph& self, NodeId parent, const std::vector<std::string>& columns,
+             const PyDefinition& values, const std::vector<std::string>& tags, const std::string& name) {
+            return self.add(values,
+                            [&](Graph& g) { return g.vary(parent, columns, values.definition, tags, name); });
+          },
+          nb::arg("parent"), nb::arg("columns"), nb::arg("values"), nb::arg("tags"), nb::arg("name"));
+}
+
+void register_bookings(nb::class_<PyGraph>& graph) {
+  graph
+      .def(
+          "book",
+          [](PyGraph& self, NodeId node, const std::string& kind, const std::vector<std::string>& arguments,
+             const std::string& options) {
+            return self.locked([&](Graph& g) { return g.book(node, {kind, arguments, options}); });
+          },
+          nb::arg("node"), nb::arg("kind"), nb::arg("arguments"), nb::arg("options"))
+      .def(
+          "book_accumulator",
+          [](PyGraph& self, NodeId node, const std::vector<std::string>& arguments,
+             const std::shared_ptr<Accumulator>& accumulator) {
+            const ResultId result =
+                self.locked([&](Graph& g) { return g.book(node, arguments, accumulator); });
+            self.keep(kept_by(*accumulator));
+            return result;
+          },
+          nb::arg("node"), nb::arg("arguments"), nb::arg("accumulator"))
+      .def(
+          "report",
+          [](PyGraph& self, NodeId node) { return self.locked([&](Graph& g) { return g.report(node); }); },
+          nb::arg("node"))
+      .def(
+          "vary_result",
+          [](PyGraph& self, ResultId result) {
+            return texts(self.locked([&](Graph& g) { return g.vary_result(result); }));
+          },
+          nb::arg("result"))
+      .def(
+          "is_ready",
+          [](PyGraph& self, ResultId result) {
+            return self.locked([&](Graph& g) { return g.is_ready(result); });
+          },
+          nb::arg("result"))
+      .def(
+          "forget", [](PyGraph& self, ResultId result) { self.locked([&](Graph& g) { g.forget(result); }); },
+          nb::arg("result"))
+      .def(
+          "value",
+          [](PyGraph& self, ResultId result, const std::string& variation) {
+            return self.locked([&](Graph& g) { return g.value(result, variation); });
+          },
+          nb::arg("result"), nb::arg("variation"))
+      .def(
+          "python_value",
+          [](PyGraph& self, ResultId result, const std::string& variation) {
+            return python_state(*self.locked([&](Graph& g) { return &g.accumulator(result, variation); }));
+          },
+          nb::arg("result"), nb::arg("variation"), "The state of a result that Python code computes.")
+      .def(
+          "report_value",
+          [](PyGraph& self, ResultId result, const std::string& variation) {
+            FilterCounts counts;
+            for (const auto& each : self.locked([&](Graph& g) { return g.report_value(result, variation); }))
+              counts.emplace_back(each.name, each.all, each.passed);
+            return counts;
+          },
+          nb::arg("result"), nb::arg("variation"), "Name, entries, passed.");
+}
+
+void register_questions(nb::class_<PyGraph>& graph) {
+  using List = std::vector<std::string> (Graph::*)(NodeId) const;
+  const auto list = [&graph](const char* name, List list) {
+    graph.def(
+        name,
+        [list](PyGraph& self, NodeId node) {
+          return texts(self.locked([&](Graph& g) { return (g.*list)(node); }));
+        },
+        nb::arg("node"));
+  };
+  list("column_names", &Graph::column_names);
+  list("defined_column_names", &Graph::defined_column_names);
+  list("filter_names", &Graph::filter_names);
+  list("variation_names", &Graph::variation_names);
+  graph
+      .def(
+          "column_type",
+          [](PyGraph& self, NodeId node, const std::string& expression) {
+            return self.locked([&](Graph& g) { return g.column_type(node, expression); });
+          },
+          nb::arg("node"), nb::arg("expression"))
+      .def(
+          "has_column",
+          [](PyGraph& self, NodeId node, const std::string& name) {
+            return self.locked([&](Graph& g) { return g.has_column(node, name); });
+          },
+          nb::arg("node"), nb::arg("name"))
+      .def(
+          "describe",
+          [](PyGraph& self, NodeId node) {
+            return text(self.locked([&](Graph& g) { return g.describe(node); }));
+          },
+          nb::arg("node"))
+      .def("dot", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.dot(); })); })
+      .def("to_json", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.to_json(); })); })
+      .def_prop_ro("passes", [](PyGraph& self) { return self.locked([](Graph& g) { return g.passes(); }); })
+      .def(
+          "restrict_entries",
+          [](PyGraph& self, std::uint64_t first, std::uint64_t last) {
+            self.locked([&](Graph& g) { g.restrict_entries(first, last); });
+          },
+          nb::arg("first"), nb::arg("last"));
+}
+
+}  // namespace
+
+void register_frame_graph(nb::module_& module) {
+  nb::class_<frame::PassProgress>(module, "PassProgress", "How far a pass is.")
+      .def_ro("entries", &frame::PassProgress::entries)
+      .def_ro("total", &frame::PassProgress::total)
+      .def_ro("bytes", &frame::PassProgress::bytes)
+      .def_ro("seconds", &frame::PassProgress::seconds);
+  nb::class_<frame::RunReport>(module, "RunReport", "What a pass did.")
+      .def_ro("progress", &frame::RunReport::progress)
+      .def_ro("metrics", &frame::RunReport::metrics)
+      .def_ro("parts", &frame::RunReport::parts)
+      .def_ro("threads", &frame::RunReport::threads);
+  PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PyGraph::traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(&PyGraph::clear)},
+                         {0, nullptr}};
+  nb::class_<PyGraph> graph(module, "FrameGraph", nb::type_slots(slots), "The lazy plan of a DataFrame.");
+  graph.def(nb::init<std::shared_ptr<frame::Source>>(), nb::arg("source"));
+  register_nodes(graph);
+  register_bookings(graph);
+  register_questions(graph);
+  module.def("run_graphs", &PyGraph::run, nb::arg("graphs"), nb::arg("threads"), nb::arg("progress").none(),
+             nb::sig("def run_graphs(graphs: collections.abc.Sequence[FrameGraph], threads: int, progress: "
+                     "collections.abc.Callable[[PassProgress], bool] | None) -> RunReport"),
+             "Compute all that is booked and not ready; progress(how far) returns False to stop.");
+}
+
+void register_frame(nb::module_& module) {
+  register_frame_values(module);
+  register_frame_callables(module);
+  register_frame_sources(module);
+  register_frame_results(module);
+  register_frame_graph(module);
+}
+
+}  // namespace colonnade::python

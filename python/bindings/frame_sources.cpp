@@ -1,0 +1,47 @@
+// Sources of a DataFrame: data sets, chains of them, arrays, n empty entries.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "frame/source.h"
+#include "frame_python.h"
+#include "register.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+std::shared_ptr<frame::Source> open_chain(const std::string& name, const std::vector<std::string>& uris,
+                                          const ReadOptions& options) {
+  return frame::open_chain(name, uris, options);
+}
+
+std::shared_ptr<frame::Source> array_source(const std::vector<std::pair<std::string, PyValues>>& columns) {
+  std::vector<frame::NamedValues> named;
+  for (const auto& [name, values] : columns) named.push_back({name, values.values});
+  return frame::array_source(std::move(named));
+}
+
+}  // namespace
+
+void register_frame_sources(nb::module_& module) {
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<frame::Sample>(module, "FrameSample", "A file of a source.")
+      .def_prop_ro("name", [](const frame::Sample& self) { return text(self.name); })
+      .def_ro("first", &frame::Sample::first)
+      .def_ro("entries", &frame::Sample::entries);
+  nb::class_<frame::Source>(module, "FrameSource", "Where the columns of a DataFrame come from.")
+      .def_prop_ro("entries", &frame::Source::entries)
+      .def_prop_ro("samples", [](const frame::Source& self) {
+        const auto samples = self.samples();
+        return std::vector<frame::Sample>(samples.begin(), samples.end());
+      });
+  module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
+  module.def("empty_source", &frame::empty_source, nb::arg("entries"));
+  module.def("array_source", &array_source, nb::arg("columns"));
+}
+
+}  // namespace colonnade::python

@@ -1,0 +1,571 @@
+"""What a DataFrame computes: numbers, histograms, arrays, cut flows, new data sets."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+
+import awkward as ak
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade import _core
+from colonnade.awkward_arrays import zip_fields
+from colonnade.errors import UsageError
+from colonnade.numpy_arrays import to_numpy
+from colonnade.write_options import write_options
+
+from .expressions import ExpressionLike
+from .histograms import HistogramModel, histogram_model, to_hist, to_profile
+from .node import Columns, Node
+from .results import (
+    Display,
+    GraphPoints,
+    Report,
+    Result,
+    Stats,
+    graph_of,
+    report_of,
+    stats_of,
+)
+from .session import Session
+from .values import assemble, layout_of, python_array
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    import hist
+    import pyarrow as pa
+
+    from colonnade.write_options import WriteSettings
+
+    from .dataframe import DataFrame
+
+__all__ = ["Actions"]
+
+S = TypeVar("S")
+Spread = Literal["mean", "s", "i", "g"]
+
+
+class Actions(Node):
+    """Results over the entries that reach a node. All are lazy but `snapshot`, `foreach` and the conversions to arrays.
+
+    Where values are lists, they count once per item, and a scalar beside them once for each item of its entry.
+    """
+
+    # ---- Numbers
+
+    def count(self) -> Result[int]:
+        """Count the entries."""
+        return self._book("count", [], {}, _as_int)
+
+    def sum(self, x: ExpressionLike, start: float = 0) -> Result[Any]:
+        """Add values up; int for integers, else float."""
+        return self._book("sum", [self._text(x)], {"start": start}, _plain)
+
+    def min(self, x: ExpressionLike) -> Result[Any]:
+        """Find the smallest value."""
+        return self._book("min", [self._text(x)], {}, _plain)
+
+    def max(self, x: ExpressionLike) -> Result[Any]:
+        """Find the largest value."""
+        return self._book("max", [self._text(x)], {}, _plain)
+
+    def mean(self, x: ExpressionLike) -> Result[float]:
+        """Compute the arithmetic mean."""
+        return self._book("mean", [self._text(x)], {}, _as_float)
+
+    def stddev(self, x: ExpressionLike) -> Result[float]:
+        """Compute the standard deviation, with n - 1 in the denominator."""
+        return self._book("stddev", [self._text(x)], {}, _as_float)
+
+    def stats(self, x: ExpressionLike, weight: ExpressionLike | None = None) -> Result[Stats]:
+        """Compute number, sum, mean, standard deviation and range of values, weighted if there is a weight."""
+        arguments = self._texts([x] if weight is None else [x, weight])
+        return self._book("stats", arguments, {}, lambda value: stats_of(cast("_core.StatsValue", value)))
+
+    # ---- Histograms
+
+    def histo1d(
+        self,
+        model: HistogramModel | ExpressionLike,
+        x: ExpressionLike | None = None,
+        weight: ExpressionLike | None = None,
+    ) -> Result[hist.Hist[Any]]:
+        """Fill a histogram.
+
+        Args:
+            model: ("name", "title", bins, low, high), ("name", "title", edges), or an axis of `hist`. None, or left out
+                as in `histo1d("x")`, takes 128 bins over the range of the values.
+            x: the values.
+            weight: of each value.
+
+        Returns:
+            A `hist.Hist` with underflow and overflow, with the storage Weight if there are weights, else Double. Its
+            axis is named after `x`, or after the axis in the model.
+        """
+        if x is None:
+            model, x = None, cast("ExpressionLike", model)
+        return self._histogram(model, [x], weight)
+
+    def histo2d(
+        self,
+        model: HistogramModel,
+        x: ExpressionLike,
+        y: ExpressionLike,
+        weight: ExpressionLike | None = None,
+    ) -> Result[hist.Hist[Any]]:
+        """Fill a histogram with two axes; see `histo1d`. Bins and range, or edges, follow for each axis."""
+        return self._histogram(model, [x, y], weight)
+
+    def histo3d(
+        self,
+        model: HistogramModel,
+        x: ExpressionLike,
+        y: ExpressionLike,
+        z: ExpressionLike,
+        weight: ExpressionLike | None = None,
+    ) -> Result[hist.Hist[Any]]:
+        """Fill a histogram with three axes; see `histo1d`."""
+        return self._histogram(model, [x, y, z], weight)
+
+    def histond(
+        self,
+        model: HistogramModel,
+        columns: Sequence[ExpressionLike],
+        weight: ExpressionLike | None = None,
+    ) -> Result[hist.Hist[Any]]:
+        """Fill a histogram with an axis for each of `columns`; see `histo1d`."""
+        return self._histogram(model, list(columns), weight)
+
+    def profile1d(
+        self,
+        model: HistogramModel,
+        x: ExpressionLike,
+        y: ExpressionLike,
+        weight: ExpressionLike | None = None,
+        *,
+        spread: Spread = "mean",
+        limits: tuple[float, float] | None = None,
+    ) -> Result[hist.Hist[Any]]:
+        """Compute the mean of `y` in bins of `x`.
+
+        Args:
+            model: see `histo1d`.
+            x: what is binned.
+            y: what is averaged.
+            weight: of each value.
+            spread: ROOT's option for the errors of its profiles, kept for who draws them.
+            limits: the smallest and largest `y` that count; all if None.
+
+        Returns:
+            A `hist.Hist` with the storage WeightedMean.
+        """
+        return self._profile(model, [x], y, weight, spread, limits)
+
+    def profile2d(
+        self,
+        model: HistogramModel,
+        x: ExpressionLike,
+        y: ExpressionLike,
+        z: ExpressionLike,
+        weight: ExpressionLike | None = None,
+        *,
+        spread: Spread = "mean",
+        limits: tuple[float, float] | None = None,
+    ) -> Result[hist.Hist[Any]]:
+        """Compute the mean of `z` in bins of `x` and `y`; see `profile1d`."""
+        return self._profile(model, [x, y], z, weight, spread, limits)
+
+    def fill(
+        self, histogram: hist.Hist[Any], *columns: ExpressionLike, weight: ExpressionLike | None = None
+    ) -> Result[Any]:
+        """Fill a copy of any histogram of `hist` or `boost_histogram`, whatever its axes and storage.
+
+        It is filled under the interpreter's lock: `histo1d` and the others use all processors, this does not.
+
+        Args:
+            histogram: as it shall be before the first entry.
+            *columns: values for its axes, numbers, one per entry.
+            weight: of each entry.
+        """
+        arguments = self._texts([*columns, *([] if weight is None else [weight])])
+        has_weight = weight is not None
+        empty = copy.deepcopy(histogram)
+        empty.reset()
+
+        def add(state: Any, arrays: list[Any]) -> Any:
+            filled = copy.deepcopy(empty) if state is None else state
+            if has_weight:
+                return filled.fill(*arrays[:-1], weight=arrays[-1])
+            return filled.fill(*arrays)
+
+        def finish(state: Any) -> Any:
+            return copy.deepcopy(histogram) if state is None else histogram + state
+
+        return self._accumulate("fill", arguments, add, lambda a, b: a + b, finish)
+
+    # ---- Points, values
+
+    def graph(
+        self,
+        x: ExpressionLike,
+        y: ExpressionLike,
+        errors: Sequence[ExpressionLike] | None = None,
+        *,
+        name: str = "",
+        title: str = "",
+    ) -> Result[GraphPoints]:
+        """Collect points, sorted as the entries are.
+
+        Args:
+            x: one coordinate.
+            y: the other.
+            errors: of x down, x up, y down, y up, if any.
+            name: of the graph.
+            title: of the graph.
+        """
+        more = [] if errors is None else list(errors)
+        if len(more) not in (0, 4):
+            raise UsageError(f"a graph has 4 errors (x down, x up, y down, y up) or none, not {len(more)}")
+        options: dict[str, object] = {"errors": len(more), "name": name, "title": title}
+        return self._book(
+            "graph",
+            self._texts([x, y, *more]),
+            options,
+            lambda value: graph_of(cast("_core.GraphValue", value)),
+        )
+
+    def take(self, x: ExpressionLike) -> Result[Any]:
+        """Collect values in entry order: a NumPy array of numbers, an Awkward array of all else."""
+        text = self._text(x)
+        return self._take([text], lambda layouts: python_array(layouts[text]), f"take({text})")
+
+    def report(self) -> Result[Report]:
+        """Count how many entries reach and pass the named filters above."""
+        graph, node = self._graph, self._node
+        return Result(
+            self._session,
+            lambda: graph.report(node),
+            "report",
+            lambda number, variation: report_of(graph.report_value(number, variation)),
+        )
+
+    def display(self, columns: Columns = None, rows: int = 5) -> Result[Display]:
+        """Show the first entries."""
+        names = self._select(columns)
+        options: dict[str, object] = {"names": names, "rows": rows}
+
+        def convert(value: object) -> Display:
+            arrays = _layouts(value)
+            return Display({name: ak.Array(layout) for name, layout in arrays.items()}, rows)
+
+        return self._book("display", names, options, convert)
+
+    # ---- By Python code
+
+    def reduce(
+        self,
+        function: Callable[[Any, Any], Any] | np.ufunc,
+        x: ExpressionLike,
+        start: Any = None,
+    ) -> Result[Any]:
+        """Combine all values of `x` to one by a function of two values.
+
+        It is called in entry order within parts of the source, then on what the parts gave: it must be associative.
+
+        Args:
+            function: a NumPy ufunc (numpy.maximum), which works on whole blocks; or any callable, called per value.
+            x: the values.
+            start: combined with the result at the end; the result of no values.
+
+        Returns:
+            The combined value; None if there are no values and no `start`.
+        """
+        text = self._text(x)
+
+        def add(state: Any, arrays: list[Any]) -> Any:
+            if isinstance(function, np.ufunc):
+                block = function.reduce(np.asarray(ak.flatten(arrays[0], axis=None)))
+                return block if state is None else function(state, block)
+            for value in ak.to_list(arrays[0]):
+                state = value if state is None else function(state, value)
+            return state
+
+        def finish(state: Any) -> Any:
+            if state is None or start is None:
+                return start if state is None else state
+            return function(start, state)
+
+        return self._accumulate(f"reduce({text})", [text], add, function, finish)
+
+    def aggregate(
+        self,
+        add: Callable[..., S],
+        merge: Callable[[S, S], S],
+        columns: ExpressionLike | Sequence[ExpressionLike],
+        start: S,
+    ) -> Result[S]:
+        """Compute a state of one's own.
+
+        Args:
+            add: called as add(state, array, ...) for a block of entries, returns the new state; it may change the one
+                that it is given. Arrays are NumPy's for numbers, Awkward's for all else.
+            merge: merge(state, later) for the states of two parts of the entries, the later part second.
+            columns: what the arrays hold.
+            start: the state before any entry; each part starts with a copy.
+        """
+        texts = self._texts(columns)
+
+        def block(state: Any, arrays: list[Any]) -> Any:
+            return add(copy.deepcopy(start) if state is None else state, *arrays)
+
+        def finish(state: Any) -> Any:
+            return copy.deepcopy(start) if state is None else state
+
+        return self._accumulate(f"aggregate({', '.join(texts)})", texts, block, merge, finish)
+
+    def foreach(
+        self, function: Callable[..., object], columns: ExpressionLike | Sequence[ExpressionLike]
+    ) -> None:
+        """Call a function for blocks of entries, in entry order, now.
+
+        Args:
+            function: called with an array for each of `columns`: NumPy's for numbers, Awkward's for all else.
+            columns: names or expressions.
+        """
+        texts = self._texts(columns)
+
+        def add(state: Any, arrays: list[Any]) -> bool:
+            function(*arrays)
+            return True
+
+        self._accumulate("foreach", texts, add, lambda a, b: True, bool, in_order=True).value  # noqa: B018
+
+    # ---- Arrays and data sets
+
+    def to_awkward(self, columns: Columns = None) -> ak.Array:
+        """Compute columns as one Awkward array of records, in entry order, now."""
+        return cast("ak.Array", self.lazy_awkward(columns).value)
+
+    def lazy_awkward(self, columns: Columns = None) -> Result[ak.Array]:
+        """Book what `to_awkward` gives."""
+        names = self._select(columns)
+        return self._take(
+            names, lambda layouts: zip_fields(layouts, next(iter(layouts.values())).length), "to_awkward"
+        )
+
+    def to_numpy(self, columns: Columns = None) -> dict[str, NDArray[Any]]:
+        """Compute columns as NumPy arrays by name, in entry order, now; lists and strings are arrays of objects."""
+        return self.lazy_numpy(columns).value
+
+    as_numpy = to_numpy
+
+    def lazy_numpy(self, columns: Columns = None) -> Result[dict[str, NDArray[Any]]]:
+        """Book what `to_numpy` gives."""
+        return self._take(
+            self._select(columns),
+            lambda layouts: {name: to_numpy(layout) for name, layout in layouts.items()},
+            "to_numpy",
+        )
+
+    def to_arrow(self, columns: Columns = None) -> pa.Table:
+        """Compute columns as an Arrow table, in entry order, now."""
+        return self.lazy_arrow(columns).value
+
+    def lazy_arrow(self, columns: Columns = None) -> Result[pa.Table]:
+        """Book what `to_arrow` gives."""
+        import pyarrow
+
+        from colonnade.arrow_arrays import ArrowBuilder
+
+        def convert(value: object) -> pa.Table:
+            builder = ArrowBuilder()
+            columns = {name: assemble(values.spread(), builder) for name, values in _columns(value)}
+            return pyarrow.table(columns)
+
+        names = self._select(columns)
+        return self._book("take", names, {"names": names}, convert, "to_arrow")
+
+    def cache(self, columns: Columns = None) -> DataFrame:
+        """Compute columns now and keep them in memory, as a new DataFrame of these alone."""
+        from .dataframe import DataFrame
+
+        names = self._select(columns)
+        kept = self._book("take", names, {"names": names}, _columns, "cache").value
+        source = _core.array_source([(name, values) for name, values in kept])
+        session = Session(source, f"columns of {self._session.place}", self.threads, self._session.progress)
+        return DataFrame._over(session)
+
+    @overload
+    def snapshot(
+        self,
+        uri: str | os.PathLike[str],
+        name: str = ...,
+        columns: Columns = ...,
+        *,
+        lazy: Literal[False] = ...,
+        **options: Unpack[WriteSettings],
+    ) -> DataFrame: ...
+    @overload
+    def snapshot(
+        self,
+        uri: str | os.PathLike[str],
+        name: str = ...,
+        columns: Columns = ...,
+        *,
+        lazy: Literal[True],
+        **options: Unpack[WriteSettings],
+    ) -> Result[DataFrame]: ...
+    def snapshot(
+        self,
+        uri: str | os.PathLike[str],
+        name: str = "Events",
+        columns: Columns = None,
+        *,
+        lazy: bool = False,
+        **options: Unpack[WriteSettings],
+    ) -> DataFrame | Result[DataFrame]:
+        """Write columns to a new data set, in entry order, on all processors.
+
+        Args:
+            uri: where to, anything that `colonnade.create` writes to.
+            name: of the data set.
+            columns: what to write; all columns if None.
+            lazy: only book it. Otherwise it is written now, and with it everything that was booked before is computed.
+            **options: see `colonnade.create`.
+
+        Returns:
+            A DataFrame over what was written.
+        """
+        from .dataframe import DataFrame
+
+        names = self._select(columns)
+        write_options(**options)  # refuses what makes no sense
+        written: dict[str, object] = dict(options)
+        every = options.get("checkpoint_every")
+        if isinstance(every, timedelta):
+            written["checkpoint_every"] = {"seconds": every.total_seconds()}
+        settings: dict[str, object] = {"names": names, "uri": os.fspath(uri), "name": name, "write": written}
+        threads, progress = self._session.threads, self._session.progress
+
+        def convert(value: object) -> DataFrame:
+            made = cast("_core.SnapshotValue", value)
+            return DataFrame(made.name, made.uri, threads=threads, progress=progress)
+
+        result = self._book("snapshot", names, settings, convert, f"snapshot to '{os.fspath(uri)}'")
+        return result if lazy else result.value
+
+    # ---- Inside
+
+    def _histogram(
+        self, model: Any, columns: list[ExpressionLike], weight: ExpressionLike | None
+    ) -> Result[hist.Hist[Any]]:
+        return self._booked_histogram(
+            model, columns, weight, lambda value: to_hist(cast("_core.HistogramValue", value))
+        )
+
+    def _booked_histogram(
+        self,
+        model: Any,
+        columns: list[ExpressionLike],
+        weight: ExpressionLike | None,
+        convert: Callable[[object], S],
+    ) -> Result[S]:
+        texts = self._texts(columns)
+        options = histogram_model(model, texts).options(weighted=weight is not None)
+        arguments = texts if weight is None else [*texts, self._text(weight)]
+        return self._book("histogram", arguments, options, convert)
+
+    def _profile(
+        self,
+        model: Any,
+        columns: list[ExpressionLike],
+        value: ExpressionLike,
+        weight: ExpressionLike | None,
+        spread: str,
+        limits: tuple[float, float] | None,
+    ) -> Result[hist.Hist[Any]]:
+        return self._booked_profile(
+            model,
+            columns,
+            value,
+            weight,
+            spread,
+            limits,
+            lambda made: to_profile(cast("_core.ProfileValue", made)),
+        )
+
+    def _booked_profile(
+        self,
+        model: Any,
+        columns: list[ExpressionLike],
+        value: ExpressionLike,
+        weight: ExpressionLike | None,
+        spread: str,
+        limits: tuple[float, float] | None,
+        convert: Callable[[object], S],
+    ) -> Result[S]:
+        texts = self._texts(columns)
+        more: dict[str, object] = {"weighted": weight is not None, "spread": spread}
+        if limits is not None:
+            more["limits"] = [float(limit) for limit in limits]
+        arguments = [*texts, self._text(value)]
+        if weight is not None:
+            arguments.append(self._text(weight))
+        return self._book("profile", arguments, histogram_model(model, texts).options(**more), convert)
+
+    def _take(self, names: list[str], convert: Callable[[dict[str, Any]], S], what: str) -> Result[S]:
+        return self._book("take", names, {"names": names}, lambda value: convert(_layouts(value)), what)
+
+    def _accumulate(
+        self,
+        what: str,
+        arguments: list[str],
+        add: Callable[[Any, list[Any]], Any],
+        merge: Callable[[Any, Any], Any],
+        finish: Callable[[Any], S],
+        *,
+        in_order: bool = False,
+    ) -> Result[S]:
+        """Book a result that Python code computes, block by block."""
+
+        def block(state: Any, values: list[_core.Values], size: int) -> Any:
+            return add(state, [python_array(layout_of(each)) for each in values])
+
+        graph, node = self._graph, self._node
+
+        def book() -> int:
+            accumulator = _core.python_accumulator(block, merge, pickle.dumps, pickle.loads, in_order)
+            return graph.book_accumulator(node, arguments, accumulator)
+
+        return Result(
+            self._session,
+            book,
+            what,
+            lambda number, variation: finish(graph.python_value(number, variation)),
+        )
+
+
+def _plain(value: object) -> Any:
+    return value
+
+
+def _as_int(value: object) -> int:
+    return int(cast("int", value))
+
+
+def _as_float(value: object) -> float:
+    return float(cast("float", value))
+
+
+def _columns(value: object) -> list[tuple[str, _core.Values]]:
+    return list(cast("_core.ArraysValue", value).columns)
+
+
+def _layouts(value: object) -> dict[str, Any]:
+    return {name: layout_of(values.spread()) for name, values in _columns(value)}

@@ -1,0 +1,360 @@
+"""Python callables as definitions and conditions: per block of entries on arrays, or per entry on plain values.
+
+What a callable gives is known before anything is read: from `returns`, from its annotation, or from a trial on two
+made-up entries (ones, "a", lists of one item). A callable per entry is compiled by Numba where that is installed and
+understands it; it then runs without the interpreter's lock. Otherwise it is called for each entry.
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import itertools
+import typing
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+
+from colonnade import _core
+from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError
+
+from .compiled import compile_rows
+from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
+
+__all__ = ["Definable", "Returns", "columns_of", "define_callable", "define_per_sample", "load_callable"]
+
+Returns: TypeAlias = "str | type | np.dtype[Any] | None"
+"""A type of results: "float", "std::vector<int>", numpy.float32, bool; None where it is found out."""
+Definable: TypeAlias = Callable[..., Any]
+Call: TypeAlias = Callable[[list["_core.Values"], int], "_core.Values"]
+
+_TRIAL = 2
+
+
+class _Spec(NamedTuple):
+    function: Definable
+    per_row: bool
+    returns: str | None
+    stack: tuple[int, ...]
+    """How many values of one entry the callable gives one by one: (tags,), or (columns, tags); none: ()."""
+
+
+def columns_of(function: Definable, columns: Sequence[str] | None) -> list[str]:
+    """Return the columns that a callable takes: those that are given, or its parameters.
+
+    Raises:
+        UsageError: it does not take as many arguments, or its parameters have no names.
+    """
+    try:
+        signature = inspect.signature(getattr(function, "py_func", function))
+    except (TypeError, ValueError):
+        if columns is None:
+            raise UsageError(
+                f"the parameters of {_name(function)} are not known",
+                "columns=[...], the columns that it takes",
+            ) from None
+        return list(columns)
+    if columns is not None:
+        try:
+            signature.bind(*columns)
+        except TypeError as error:
+            raise UsageError(
+                f"{_name(function)} does not take {len(columns)} columns ({error})",
+                f"columns for the parameters {signature}",
+            ) from None
+        return list(columns)
+    names = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise UsageError(
+                f"the parameters of {_name(function)} are not named ({signature})",
+                "columns=[...], the columns that it takes",
+            )
+        if parameter.default is parameter.empty and parameter.kind != parameter.KEYWORD_ONLY:
+            names.append(parameter.name)
+    return names
+
+
+def define_callable(
+    function: Definable,
+    columns: Sequence[str] | None,
+    *,
+    per_row: bool = False,
+    returns: Returns = None,
+    stack: tuple[int, ...] = (),
+) -> _core.Definition:
+    """Make the definition of what a callable computes.
+
+    Raises:
+        UsageError: its parameters do not fit the columns.
+        TypeMismatchError: `returns` is no type of values.
+    """
+    spec = _Spec(function, per_row, _type_text(function, returns), stack)
+    return _definition(spec, columns_of(function, columns))
+
+
+def define_per_sample(function: Definable, returns: Returns = None) -> _core.Definition:
+    """Make the definition of what a callable says of each file, called with its name."""
+    return _core.Definition.of_callable(
+        _PerSample(function, _type_text(function, returns)).bind, ["rdfsampleinfo_"], "", True
+    )
+
+
+def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
+    """Make a definition again from what `define_callable` put into the plan of a graph."""
+    import cloudpickle
+
+    return _definition(_Spec(*cloudpickle.loads(base64.b64decode(payload))), list(columns))
+
+
+def _definition(spec: _Spec, columns: list[str]) -> _core.Definition:
+    return _core.Definition.of_callable(_Binder(spec, columns).bind, columns, _payload(spec))
+
+
+def _payload(spec: _Spec) -> str:
+    """The callable as text that can be sent; empty if cloudpickle is not there or cannot take it."""
+    try:
+        import cloudpickle
+
+        return base64.b64encode(cloudpickle.dumps(tuple(spec))).decode()
+    except Exception:  # whatever the objects that a callable holds raise: it just cannot be sent
+        return ""
+
+
+def _name(function: Definable) -> str:
+    return f"the callable '{getattr(function, '__name__', type(function).__name__)}'"
+
+
+# ---- Types
+
+
+_PLAIN = {bool: "bool", int: "std::int64_t", float: "double", str: "std::string"}
+
+
+def _type_text(function: Definable, returns: Returns) -> str | None:
+    if returns is not None:
+        found = _named(returns)
+        if found is None:
+            raise TypeMismatchError(
+                f"{returns!r} is no type of values", "'float', 'std::vector<int>', numpy.float32"
+            )
+        return found
+    try:
+        annotation = typing.get_type_hints(getattr(function, "py_func", function)).get("return")
+    except Exception:  # hints may name what is not there at run time: then they say nothing
+        return None
+    return None if annotation is None else _named(annotation)
+
+
+def _named(kind: Any) -> str | None:
+    if isinstance(kind, str):
+        return _core.ValueType.named(kind).name
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    # NDArray[np.float32] is ndarray[shape, dtype[float32]].
+    if typing.get_origin(kind) is np.ndarray:
+        inner = typing.get_args(typing.get_args(kind)[1])
+        return _named(inner[0]) if inner else None
+    try:
+        dtype = np.dtype(kind)
+        return _core.ValueType.scalar(element_of(dtype)).name if dtype.kind != "O" else None
+    except (TypeError, Error):
+        return None
+
+
+# ---- Binding to columns
+
+
+class _Binder:
+    """Settles the types of a callable's arguments: once for each combination."""
+
+    def __init__(self, spec: _Spec, columns: list[str]) -> None:
+        self._spec, self._columns = spec, columns
+        self._bound: dict[tuple[_core.ValueType, ...], tuple[_core.ValueType, Call]] = {}
+
+    def bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
+        key = tuple(types)
+        if key not in self._bound:
+            self._bound[key] = self._bind(types)
+        return self._bound[key]
+
+    def _bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
+        spec = self._spec
+        wanted = None if spec.returns is None else _core.ValueType.named(spec.returns)
+        if spec.per_row and not spec.stack:
+            compiled = compile_rows(spec.function, types, wanted)
+            if compiled is not None:
+                return compiled
+        run = self._rows if spec.per_row else self._block
+        if wanted is None:
+            wanted = self._try(run, types)
+        else:
+            for _ in spec.stack:
+                wanted = _core.ValueType.list_of(wanted)
+
+        def call(arguments: list[_core.Values], size: int) -> _core.Values:
+            if size == 0:
+                return values_of(ak.contents.EmptyArray(), wanted)
+            return self._converted(run([layout_of(each) for each in arguments], size), wanted)
+
+        return wanted, call
+
+    def _try(
+        self, run: Callable[[list[Content], int], Content], types: list[_core.ValueType]
+    ) -> _core.ValueType:
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return type_of(run([trial(kind, _TRIAL) for kind in types], _TRIAL))
+        except Error:
+            raise
+        except Exception as error:
+            listed = ", ".join(
+                f"{name}: {type_name(kind)}" for name, kind in zip(self._columns, types, strict=True)
+            )
+            raise TypeMismatchError(
+                f"{_name(self._spec.function)} failed on a trial of {_TRIAL} entries ({listed}): "
+                f"{type(error).__name__}: {error}",
+                "returns='float', or the type that it gives: then nothing is tried",
+            ) from error
+
+    def _converted(self, layout: Content, wanted: _core.ValueType) -> _core.Values:
+        try:
+            return values_of(layout, wanted)
+        except (ConversionError, TypeMismatchError) as error:
+            raise type(error)(f"{_name(self._spec.function)}: {error.problem}", error.advice) from None
+
+    # ---- Per block
+
+    def _block(self, layouts: list[Content], size: int) -> Content:
+        answer = self._spec.function(*(python_array(layout) for layout in layouts))
+        return self._stacked(answer, self._spec.stack, lambda part: self._checked(part, size))
+
+    def _stacked(self, answer: Any, shape: tuple[int, ...], finish: Callable[[Any], Content]) -> Content:
+        """What the callable gave one by one, as an array with lists of these."""
+        if not shape:
+            return finish(answer)
+        parts = self._variations(answer, shape[0])
+        return _interleaved([self._stacked(part, shape[1:], finish) for part in parts])
+
+    def _variations(self, answer: Any, count: int) -> list[Any]:
+        if not isinstance(answer, list | tuple) or len(answer) != count:
+            given = (
+                f"{len(answer)} values" if isinstance(answer, list | tuple) else f"a {type(answer).__name__}"
+            )
+            raise TypeMismatchError(
+                f"{_name(self._spec.function)} gave {given} for {count} variations",
+                "a tuple with one array for each tag, in a tuple of these for several columns",
+            )
+        return list(answer)
+
+    def _checked(self, answer: Any, size: int) -> Content:
+        name = _name(self._spec.function)
+        if isinstance(answer, str | bytes | Mapping) or not hasattr(answer, "__len__"):
+            raise TypeMismatchError(
+                f"{name} gave a {type(answer).__name__}, not an array with one value per entry",
+                "array operations (np.where, ak.sum with axis=1), or per_row=True",
+            )
+        if len(answer) != size:
+            raise UsageError(
+                f"{name} gave {len(answer)} values for {size} entries",
+                "one value per entry; what is dropped is dropped by filters",
+            )
+        return _layout(answer)
+
+    # ---- Per entry, without Numba
+
+    def _rows(self, layouts: list[Content], size: int) -> Content:
+        columns = [_items(layout) for layout in layouts]
+        rows = zip(*columns, strict=True) if columns else [()] * size
+        answers = [self._spec.function(*row) for row in rows]
+        return self._gathered(answers, self._spec.stack)
+
+    def _gathered(self, answers: list[Any], shape: tuple[int, ...]) -> Content:
+        if not shape:
+            return _collected(answers)
+        split = [self._variations(answer, shape[0]) for answer in answers]
+        parts = [self._gathered([row[k] for row in split], shape[1:]) for k in range(shape[0])]
+        return _interleaved(parts)
+
+
+def _layout(answer: Any) -> Content:
+    if isinstance(answer, np.ndarray) and answer.dtype == np.object_:
+        answer = answer.tolist()
+    if isinstance(answer, np.ndarray) and not answer.dtype.isnative:
+        answer = answer.astype(answer.dtype.newbyteorder("="))
+    if isinstance(answer, np.ndarray) and answer.dtype == np.float16:
+        answer = answer.astype(np.float32)
+    return ak.to_layout(
+        answer if isinstance(answer, np.ndarray | ak.Array) else ak.Array(answer), regulararray=True
+    )
+
+
+def _interleaved(parts: list[Content]) -> Content:
+    """Arrays of one element per entry as one array of lists, with an item of each."""
+    columns = [ak.unflatten(ak.Array(part), 1) for part in parts]
+    return ak.to_layout(ak.concatenate(columns, axis=1))
+
+
+def _items(layout: Content) -> Any:
+    """Values one by one: Python numbers, str, NumPy arrays for lists of numbers, Awkward for all else."""
+    if layout.is_numpy:
+        return layout.data.tolist()
+    if layout.parameter("__array__") == "string":
+        return ak.to_list(layout)
+    if layout.is_list and layout.content.is_numpy:
+        offsets, content = np.asarray(layout.offsets.data).tolist(), np.asarray(layout.content.data)
+        return [content[first:last] for first, last in itertools.pairwise(offsets)]
+    return list(ak.Array(layout))
+
+
+def _collected(answers: list[Any]) -> Content:
+    """What a callable gave entry by entry, as one array."""
+    first = answers[0]
+    if isinstance(first, bool | int | float | np.generic):
+        return _layout(np.asarray(answers))
+    if isinstance(first, np.ndarray) and first.ndim == 1:
+        offsets = np.cumsum([0, *(len(each) for each in answers)], dtype=np.int64)
+        content = _layout(np.concatenate([np.asarray(each) for each in answers]))
+        return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
+    return ak.to_layout(ak.Array(answers))
+
+
+class _PerSample:
+    """Calls once per file, and repeats what came out for each of its entries."""
+
+    def __init__(self, function: Definable, returns: str | None) -> None:
+        self._function, self._returns = function, returns
+        self._values: dict[str, _core.Values] = {}
+
+    def bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
+        wanted = None if self._returns is None else _core.ValueType.named(self._returns)
+        if wanted is None:
+            try:
+                wanted = type_of(_collected([self._function("sample")]))
+            except Exception as error:
+                raise TypeMismatchError(
+                    f"{_name(self._function)} failed on a trial with the name 'sample': "
+                    f"{type(error).__name__}: {error}",
+                    "returns='float', or the type that it gives: then nothing is tried",
+                ) from error
+
+        def call(arguments: list[_core.Values], size: int) -> _core.Values:
+            names = arguments[0]
+            if size == 0:
+                return values_of(ak.contents.EmptyArray(), wanted)
+            name = str(ak.Array(layout_of(_single(names) if names.constant else names))[0])
+            if name not in self._values:
+                self._values[name] = values_of(_collected([self._function(name)]), wanted)
+            return self._values[name].as_constant(size)
+
+        return wanted, call
+
+
+def _single(names: _core.Values) -> _core.Values:
+    """The one text of a constant: its arrays hold just that."""
+    return _core.string_values(names.offsets(), names.children[0].data())

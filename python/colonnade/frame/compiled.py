@@ -1,0 +1,187 @@
+"""Callables per entry, compiled by Numba into a loop over a block that runs without the interpreter's lock."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade import _core
+
+from .values import dtype_of, element_of, trial
+
+__all__ = ["compile_rows"]
+
+
+class _Argument(NamedTuple):
+    """How a column is handed over: numbers as Python has them, lists as slices of their items."""
+
+    is_list: bool
+    cast: str
+
+    def parameters(self, number: int) -> str:
+        return f"a{number}, o{number}" if self.is_list else f"a{number}"
+
+    def item(self, number: int) -> str:
+        if self.is_list:
+            return f"a{number}[o{number}[row]:o{number}[row + 1]]"
+        return f"{self.cast}(a{number}[row])"
+
+
+def compile_rows(
+    function: Callable[..., Any], types: list[_core.ValueType], wanted: _core.ValueType | None
+) -> tuple[_core.ValueType, Callable[[list[_core.Values], int], _core.Values]] | None:
+    """Compile a callable for columns of these types.
+
+    Returns:
+        The type of the result (`wanted` if given) and the call for a block; None if Numba is not installed, or cannot
+        compile the callable: it takes scalars and lists of numbers, and gives a number or a one-dimensional array.
+    """
+    try:
+        import numba
+    except ImportError:
+        return None
+    arguments = [_argument(kind) for kind in types]
+    if any(each is None for each in arguments):
+        return None
+    plain = [each for each in arguments if each is not None]
+    is_dispatcher = hasattr(function, "py_func")
+    if not is_dispatcher and not hasattr(function, "__code__"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            inner = function if is_dispatcher else numba.njit(nogil=True)(function)
+            result = _result_of(numba, inner, plain, types)
+            if result is None:
+                return None
+            loop = _Loop(numba, inner, plain, types, *result, wanted)
+    except Exception:  # Numba's many ways to say no: the callable runs as it is
+        return None
+    return loop.result, loop
+
+
+def _argument(kind: _core.ValueType) -> _Argument | None:
+    if kind.kind == "list" and kind.item.kind == "scalar":
+        return _Argument(True, "")
+    if kind.kind != "scalar":
+        return None
+    name = kind.element.name
+    if name == "uint64":
+        return _Argument(False, "")
+    return _Argument(False, "np.float64" if "float" in name else "bool" if name == "boolean" else "np.int64")
+
+
+def _flat(values: _core.Values) -> list[NDArray[Any]]:
+    if values.type.kind == "list":
+        return [values.children[0].data(), values.offsets()]
+    return [values.data()]
+
+
+def _trial_arrays(types: list[_core.ValueType]) -> list[NDArray[Any]]:
+    arrays: list[NDArray[Any]] = []
+    for kind in types:
+        layout = trial(kind, 2)
+        parts = [layout.content.data, layout.offsets.data] if kind.kind == "list" else [layout.data]
+        for part in parts:
+            array = np.asarray(part)
+            array.flags.writeable = False  # as those of blocks, which are a type of their own for Numba
+            arrays.append(array)
+    return arrays
+
+
+def _compiled(numba: Any, inner: Any, source: str) -> Any:
+    scope: dict[str, Any] = {"inner": inner, "np": np}
+    exec(source, scope)
+    return numba.njit(nogil=True)(scope["loop"])
+
+
+def _signature(arguments: list[_Argument]) -> tuple[str, str]:
+    parameters = ", ".join(each.parameters(number) for number, each in enumerate(arguments))
+    call = ", ".join(each.item(number) for number, each in enumerate(arguments))
+    return parameters, f"inner({call})"
+
+
+def _result_of(
+    numba: Any, inner: Any, arguments: list[_Argument], types: list[_core.ValueType]
+) -> tuple[np.dtype[Any], bool] | None:
+    """The NumPy type of what the callable gives, and whether it gives lists of these."""
+    parameters, call = _signature(arguments)
+    probe = _compiled(numba, inner, f"def loop(row, {parameters}):\n    return {call}\n")
+    probe.compile(tuple(numba.typeof(each) for each in (0, *_trial_arrays(types))))
+    kind = probe.nopython_signatures[0].return_type
+    is_list = isinstance(kind, numba.types.Array) and kind.ndim == 1
+    scalar = kind.dtype if is_list else kind
+    if not isinstance(scalar, numba.types.Number | numba.types.Boolean) or isinstance(
+        scalar, numba.types.Complex
+    ):
+        return None
+    return numba.np.numpy_support.as_dtype(scalar), is_list
+
+
+_SCALARS = """
+def loop(size, out, {parameters}):
+    for row in range(size):
+        out[row] = {call}
+"""
+
+_LISTS = """
+def loop(size, offsets, out, {parameters}):
+    filled = 0
+    for row in range(size):
+        items = {call}
+        needed = filled + len(items)
+        if needed > len(out):
+            larger = np.empty(max(needed, 2 * len(out)), out.dtype)
+            larger[:filled] = out[:filled]
+            out = larger
+        for number in range(len(items)):
+            out[filled + number] = items[number]
+        filled = needed
+        offsets[row + 1] = filled
+    return out
+"""
+
+
+class _Loop:
+    """The compiled callable over the rows of a block."""
+
+    def __init__(
+        self,
+        numba: Any,
+        inner: Any,
+        arguments: list[_Argument],
+        types: list[_core.ValueType],
+        dtype: np.dtype[Any],
+        is_list: bool,
+        wanted: _core.ValueType | None,
+    ) -> None:
+        scalar = _core.ValueType.scalar(element_of(dtype))
+        self.result = wanted or (_core.ValueType.list_of(scalar) if is_list else scalar)
+        if self.result.kind != ("list" if is_list else "scalar"):
+            raise TypeError(f"it does not give {self.result.name}")
+        self._dtype = dtype_of(self.result.item if is_list else self.result)
+        if not np.can_cast(dtype, self._dtype, "same_kind"):
+            raise TypeError(f"{dtype} is not {self._dtype}")
+        self._is_list = is_list
+        parameters, call = _signature(arguments)
+        source = (_LISTS if is_list else _SCALARS).format(parameters=parameters, call=call)
+        self._loop = _compiled(numba, inner, source)
+        # Compiled now, not in the first block.
+        self._run(0, _trial_arrays(types))
+
+    def __call__(self, values: list[_core.Values], size: int) -> _core.Values:
+        return self._run(size, [array for each in values for array in _flat(each)])
+
+    def _run(self, size: int, arrays: list[NDArray[Any]]) -> _core.Values:
+        if not self._is_list:
+            out = np.empty(size, dtype=self._dtype)
+            self._loop(size, out, *arrays)
+            return _core.scalar_values(self.result.element, out)
+        offsets = np.zeros(size + 1, dtype=np.int64)
+        out = self._loop(size, offsets, np.empty(max(4 * size, 16), dtype=self._dtype), *arrays)
+        items = _core.scalar_values(self.result.item.element, out[: int(offsets[-1])])
+        return _core.list_values(offsets, items)

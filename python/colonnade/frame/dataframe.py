@@ -1,0 +1,350 @@
+"""DataFrames: lazy analysis of columns, on all processors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from colonnade import _core
+from colonnade.dataset import DataSet, read_options
+from colonnade.errors import UsageError
+from colonnade.sources import to_batch
+
+from .actions import Actions
+from .callables import Definable, Returns, define_callable, define_per_sample
+from .expressions import Expression, ExpressionLike
+from .results import Result, Variations
+from .session import Session, run_sessions
+from .values import values_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from colonnade.dataset import ReadSettings
+    from colonnade.opening import PathLike
+
+__all__ = ["DataFrame", "run_graphs"]
+
+D = TypeVar("D", bound="DataFrame")
+T = TypeVar("T")
+
+
+class DataFrame(Actions):
+    """A lazy analysis of the entries of data sets: definitions, filters and results over columns.
+
+    Each method returns a new node or a result, and nothing is read before the `value` of a result is asked for. One
+    pass over the entries then computes everything that was booked. What comes out is the same, bit for bit, for any
+    number of threads.
+
+    Args:
+        name: the path of the data set in its files, "Events" or "dir/Events" (may be "" if each has only one); a number
+            of entries for a DataFrame without a source; or a `DataSet`.
+        files: a file, or several; wildcards and all that a reader opens. Entries are numbered through all of them.
+        threads: how many threads passes are made with; 0 for one per processor.
+        entries: (start, stop), the entries to look at; all if None. They keep their numbers.
+        progress: show a progress bar: always, never, or for passes over two seconds (None).
+        **options: how files are read, see `colonnade.open`.
+
+    Raises:
+        NotFoundError: no such file or data set.
+        SchemaError: files whose columns do not fit together.
+        UsageError: arguments that make no sense.
+    """
+
+    def __init__(
+        self,
+        name: str | int | np.integer[Any] | DataSet,
+        files: PathLike | Sequence[PathLike] | None = None,
+        *,
+        threads: int = 0,
+        entries: tuple[int, int] | None = None,
+        progress: bool | None = None,
+        **options: Unpack[ReadSettings],
+    ) -> None:
+        source, place = _open(name, files, options)
+        session = Session(source, place, threads, progress)
+        if entries is not None:
+            session.graph.restrict_entries(*_entry_range(entries, source.entries))
+        super().__init__(session)
+
+    @classmethod
+    def from_arrays(cls: type[D], data: Any, *, threads: int = 0, progress: bool | None = None) -> D:
+        """Make a DataFrame of arrays in memory, which are not copied where that is possible.
+
+        Args:
+            data: a mapping from names to NumPy, Awkward or Arrow arrays of one length, an Awkward array of records, a
+                structured NumPy array, an Arrow table, or a data frame of pandas or Polars.
+            threads: see `DataFrame`.
+            progress: see `DataFrame`.
+
+        Raises:
+            UsageError: arrays of different lengths.
+            TypeMismatchError: values that no expression can work with.
+            ConversionError: missing values.
+        """
+        batch = to_batch(data)
+        columns = [(name, values_of(content)) for name, content in batch.columns.items()]
+        source = _core.array_source(columns) if columns else _core.empty_source(batch.entries)
+        return cls._over(Session(source, "arrays", threads, progress))
+
+    @classmethod
+    def _over(cls: type[D], session: Session, node: int = 0) -> D:
+        made = cls.__new__(cls)
+        Actions.__init__(made, session, node)
+        return made
+
+    def _at(self: D, node: int) -> D:
+        return self._over(self._session, node)
+
+    # ---- Columns
+
+    def define(
+        self: D,
+        name: str,
+        value: ExpressionLike | Definable | float,
+        columns: Sequence[str] | None = None,
+        *,
+        per_row: bool = False,
+        returns: Returns = None,
+    ) -> D:
+        """Add a column.
+
+        Args:
+            name: of the new column.
+            value: an expression; a number; or a callable over columns, see `columns`.
+            columns: what a callable is called with (expressions); the columns with the names of its parameters if
+                None.
+            per_row: call it for each entry with Python numbers, str, and NumPy arrays for lists, compiled by Numba if
+                that is installed and understands it. Otherwise it is called for a block of entries, with NumPy arrays
+                for numbers and Awkward arrays for all else, and gives as many values.
+            returns: the type that a callable gives, as "float", "std::vector<int>" or numpy.float32. If it is not given
+                here or by an annotation, the callable is tried on two made-up entries.
+
+        Raises:
+            UsageError: there is a column of that name; an expression is not understood.
+            NotFoundError: unknown columns and functions.
+            TypeMismatchError: types that do not fit.
+        """
+        return self._at(
+            self._graph.define(self._node, name, self._definition(value, columns, per_row, returns))
+        )
+
+    def redefine(
+        self: D,
+        name: str,
+        value: ExpressionLike | Definable | float,
+        columns: Sequence[str] | None = None,
+        *,
+        per_row: bool = False,
+        returns: Returns = None,
+    ) -> D:
+        """Give a column other values from here on; see `define`."""
+        definition = self._definition(value, columns, per_row, returns)
+        return self._at(self._graph.redefine(self._node, name, definition))
+
+    def define_per_sample(
+        self: D, name: str, value: ExpressionLike | Definable, *, returns: Returns = None
+    ) -> D:
+        """Add a column whose value depends on the file alone.
+
+        Args:
+            name: of the new column.
+            value: a callable that is called once for each file with its name ("f.root/Events"); or an expression, in
+                which rdfsampleinfo_ is that name.
+            returns: see `define`.
+        """
+        return self._at(self._graph.define(self._node, name, self._sample_definition(value, returns)))
+
+    def redefine_per_sample(
+        self: D, name: str, value: ExpressionLike | Definable, *, returns: Returns = None
+    ) -> D:
+        """Give a column other values that depend on the file alone; see `define_per_sample`."""
+        return self._at(self._graph.redefine(self._node, name, self._sample_definition(value, returns)))
+
+    def alias(self: D, name: str, column: str) -> D:
+        """Give a column a second name."""
+        return self._at(self._graph.alias(self._node, name, column))
+
+    def default_value_for(self: D, column: str, value: ExpressionLike | float | str) -> D:
+        """Give a column a value for the files that do not have it."""
+        text = value if isinstance(value, str) else self._text(_constant(value))
+        return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
+
+    def vary(
+        self: D,
+        columns: str | Sequence[str],
+        values: ExpressionLike | Sequence[ExpressionLike] | Definable,
+        tags: Sequence[str] | int,
+        name: str = "",
+        *,
+        arguments: Sequence[str] | None = None,
+        per_row: bool = False,
+        returns: Returns = None,
+    ) -> D:
+        """Add systematic variations of one or several columns.
+
+        Args:
+            columns: what varies.
+            values: "{down, up}", with one value per tag, or these values in a list; for several columns
+                "{{x down, x up}, {y down, y up}}". Or a callable that gives a tuple with one array per tag (for several
+                columns a tuple of such).
+            tags: the names of the variations, or their number ("0", "1", ...).
+            name: of all of them together: the variations are called "name:tag". The column's name if left out.
+            arguments: the columns that a callable is called with.
+            per_row: see `define`.
+            returns: see `define`; the type of one value.
+
+        Results are computed for variations when `variations_for` asks for it.
+        """
+        listed = [columns] if isinstance(columns, str) else list(columns)
+        named = [str(k) for k in range(tags)] if isinstance(tags, int) else list(tags)
+        shape = (len(named),) if len(listed) == 1 else (len(listed), len(named))
+        if callable(values) and not isinstance(values, Expression):
+            definition = define_callable(values, arguments, per_row=per_row, returns=returns, stack=shape)
+        elif isinstance(values, str | Expression):
+            definition = _core.Definition.of_text(self._text(values))
+        else:
+            definition = _core.Definition.of_text(self._braces(values))
+        return self._at(self._graph.vary(self._node, listed, definition, named, name))
+
+    # ---- Rows
+
+    def filter(
+        self: D,
+        condition: ExpressionLike | Definable,
+        columns: Sequence[str] | None = None,
+        *,
+        name: str = "",
+        per_row: bool = False,
+    ) -> D:
+        """Keep the entries for which a condition holds.
+
+        Args:
+            condition: an expression, or a callable; see `define`.
+            columns: see `define`.
+            name: for `report`.
+            per_row: see `define`.
+        """
+        returns = None if isinstance(condition, str | Expression) else "bool"
+        definition = self._definition(condition, columns, per_row, returns)
+        return self._at(self._graph.filter(self._node, definition, name))
+
+    def filter_available(self: D, column: str) -> D:
+        """Keep the entries of files that have a column."""
+        return self._at(self._graph.filter_available(self._node, column))
+
+    def filter_missing(self: D, column: str) -> D:
+        """Keep the entries of files that do not have a column."""
+        return self._at(self._graph.filter_missing(self._node, column))
+
+    def range(self: D, start: int, stop: int | None = None, step: int = 1) -> D:
+        """Keep a range of the entries that get here, in entry order: `range(stop)` or `range(start, stop, step)`.
+
+        A stop of 0 means all that follow.
+        """
+        begin, end = (0, start) if stop is None else (start, stop)
+        if begin < 0 or end < 0 or step < 1:
+            raise UsageError(f"a range from {begin} to {end} in steps of {step} makes no sense")
+        return self._at(self._graph.range(self._node, begin, end, step))
+
+    # ---- Variations
+
+    def variations_for(self, result: Result[T]) -> Variations[T]:
+        """Book a result for all variations that reach it, too.
+
+        Returns:
+            A mapping from "nominal" and "name:tag" to values, computed when they are looked at.
+        """
+        return variations_for(result)
+
+    # ---- Inside
+
+    def _definition(
+        self,
+        value: ExpressionLike | Definable | float,
+        columns: Sequence[str] | None,
+        per_row: bool,
+        returns: Returns,
+    ) -> _core.Definition:
+        if isinstance(value, str | Expression):
+            if columns is not None or per_row or returns is not None:
+                raise UsageError(
+                    "columns, per_row and returns are for callables; an expression names its columns itself"
+                )
+            return _core.Definition.of_text(self._text(value))
+        if not callable(value):
+            return _core.Definition.of_text(self._text(_constant(value)))
+        texts = None if columns is None else self._texts(columns)
+        return define_callable(value, texts, per_row=per_row, returns=returns)
+
+    def _sample_definition(self, value: ExpressionLike | Definable, returns: Returns) -> _core.Definition:
+        if isinstance(value, str | Expression) or not callable(value):
+            return self._definition(value, None, False, None)
+        return define_per_sample(value, returns)
+
+    def _braces(self, values: Any) -> str:
+        if isinstance(values, str | Expression):
+            return self._text(values)
+        if isinstance(values, Iterable):
+            return "{" + ", ".join(self._braces(each) for each in values) + "}"
+        return self._text(_constant(values))
+
+
+def variations_for(result: Result[T]) -> Variations[T]:
+    """Book a result for all variations that reach it; see `DataFrame.variations_for`."""
+    return Variations(result, result._vary())
+
+
+def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
+    """Compute the results of several DataFrames in one pass, with one pool of threads.
+
+    Args:
+        results: results or DataFrames; all that is booked in their graphs is computed.
+
+    Returns:
+        The number of graphs that had something to compute.
+    """
+    return run_sessions(each._session for each in results)
+
+
+def _constant(value: object) -> Expression:
+    from .expressions import literal
+
+    return Expression("text", literal(value))
+
+
+def _open(
+    name: str | int | np.integer[Any] | DataSet, files: Any, options: Mapping[str, Any]
+) -> tuple[_core.FrameSource, str]:
+    if isinstance(name, DataSet):
+        if files is not None or options:
+            raise UsageError("a data set that is open needs no files and no options")
+        return _core.open_chain(name.name, [name.uri], read_options(**name._settings)), f"'{name.name}'"
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if files is not None or options or name < 0:
+            raise UsageError(f"a DataFrame without files has a number of entries alone, not {name}")
+        return _core.empty_source(int(name)), "no files"
+    if not isinstance(name, str) or files is None:
+        raise UsageError(
+            f"a DataFrame is not made from {name!r} without files",
+            'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
+        )
+    listed = (
+        [os.fspath(files)] if isinstance(files, str | os.PathLike) else [os.fspath(each) for each in files]
+    )
+    if not listed:
+        raise UsageError("the list of files is empty")
+    more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
+    return _core.open_chain(name, listed, read_options(**options)), f"'{name}' in '{listed[0]}'{more}"
+
+
+def _entry_range(entries: tuple[int, int], total: int) -> tuple[int, int]:
+    start, stop = entries
+    if not 0 <= start <= stop:
+        raise UsageError(
+            f"entries from {start} to {stop} make no sense", "(start, stop) with 0 <= start <= stop"
+        )
+    return min(start, total), min(stop, total)

@@ -1,0 +1,188 @@
+"""Histograms and profiles: what they are booked with, and how they become `hist.Hist`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from colonnade import _core
+from colonnade.errors import UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    import hist
+
+__all__ = ["HistogramModel", "Model", "histogram_model", "to_hist", "to_profile"]
+
+HistogramModel: TypeAlias = "Sequence[Any] | None"
+"""("name", "title", bins, low, high) or ("name", "title", edges), for each axis; an axis, or several; or None."""
+
+_DEFAULT_BINS = 128
+
+
+class Model(NamedTuple):
+    """A histogram to be filled."""
+
+    name: str
+    title: str
+    axes: list[dict[str, Any]]
+
+    def options(self, **more: object) -> dict[str, object]:
+        """Return the options of a result, as the C++ side takes them."""
+        return {"name": self.name, "title": self.title, "axes": self.axes, **more}
+
+
+def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
+    """Understand the model of a histogram with an axis for each of `arguments`.
+
+    Raises:
+        UsageError: the model does not fit.
+    """
+    dimensions = len(arguments)
+    name = title = ""
+    if model is None:
+        axes: list[dict[str, Any]] = [{"bins": _DEFAULT_BINS} for _ in arguments]
+    else:
+        rest = [model] if hasattr(model, "edges") else list(model)
+        if len(rest) >= 2 and isinstance(rest[0], str) and isinstance(rest[1], str):
+            name, title, rest = rest[0], rest[1], rest[2:]
+        axes, rest = _axes(rest, dimensions)
+        if rest or len(axes) != dimensions:
+            raise UsageError(
+                f"the model of a histogram with {dimensions} axes cannot be {model!r}",
+                '("name", "title", bins, low, high), with bins, low, high or edges for each axis',
+            )
+    for axis, argument in zip(axes, arguments, strict=True):
+        axis.setdefault("name", argument)
+    return Model(name, title, axes)
+
+
+def _axes(rest: list[Any], dimensions: int) -> tuple[list[dict[str, Any]], list[Any]]:
+    axes: list[dict[str, Any]] = []
+    while rest and len(axes) < dimensions:
+        first = rest[0]
+        if _is_number(first):
+            if len(rest) >= 2 and not _is_number(rest[1]) and not hasattr(rest[1], "edges"):
+                axes.append(_variable(rest[1], first))  # ROOT's (bins, edges)
+                rest = rest[2:]
+                continue
+            if len(rest) < 3:
+                break
+            axes.append(_regular(*rest[:3]))
+            rest = rest[3:]
+        elif hasattr(first, "edges"):
+            axes.append(_axis_object(first))
+            rest = rest[1:]
+        else:
+            items = list(first)
+            is_regular = isinstance(first, tuple) and len(items) == 3 and isinstance(items[0], int)
+            axes.append(_regular(*items) if is_regular else _variable(items, None))
+            rest = rest[1:]
+    return axes, rest
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number)
+
+
+def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
+    if not _is_number(bins) or int(bins) != bins or bins < 1 or not _is_number(low) or not _is_number(high):
+        raise UsageError(f"an axis cannot have {bins!r} bins from {low!r} to {high!r}", "100, 0.0, 200.0")
+    if low == high == 0:
+        return {"bins": int(bins)}  # ROOT's way to ask for the range of what is filled
+    return {"bins": int(bins), "low": float(low), "high": float(high)}
+
+
+def _variable(edges: Any, bins: Any) -> dict[str, Any]:
+    listed = [float(edge) for edge in np.asarray(edges, dtype=np.float64)]
+    if bins is not None and len(listed) != int(bins) + 1:
+        raise UsageError(f"{bins} bins have {int(bins) + 1} edges, not {len(listed)}")
+    return {"edges": listed}
+
+
+def _axis_object(axis: Any) -> dict[str, Any]:
+    edges = np.asarray(axis.edges, dtype=np.float64)
+    is_regular = type(axis).__name__ == "Regular" and getattr(axis, "transform", None) is None
+    made: dict[str, Any] = (
+        {"bins": len(edges) - 1, "low": float(edges[0]), "high": float(edges[-1])}
+        if is_regular
+        else {"edges": edges.tolist()}
+    )
+    name = getattr(axis, "name", "")
+    if name:
+        made["name"] = name
+    return made
+
+
+# ---- To hist
+
+
+def _hist() -> Any:
+    try:
+        import hist
+    except ImportError as error:
+        raise UnsupportedError(
+            "histograms are given as hist.Hist, and the package 'hist' is not installed",
+            "pip install 'colonnade[hist]'",
+        ) from error
+    return hist
+
+
+def _axes_of(axes: Sequence[_core.AxisValue]) -> list[Any]:
+    package = _hist()
+    names = [axis.name for axis in axes]
+    made = []
+    for number, axis in enumerate(axes):
+        # Names are keyword arguments in hist: those that cannot be are labels only.
+        is_name = re.fullmatch(r"[A-Za-z_]\w*", axis.name) and names.index(axis.name) == number
+        texts = {"name": axis.name if is_name else "", "label": axis.name}
+        edges = axis.edges
+        if axis.regular:
+            made.append(package.axis.Regular(len(edges) - 1, edges[0], edges[-1], **texts))
+        else:
+            made.append(package.axis.Variable(edges, **texts))
+    return made
+
+
+def _shaped(values: Any, axes: Sequence[_core.AxisValue]) -> Any:
+    return np.reshape(values, [len(axis.edges) + 1 for axis in axes], order="F")
+
+
+def to_hist(value: _core.HistogramValue) -> hist.Hist[Any]:
+    """Make a `hist.Hist` with the storage Weight for weighted histograms and Double for others."""
+    package = _hist()
+    storage = package.storage.Weight() if value.weighted else package.storage.Double()
+    made: hist.Hist[Any] = package.Hist(
+        *_axes_of(value.axes), storage=storage, name=value.name or None, label=value.title or None
+    )
+    view: Any = made.view(flow=True)
+    if value.weighted:
+        view["value"] = _shaped(value.values, value.axes)
+        view["variance"] = _shaped(value.variances, value.axes)
+    else:
+        view[...] = _shaped(value.values, value.axes)
+    return made
+
+
+def to_profile(value: _core.ProfileValue) -> hist.Hist[Any]:
+    """Make a `hist.Hist` with the storage WeightedMean."""
+    package = _hist()
+    made: hist.Hist[Any] = package.Hist(
+        *_axes_of(value.axes),
+        storage=package.storage.WeightedMean(),
+        name=value.name or None,
+        label=value.title or None,
+    )
+    sum_w, sum_w2, sum_wy, sum_wyy = (
+        _shaped(sums, value.axes) for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(sum_w != 0, sum_wy / sum_w, 0.0)
+    view: Any = made.view(flow=True)
+    view["sum_of_weights"] = sum_w
+    view["sum_of_weights_squared"] = sum_w2
+    view["value"] = mean
+    view["_sum_of_weighted_deltas_squared"] = np.maximum(sum_wyy - sum_wy * mean, 0.0)
+    return made

@@ -1,0 +1,244 @@
+"""A node of a DataFrame's graph, and what can be asked of it."""
+
+from __future__ import annotations
+
+import fnmatch
+import html
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from colonnade import _core
+from colonnade.errors import NotFoundError, StorageError, TypeMismatchError, UsageError
+from colonnade.metrics import ReadMetrics, metrics_of
+
+from .expressions import Expression, ExpressionLike, text_of
+from .results import Result, html_table
+from .session import Session
+from .values import type_name
+
+__all__ = ["Columns", "Description", "Node"]
+
+T = TypeVar("T")
+Columns = str | Sequence[str] | None
+"""Names, wildcards ("Muon_*"), or None for all columns."""
+
+
+class Description:
+    """What a DataFrame is, as text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def print(self) -> None:
+        """Print the text."""
+        print(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._text)}</pre>"
+
+
+class Node:
+    """Where in a graph one stands."""
+
+    def __init__(self, session: Session, node: int = 0) -> None:
+        self._session, self._node = session, node
+
+    # ---- Questions
+
+    @property
+    def column_names(self) -> list[str]:
+        """All columns: those of the source with their members ("jets.pt"), then defined ones."""
+        return self._graph.column_names(self._node)
+
+    @property
+    def defined_column_names(self) -> list[str]:
+        """Columns that were defined, and aliases."""
+        return self._graph.defined_column_names(self._node)
+
+    @property
+    def filter_names(self) -> list[str]:
+        """The filters above, in order; those without a name by their text. At the top: those of the whole graph."""
+        return self._graph.filter_names(self._node)
+
+    @property
+    def variation_names(self) -> list[str]:
+        """The variations above: "nominal", then "name:tag"."""
+        return self._graph.variation_names(self._node)
+
+    def column_type(self, expression: ExpressionLike) -> str:
+        """Return the C++ name of the type of a column or an expression, as "float" or "std::vector<float>".
+
+        Raises:
+            NotFoundError: no such column.
+        """
+        return type_name(self._graph.column_type(self._node, self._text(expression)))
+
+    def has_column(self, name: str) -> bool:
+        """Return whether there is a column of that name."""
+        return self._graph.has_column(self._node, name)
+
+    def describe(self) -> Description:
+        """Return a text about the source, the columns and the nodes."""
+        return Description(self._graph.describe(self._node))
+
+    @property
+    def num_runs(self) -> int:
+        """How often the entries were gone through."""
+        return self._graph.passes
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of the source, before any filter and range."""
+        return self._session.source.entries
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the source with their data sets, as "f.root/Events"."""
+        return [sample.name for sample in self._session.source.samples]
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that passes are made with; 0: one for each processor."""
+        return self._session.threads
+
+    @property
+    def metrics(self) -> ReadMetrics | None:
+        """What the last pass asked of the storage, and where its time went; None before the first."""
+        report = self._session.last_run
+        return None if report is None else metrics_of(report.metrics)
+
+    def plan(self) -> str:
+        """Return the whole graph as JSON: the source, expressions and results, nothing of the values.
+
+        Raises:
+            UnsupportedError: arrays in memory and callables that cannot be pickled (with cloudpickle) have no plan.
+        """
+        return self._graph.to_json()
+
+    def save_graph(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Draw the graph with the program `dot` of Graphviz.
+
+        Args:
+            path: a file to write to, as SVG; ".dot" and ".gv" are written as text for Graphviz, without that program.
+
+        Returns:
+            What was drawn, as SVG (or as text for Graphviz).
+
+        Raises:
+            StorageError: `dot` is not installed or fails, or the file cannot be written.
+        """
+        dot = self._graph.dot()
+        is_text = path is not None and os.fspath(path).endswith((".dot", ".gv"))
+        drawn = dot if is_text else _svg(dot)
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(drawn)
+        return drawn
+
+    def __repr__(self) -> str:
+        count = len(self._top_names())
+        return (
+            f"<{type(self).__name__} of {self._session.place}: {self.num_entries} entries, {count} columns>"
+        )
+
+    def _repr_html_(self) -> str:
+        names = self._top_names()
+        defined = set(self.defined_column_names)
+        shown = names[:200]
+        rows = [[name, self.column_type(name), "defined" if name in defined else ""] for name in shown]
+        more = f"<p>and {len(names) - len(shown)} more</p>" if len(names) > len(shown) else ""
+        table = html_table(["column", "type", ""], rows)
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{more}"
+
+    # ---- For those who build on it
+
+    @property
+    def _graph(self) -> _core.FrameGraph:
+        return self._session.graph
+
+    def _text(self, expression: ExpressionLike) -> str:
+        return text_of(expression, self._graph, self._node)
+
+    def _texts(self, expressions: ExpressionLike | Sequence[ExpressionLike]) -> list[str]:
+        if isinstance(expressions, str | Expression):
+            return [self._text(expressions)]
+        return [self._text(each) for each in expressions]
+
+    def _top_names(self) -> list[str]:
+        """Columns that are not members of others."""
+        names = self.column_names
+        known = set(names)
+        return [
+            name for name in names if not any(name[:k] in known for k in range(len(name)) if name[k] == ".")
+        ]
+
+    def _select(self, columns: Columns) -> list[str]:
+        """Names of columns, wildcards replaced by what they match."""
+        if columns is None:
+            return self._top_names()
+        wanted = [columns] if isinstance(columns, str) else list(columns)
+        selected: dict[str, None] = {}
+        for each in wanted:
+            if not any(c in each for c in "*?") or self.has_column(each):
+                selected[each] = None
+                continue
+            found = [name for name in self._top_names() if fnmatch.fnmatchcase(name, each)]
+            found = found or [name for name in self.column_names if fnmatch.fnmatchcase(name, each)]
+            if not found:
+                raise NotFoundError(f"no column matches '{each}'", ", ".join(self._top_names()[:10]))
+            selected |= dict.fromkeys(found)
+        if not selected:
+            raise UsageError("no columns are named", "the names of columns, or None for all")
+        return list(selected)
+
+    def _book(
+        self,
+        kind: str,
+        arguments: Sequence[str],
+        options: dict[str, object],
+        convert: Callable[[object], T],
+        what: str = "",
+    ) -> Result[T]:
+        graph, node, listed, written = (
+            self._graph,
+            self._node,
+            list(arguments),
+            json.dumps(options, default=_plain_number),
+        )
+        return Result(
+            self._session,
+            lambda: graph.book(node, kind, listed, written),
+            what or f"{kind}({', '.join(arguments)})",
+            lambda number, variation: convert(graph.value(number, variation)),
+        )
+
+
+def _plain_number(value: object) -> object:
+    """NumPy's numbers as Python's, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeMismatchError(f"a {type(value).__name__} cannot be an option of a result")
+
+
+def _svg(dot: str) -> str:
+    program = shutil.which("dot")
+    if program is None:
+        raise StorageError(
+            "the program 'dot' of Graphviz, which draws graphs, is not installed",
+            "apt-get install graphviz, or save_graph('graph.dot')",
+        )
+    done = subprocess.run([program, "-Tsvg"], input=dot, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise StorageError(f"the program 'dot' failed: {done.stderr.strip()[:500]}")
+    return done.stdout

@@ -1,0 +1,93 @@
+"""Progress of passes: a bar with entries and bytes per second and the time that is left."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from colonnade import _core
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["PassBar"]
+
+_PATIENCE = 2.0
+"""Seconds that a pass takes before a bar appears of itself."""
+
+
+class PassBar:
+    """Shows how far a pass is, as a context manager whose `update` the pass calls.
+
+    Args:
+        wanted: always (True), never (False), or for passes over two seconds where somebody sees it: on a terminal and
+            in a notebook (None).
+    """
+
+    def __init__(self, wanted: bool | None) -> None:
+        self._wanted = wanted
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def update(self, progress: _core.PassProgress) -> bool:
+        """Show the state; never stops the pass."""
+        if self._bar is None and self._is_time(progress.seconds):
+            self._start(progress.total)
+        if self._bar is not None and self._task is not None:
+            seconds = max(progress.seconds, 1e-9)
+            speed = f"{_count(progress.entries / seconds)} entries/s, {_bytes(progress.bytes / seconds)}/s"
+            self._bar.update(self._task, completed=progress.entries, total=progress.total, speed=speed)
+        return True
+
+    def __enter__(self) -> PassBar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _is_time(self, seconds: float) -> bool:
+        if self._wanted is not None:
+            return self._wanted
+        if seconds < _PATIENCE:
+            return False
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        if console.is_terminal or console.is_jupyter:
+            return True
+        self._wanted = False
+        return False
+
+    def _start(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("[progress.description]{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task = self._bar.add_task("entries", total=total, speed="")
+        self._bar.start()
+
+
+def _count(number: float) -> str:
+    for unit in ("", "k", "M"):
+        if number < 1000:
+            return f"{number:.3g}{unit}"
+        number /= 1000
+    return f"{number:.3g}G"
+
+
+def _bytes(number: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"

@@ -1,0 +1,280 @@
+"""What DataFrames give: results that are computed when they are looked at."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TextIO, TypeVar
+
+import awkward as ak
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade import _core
+from colonnade.errors import NotFoundError
+
+from .session import Session, run_sessions
+
+__all__ = ["Cut", "Display", "GraphPoints", "Report", "Result", "Stats", "Variations", "html_table"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Result(Generic[T_co]):
+    """A result that is booked. `value` computes it, and in the same pass everything that was booked before.
+
+    A result that nobody keeps is not computed.
+    """
+
+    def __init__(
+        self, session: Session, book: Callable[[], int], what: str, convert: Callable[[int, str], T_co]
+    ) -> None:
+        self._session, self._book, self._what, self._convert = session, book, what, convert
+        self._values: dict[str, T_co] = {}
+        self._is_varied = False
+        self._number = session.add(book())
+
+    def __del__(self) -> None:
+        if hasattr(self, "_number"):
+            self._session.drop(self._number)
+
+    @property
+    def value(self) -> T_co:
+        """The value; a pass over the entries is made if it is not there yet.
+
+        Raises:
+            Error: a file is damaged, an index is out of bounds, ...; whatever a callable raises passes through.
+        """
+        return self._value_of("")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `value` is there without a pass."""
+        return "" in self._values or self._session.is_ready(self._number)
+
+    def _value_of(self, variation: str) -> T_co:
+        if variation not in self._values:
+            self._ensure_booked()
+            if not self._session.is_ready(self._number):
+                run_sessions([self._session])
+            self._values[variation] = self._convert(self._number, variation)
+        return self._values[variation]
+
+    def _ensure_booked(self) -> None:
+        """Book again what a pass that failed let go."""
+        if self._session.is_booked(self._number):
+            return
+        self._number = self._session.add(self._book())
+        if self._is_varied:
+            self._session.graph.vary_result(self._number)
+
+    def _vary(self) -> list[str]:
+        self._ensure_booked()
+        self._is_varied = True
+        names = self._session.graph.vary_result(self._number)
+        if not self._session.is_ready(self._number):
+            self._session.add(self._number)
+        return names
+
+    def __repr__(self) -> str:
+        return f"<{self._what}: {self.value!r}>" if self.is_ready else f"<{self._what}: not computed yet>"
+
+    def _repr_html_(self) -> str:
+        if not self.is_ready:
+            return f"<p>{html.escape(self._what)}: not computed yet</p>"
+        as_html = getattr(self.value, "_repr_html_", None)
+        return str(as_html()) if as_html is not None else f"<p>{html.escape(repr(self.value))}</p>"
+
+
+class Variations(Mapping[str, T_co]):
+    """The values of a result for its variations, by "nominal" and "name:tag"; made by `DataFrame.variations_for`."""
+
+    def __init__(self, result: Result[T_co], names: Sequence[str]) -> None:
+        self._result, self._names = result, list(names)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all values are there without a pass."""
+        return self._result._session.is_ready(self._result._number)
+
+    def __getitem__(self, name: str) -> T_co:
+        if name not in self._names:
+            raise NotFoundError(
+                f"there is no variation '{name}' of this result", f"one of {', '.join(self._names)}"
+            )
+        return self._result._value_of("" if name == "nominal" else name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<Variations of {self._result!r}: {', '.join(self._names)}>"
+
+    def _repr_html_(self) -> str:
+        ready = self.is_ready
+        return html_table(
+            ["variation", "value"], [[name, self[name] if ready else ""] for name in self._names]
+        )
+
+
+# ---- Values
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Number, sum, mean, spread (with n - 1 in the denominator) and range of values."""
+
+    count: int
+    sum: float
+    mean: float
+    stddev: float
+    min: float
+    max: float
+    sum_of_weights: float
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How often a filter let entries pass."""
+
+    name: str
+    all: int
+    """Entries that reached it."""
+    passed: int
+
+    @property
+    def efficiency(self) -> float:
+        """The share that passed, 0 to 1; not a number if none reached it."""
+        return self.passed / self.all if self.all else float("nan")
+
+
+class Report(Sequence[Cut]):
+    """A cut flow: the named filters of a DataFrame in their order, by number or by name."""
+
+    def __init__(self, cuts: Sequence[Cut]) -> None:
+        self._cuts = list(cuts)
+
+    def __getitem__(self, key: Any) -> Any:
+        """The cut of a number or a name."""
+        if not isinstance(key, str):
+            return self._cuts[key]
+        for cut in self._cuts:
+            if cut.name == key:
+                return cut
+        raise NotFoundError(f"there is no filter '{key}'", ", ".join(repr(cut.name) for cut in self._cuts))
+
+    def __len__(self) -> int:
+        return len(self._cuts)
+
+    def _rows(self) -> list[tuple[Cut, float]]:
+        """Each cut with the share that passed it and all before."""
+        total = self._cuts[0].all if self._cuts else 0
+        return [(cut, cut.passed / total if total else float("nan")) for cut in self._cuts]
+
+    def __str__(self) -> str:
+        width = max([len(cut.name) for cut in self._cuts], default=0)
+        return "\n".join(
+            f"{cut.name:<{width}}: pass={cut.passed:<10} all={cut.all:<10} -- "
+            f"eff={100 * cut.efficiency:.2f} % cumulative eff={100 * cumulative:.2f} %"
+            for cut, cumulative in self._rows()
+        )
+
+    def __repr__(self) -> str:
+        return f"<Report of {len(self)} filters>\n{self}"
+
+    def print(self, file: TextIO | None = None) -> None:
+        """Print the cut flow, one filter per line."""
+        print(self, file=file)
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            ["filter", "entries", "passed", "efficiency", "cumulative"],
+            [
+                [cut.name, cut.all, cut.passed, f"{100 * cut.efficiency:.2f} %", f"{100 * cumulative:.2f} %"]
+                for cut, cumulative in self._rows()
+            ],
+        )
+
+
+class Display:
+    """The first entries of columns, as text and as a table."""
+
+    def __init__(self, columns: dict[str, ak.Array], rows: int) -> None:
+        self._columns, self._rows = columns, rows
+
+    @property
+    def arrays(self) -> ak.Array:
+        """The entries."""
+        return ak.zip(self._columns, depth_limit=1)
+
+    def _texts(self) -> list[list[str]]:
+        lists = [[_short(value) for value in ak.to_list(column)] for column in self._columns.values()]
+        return [list(row) for row in zip(*lists, strict=True)]
+
+    def __str__(self) -> str:
+        rows = [["Row", *self._columns], *([str(n), *row] for n, row in enumerate(self._texts()))]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines = [
+            "| " + " | ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)) + " |" for row in rows
+        ]
+        rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+        return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+    __repr__ = __str__
+
+    def print(self, file: TextIO | None = None) -> None:
+        """Print the table."""
+        print(self, file=file)
+
+    def _repr_html_(self) -> str:
+        return html_table(["Row", *self._columns], [[n, *row] for n, row in enumerate(self._texts())])
+
+
+@dataclass(frozen=True)
+class GraphPoints:
+    """Points, with errors if they were asked for."""
+
+    name: str
+    title: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    errors: tuple[NDArray[np.float64], ...] = ()
+    """x low, x high, y low, y high; or nothing."""
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+def stats_of(value: _core.StatsValue) -> Stats:
+    """Take the numbers over from the C++ side."""
+    return Stats(value.count, value.sum, value.mean, value.stddev, value.min, value.max, value.sum_of_weights)
+
+
+def graph_of(value: _core.GraphValue) -> GraphPoints:
+    """Take the points over from the C++ side."""
+    errors = tuple(value.errors)
+    return GraphPoints(value.name, value.title, value.x, value.y, errors if any(map(len, errors)) else ())
+
+
+def report_of(counts: Sequence[tuple[str, int, int]]) -> Report:
+    """Take the counts over from the C++ side."""
+    return Report([Cut(*each) for each in counts])
+
+
+def _short(value: object, most: int = 60) -> str:
+    text = f"{value:.7g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table for notebooks."""
+    titles = "".join(f"<th>{html.escape(title)}</th>" for title in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

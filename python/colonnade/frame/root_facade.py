@@ -1,0 +1,584 @@
+"""`RDataFrame` with ROOT's spelling over `colonnade.DataFrame`: scripts run after changing the import."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeVar, cast
+
+import awkward as ak
+import numpy as np
+
+from colonnade.errors import NotFoundError, UnsupportedError, UsageError
+
+from .dataframe import DataFrame, run_graphs, variations_for
+from .expressions import Expression
+from .results import Result
+from .root_histograms import GraphView, HistogramView, ProfileView, StatsView, refuse
+from .root_models import histogram_tuple, is_model, profile_tuple, snapshot_settings
+from .root_results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+
+__all__ = [
+    "DisableImplicitMT",
+    "EnableImplicitMT",
+    "FromArrays",
+    "FromNumpy",
+    "GetThreadPoolSize",
+    "IsImplicitMTEnabled",
+    "RDataFrame",
+    "RunGraphs",
+    "SaveGraph",
+    "VariationsFor",
+]
+
+T = TypeVar("T")
+_threads = 0
+
+
+# ---- Threads
+
+
+def EnableImplicitMT(threads: int = 0) -> None:
+    """Let every RDataFrame made from now on use so many threads; 0: one per processor, as it is from the start."""
+    global _threads  # noqa: PLW0603
+    _threads = threads
+
+
+def DisableImplicitMT() -> None:
+    """Let every RDataFrame made from now on use one thread."""
+    EnableImplicitMT(1)
+
+
+def IsImplicitMTEnabled() -> bool:
+    """Return whether an RDataFrame made now uses several threads."""
+    return _threads != 1
+
+
+def GetThreadPoolSize() -> int:
+    """Return how many threads an RDataFrame made now uses."""
+    return _threads or len(os.sched_getaffinity(0))
+
+
+# ---- Template arguments
+
+
+class _Templated:
+    """A method that also takes C++ types in brackets: `df.Take["float"]("x")`. They are known anyway."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self if instance is None else _BoundTemplate(self._function.__get__(instance, owner))
+
+
+class _BoundTemplate:
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._method(*arguments, **options)
+
+    def __getitem__(self, types: object) -> Callable[..., Any]:
+        return self._method
+
+
+def _templated(function: Callable[..., Any]) -> Any:
+    return _Templated(function)
+
+
+_ADVICE = {
+    "Book": "Aggregate with callables, or colonnade.DataFrame.fill for a histogram of hist",
+    "Fill": "Histo1D and the like, or colonnade.DataFrame.fill for a histogram of hist",
+    "Jit": "nothing: there is no compilation",
+    "ForeachSlot": "Foreach with the column rdfslot_",
+    "ProgressBar": "RDF.Experimental.AddProgressBar",
+}
+
+
+class RDataFrame:
+    """A lazy analysis of the entries of data sets, with the methods of ROOT's class of that name.
+
+    `RDataFrame("Events", "f*.root")`, `RDataFrame("Events", ["a.root", "b.root"])`, `RDataFrame(1000)`. Expression
+    strings are ROOT's; Python callables are called for each entry, compiled by Numba where it is installed. What is not
+    supported raises when it is booked.
+    """
+
+    def __init__(self, name: Any, files: Any = None, columns: Sequence[str] | None = None) -> None:
+        if isinstance(name, DataFrame):
+            self._frame: DataFrame = name
+        else:
+            if not isinstance(name, str | int | np.integer):
+                raise UnsupportedError(
+                    f"an RDataFrame is not made from a {type(name).__name__}",
+                    'RDataFrame("Events", "f.root"), a list of files, or RDataFrame(1000)',
+                )
+            listed = files if files is None or isinstance(files, str | os.PathLike) else list(files)
+            self._frame = DataFrame(name, listed, threads=_threads)
+        self._columns = list(columns or [])
+
+    def AsDataFrame(self) -> DataFrame:
+        """Return the same node as `colonnade.DataFrame`."""
+        return self._frame
+
+    def _at(self, frame: DataFrame) -> RDataFrame:
+        made = RDataFrame(frame)
+        made._columns = self._columns
+        return made
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse(
+            "colonnade.RDataFrame",
+            name,
+            _ADVICE.get(name, "the methods of colonnade.DataFrame: AsDataFrame()"),
+        )
+
+    def __repr__(self) -> str:
+        return repr(self._frame).replace("<DataFrame", "<RDataFrame", 1)
+
+    def _repr_html_(self) -> str:
+        return self._frame._repr_html_()
+
+    # ---- Transformations
+
+    def Define(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
+        """Add a column, by an expression or by a callable that is called for each entry."""
+        return self._at(self._frame.define(name, value, **self._callable(value, columns)))
+
+    def Redefine(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
+        """Give a column other values from here on."""
+        return self._at(self._frame.redefine(name, value, **self._callable(value, columns)))
+
+    def DefineSlot(self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()) -> RDataFrame:
+        """Add a column by a callable that gets the number of the worker first."""
+        return self.Define(name, value, ["rdfslot_", *columns])
+
+    def DefineSlotEntry(
+        self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()
+    ) -> RDataFrame:
+        """Add a column by a callable that gets the numbers of the worker and of the entry first."""
+        return self.Define(name, value, ["rdfslot_", "rdfentry_", *columns])
+
+    def DefinePerSample(self, name: str, value: Any) -> RDataFrame:
+        """Add a column whose value depends on the file alone; a callable gets the number 0 and the file's name."""
+        return self._at(self._frame.define_per_sample(name, _of_sample(value)))
+
+    def RedefinePerSample(self, name: str, value: Any) -> RDataFrame:
+        """Give a column other values that depend on the file alone."""
+        return self._at(self._frame.redefine_per_sample(name, _of_sample(value)))
+
+    def Alias(self, name: str, column: str) -> RDataFrame:
+        """Give a column a second name."""
+        return self._at(self._frame.alias(name, column))
+
+    def Filter(self, condition: Any, columns: Any = None, name: str = "") -> RDataFrame:
+        """Keep the entries for which it holds: `Filter("x > 0", "name")`, `Filter(callable, ["x"], "name")`."""
+        if isinstance(condition, str | Expression):
+            if columns is not None and not isinstance(columns, str):
+                raise UsageError(
+                    "the columns of a condition are named in its text", 'Filter("x > 0", "name")'
+                )
+            return self._at(self._frame.filter(condition, name=columns or name))
+        if isinstance(columns, str):
+            columns, name = None, columns
+        return self._at(self._frame.filter(condition, columns=self._inputs(columns), name=name, per_row=True))
+
+    def FilterAvailable(self, column: str) -> RDataFrame:
+        """Keep the entries of files that have a column."""
+        return self._at(self._frame.filter_available(column))
+
+    def FilterMissing(self, column: str) -> RDataFrame:
+        """Keep the entries of files that do not have a column."""
+        return self._at(self._frame.filter_missing(column))
+
+    def DefaultValueFor(self, column: str, value: Any) -> RDataFrame:
+        """Give a column a value for the files that do not have it."""
+        return self._at(self._frame.default_value_for(column, value))
+
+    def Range(self, begin: int, end: int | None = None, stride: int = 1) -> RDataFrame:
+        """Keep a range of the entries that get here: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
+        return self._at(self._frame.range(begin, end, stride))
+
+    def Vary(self, columns: Any, values: Any, *arguments: Any, **options: Any) -> RDataFrame:
+        """Add variations: `Vary("pt", "RVecD{pt*0.9, pt*1.1}", ["down", "up"], "scale")`.
+
+        Tags may be a number. A callable has its columns before the tags, and gives a list with one value per tag.
+        """
+        rest = list(arguments)
+        inputs = options.pop("inputColumns", None)
+        if (
+            not isinstance(values, str | Expression)
+            and inputs is None
+            and rest
+            and not isinstance(rest[0], int)
+        ):
+            inputs = rest.pop(0)
+        tags = (
+            options.pop("variationTags", None)
+            or options.pop("nVariations", None)
+            or (rest.pop(0) if rest else None)
+        )
+        name = options.pop("variationName", None) or (rest.pop(0) if rest else "")
+        if tags is None or rest or options:
+            raise UsageError(
+                "the tags of variations are missing, or there are too many arguments", "['down', 'up']"
+            )
+        more: dict[str, Any] = {}
+        if not isinstance(values, str | Expression):
+            more = {"arguments": self._inputs(inputs), "per_row": True}
+        named = tags if isinstance(tags, int) else [str(tag) for tag in tags]
+        return self._at(self._frame.vary(_names(columns), values, named, name, **more))
+
+    # ---- Numbers
+
+    def Count(self) -> RResultPtr:
+        """Count the entries."""
+        return RResultPtr(self._frame.count(), _same)
+
+    @_templated
+    def Sum(self, column: Any = None, start: float = 0) -> RResultPtr:
+        """Add values up."""
+        return RResultPtr(self._frame.sum(self._default(column), start), _same)
+
+    @_templated
+    def Mean(self, column: Any = None) -> RResultPtr:
+        """Compute the arithmetic mean."""
+        return RResultPtr(self._frame.mean(self._default(column)), _same)
+
+    @_templated
+    def StdDev(self, column: Any = None) -> RResultPtr:
+        """Compute the standard deviation, with n - 1 in the denominator."""
+        return RResultPtr(self._frame.stddev(self._default(column)), _same)
+
+    @_templated
+    def Min(self, column: Any = None) -> RResultPtr:
+        """Find the smallest value."""
+        return RResultPtr(self._frame.min(self._default(column)), _same)
+
+    @_templated
+    def Max(self, column: Any = None) -> RResultPtr:
+        """Find the largest value."""
+        return RResultPtr(self._frame.max(self._default(column)), _same)
+
+    @_templated
+    def Stats(self, column: Any = None, weight: Any = None) -> RResultPtr:
+        """Compute number, mean, standard deviation and range."""
+        return RResultPtr(self._frame.stats(self._default(column), weight), StatsView)
+
+    # ---- Histograms
+
+    @_templated
+    def Histo1D(self, *arguments: Any) -> RResultPtr:
+        """Fill a histogram: `Histo1D(("h", "title", 100, 0, 200), "x", "weight")`, or `Histo1D("x")`."""
+        model, columns = _model_and_columns(arguments)
+        if not columns:
+            columns = [self._default(None)]
+        return self._histogram(model, columns, 1)
+
+    @_templated
+    def Histo2D(self, *arguments: Any) -> RResultPtr:
+        """Fill a histogram with two axes: `Histo2D(model, "x", "y", "weight")`."""
+        return self._histogram(*_model_and_columns(arguments), 2)
+
+    @_templated
+    def Histo3D(self, *arguments: Any) -> RResultPtr:
+        """Fill a histogram with three axes: `Histo3D(model, "x", "y", "z", "weight")`."""
+        return self._histogram(*_model_and_columns(arguments), 3)
+
+    @_templated
+    def HistoND(self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None) -> RResultPtr:
+        """Fill a histogram with any number of axes; a column more than axes is the weight."""
+        listed = [*columns, *([] if weight is None else [weight])]
+        dimensions = int(model[2]) if len(model) > 3 and isinstance(model[3], Sequence) else len(columns)
+        return self._histogram(model, listed, dimensions)
+
+    HistoNSparseD = HistoND
+
+    @_templated
+    def Profile1D(self, *arguments: Any) -> RResultPtr:
+        """Compute the mean of y in bins of x: `Profile1D(model, "x", "y", "weight")`."""
+        return self._profile(*_model_and_columns(arguments), 1)
+
+    @_templated
+    def Profile2D(self, *arguments: Any) -> RResultPtr:
+        """Compute the mean of z in bins of x and y: `Profile2D(model, "x", "y", "z", "weight")`."""
+        return self._profile(*_model_and_columns(arguments), 2)
+
+    @_templated
+    def Graph(self, x: Any, y: Any) -> RResultPtr:
+        """Collect points."""
+        return RResultPtr(self._frame.graph(x, y), GraphView)
+
+    @_templated
+    def GraphAsymmErrors(self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any) -> RResultPtr:
+        """Collect points with errors: of x low and high, of y low and high."""
+        return RResultPtr(self._frame.graph(x, y, [exl, exh, eyl, eyh]), GraphView)
+
+    # ---- Values
+
+    @_templated
+    def Take(self, column: Any = None) -> RResultPtr:
+        """Collect values, in the order of the entries."""
+        return RResultPtr(self._frame.take(self._default(column)), _same)
+
+    def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
+        """Compute columns as NumPy arrays by name; lists are arrays of objects."""
+        names = self._named(columns if columns is not None else None)
+        left = [name for name in names if name not in (exclude or [])]
+        result = self._frame.lazy_numpy(left)
+        return RResultPtr(result, _same) if lazy else result.value
+
+    def Report(self) -> RResultPtr:
+        """Count how many entries reach and pass the named filters above."""
+        return RResultPtr(self._frame.report(), ReportView)
+
+    @_templated
+    def Display(self, columns: Any = "", rows: int = 5) -> RResultPtr:
+        """Show the first entries."""
+        return RResultPtr(self._frame.display(self._named(columns), rows), DisplayView)
+
+    @_templated
+    def Reduce(
+        self, function: Callable[[Any, Any], Any], column: Any = None, start: Any = None
+    ) -> RResultPtr:
+        """Combine all values by a function of two values, which must be associative."""
+        return RResultPtr(self._frame.reduce(function, self._default(column), start), _same)
+
+    @_templated
+    def Aggregate(
+        self,
+        aggregator: Callable[[Any, Any], Any],
+        merger: Callable[[Any, Any], Any],
+        column: Any = None,
+        start: Any = 0,
+    ) -> RResultPtr:
+        """Compute a value by aggregator(value so far, value of an entry) and merger(of a part, of a later part)."""
+
+        def add(state: Any, array: Any) -> Any:
+            for value in _rows(array):
+                state = aggregator(state, value)
+            return state
+
+        return RResultPtr(self._frame.aggregate(add, merger, self._default(column), start), _same)
+
+    @_templated
+    def Foreach(self, function: Callable[..., Any], columns: Sequence[str] | None = None) -> None:
+        """Call a function for each entry, in order, now."""
+
+        def block(*arrays: Any) -> None:
+            for row in zip(*(_rows(array) for array in arrays), strict=True):
+                function(*row)
+
+        inputs = self._inputs(columns)
+        if inputs is None:
+            from .callables import columns_of
+
+            inputs = columns_of(function, None)
+        self._frame.foreach(block, inputs)
+
+    # ---- New data
+
+    @_templated
+    def Snapshot(self, name: str, file: Any, columns: Any = "", options: Any = None) -> RResultPtr:
+        """Write columns to a new data set, as RNTuple; now, unless options.fLazy."""
+        settings, lazy = snapshot_settings(options)
+        result: Result[DataFrame] = self._frame.snapshot(
+            os.fspath(file), name, self._named(columns), lazy=True, **cast("Any", settings)
+        )
+        pointer = RResultPtr(result, RDataFrame)
+        if not lazy:
+            pointer.GetValue()
+        return pointer
+
+    @_templated
+    def Cache(self, columns: Any = "") -> RDataFrame:
+        """Compute columns now and keep them in memory."""
+        return RDataFrame(self._frame.cache(self._named(columns)))
+
+    # ---- Questions
+
+    def GetColumnNames(self) -> list[str]:
+        """Return all columns: those of the source with their members, then defined ones."""
+        return self._frame.column_names
+
+    def GetDefinedColumnNames(self) -> list[str]:
+        """Return the columns that were defined, and aliases."""
+        return self._frame.defined_column_names
+
+    def GetColumnType(self, column: str) -> str:
+        """Return the C++ name of a column's type."""
+        return self._frame.column_type(column)
+
+    def GetFilterNames(self) -> list[str]:
+        """Return the filters above, in order."""
+        return self._frame.filter_names
+
+    def GetVariations(self) -> DescriptionView:
+        """Return the variations above, one per line."""
+        return DescriptionView("\n".join(self._frame.variation_names))
+
+    def HasColumn(self, name: str) -> bool:
+        """Return whether there is a column of that name."""
+        return self._frame.has_column(name)
+
+    def Describe(self) -> DescriptionView:
+        """Return a text about the source, the columns and the nodes."""
+        return DescriptionView(str(self._frame.describe()))
+
+    def GetNRuns(self) -> int:
+        """Return how often the entries were gone through."""
+        return self._frame.num_runs
+
+    def GetNSlots(self) -> int:
+        """Return the number of threads of a pass."""
+        return self._frame.threads or len(os.sched_getaffinity(0))
+
+    def GetNFiles(self) -> int:
+        """Return the number of files."""
+        return len(self._frame.files)
+
+    # ---- Inside
+
+    def _default(self, column: Any) -> Any:
+        if column is not None and column != "":
+            return column
+        if not self._columns:
+            raise UsageError("no column is named", "the name of a column")
+        return self._columns[0]
+
+    def _inputs(self, columns: Any) -> list[str] | None:
+        return (
+            None
+            if columns is None
+            else [str(each) for each in ([columns] if isinstance(columns, str) else columns)]
+        )
+
+    def _callable(self, value: Any, columns: Any) -> dict[str, Any]:
+        if isinstance(value, str | Expression) or not callable(value):
+            if columns is not None:
+                raise UsageError("the columns of an expression are named in its text", 'Define("z", "x + y")')
+            return {}
+        return {"columns": self._inputs(columns), "per_row": True}
+
+    def _named(self, columns: Any) -> list[str]:
+        """Names of columns; a single text is a regular expression, as in ROOT."""
+        if columns is None or (isinstance(columns, str) and columns == ""):
+            return self._frame._select(None)
+        if not isinstance(columns, str):
+            return [str(each) for each in columns] or self._frame._select(None)
+        if self.HasColumn(columns):
+            return [columns]
+        found = [name for name in self._frame._select(None) if re.fullmatch(columns, name)]
+        found = found or [name for name in self.GetColumnNames() if re.fullmatch(columns, name)]
+        if not found:
+            raise NotFoundError(f"no column matches the regular expression '{columns}'")
+        return found
+
+    def _histogram(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr:
+        if len(columns) not in (dimensions, dimensions + 1):
+            raise UsageError(
+                f"a histogram with {dimensions} axes has {dimensions} columns, or one more for the weight, "
+                f"not {len(columns)}"
+            )
+        weight = columns[dimensions] if len(columns) > dimensions else None
+        given = None if model is None else histogram_tuple(model)
+        result = self._frame._booked_histogram(given, columns[:dimensions], weight or None, _same)
+        return RResultPtr(result, HistogramView)
+
+    def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr:
+        if model is None or len(columns) not in (dimensions + 1, dimensions + 2):
+            raise UsageError(
+                f"a profile over {dimensions} axes has a model, {dimensions + 1} columns, and a weight or none"
+            )
+        weight = columns[dimensions + 1] if len(columns) > dimensions + 1 else None
+        given, spread, limits = profile_tuple(model, dimensions)
+        result = self._frame._booked_profile(
+            given, columns[:dimensions], columns[dimensions], weight or None, spread, limits, _same
+        )
+        return RResultPtr(result, ProfileView)
+
+
+def _same(value: T) -> T:
+    return value
+
+
+def _names(columns: Any) -> Any:
+    return columns if isinstance(columns, str) else [str(each) for each in columns]
+
+
+def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
+    listed = list(arguments)
+    if listed and (is_model(listed[0]) or hasattr(listed[0], "edges")):
+        return listed[0], listed[1:]
+    return None, listed
+
+
+def _of_sample(value: Any) -> Any:
+    if isinstance(value, str | Expression) or not callable(value):
+        return value
+    return lambda name: value(0, SampleInfo(name))
+
+
+def _rows(array: Any) -> Any:
+    """Values one by one, numbers as Python has them."""
+    return (
+        array.tolist() if isinstance(array, np.ndarray) else [_item(each) for each in cast("ak.Array", array)]
+    )
+
+
+def _item(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, ak.Array) and value.ndim == 1 else value
+
+
+class SampleInfo:
+    """A file of the source, with the methods of RSampleInfo."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def AsString(self) -> str:
+        """Return its name with that of the data set, "f.root/Events"."""
+        return self._name
+
+    def Contains(self, text: str) -> bool:
+        """Return whether the name contains a text."""
+        return text in self._name
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a sample", name, "AsString() and Contains()")
+
+
+# ---- Functions
+
+
+def RunGraphs(results: Iterable[Any]) -> int:
+    """Compute the results of several RDataFrames in one pass."""
+    return run_graphs(each._result if isinstance(each, RResultPtr) else each._frame for each in results)
+
+
+def VariationsFor(result: RResultPtr) -> RResultMap:
+    """Book a result for all variations that reach it, too."""
+    return RResultMap(variations_for(result._result), result._view)
+
+
+def SaveGraph(node: RDataFrame | RResultPtr, path: str | None = None) -> str | None:
+    """Return the graph as text for Graphviz, or write it to a file (".dot" as text, else SVG)."""
+    session = node._result._session if isinstance(node, RResultPtr) else node._frame._session
+    if path is None:
+        return session.graph.dot()
+    DataFrame._over(session).save_graph(path)
+    return None
+
+
+def FromArrays(data: Any) -> RDataFrame:
+    """Make an RDataFrame of arrays in memory; see `colonnade.DataFrame.from_arrays`."""
+    return RDataFrame(DataFrame.from_arrays(data, threads=_threads))
+
+
+FromNumpy = FromArrays

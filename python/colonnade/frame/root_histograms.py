@@ -1,0 +1,501 @@
+"""Histograms, profiles and graphs with the methods that ROOT's have, as far as scripts use them on what they are given.
+
+They are views of values and cannot be changed or drawn; `to_hist()` gives a `hist.Hist`, which plots. Bins are numbered
+as ROOT does: 0 is the underflow, GetNbinsX() + 1 the overflow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade import _core
+from colonnade.errors import UnsupportedError, UsageError
+
+from .histograms import to_hist, to_profile
+from .results import GraphPoints, Stats
+
+__all__ = ["AxisView", "GraphView", "HistogramView", "ProfileView", "StatsView"]
+
+Floats = NDArray[np.float64]
+
+
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
+    """A method of ROOT's that there is no counterpart of."""
+
+
+def refuse(what: str, name: str, advice: str) -> NoReturn:
+    """Raise for an attribute that is not there, so that `hasattr` and copies work as usual."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise UnsupportedAttributeError(f"{what} has no {name}", advice)
+
+
+class AxisView:
+    """An axis with the methods of TAxis."""
+
+    def __init__(self, axis: _core.AxisValue) -> None:
+        self._edges: Floats = axis.edges
+        self._name, self._regular = axis.name, axis.regular
+
+    def GetNbins(self) -> int:
+        """Return the number of bins, without underflow and overflow."""
+        return len(self._edges) - 1
+
+    def GetXmin(self) -> float:
+        """Return the lower edge of the first bin."""
+        return float(self._edges[0])
+
+    def GetXmax(self) -> float:
+        """Return the upper edge of the last bin."""
+        return float(self._edges[-1])
+
+    def GetBinLowEdge(self, number: int) -> float:
+        """Return the lower edge of a bin; beyond the axis bins have the mean width, as in ROOT."""
+        return self._edge(number - 1)
+
+    def GetBinUpEdge(self, number: int) -> float:
+        """Return the upper edge of a bin."""
+        return self._edge(number)
+
+    def GetBinCenter(self, number: int) -> float:
+        """Return the middle of a bin."""
+        return (self._edge(number - 1) + self._edge(number)) / 2
+
+    def GetBinWidth(self, number: int) -> float:
+        """Return the width of a bin."""
+        inside = min(max(number, 1), self.GetNbins())
+        return float(self._edges[inside] - self._edges[inside - 1])
+
+    def FindBin(self, value: float) -> int:
+        """Return the bin of a value."""
+        if np.isnan(value):
+            return self.GetNbins() + 1
+        return int(np.searchsorted(self._edges, value, side="right"))
+
+    FindFixBin = FindBin
+
+    def IsVariableBinSize(self) -> bool:
+        """Return whether the bins were given by their edges."""
+        return not self._regular
+
+    def GetTitle(self) -> str:
+        """Return what is on the axis."""
+        return self._name
+
+    GetName = GetTitle
+
+    def _edge(self, number: int) -> float:
+        if 0 <= number < len(self._edges):
+            return float(self._edges[number])
+        width = (self.GetXmax() - self.GetXmin()) / self.GetNbins()
+        return self.GetXmin() + number * width
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("an axis", name, "the axes of to_hist()")
+
+
+class _Binned(ABC):
+    """What histograms and profiles share."""
+
+    _value: Any
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._axes = [AxisView(axis) for axis in value.axes]
+        self._shape = [axis.GetNbins() + 2 for axis in self._axes]
+
+    def _shaped(self, values: Any) -> Floats:
+        return np.reshape(values, self._shape, order="F")
+
+    @abstractmethod
+    def _contents(self) -> Floats:
+        """Return what the bins hold, underflow and overflow included."""
+
+    @abstractmethod
+    def _squared_errors(self) -> Floats:
+        """Return the squares of their errors."""
+
+    def GetName(self) -> str:
+        """Return the name that the model gave."""
+        return str(self._value.name)
+
+    def GetTitle(self) -> str:
+        """Return the title that the model gave."""
+        return str(self._value.title)
+
+    def GetEntries(self) -> float:
+        """Return how often it was filled."""
+        return float(self._value.entries)
+
+    def GetDimension(self) -> int:
+        """Return the number of axes."""
+        return len(self._axes)
+
+    def GetNcells(self) -> int:
+        """Return the number of bins with underflow and overflow."""
+        return int(np.prod(self._shape))
+
+    def _axis(self, number: int) -> AxisView:
+        if not 0 <= number < len(self._axes):
+            raise UsageError(f"a histogram with {len(self._axes)} axes has no axis {number + 1}")
+        return self._axes[number]
+
+    def GetXaxis(self) -> AxisView:
+        """Return the first axis."""
+        return self._axis(0)
+
+    def GetYaxis(self) -> AxisView:
+        """Return the second axis."""
+        return self._axis(1)
+
+    def GetZaxis(self) -> AxisView:
+        """Return the third axis."""
+        return self._axis(2)
+
+    def GetAxis(self, number: int) -> AxisView:
+        """Return an axis, counted from 0."""
+        return self._axis(number)
+
+    def GetNbinsX(self) -> int:
+        """Return the number of bins of the first axis."""
+        return self._axis(0).GetNbins()
+
+    def GetNbinsY(self) -> int:
+        """Return the number of bins of the second axis; 1 if there is none."""
+        return self._axes[1].GetNbins() if len(self._axes) > 1 else 1
+
+    def GetNbinsZ(self) -> int:
+        """Return the number of bins of the third axis; 1 if there is none."""
+        return self._axes[2].GetNbins() if len(self._axes) > 2 else 1
+
+    def GetBin(self, *bins: int) -> int:
+        """Return the global number of a bin."""
+        return int(np.ravel_multi_index(self._place(bins), self._shape, order="F"))
+
+    def GetBinContent(self, *bins: int) -> float:
+        """Return the content of a bin, by a number for each axis or by its global number."""
+        return float(self._contents()[self._place(bins)])
+
+    def GetBinError(self, *bins: int) -> float:
+        """Return the error of a bin."""
+        return float(np.sqrt(self._squared_errors()[self._place(bins)]))
+
+    def GetBinCenter(self, number: int) -> float:
+        """Return the middle of a bin of the first axis."""
+        return self._axes[0].GetBinCenter(number)
+
+    def GetBinLowEdge(self, number: int) -> float:
+        """Return the lower edge of a bin of the first axis."""
+        return self._axes[0].GetBinLowEdge(number)
+
+    def GetBinWidth(self, number: int) -> float:
+        """Return the width of a bin of the first axis."""
+        return self._axes[0].GetBinWidth(number)
+
+    def FindBin(self, *values: float) -> int:
+        """Return the global number of the bin of a point."""
+        return self.GetBin(*(axis.FindBin(value) for axis, value in zip(self._axes, values, strict=True)))
+
+    FindFixBin = FindBin
+
+    def _place(self, bins: tuple[int, ...]) -> tuple[int, ...]:
+        if len(bins) == 1 and len(self._shape) > 1:
+            number = min(max(bins[0], 0), self.GetNcells() - 1)
+            return tuple(int(k) for k in np.unravel_index(number, self._shape, order="F"))
+        if len(bins) != len(self._shape):
+            raise UsageError(f"a histogram with {len(self._shape)} axes has no bin {bins}")
+        return tuple(min(max(k, 0), size - 1) for k, size in zip(bins, self._shape, strict=True))
+
+    def _inner(self, values: Floats) -> Floats:
+        return values[(slice(1, -1),) * len(self._shape)]
+
+    def GetMaximum(self) -> float:
+        """Return the largest content."""
+        return float(self._inner(self._contents()).max())
+
+    def GetMinimum(self) -> float:
+        """Return the smallest content."""
+        return float(self._inner(self._contents()).min())
+
+    def GetMaximumBin(self) -> int:
+        """Return the global number of the first bin with the largest content."""
+        return self._extreme(self._inner(self._contents()))
+
+    def GetMinimumBin(self) -> int:
+        """Return the global number of the first bin with the smallest content."""
+        return self._extreme(-self._inner(self._contents()))
+
+    def _extreme(self, inner: Floats) -> int:
+        place = np.unravel_index(int(np.argmax(inner.ravel(order="F"))), inner.shape, order="F")
+        return self.GetBin(*(int(k) + 1 for k in place))
+
+    # ---- For mplhep and other programs that plot
+
+    @property
+    def axes(self) -> Any:
+        """The axes, as those of `hist`."""
+        return self.to_hist().axes
+
+    def values(self, flow: bool = False) -> Floats:
+        """Return the contents, without underflow and overflow."""
+        return self._contents().copy() if flow else self._inner(self._contents()).copy()
+
+    def variances(self, flow: bool = False) -> Floats:
+        """Return the squared errors."""
+        squared = self._squared_errors()
+        return squared if flow else self._inner(squared)
+
+    @abstractmethod
+    def to_hist(self) -> Any:
+        """Return it as `hist.Hist`."""
+
+    def _repr_html_(self) -> Any:
+        return self.to_hist()._repr_html_()
+
+    def __repr__(self) -> str:
+        bins = " x ".join(str(axis.GetNbins()) for axis in self._axes)
+        return f"<{type(self).__name__} '{self.GetName()}': {bins} bins, {self.GetEntries():.0f} entries>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        advice = "to_hist(), which plots" if name.startswith(("Draw", "Set", "Paint")) else "to_hist()"
+        refuse("a histogram of colonnade.RDataFrame", name, advice)
+
+
+class HistogramView(_Binned):
+    """A histogram with the methods of TH1, TH2, TH3 and THn.
+
+    Statistics (GetMean, GetStdDev, GetEffectiveEntries) are those of what was filled within the axes, as in ROOT.
+    """
+
+    kind = "COUNT"
+
+    def _contents(self) -> Floats:
+        return self._shaped(self._value.values)
+
+    def _squared_errors(self) -> Floats:
+        return self._shaped(self._value.variances if self._value.weighted else self._value.values)
+
+    def counts(self, flow: bool = False) -> Floats:
+        """Return the effective number of entries per bin."""
+        values, variances = self.values(flow), self.variances(flow)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(variances != 0, values**2 / variances, 0.0)
+
+    def GetSumOfWeights(self) -> float:
+        """Return the sum of the contents, without underflow and overflow."""
+        return float(self._inner(self._contents()).sum())
+
+    def GetEffectiveEntries(self) -> float:
+        """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
+        moments = self._value.moments
+        return float(moments.sum_w**2 / moments.sum_w2) if moments.sum_w2 else 0.0
+
+    def GetStats(self, stats: Any = None) -> Floats:
+        """Return the sums of w, w^2, w x and w x^2, and put them into an array that is given, as ROOT does."""
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "GetStats", "GetMean(axis) and GetStdDev(axis)")
+        moments = self._value.moments
+        found = np.array([moments.sum_w, moments.sum_w2, moments.sum_wx[0], moments.sum_wxx[0]])
+        if stats is not None:
+            for k, value in enumerate(found):
+                stats[k] = float(value)
+        return found
+
+    def Integral(self, *ranges: int) -> float:
+        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out."""
+        if not ranges:
+            return self.GetSumOfWeights()
+        if len(ranges) != 2 * len(self._shape):
+            raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
+        chosen = []
+        for k, size in enumerate(self._shape):
+            first, last = ranges[2 * k], ranges[2 * k + 1]
+            last = (
+                size - 1 if last < first else min(last, size - 1)
+            )  # as ROOT reads a range that ends before it starts
+            chosen.append(slice(max(first, 0), last + 1))
+        return float(self._contents()[tuple(chosen)].sum())
+
+    def GetMean(self, axis: int = 1) -> float:
+        """Return the mean along an axis, counted from 1."""
+        return self._mean_and_square(axis)[0]
+
+    def GetStdDev(self, axis: int = 1) -> float:
+        """Return the standard deviation along an axis, counted from 1."""
+        mean, square = self._mean_and_square(axis)
+        # Negative with negative weights, or a bit below zero where all values are the same.
+        return float(np.sqrt(max(square - mean * mean, 0.0)))
+
+    GetRMS = GetStdDev
+
+    def GetMeanError(self, axis: int = 1) -> float:
+        """Return the error of the mean along an axis."""
+        effective = self.GetEffectiveEntries()
+        return self.GetStdDev(axis) / float(np.sqrt(effective)) if effective > 0 else 0.0
+
+    def GetStdDevError(self, axis: int = 1) -> float:
+        """Return the error of the standard deviation along an axis, as it is for a normal distribution."""
+        effective = self.GetEffectiveEntries()
+        return self.GetStdDev(axis) / float(np.sqrt(2 * effective)) if effective > 0 else 0.0
+
+    GetRMSError = GetStdDevError
+
+    def _mean_and_square(self, axis: int) -> tuple[float, float]:
+        """Return the mean of the coordinates and that of their squares."""
+        self._axis(axis - 1)
+        moments = self._value.moments
+        if moments.sum_w == 0:
+            return 0.0, 0.0
+        return float(moments.sum_wx[axis - 1] / moments.sum_w), float(
+            moments.sum_wxx[axis - 1] / moments.sum_w
+        )
+
+    def to_hist(self) -> Any:
+        """Return it as `hist.Hist`."""
+        return to_hist(self._value)
+
+
+class ProfileView(_Binned):
+    """A profile with the methods of TProfile and TProfile2D."""
+
+    kind = "MEAN"
+
+    def _contents(self) -> Floats:
+        sums = self._shaped(self._value.sum_w)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(sums != 0, self._shaped(self._value.sum_wy) / sums, 0.0)
+
+    def _squared_errors(self) -> Floats:
+        sums, squares = self._shaped(self._value.sum_w), self._shaped(self._value.sum_w2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            effective = sums**2 / squares
+            spread = abs(self._shaped(self._value.sum_wyy) / sums - self._contents() ** 2)
+            errors = {
+                "mean": spread / effective,
+                "s": spread,
+                "i": np.where(spread > 0, spread, 1 / 12) / effective,
+                "g": 1 / sums,
+            }[self._value.spread]
+        return np.where(sums != 0, errors, 0.0)
+
+    def GetBinEntries(self, number: int) -> float:
+        """Return the sum of weights in a bin, by its global number."""
+        return float(self._shaped(self._value.sum_w)[self._place((number,))])
+
+    def counts(self, flow: bool = False) -> Floats:
+        """Return the sums of weights."""
+        sums = self._shaped(self._value.sum_w)
+        return sums if flow else self._inner(sums)
+
+    def to_hist(self) -> Any:
+        """Return it as `hist.Hist` with the storage WeightedMean."""
+        return to_profile(self._value)
+
+
+class GraphView:
+    """Points with the methods of TGraph and TGraphAsymmErrors."""
+
+    def __init__(self, points: GraphPoints) -> None:
+        self.points = points
+
+    def GetN(self) -> int:
+        """Return the number of points."""
+        return len(self.points)
+
+    def GetX(self) -> Floats:
+        """Return the first coordinates."""
+        return self.points.x
+
+    def GetY(self) -> Floats:
+        """Return the second coordinates."""
+        return self.points.y
+
+    def GetPointX(self, number: int) -> float:
+        """Return the first coordinate of a point."""
+        return float(self.points.x[number])
+
+    def GetPointY(self, number: int) -> float:
+        """Return the second coordinate of a point."""
+        return float(self.points.y[number])
+
+    def GetErrorXlow(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(0, number)
+
+    def GetErrorXhigh(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(1, number)
+
+    def GetErrorYlow(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(2, number)
+
+    def GetErrorYhigh(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(3, number)
+
+    def _error(self, which: int, number: int) -> float:
+        return float(self.points.errors[which][number]) if self.points.errors else -1.0
+
+    def GetName(self) -> str:
+        """Return the name."""
+        return self.points.name
+
+    def GetTitle(self) -> str:
+        """Return the title."""
+        return self.points.title
+
+    def __repr__(self) -> str:
+        return f"<GraphView: {self.GetN()} points>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a graph of colonnade.RDataFrame", name, "the arrays points.x and points.y")
+
+
+class StatsView:
+    """Statistics with the methods of TStatistic."""
+
+    def __init__(self, stats: Stats) -> None:
+        self.stats = stats
+
+    def GetN(self) -> int:
+        """Return the number of values."""
+        return self.stats.count
+
+    def GetMean(self) -> float:
+        """Return the mean."""
+        return self.stats.mean
+
+    def GetRMS(self) -> float:
+        """Return the standard deviation."""
+        return self.stats.stddev
+
+    def GetVar(self) -> float:
+        """Return the square of the standard deviation."""
+        return self.stats.stddev**2
+
+    def GetMin(self) -> float:
+        """Return the smallest value."""
+        return self.stats.min
+
+    def GetMax(self) -> float:
+        """Return the largest value."""
+        return self.stats.max
+
+    def GetW(self) -> float:
+        """Return the sum of weights."""
+        return self.stats.sum_of_weights
+
+    def Print(self) -> None:
+        """Print all of it."""
+        print(self)
+
+    def __repr__(self) -> str:
+        return repr(self.stats)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("the statistics of colonnade.RDataFrame", name, "the attributes of .stats")

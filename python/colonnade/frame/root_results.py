@@ -1,0 +1,172 @@
+"""What `colonnade.RDataFrame` gives: results with the methods that ROOT's have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from .results import Cut, Display, Report, Result, Variations
+from .root_histograms import refuse
+
+__all__ = ["CutView", "DescriptionView", "DisplayView", "RResultMap", "RResultPtr", "ReportView"]
+
+
+class RResultPtr:
+    """A booked result: GetValue() computes it. What is asked of it beyond that is asked of the value."""
+
+    def __init__(self, result: Result[Any], view: Callable[[Any], Any]) -> None:
+        self._result, self._view = result, view
+
+    def GetValue(self) -> Any:
+        """Return the value; a pass over the entries is made if it is not there yet."""
+        return self._view(self._result.value)
+
+    GetPtr = GetValue
+
+    def IsReady(self) -> bool:
+        """Return whether the value is there without a pass."""
+        return self._result.is_ready
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in ("OnPartialResult", "OnPartialResultSlot"):
+            refuse("a result", name, "progress=True of colonnade.DataFrame, or several results over ranges")
+        return getattr(self.GetValue(), name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.GetValue())
+
+    def __len__(self) -> int:
+        return len(self.GetValue())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.GetValue()[key]
+
+    def __repr__(self) -> str:
+        return f"<RResultPtr of {self._result!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._result._repr_html_()
+
+
+class RResultMap:
+    """A result with its variations, by "nominal" and "name:tag"."""
+
+    def __init__(self, variations: Variations[Any], view: Callable[[Any], Any]) -> None:
+        self._variations, self._view = variations, view
+
+    def GetKeys(self) -> list[str]:
+        """Return the names of the variations."""
+        return list(self._variations)
+
+    keys = GetKeys
+
+    def __getitem__(self, name: str) -> Any:
+        return self._view(self._variations[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variations)
+
+    def __len__(self) -> int:
+        return len(self._variations)
+
+    def __repr__(self) -> str:
+        return repr(self._variations)
+
+
+class CutView:
+    """A line of a cut flow with the methods of TCutInfo."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+
+    def GetName(self) -> str:
+        """Return the name of the filter."""
+        return self.cut.name
+
+    def GetAll(self) -> int:
+        """Return how many entries reached it."""
+        return self.cut.all
+
+    def GetPass(self) -> int:
+        """Return how many passed."""
+        return self.cut.passed
+
+    def GetEff(self) -> float:
+        """Return the share that passed, in per cent."""
+        return 100 * self.cut.efficiency
+
+    def __repr__(self) -> str:
+        return repr(self.cut)
+
+
+class ReportView:
+    """A cut flow with the methods of RCutFlowReport."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def Print(self) -> None:
+        """Print the cut flow, one filter per line."""
+        self.report.print()
+
+    def At(self, name: str) -> CutView:
+        """Return the filter of a name."""
+        return CutView(self.report[name])
+
+    __getitem__ = At
+
+    def __iter__(self) -> Iterator[CutView]:
+        return (CutView(cut) for cut in self.report)
+
+    def __len__(self) -> int:
+        return len(self.report)
+
+    def __repr__(self) -> str:
+        return repr(self.report)
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+
+class DisplayView:
+    """The first entries with the methods of RDisplay."""
+
+    def __init__(self, display: Display) -> None:
+        self.display = display
+
+    def Print(self) -> None:
+        """Print the table."""
+        self.display.print()
+
+    def AsString(self) -> str:
+        """Return the table."""
+        return str(self.display)
+
+    def __repr__(self) -> str:
+        return repr(self.display)
+
+    def _repr_html_(self) -> str:
+        return self.display._repr_html_()
+
+
+class DescriptionView:
+    """A text with the methods of RDFDescription."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def Print(self) -> None:
+        """Print the text."""
+        print(self._text)
+
+    def AsString(self) -> str:
+        """Return the text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a description", name, "AsString()")

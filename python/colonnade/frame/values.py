@@ -1,0 +1,225 @@
+"""Values of a DataFrame as Awkward, NumPy and Arrow arrays, and arrays as values; memory is shared, not copied."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+from numpy.typing import NDArray
+
+from colonnade import _core
+from colonnade.awkward_arrays import AwkwardBuilder
+from colonnade.errors import ConversionError, TypeMismatchError
+from colonnade.forms import Builder
+
+__all__ = [
+    "assemble",
+    "dtype_of",
+    "element_of",
+    "layout_of",
+    "python_array",
+    "trial",
+    "type_name",
+    "type_of",
+    "values_of",
+]
+
+A = TypeVar("A")
+
+_NAMES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "boolean": np.dtype(np.bool_),
+    "byte": np.dtype(np.uint8),
+    "character": np.dtype(np.uint8),
+    **{name: np.dtype(name) for name in _NAMES},
+}
+_ELEMENTS: dict[np.dtype[Any], _core.ElementType] = {
+    np.dtype(np.bool_): _core.ElementType.boolean,
+    **{np.dtype(name): getattr(_core.ElementType, name) for name in _NAMES},
+}
+
+
+# ---- Values to arrays
+
+
+def assemble(values: _core.Values, builder: Builder[A]) -> A:
+    """Build the array of values, which must be spread out."""
+    kind = values.type
+    if kind.kind == "scalar":
+        return builder.numbers(values.data())
+    if kind.kind == "string":
+        return builder.text(values.offsets(), values.children[0].data())
+    if kind.kind == "list":
+        return builder.list(values.offsets(), assemble(values.children[0], builder))
+    names = [name for name, _ in kind.members]
+    contents = [assemble(child, builder) for child in values.children]
+    is_tuple = names == [f"_{k}" for k in range(len(names))]
+    return builder.record(None if is_tuple else names, contents, len(values))
+
+
+def layout_of(values: _core.Values) -> Content:
+    """Build the Awkward layout of values."""
+    return assemble(values, AwkwardBuilder())
+
+
+# ---- Arrays to values
+
+
+def dtype_of(kind: _core.ValueType) -> np.dtype[Any]:
+    """Return the NumPy type of a scalar type."""
+    return _DTYPES[kind.element.name]
+
+
+def element_of(dtype: np.dtype[Any]) -> _core.ElementType:
+    """Return the element type of a NumPy type; raises `TypeMismatchError` where there is none."""
+    found = _ELEMENTS.get(dtype.newbyteorder("="))
+    if found is None:
+        raise TypeMismatchError(
+            f"values of the NumPy type '{dtype}' have no place in a DataFrame",
+            "numbers (8 to 64 bits, float32, float64), bool, strings, lists and records of these",
+        )
+    return found
+
+
+def type_of(content: Content) -> _core.ValueType:
+    """Return the type that values of a layout have; an array of unknown type counts as one of doubles."""
+    content = _plain(content)
+    if content.is_unknown:
+        return _core.ValueType.scalar(_core.ElementType.float64)
+    if content.parameter("__array__") in ("string", "bytestring"):
+        return _core.ValueType.string()
+    if content.is_numpy:
+        return _core.ValueType.scalar(element_of(content.dtype))
+    if content.is_list:
+        return _core.ValueType.list_of(type_of(content.content))
+    members = [(name, type_of(part)) for name, part in _members(content).items()]
+    return _core.ValueType.record(content.parameter("__record__") or "", members)
+
+
+def values_of(content: Content, kind: _core.ValueType | None = None) -> _core.Values:
+    """Turn a layout into values.
+
+    Args:
+        content: one element per value.
+        kind: the type that is wanted, in which numbers are converted as NumPy's "same_kind" allows; that of the layout
+            if None.
+
+    Raises:
+        TypeMismatchError: other kinds of values.
+        ConversionError: missing values.
+    """
+    content = _plain(content)
+    wanted = type_of(content) if kind is None else kind
+    if content.is_unknown:
+        return _empty(wanted)
+    if wanted.kind == "scalar" and content.is_numpy:
+        return _scalars(content.data, wanted)
+    is_text = content.parameter("__array__") in ("string", "bytestring")
+    if wanted.kind == "string" and is_text:
+        offsets, characters = _list_parts(content)
+        return _core.string_values(offsets, _flat(characters.data))
+    if wanted.kind == "list" and content.is_list and not is_text:
+        offsets, items = _list_parts(content)
+        return _core.list_values(offsets, values_of(items, wanted.item))
+    if wanted.kind == "record" and content.is_record:
+        parts = _members(content)
+        if set(parts) == {name for name, _ in wanted.members}:
+            members = [values_of(parts[name], member) for name, member in wanted.members]
+            return _core.record_values(wanted, content.length, members)
+    raise TypeMismatchError(
+        f"values of type '{content.form.type}' are not of type '{type_name(wanted)}'",
+        "another type of result",
+    )
+
+
+def type_name(kind: _core.ValueType) -> str:
+    """Return what a type is called; the members for records without a class name."""
+    if kind.kind == "list":
+        return f"std::vector<{type_name(kind.item)}>"
+    if kind.kind == "record" and not kind.class_name:
+        return "{" + ", ".join(f"{type_name(member)} {name}" for name, member in kind.members) + "}"
+    return kind.name
+
+
+def _plain(content: Content) -> Content:
+    """The layout without index and option types, and with fixed sizes as lists."""
+    if content.is_option:
+        missing = np.asarray(content.mask_as_bool(valid_when=False))
+        if missing.any():
+            raise ConversionError(
+                f"{np.count_nonzero(missing)} values are missing, the first is number {int(np.argmax(missing))}",
+                "fill them (ak.fill_none), or drop them (ak.drop_none)",
+            )
+        content = content.to_IndexedOptionArray64().project()
+    if content.is_indexed:
+        content = content.project()
+    if content.is_numpy and len(content.shape) > 1:
+        content = content.to_RegularArray()
+    if content.is_union:
+        raise TypeMismatchError(
+            f"values of several types ('{content.form.type}') have no place in a DataFrame",
+            "values of one type",
+        )
+    return content
+
+
+def _list_parts(content: Content) -> tuple[NDArray[np.int64], Content]:
+    packed = content.to_ListOffsetArray64(True)
+    offsets = np.ascontiguousarray(packed.offsets.data, dtype=np.int64)
+    return offsets, packed.content[: int(offsets[-1])]
+
+
+def _members(content: Content) -> dict[str, Content]:
+    names = [f"_{k}" for k in range(len(content.contents))] if content.is_tuple else content.fields
+    return {name: part[: content.length] for name, part in zip(names, content.contents, strict=True)}
+
+
+def _flat(data: Any) -> NDArray[Any]:
+    return np.require(np.asarray(data), requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _scalars(data: Any, kind: _core.ValueType) -> _core.Values:
+    array = np.asarray(data)
+    element_of(array.dtype)
+    dtype = dtype_of(kind)
+    if array.dtype != dtype:
+        if not np.can_cast(array.dtype, dtype, "same_kind"):
+            raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
+        array = array.astype(dtype)
+    return _core.scalar_values(kind.element, _flat(array))
+
+
+def _empty(kind: _core.ValueType) -> _core.Values:
+    if kind.kind == "scalar":
+        return _core.scalar_values(kind.element, np.empty(0, dtype=dtype_of(kind)))
+    none = np.zeros(1, dtype=np.int64)
+    if kind.kind == "string":
+        return _core.string_values(none, np.empty(0, dtype=np.uint8))
+    if kind.kind == "list":
+        return _core.list_values(none, _empty(kind.item))
+    return _core.record_values(kind, 0, [_empty(member) for _, member in kind.members])
+
+
+def trial(kind: _core.ValueType, count: int) -> Content:
+    """Make `count` values of a type: ones, "a", lists of one item."""
+    builder = AwkwardBuilder()
+    if kind.kind == "scalar":
+        return builder.numbers(np.ones(count, dtype=dtype_of(kind)))
+    offsets = np.arange(count + 1, dtype=np.int64)
+    if kind.kind == "string":
+        return builder.text(offsets, np.full(count, ord("a"), dtype=np.uint8))
+    if kind.kind == "list":
+        return builder.list(offsets, trial(kind.item, count))
+    names = [name for name, _ in kind.members]
+    is_tuple = names == [f"_{k}" for k in range(len(names))]
+    contents = [trial(member, count) for _, member in kind.members]
+    return builder.record(None if is_tuple else names, contents, count)
+
+
+def python_array(layout: Content) -> Any:
+    """Give a layout to users' code: NumPy arrays for numbers, Awkward arrays for all else."""
+    if layout.is_numpy:
+        return np.asarray(layout.data)
+    return ak.Array(layout)

@@ -1,0 +1,103 @@
+"""What analysis scripts import from ROOT for RDataFrame, over the engine of Colonnade.
+
+`from colonnade import root as ROOT` instead of `import ROOT`, and a script that uses RDataFrame runs: ROOT.RDataFrame,
+ROOT.RDF.RunGraphs, ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. What is not there says so.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from .errors import UnsupportedError
+from .frame import root_facade as _facade
+from .frame import root_models as _models
+from .frame.root_facade import (
+    DisableImplicitMT,
+    EnableImplicitMT,
+    GetThreadPoolSize,
+    IsImplicitMTEnabled,
+    RDataFrame,
+)
+
+__all__ = [
+    "RDF",
+    "DisableImplicitMT",
+    "EnableImplicitMT",
+    "GetThreadPoolSize",
+    "IsImplicitMTEnabled",
+    "RDataFrame",
+]
+
+_ADVICE = {
+    "FromSpec": "RDataFrame('Events', ['a.root', 'b.root']), and DefinePerSample for what belongs to a file",
+    "FromCSV": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
+    "FromSqlite": "RDF.FromArrow of a table",
+    "gInterpreter": "C++ code cannot be declared; expressions in strings, or Python callables",
+    "Numba": "a Python callable as it is: it is compiled by Numba if that is installed",
+    "TFile": "colonnade.open, colonnade.create",
+    "TChain": "RDataFrame('Events', ['a.root', 'b.root'])",
+    "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",
+    "TCanvas": "to_hist() of a histogram, which plots with matplotlib and mplhep",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise MissingNameError(
+        f"colonnade.root has no {name}", _ADVICE.get(name, "ROOT itself for what is not RDataFrame")
+    )
+
+
+class MissingNameError(UnsupportedError, AttributeError):
+    """A name of ROOT's that there is no counterpart of."""
+
+
+class _Namespace(type):
+    """A namespace of ROOT's: says what it does not have."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingNameError(
+            f"colonnade.root.{cls.__name__.strip('_')} has no {name}", _ADVICE.get(name, "")
+        )
+
+
+class _Experimental(metaclass=_Namespace):
+    """What is experimental in ROOT."""
+
+    VariationsFor = staticmethod(_facade.VariationsFor)
+
+    @staticmethod
+    def AddProgressBar(node: RDataFrame) -> None:
+        """Show a progress bar in all passes of an RDataFrame."""
+        node._frame._session.progress = True
+
+
+class RDF(metaclass=_Namespace):
+    """The namespace ROOT::RDF."""
+
+    Experimental = _Experimental
+    RunGraphs = staticmethod(_facade.RunGraphs)
+    VariationsFor = staticmethod(_facade.VariationsFor)
+    SaveGraph = staticmethod(_facade.SaveGraph)
+    FromNumpy = staticmethod(_facade.FromNumpy)
+    FromArrow = staticmethod(_facade.FromArrays)
+    RSnapshotOptions = _models.RSnapshotOptions
+    TH1DModel = _models.TH1DModel
+    TH2DModel = _models.TH2DModel
+    TH3DModel = _models.TH3DModel
+    THnDModel = _models.THnDModel
+    TProfile1DModel = _models.TProfile1DModel
+    TProfile2DModel = _models.TProfile2DModel
+
+    @staticmethod
+    def FromRNTuple(name: str, files: object) -> RDataFrame:
+        """Make an RDataFrame of a data set."""
+        return RDataFrame(name, files)
+
+    @staticmethod
+    def AsRNode(node: RDataFrame) -> RDataFrame:
+        """Return the node."""
+        return node

@@ -1,0 +1,369 @@
+"""Python callables in the graph: per block and per entry, their types, their errors."""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import traceback
+import weakref
+
+import awkward as ak
+import numba
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import colonnade
+from colonnade import DataFrame
+from colonnade.frame import callables, compiled
+
+ENTRIES = 2000
+RANDOM = np.random.default_rng(5)
+COUNTS = RANDOM.integers(0, 4, ENTRIES)
+ARRAYS = {
+    "n": RANDOM.integers(-5, 5, ENTRIES).astype(np.int32),
+    "f": RANDOM.normal(size=ENTRIES).astype(np.float32),
+    "d": RANDOM.normal(size=ENTRIES),
+    "b": RANDOM.integers(0, 2, ENTRIES) == 1,
+    "pt": ak.unflatten(RANDOM.exponential(20, COUNTS.sum()).astype(np.float32), COUNTS),
+    "tag": ak.Array([f"t{k % 3}" for k in range(ENTRIES)]),
+    "hit": ak.Array([{"x": k, "y": k / 2} for k in range(ENTRIES)]),
+}
+
+
+@pytest.fixture
+def frame():
+    return DataFrame.from_arrays(ARRAYS, threads=2)
+
+
+@pytest.fixture(params=["with Numba", "without Numba"])
+def numba_or_not(request, monkeypatch):
+    if request.param == "without Numba":
+        monkeypatch.setitem(sys.modules, "numba", None)
+    return request.param
+
+
+def column(frame, name="y"):
+    return frame.take(name).value
+
+
+# ---- Per block
+
+
+def test_blocks_of_arrays(frame):
+    n, d, pt = ARRAYS["n"], ARRAYS["d"], ARRAYS["pt"]
+    np.testing.assert_array_equal(column(frame.define("y", lambda n, d: n * d)), n * d)
+    np.testing.assert_array_equal(column(frame.define("y", lambda a, b: a - b, ["d", "n * 2"])), d - n * 2)
+    np.testing.assert_array_equal(column(frame.define("y", np.hypot, ["d", "f"])), np.hypot(d, ARRAYS["f"]))
+    counts = column(frame.define("y", ak.num, ["pt"]))
+    assert counts.dtype == np.int64
+    np.testing.assert_array_equal(counts, COUNTS)
+    large = column(frame.define("y", lambda pt: pt[pt > 20]))
+    assert ak.to_list(large) == ak.to_list(pt[pt > 20])
+    nested = column(frame.define("y", lambda pt: ak.cartesian([pt, pt], nested=True)))
+    assert ak.num(nested, axis=2).tolist() == [[count] * count for count in COUNTS.tolist()]
+    tags = column(frame.define("y", lambda tag: tag))
+    assert ak.to_list(tags) == ak.to_list(ARRAYS["tag"])
+    assert ak.to_list(column(frame.define("y", lambda hit: hit.x + hit.y))) == [
+        k * 1.5 for k in range(ENTRIES)
+    ]
+    records = column(frame.define("y", lambda n, d: ak.zip({"n": n, "d": d})))
+    assert ak.to_list(records.n) == n.tolist()
+    assert column(frame.define("y", lambda n: [str(k) for k in n])).to_list() == [str(k) for k in n]
+    pairs = column(frame.define("y", lambda n: np.stack([n, n + 1], axis=1)))
+    assert ak.to_list(pairs[:3]) == [[int(k), int(k) + 1] for k in n[:3]]
+
+
+def test_conditions(frame):
+    assert frame.filter(lambda n: n > 2).count().value == np.count_nonzero(ARRAYS["n"] > 2)
+    assert frame.filter(lambda b: b, name="b").report().value["b"].passed == np.count_nonzero(ARRAYS["b"])
+    both = frame.filter(lambda x, y: (x > 0) & (y > 0), ["n", "d"], name="both")
+    assert both.count().value == np.count_nonzero((ARRAYS["n"] > 0) & (ARRAYS["d"] > 0))
+
+
+def test_callables_see_what_survives_and_their_columns_are_columns(frame):
+    seen = []
+
+    def square(n: NDArray[np.int32]) -> NDArray[np.int64]:
+        seen.append(n)
+        return n.astype(np.int64) ** 2
+
+    node = frame.filter("n > 2").define("y", square)
+    assert node.column_type("y") == "std::int64_t"
+    assert seen == []  # annotated: nothing is tried
+    assert node.filter("y > 9").sum("y * 1.0").value == np.sum(ARRAYS["n"][ARRAYS["n"] > 3] ** 2)
+    assert min(min(block) for block in seen) == 3
+    assert sum(len(block) for block in seen) == np.count_nonzero(ARRAYS["n"] > 2)
+
+
+def test_blocks_cannot_be_changed(frame):
+    def change(d):
+        d[0] = 7
+        return d
+
+    with pytest.raises(ValueError, match="read-only"):
+        frame.define("y", change, returns="double").sum("y").value  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("returns", "name"),
+    [
+        ("float", "float"),
+        (np.float32, "float"),
+        (np.dtype("int16"), "std::int16_t"),
+        (bool, "bool"),
+        (int, "std::int64_t"),
+        (float, "double"),
+    ],
+)
+def test_types_of_results_that_are_said(frame, returns, name):
+    node = frame.define(
+        "y", lambda n: n.astype(np.int8) > 0 if returns is bool else n.astype(np.int8), returns=returns
+    )
+    assert node.column_type("y") == name
+    assert column(node).sum() == (ARRAYS["n"] > 0).sum() if returns is bool else ARRAYS["n"].sum()
+
+
+def annotated(kind):
+    def function(n):
+        return np.asarray(n, dtype=np.float64)
+
+    function.__annotations__["return"] = kind
+    return function
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (float, "double"),
+        (NDArray[np.float64], "double"),
+        ("np.float32", "float"),
+        (ak.Array, "double"),
+        (None, "double"),
+    ],
+)
+def test_types_of_results_by_annotation(frame, kind, name):
+    assert frame.define("y", annotated(kind)).column_type("y") == name
+
+
+# ---- Per entry
+
+
+def test_entries(frame, numba_or_not):
+    n, f, d, pt = ARRAYS["n"], ARRAYS["f"], ARRAYS["d"], ARRAYS["pt"]
+
+    def sign(d):
+        if d > 0:
+            return 1
+        return -1
+
+    node = frame.define("y", sign, per_row=True)
+    assert node.column_type("y") == "std::int64_t"
+    np.testing.assert_array_equal(column(node), np.where(d > 0, 1, -1))
+
+    # Numbers are Python's: the product of two floats has double precision.
+    product = frame.define("y", lambda f, n: f * f + n, per_row=True)
+    assert product.column_type("y") == "double"
+    np.testing.assert_array_equal(column(product), f.astype(np.float64) ** 2 + n)
+
+    length = frame.define("y", lambda pt: math.sqrt(len(pt)), per_row=True)
+    np.testing.assert_array_equal(column(length), np.sqrt(COUNTS))
+    cut = frame.define("y", lambda pt, d: pt[pt > 20 * d], per_row=True)
+    assert cut.column_type("y") == "std::vector<float>"
+    assert ak.to_list(column(cut)) == ak.to_list(pt[pt > 20 * d])
+    flag = frame.define("y", lambda n, b: b and n > 0, per_row=True)
+    assert flag.column_type("y") == "bool"
+    np.testing.assert_array_equal(column(flag), ARRAYS["b"] & (n > 0))
+    assert frame.filter(lambda n: n > 2, per_row=True).count().value == np.count_nonzero(n > 2)
+    single = frame.define("y", lambda n: n * 2, per_row=True, returns="float")
+    assert column(single).dtype == np.float32
+
+
+def test_entries_that_numba_does_not_take(frame):
+    node = frame.define("y", lambda tag: tag.upper() + "!", per_row=True)
+    assert node.column_type("y") == "std::string"
+    assert ak.to_list(column(node)[:3]) == ["T0!", "T1!", "T2!"]
+    rows = frame.define("y", lambda hit: hit["x"] + 1, per_row=True)
+    assert column(rows).sum() == sum(range(ENTRIES)) + ENTRIES
+    table = {k: k * k for k in range(-5, 6)}
+    np.testing.assert_array_equal(
+        column(frame.define("y", lambda n: table[n], per_row=True)), ARRAYS["n"] ** 2
+    )
+
+
+def test_what_numba_has_compiled_runs_without_the_lock():
+    kind = colonnade._core.ValueType.named("double")
+    wanted, loop = compiled.compile_rows(lambda x: x * 2, [kind], None)
+    assert wanted == kind
+    assert loop._loop.targetoptions["nogil"]
+    assert compiled.compile_rows(lambda x: eval("x"), [kind], None) is None
+    assert compiled.compile_rows(lambda x: x + 1j, [kind], None) is None
+
+    @numba.njit
+    def twice(x):
+        return x * 2
+
+    assert DataFrame(10).define("y", twice, ["rdfentry_"], per_row=True).sum("y").value == 90
+
+
+def test_results_do_not_depend_on_the_number_of_threads(numba_or_not):
+    def everything(threads):
+        frame = DataFrame.from_arrays(ARRAYS, threads=threads)
+        node = frame.define("y", lambda pt, d: ak.sum(pt, axis=1) * d).define(
+            "z", lambda y, n: y * n if n > 0 else y, per_row=True
+        )
+        total = node.aggregate(lambda state, z: state + float(np.sum(z)), lambda a, b: a + b, "z", 0.0)
+        return [node.take("z").value.tobytes(), node.sum("z").value, total.value]
+
+    assert everything(1) == everything(2) == everything(3) == everything(7)
+
+
+# ---- Errors
+
+
+@pytest.mark.parametrize(
+    ("function", "columns", "kind", "problem"),
+    [
+        (lambda n: n[:1], None, colonnade.UsageError, "gave 1 values for 2 entries"),
+        (
+            lambda n: 1.0,
+            None,
+            colonnade.TypeMismatchError,
+            "gave a float, not an array with one value per entry",
+        ),
+        (np.sum, ["n"], colonnade.TypeMismatchError, "per_row=True"),
+        (lambda n: "text", None, colonnade.TypeMismatchError, "gave a str"),
+        (lambda n: {"a": n}, None, colonnade.TypeMismatchError, "gave a dict"),
+        (lambda n: n.astype(complex), None, colonnade.TypeMismatchError, "complex128"),
+        (
+            lambda pt: ak.max(ak.mask(pt, pt > 1), axis=1),
+            None,
+            colonnade.ConversionError,
+            "2 values are missing",
+        ),
+        (
+            lambda n: n.nothing,
+            None,
+            colonnade.TypeMismatchError,
+            "failed on a trial .*AttributeError.*nothing",
+        ),
+        (lambda nn: nn, None, colonnade.NotFoundError, "nn"),
+        (lambda n, d: n, ["n"], colonnade.UsageError, "does not take 1 columns"),
+        (lambda *columns: columns[0], None, colonnade.UsageError, "are not named"),
+        (max, None, colonnade.UsageError, r"columns=\[...\]"),
+    ],
+)
+def test_what_is_refused_when_booked(frame, function, columns, kind, problem):
+    with pytest.raises(kind, match=problem):
+        frame.define("y", function, columns)
+    assert frame.num_runs == 0
+
+
+def test_types_that_are_none(frame):
+    with pytest.raises(colonnade.TypeMismatchError, match="no type of values"):
+        frame.define("y", lambda n: n, returns="quaternion")
+    with pytest.raises(colonnade.TypeMismatchError, match="no type of values"):
+        frame.define("y", lambda n: n, returns=object)
+
+
+def test_wrong_sizes_in_a_pass(frame):
+    node = frame.define("y", lambda n: n[n > 0], returns="int")
+    with pytest.raises(colonnade.UsageError, match=r"gave \d+ values for \d+ entries"):
+        node.sum("y").value  # noqa: B018
+    assert frame.count().value == ENTRIES
+
+
+def test_other_types_in_a_pass(frame):
+    node = frame.define("y", lambda n: n * 0.5, returns="int")
+    with pytest.raises(colonnade.TypeMismatchError, match=r"float64.*std::int32_t"):
+        node.sum("y").value  # noqa: B018
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_exceptions_pass_through_with_their_traceback(threads):
+    frame = DataFrame.from_arrays(ARRAYS, threads=threads)
+
+    def fails_inside(n):
+        raise ZeroDivisionError(f"a block of {len(n)}")
+
+    node = frame.define("y", fails_inside, returns="int")
+    total, count = node.sum("y"), frame.count()
+    with pytest.raises(ZeroDivisionError, match="a block of") as caught:
+        total.value  # noqa: B018
+    assert "fails_inside" in "".join(traceback.format_tb(caught.value.__traceback__))
+    assert not count.is_ready
+
+    def fails_on_entries(state, n):
+        raise KeyError("no")
+
+    with pytest.raises(KeyError, match="no"):
+        frame.aggregate(fails_on_entries, lambda a, b: a, "n", 0).value  # noqa: B018
+    # The graph is usable, and what failed is tried again when it is asked for.
+    assert count.value == ENTRIES
+    with pytest.raises(ZeroDivisionError, match="a block of"):
+        total.value  # noqa: B018
+    assert frame.max("n").value == 4
+
+
+def test_a_callable_cannot_use_a_dataframe_that_runs(frame):
+    count = frame.count()
+    node = frame.define("y", lambda n: n * 0 + count.value, returns="double")
+    with pytest.raises(colonnade.UsageError, match="cannot use a DataFrame while it is run"):
+        node.sum("y").value  # noqa: B018
+
+
+# ---- Elsewhere
+
+
+def test_callables_in_plans(frame, monkeypatch):
+    node = DataFrame(10).define("y", lambda k: k * 2, ["rdfentry_"])
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    plain = DataFrame(10).define("y", lambda k: k * 2, ["rdfentry_"])
+    booked = [plain.sum("y"), node.sum("y")]
+    with pytest.raises(colonnade.UnsupportedError):
+        plain.plan()
+    monkeypatch.undo()
+    assert '"payload"' in node.plan()
+    assert [each.value for each in booked] == [90, 90]
+    spec = callables._Spec(lambda n: n + 1, False, None, ())
+    again = callables.load_callable(callables._payload(spec), ["n"])
+    number = frame._graph.define(0, "again", again)
+    assert column(DataFrame._over(frame._session, number), "again").sum() == ARRAYS["n"].sum() + ENTRIES
+
+
+def test_samples(tmp_path):
+    for name in ("a", "b"):
+        with colonnade.create(tmp_path / f"{name}.root", "Events") as writer:
+            writer.extend({"x": np.arange(5)})
+    calls = []
+
+    def weight(sample):
+        calls.append(sample)
+        return 2.0 if sample.endswith("b.root/Events") else 1.0
+
+    frame = DataFrame("Events", tmp_path / "*.root").define_per_sample("w", weight)
+    np.testing.assert_array_equal(frame.take("w").value, [1] * 5 + [2] * 5)
+    assert calls[0] == "sample"
+    assert len(calls) == 3
+    names = DataFrame("Events", tmp_path / "*.root").define_per_sample("s", lambda sample: sample[-13:-12])
+    assert ak.to_list(names.take("s").value) == ["a"] * 5 + ["b"] * 5
+    again = frame.redefine_per_sample("w", lambda sample: 7, returns="int")
+    assert again.take("w").value.tolist() == [7] * 10
+    with pytest.raises(colonnade.TypeMismatchError, match="trial with the name 'sample'"):
+        frame.define_per_sample("v", lambda sample: {}["no"])
+
+
+def test_a_dataframe_that_its_callable_knows_is_collected():
+    def make():
+        frame = DataFrame(10)
+        frame = frame.define("y", lambda k: k + (0 if frame else 1), ["rdfentry_"])
+        result = frame.aggregate(
+            lambda state, y: state + y.sum() + (0 if result else 1), lambda a, b: a + b, "y", 0
+        )
+        assert result.value == 45
+        return weakref.ref(frame._session)
+
+    session = make()
+    gc.collect()
+    assert session() is None

@@ -1,0 +1,146 @@
+"""Progress of passes, and what interrupts them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import types
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import DataFrame
+from colonnade.frame import progress
+
+
+def slow(entries=2_000_000, seconds=0.002, **options):
+    """A DataFrame whose passes take a while, whatever the machine."""
+
+    def wait(k):
+        time.sleep(seconds)
+        return k
+
+    return DataFrame(entries, **options).define("y", wait, ["rdfentry_"], returns="std::uint64_t")
+
+
+def state(entries, seconds):
+    return types.SimpleNamespace(entries=entries, total=1000, bytes=entries * 100, seconds=seconds)
+
+
+def test_the_bar_is_shown_if_it_is_wanted(capsys):
+    assert slow(200_000, progress=True).sum("y").value == sum(range(200_000))
+    shown = capsys.readouterr().err
+    assert "entries/s" in shown
+    assert "100%" in shown
+
+
+@pytest.mark.parametrize("wanted", [False, None])
+def test_no_bar_for_short_passes(capsys, wanted):
+    assert slow(100_000, progress=wanted).sum("y").value
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_of_itself_needs_patience_and_a_terminal(monkeypatch, capsys):
+    bar = progress.PassBar(None)
+    assert bar.update(state(10, 1.9))
+    assert bar._bar is None
+    assert bar.update(state(500, 2.1))
+    assert bar._bar is None  # nobody sees it here
+    monkeypatch.setenv("FORCE_COLOR", "1")  # how rich is told that this is a terminal
+    with progress.PassBar(None) as bar:
+        bar.update(state(10, 1.9))
+        assert bar._bar is None
+        bar.update(state(500, 2.5))
+        assert bar._bar is not None
+        assert bar._bar.tasks[0].completed == 500
+        assert bar._bar.tasks[0].fields["speed"] == "200 entries/s, 20 kB/s"
+    assert "entries/s" in capsys.readouterr().err
+
+
+def test_speeds():
+    assert progress._count(1234567) == "1.23M"
+    assert progress._count(5e12) == "5e+03G"
+    assert progress._bytes(999) == "999 B"
+    assert progress._bytes(2.5e9) == "2.5 GB"
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_interrupt_stops_a_pass(threads):
+    frame = slow(50_000_000, threads=threads)
+    total, count = frame.sum("y"), frame.count()
+    begun = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    begun.start()
+    with pytest.raises(KeyboardInterrupt):
+        total.value  # noqa: B018
+    begun.join()
+    assert not total.is_ready
+    assert not count.is_ready
+    del total  # what nobody keeps is not computed
+    assert count.value == 50_000_000
+
+
+def test_an_error_of_the_bar_stops_a_pass(monkeypatch):
+    def broken(self, state):
+        raise RuntimeError("the terminal is gone")
+
+    monkeypatch.setattr(progress.PassBar, "update", broken)
+    frame = DataFrame(10)
+    with pytest.raises(RuntimeError, match="the terminal is gone"):
+        frame.sum("rdfentry_").value  # noqa: B018
+    monkeypatch.undo()
+    assert frame.sum("rdfentry_").value == 45
+
+
+def test_a_pass_that_is_stopped_can_be_made_again(monkeypatch):
+    frame = DataFrame(1000)
+    total = frame.sum("rdfentry_")
+    monkeypatch.setattr(progress.PassBar, "update", lambda self, state: False)
+    with pytest.raises(colonnade.UsageError, match="cancel"):
+        total.value  # noqa: B018
+    monkeypatch.undo()
+    assert total.value == 499500
+
+
+def test_other_threads_run_while_a_pass_does(tmp_path):
+    """The interpreter is free while no callable runs."""
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"x": np.random.default_rng(0).normal(size=1_000_000)})
+    frame = DataFrame("Events", tmp_path / "f.root", threads=1)
+    results = [frame.sum(f"sin(x * {k}) + cos(x * {k})") for k in range(20)]
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        before = counted[0]
+        assert results[0].value is not None
+        after = counted[0]
+    finally:
+        stop.set()
+        thread.join()
+    assert after > before
+
+
+def test_python_may_end_with_results_left():
+    code = """
+import colonnade, atexit
+frame = colonnade.DataFrame(1000).define("y", lambda k: k, ["rdfentry_"])
+kept = [frame.sum("y"), frame.aggregate(lambda s, y: s + y.sum(), lambda a, b: a + b, "y", 0)]
+assert kept[1].value == 499500
+print("done")
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert done.stderr == ""

@@ -1,0 +1,431 @@
+"""`colonnade.RDataFrame`: analyses in ROOT's spelling, and what they are told where something is missing."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import awkward as ak
+import hist
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import RDataFrame
+from colonnade import root as ROOT  # noqa: N812
+from colonnade.frame import root_facade
+
+ENTRIES = 1500
+RANDOM = np.random.default_rng(3)
+COUNTS = RANDOM.integers(0, 5, ENTRIES)
+ARRAYS = {
+    "nMuon": COUNTS.astype(np.uint32),
+    "x": RANDOM.normal(size=ENTRIES),
+    "w": RANDOM.uniform(0.5, 1.5, ENTRIES),
+    "Muon_pt": ak.unflatten((RANDOM.integers(0, 400, COUNTS.sum()) / 4).astype(np.float32), COUNTS),
+    "Muon_charge": ak.unflatten(RANDOM.choice([-1, 1], COUNTS.sum()).astype(np.int32), COUNTS),
+}
+N, X, W = ARRAYS["nMuon"], ARRAYS["x"], ARRAYS["w"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("root") / "f.root"
+    with colonnade.create(path, "Events", cluster_size=20_000, page_size=2048) as writer:
+        writer.extend(ARRAYS)
+    return str(path)
+
+
+@pytest.fixture
+def frame(file):
+    return RDataFrame("Events", file)
+
+
+def test_an_analysis(file):
+    df = RDataFrame("Events", [file])
+    two = df.Filter("nMuon == 2", "two muons")
+    opposite = two.Filter("Muon_charge[0] != Muon_charge[1]", "opposite charge")
+    sums = opposite.Define("total", "Sum(Muon_pt)").Define("scaled", "total * w")
+    h = sums.Histo1D(("total", "Sum of p_{T};p_{T};N", 50, 0, 199.9), "total", "w")
+    report = df.Report()
+    assert not h.IsReady()
+    histogram = h.GetValue()
+    assert df.GetNRuns() == 1
+    assert report.IsReady()
+    pt, charge = ARRAYS["Muon_pt"][N == 2], ARRAYS["Muon_charge"][N == 2]
+    chosen = charge[:, 0] != charge[:, 1]
+    values = ak.to_numpy(ak.sum(pt[chosen], axis=1))
+    reference = hist.Hist(hist.axis.Regular(50, 0, 199.9), storage=hist.storage.Weight()).fill(
+        values, weight=W[N == 2][ak.to_numpy(chosen)]
+    )
+    np.testing.assert_allclose(histogram.to_hist().values(flow=True), reference.values(flow=True))
+    assert h.GetName() == "total"
+    assert h.GetTitle() == "Sum of p_{T};p_{T};N"
+    assert h.GetEntries() == np.count_nonzero(chosen)
+    assert h.GetPtr().GetNbinsX() == 50
+    cuts = list(report)
+    assert [cut.GetName() for cut in cuts] == ["two muons", "opposite charge"]
+    assert (cuts[0].GetAll(), cuts[0].GetPass()) == (ENTRIES, np.count_nonzero(N == 2))
+    assert report.At("opposite charge").GetEff() == pytest.approx(100 * np.mean(chosen))
+
+
+def test_sources(file, tmp_path):
+    assert RDataFrame(100).Define("y", "rdfentry_").Sum("y").GetValue() == 4950
+    assert RDataFrame("Events", os.path.dirname(file) + "/*.root").Count().GetValue() == ENTRIES
+    assert RDataFrame("Events", file, ["x"]).Max().GetValue() == X.max()
+    assert ROOT.RDF.FromNumpy({"a": np.arange(5)}).Sum("a").GetValue() == 10
+    assert ROOT.RDF.FromRNTuple("Events", file).GetNFiles() == 1
+    with pytest.raises(colonnade.UnsupportedError, match="is not made from a dict"):
+        RDataFrame({"a": 1})
+    with pytest.raises(colonnade.NotFoundError):
+        RDataFrame("Other", file)
+
+
+def test_numbers(frame):
+    assert frame.Count().GetValue() == ENTRIES
+    assert frame.Sum("nMuon").GetValue() == N.sum()
+    assert frame.Sum("nMuon", 10).GetValue() == N.sum() + 10
+    assert frame.Mean("x").GetValue() == pytest.approx(X.mean())
+    assert frame.StdDev("x").GetValue() == pytest.approx(X.std(ddof=1))
+    assert frame.Min["double"]("x").GetValue() == X.min()
+    assert frame.Max("x").GetValue() == X.max()
+    stats = frame.Stats("x")
+    assert (stats.GetN(), stats.GetMin(), stats.GetMax()) == (ENTRIES, X.min(), X.max())
+    assert stats.GetRMS() == pytest.approx(X.std(ddof=1))
+    assert stats.GetVar() == pytest.approx(X.var(ddof=1))
+    assert frame.Stats("x", "w").GetW() == pytest.approx(W.sum())
+    assert list(frame.Take["double"]("x")) == X.tolist()
+    assert len(frame.Take("x")) == ENTRIES
+    assert frame.Take("x")[3] == X[3]
+    assert repr(frame.Count()) == "<RResultPtr of <count(): not computed yet>>"
+
+
+def test_transformations(frame):
+    assert frame.Define("y", "x * 2").Sum("y").GetValue() == pytest.approx(2 * X.sum())
+    assert frame.Redefine("x", "x + 1").Sum("x").GetValue() == pytest.approx(X.sum() + ENTRIES)
+    assert frame.Alias("z", "x").Max("z").GetValue() == X.max()
+    assert frame.Range(10).Count().GetValue() == 10
+    assert frame.Range(5, 50, 5).Count().GetValue() == 9
+    assert frame.Range(5, 0).Count().GetValue() == ENTRIES - 5
+    np.testing.assert_array_equal(frame.Range(3).Take("rdfentry_").GetValue(), [0, 1, 2])
+    named = frame.DefinePerSample("s", lambda slot, info: 2.0 if info.Contains("f.root") else 1.0)
+    assert named.Sum("s").GetValue() == 2 * ENTRIES
+    assert frame.DefinePerSample("s", 'rdfsampleinfo_.Contains("f.root") ? 3 : 1').Max("s").GetValue() == 3
+    assert frame.FilterAvailable("x").Count().GetValue() == ENTRIES
+    assert frame.FilterMissing("x").Count().GetValue() == 0
+    assert frame.DefaultValueFor("x", 0.0).Max("x").GetValue() == X.max()
+
+
+def test_callables(frame):
+    assert frame.Filter(lambda x: x > 0, ["x"]).Count().GetValue() == np.count_nonzero(X > 0)
+    named = frame.Filter(lambda n: n == 2, ["nMuon"], "two")
+    assert named.GetFilterNames() == ["two"]
+    assert frame.Define("y", lambda x, w: x * w, ["x", "w"]).Max("y").GetValue() == (X * W).max()
+
+    def leading(pt):
+        return pt[0] if len(pt) > 0 else -1.0
+
+    lead = frame.Define("lead", leading, ["Muon_pt"])
+    first = [each[0] if each else -1.0 for each in ak.to_list(ARRAYS["Muon_pt"])]
+    assert list(lead.Take("lead")) == first
+    entries = frame.DefineSlotEntry("e", lambda slot, entry, x: entry, ["x"])
+    assert entries.Max("e").GetValue() == ENTRIES - 1
+    assert frame.DefineSlot("s", lambda slot: slot + 1).Min("s").GetValue() >= 1
+    seen = []
+    frame.Range(4).Foreach(lambda x, pt: seen.append((x, list(pt))), ["x", "Muon_pt"])
+    assert seen == list(zip(X[:4].tolist(), ak.to_list(ARRAYS["Muon_pt"][:4]), strict=True))
+    frame.Range(2).Foreach(lambda nMuon: seen.append(nMuon))  # noqa: N803, PLW0108
+    assert seen[-2:] == N[:2].tolist()
+    assert frame.Reduce(max, "x").GetValue() == X.max()
+    total = frame.Aggregate(lambda state, n: state + n, lambda a, b: a + b, "nMuon", 0)
+    assert total.GetValue() == N.sum()
+
+
+def test_histograms(frame):
+    h = frame.Histo1D(("h", "t", 10, -2, 2), "x").GetValue()
+    reference = hist.Hist(hist.axis.Regular(10, -2, 2)).fill(X)
+    flow = reference.values(flow=True)
+    assert [h.GetBinContent(k) for k in range(12)] == flow.tolist()
+    assert h.GetBinError(3) == math.sqrt(flow[3])
+    assert h.Integral() == flow[1:-1].sum()
+    assert h.Integral(0, 11) == ENTRIES
+    assert h.Integral(2, 4) == flow[2:5].sum()
+    assert h.GetMaximum() == flow[1:-1].max()
+    assert h.GetMaximumBin() == int(np.argmax(flow[1:-1])) + 1
+    assert h.GetMinimumBin() == int(np.argmin(flow[1:-1])) + 1
+    assert h.GetEffectiveEntries() == pytest.approx(flow[1:-1].sum())
+    axis = h.GetXaxis()
+    assert (axis.GetNbins(), axis.GetXmin(), axis.GetXmax()) == (10, -2, 2)
+    assert (axis.GetBinCenter(1), axis.GetBinLowEdge(1), axis.GetBinUpEdge(10)) == (-1.8, -2, 2)
+    assert (axis.GetBinLowEdge(0), axis.GetBinUpEdge(11)) == (-2.4, pytest.approx(2.4))
+    assert axis.GetBinWidth(5) == pytest.approx(0.4)
+    assert [axis.FindBin(v) for v in (-9, -2, 1.99, 2, math.nan)] == [0, 1, 10, 11, 11]
+    assert h.FindBin(0.1) == 6
+    assert not axis.IsVariableBinSize()
+    assert frame.Histo1D("x").GetXaxis().GetNbins() == 128
+    assert frame.Histo1D("x", "w").GetSumOfWeights() == pytest.approx(W.sum())
+    edges = frame.Histo1D(("h", "t", 2, [0.0, 1.0, 3.0]), "x").GetValue()
+    assert edges.GetXaxis().IsVariableBinSize()
+    model = ROOT.RDF.TH1DModel("h", "t", 10, -2, 2)
+    np.testing.assert_array_equal(frame.Histo1D(model, "x").values(), reference.values())
+    assert "<svg" in h._repr_html_()
+    assert repr(h) == "<HistogramView 'h': 10 bins, 1500 entries>"
+    assert h.kind == "COUNT"
+    np.testing.assert_array_equal(h.values(), reference.values())
+    np.testing.assert_array_equal(h.variances(), reference.values())
+    np.testing.assert_array_equal(h.counts(), reference.values())
+
+
+def test_histograms_with_more_axes(frame):
+    h = frame.Histo2D(("h", "t", 4, -2, 2, 3, 0.5, 1.5), "x", "w").GetValue()
+    reference = hist.Hist(hist.axis.Regular(4, -2, 2), hist.axis.Regular(3, 0.5, 1.5)).fill(X, W)
+    flow = reference.values(flow=True)
+    assert h.GetBinContent(2, 3) == flow[2, 3]
+    assert h.GetBinContent(h.GetBin(2, 3)) == flow[2, 3]
+    assert h.GetBin(2, 3) == 2 + 6 * 3
+    assert h.FindBin(-1.5, 0.6) == h.GetBin(1, 1)
+    assert h.Integral(1, 2, 1, 3) == flow[1:3, 1:4].sum()
+    assert (h.GetNbinsX(), h.GetNbinsY(), h.GetNbinsZ(), h.GetNcells()) == (4, 3, 1, 30)
+    weighted = frame.Histo2D(("h", "t", 4, -2, 2, 3, 0.5, 1.5), "x", "w", "w")
+    assert weighted.Integral() == pytest.approx(W[abs(X) < 2].sum())
+    three = frame.Histo3D(("h", "t", 2, -2, 2, 2, 0.5, 1.5, 5, 0, 5), "x", "w", "nMuon")
+    assert three.GetDimension() == 3
+    assert three.Integral() == np.count_nonzero(abs(X) < 2)
+    model = ("h", "t", 2, [4, 3], [-2.0, 0.5], [2.0, 1.5])
+    many = frame.HistoND(model, ["x", "w"]).GetValue()
+    np.testing.assert_array_equal(many.values(flow=True), flow)
+    assert many.GetAxis(1).GetNbins() == 3
+    assert frame.HistoND(model, ["x", "w", "w"]).Integral() == pytest.approx(weighted.Integral())
+    edges = frame.HistoND(("h", "t", 1, [2], [[0.0, 1.0, 2.0]]), ["x"])
+    assert edges.Integral() == np.count_nonzero((X >= 0) & (X < 2))
+
+
+def assert_statistics(histogram, coordinates, weights, inside):
+    """Those of what is in range, as ROOT computes them."""
+    w = weights[inside]
+    effective = w.sum() ** 2 / (w**2).sum()
+    assert histogram.GetEffectiveEntries() == pytest.approx(effective, rel=1e-12)
+    for number, values in enumerate(coordinates, 1):
+        x = values[inside]
+        mean = np.average(x, weights=w)
+        spread = math.sqrt(np.average((x - mean) ** 2, weights=w))
+        assert histogram.GetMean(number) == pytest.approx(mean, rel=1e-11, abs=1e-12)
+        assert histogram.GetStdDev(number) == histogram.GetRMS(number)
+        assert histogram.GetStdDev(number) == pytest.approx(spread, rel=1e-11)
+        assert histogram.GetMeanError(number) == pytest.approx(spread / math.sqrt(effective), rel=1e-11)
+        assert histogram.GetStdDevError(number) == pytest.approx(spread / math.sqrt(2 * effective), rel=1e-11)
+
+
+def test_statistics_are_those_of_the_values(frame):
+    ones = np.ones(ENTRIES)
+    inside = (X >= -1) & (X < 1.5)
+    model = ("h", "t", 3, -1, 1.5)
+    h = frame.Histo1D(model, "x").GetValue()
+    assert_statistics(h, [X], ones, inside)
+    stats = np.zeros(4)
+    found = h.GetStats(stats)
+    expected = [inside.sum(), inside.sum(), X[inside].sum(), (X[inside] ** 2).sum()]
+    np.testing.assert_allclose(stats, expected, rtol=1e-11)
+    np.testing.assert_array_equal(found, stats)
+    assert h.GetEffectiveEntries() == h.GetSumOfWeights() == inside.sum()
+    weighted = frame.Histo1D(model, "x", "w").GetValue()
+    assert_statistics(weighted, [X], W, inside)
+    assert weighted.GetSumOfWeights() == pytest.approx(W[inside].sum())
+    assert_statistics(frame.Histo1D("x").GetValue(), [X], ones, ones == 1)
+    assert_statistics(frame.Histo1D("x", "w").GetValue(), [X], W, ones == 1)
+    two_axes = (*model, 2, 0.6, 1.2)
+    both = inside & (W >= 0.6) & (W < 1.2)
+    assert_statistics(frame.Histo2D(two_axes, "x", "w").GetValue(), [X, W], ones, both)
+    assert_statistics(frame.Histo2D(two_axes, "x", "w", "w").GetValue(), [X, W], W, both)
+    three = frame.Histo3D((*two_axes, 2, 1, 4), "x", "w", "nMuon").GetValue()
+    assert_statistics(three, [X, W, N.astype(float)], ones, both & (N >= 1) & (N < 4))
+
+
+def test_statistics_of_nothing(frame):
+    for h in (frame.Histo1D(("h", "t", 3, 100, 200), "x"), frame.Histo1D(("h", "t", 3, 100, 200), "x", "w")):
+        assert h.GetEntries() == ENTRIES
+        assert (h.GetMean(), h.GetStdDev(), h.GetMeanError(), h.GetStdDevError()) == (0, 0, 0, 0)
+        assert h.GetEffectiveEntries() == 0
+    cancelled = frame.Define("sign", "rdfentry_ % 2 == 0 ? 1.0 : -1.0").Histo1D(
+        ("h", "t", 1, -9, 9), "x", "sign"
+    )
+    assert (cancelled.GetMean(), cancelled.GetStdDev(), cancelled.GetEffectiveEntries()) == (0, 0, 0)
+    constant = frame.Define("c", "0.1").Histo1D(("h", "t", 3, 0, 1), "c")
+    assert constant.GetMean() == pytest.approx(0.1)
+    assert constant.GetStdDev() == pytest.approx(0, abs=1e-7)
+    with pytest.raises(colonnade.UsageError, match="no axis 0"):
+        constant.GetMean(0)
+    with pytest.raises(colonnade.UnsupportedError, match="no GetStats"):
+        frame.Histo2D(("h", "t", 1, 0, 1, 1, 0, 1), "x", "w").GetStats()
+
+
+def test_statistics_do_not_depend_on_threads(file, monkeypatch):
+    found = []
+    for threads in (1, 2, 3, 7):
+        monkeypatch.setattr(root_facade, "_threads", threads)
+        df = RDataFrame("Events", file)
+        model = ("h", "t", 9, -1, 1.5)
+        histograms = [
+            df.Histo1D(model, "x"),
+            df.Histo1D(model, "x", "w"),
+            df.Histo1D("x"),
+            df.Histo2D((*model, 3, 0.6, 1.2), "w", "x"),
+        ]
+        found.append([(h.GetMean(), h.GetStdDev(), h.GetEffectiveEntries()) for h in histograms])
+    assert found[1:] == found[:-1]
+
+
+def test_profiles_and_graphs(frame):
+    p = frame.Profile1D(("p", "t", 4, -2, 2), "x", "nMuon").GetValue()
+    in_second = N[(X >= -1) & (X < 0)]
+    assert p.GetBinContent(2) == pytest.approx(in_second.mean())
+    assert p.GetBinEntries(2) == len(in_second)
+    assert p.GetBinError(2) == pytest.approx(in_second.std() / math.sqrt(len(in_second)))
+    spread = frame.Profile1D(("p", "t", 4, -2, 2, "s"), "x", "nMuon")
+    assert spread.GetBinError(2) == pytest.approx(in_second.std())
+    limited = frame.Profile1D(("p", "t", 4, -2, 2, 1.0, 3.0), "x", "nMuon")
+    assert limited.GetBinContent(2) == pytest.approx(in_second[(in_second >= 1) & (in_second <= 3)].mean())
+    two = frame.Profile2D(("p", "t", 2, -2, 2, 2, 0.5, 1.5), "x", "w", "nMuon", "w").GetValue()
+    inside = (X >= -2) & (X < 0) & (W >= 0.5) & (W < 1.0)
+    assert two.GetBinContent(1, 1) == pytest.approx(np.average(N[inside], weights=W[inside]))
+    assert two.to_hist().storage_type is hist.storage.WeightedMean
+    g = frame.Graph("x", "w").GetValue()
+    assert g.GetN() == ENTRIES
+    assert sorted(g.GetX().tolist()) == sorted(X.tolist())
+    errors = frame.GraphAsymmErrors("x", "w", "w", "w", "w", "w")
+    assert errors.GetErrorYhigh(0) == errors.GetPointY(0)
+
+
+def test_variations(frame):
+    varied = frame.Vary("x", "ROOT::RVecD{x - 1, x + 1}", ["down", "up"], "shift")
+    nominal = varied.Sum("x")
+    sums = ROOT.RDF.Experimental.VariationsFor(nominal)
+    assert sums.GetKeys() == ["nominal", "shift:down", "shift:up"]
+    assert sums["shift:up"] == pytest.approx(X.sum() + ENTRIES)
+    h = varied.Histo1D(("h", "t", 10, -2, 2), "x")
+    assert ROOT.RDF.VariationsFor(h)["shift:down"].GetEntries() == ENTRIES
+    numbered = frame.Vary("w", "{w * 0.5, w * 2}", 2)
+    assert ROOT.RDF.VariationsFor(numbered.Sum("w"))["w:1"] == pytest.approx(2 * W.sum())
+    called = frame.Vary("w", lambda w: (w / 2, w * 2), ["w"], ["down", "up"], "scale")
+    assert ROOT.RDF.VariationsFor(called.Sum("w"))["scale:up"] == pytest.approx(2 * W.sum())
+    named = frame.Vary(["x", "w"], "{{x, x}, {w, w * 2}}", variationTags=["a", "b"], variationName="v")
+    assert ROOT.RDF.VariationsFor(named.Sum("w"))["v:b"] == pytest.approx(2 * W.sum())
+    assert "shift:up" in varied.GetVariations().AsString()
+    with pytest.raises(colonnade.UsageError, match="tags of variations are missing"):
+        frame.Vary("x", "{x, x}")
+
+
+def test_arrays_and_snapshots(frame, tmp_path, capsys):
+    arrays = frame.AsNumpy(["x", "nMuon"])
+    np.testing.assert_array_equal(arrays["x"], X)
+    assert list(frame.AsNumpy(exclude=["Muon_pt", "Muon_charge"])) == ["nMuon", "x", "w"]
+    lazy = frame.AsNumpy(["x"], lazy=True)
+    assert not lazy.IsReady()
+    assert list(frame.AsNumpy("Muon_.*")) == ["Muon_pt", "Muon_charge"]
+    with pytest.raises(colonnade.NotFoundError, match="regular expression"):
+        frame.AsNumpy("zz.*")
+    made = frame.Filter("x > 0").Snapshot("Skim", tmp_path / "s.root", ["x", "Muon_pt"])
+    assert made.Count().GetValue() == np.count_nonzero(X > 0)
+    assert colonnade.open(tmp_path / "s.root", "Skim").field_names == ["x", "Muon_pt"]
+    options = ROOT.RDF.RSnapshotOptions()
+    options.fLazy, options.fCompressionAlgorithm, options.fCompressionLevel = True, 4, 1
+    waiting = frame.Snapshot("Skim", str(tmp_path / "l.root"), "x|w", options)
+    assert not (tmp_path / "l.root").exists()
+    assert waiting.GetValue().GetColumnNames() == ["x", "w"]
+    cached = frame.Cache(["x"])
+    assert cached.Max("x").GetValue() == X.max()
+    frame.Range(2).Display(["x", "nMuon"]).Print()
+    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert "nMuon" in frame.Display(["nMuon"], 2).AsString()
+    frame.Filter("x > 0", "positive").Report().Print()
+    assert capsys.readouterr().out.startswith("positive: pass=")
+
+
+def test_questions(frame, tmp_path, capsys):
+    assert frame.GetColumnNames() == list(ARRAYS)
+    assert frame.GetColumnType("x") == "double"
+    node = frame.Define("y", "x")
+    assert node.GetDefinedColumnNames() == ["y"]
+    assert node.HasColumn("y")
+    node.Describe().Print()
+    assert "define" in capsys.readouterr().out
+    assert ROOT.RDF.SaveGraph(node).startswith("digraph")
+    ROOT.RDF.SaveGraph(node, str(tmp_path / "g.dot"))
+    assert (tmp_path / "g.dot").read_text().startswith("digraph")
+    assert repr(node).startswith("<RDataFrame of 'Events'")
+    assert "<table>" in node._repr_html_()
+    assert ROOT.RDF.AsRNode(node) is node
+    ROOT.RDF.Experimental.AddProgressBar(node)
+    assert node.AsDataFrame()._session.progress is True
+
+
+def test_graphs_that_run_together(file):
+    results = [RDataFrame("Events", file).Filter(f"x > {k}").Count() for k in range(3)]
+    assert ROOT.RDF.RunGraphs(results) == 3
+    assert [result.GetValue() for result in results] == [np.count_nonzero(k < X) for k in range(3)]
+
+
+def test_threads(file, monkeypatch):
+    monkeypatch.setattr(root_facade, "_threads", 0)
+    assert ROOT.IsImplicitMTEnabled()
+    ROOT.EnableImplicitMT(3)
+    assert (ROOT.GetThreadPoolSize(), RDataFrame("Events", file).GetNSlots()) == (3, 3)
+    ROOT.DisableImplicitMT()
+    assert not ROOT.IsImplicitMTEnabled()
+    assert RDataFrame("Events", file).GetNSlots() == 1
+    ROOT.EnableImplicitMT()
+    assert ROOT.GetThreadPoolSize() == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    ("use", "problem", "advice"),
+    [
+        (lambda f: f.Book(), "no Book", "Aggregate"),
+        (lambda f: f.Nonsense, "no Nonsense", "AsDataFrame"),
+        (lambda f: f.Histo1D("x").Draw(), "no Draw", "to_hist"),
+        (lambda f: f.Histo1D("x").GetXaxis().SetTitle("x"), "no SetTitle", "to_hist"),
+        (lambda f: f.Count().OnPartialResult(1, None), "no OnPartialResult", ""),
+        (lambda f: f.Graph("x", "w").Fit("pol1"), "no Fit", "points"),
+        (lambda f: f.Describe().Nothing(), "no Nothing", "AsString"),
+        (lambda f: ROOT.gInterpreter, "no gInterpreter", "Python callables"),
+        (lambda f: ROOT.TFile, "no TFile", "colonnade.open"),
+        (lambda f: ROOT.RDF.FromCSV("f.csv"), "RDF has no FromCSV", "pyarrow"),
+        (
+            lambda f: ROOT.RDF.Experimental.FromSpec("f.json"),
+            "Experimental has no FromSpec",
+            "DefinePerSample",
+        ),
+        (lambda f: setattr(ROOT.RDF.RSnapshotOptions(), "fSplitLevel", 1), "no option fSplitLevel", "fLazy"),
+    ],
+)
+def test_what_is_missing_says_so(frame, use, problem, advice):
+    with pytest.raises(colonnade.UnsupportedError, match=problem) as caught:
+        use(frame)
+    assert advice in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "problem"),
+    [
+        (lambda f: f.Filter("x > 0", ["x"]), colonnade.UsageError, "named in its text"),
+        (lambda f: f.Define("z", "x", ["x"]), colonnade.UsageError, "named in its text"),
+        (lambda f: f.Histo2D(("h", "t", 1, 0, 1, 1, 0, 1), "x"), colonnade.UsageError, "has 2 columns"),
+        (lambda f: f.Profile1D("x", "w"), colonnade.UsageError, "has a model"),
+        (
+            lambda f: f.Profile1D(("p", "t", 4, -2, 2, "z"), "x", "w"),
+            colonnade.UsageError,
+            "option of a profile",
+        ),
+        (
+            lambda f: f.HistoND(("h", "t", 2, [4], [0.0], [1.0]), ["x", "w"]),
+            colonnade.UsageError,
+            "numbers of bins",
+        ),
+        (lambda f: f.Max(), colonnade.UsageError, "no column is named"),
+        (lambda f: f.Histo1D(("h", "t", 10, 0, 1), "zz"), colonnade.NotFoundError, "zz"),
+    ],
+)
+def test_what_is_refused_when_booked(frame, use, kind, problem):
+    with pytest.raises(kind, match=problem):
+        use(frame)
+    assert frame.GetNRuns() == 0
