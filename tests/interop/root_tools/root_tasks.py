@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import rdf_tasks
 import root_bridge
 import root_dump
 import root_write
@@ -131,3 +132,13 @@ def hadd(inputs: list[str], output: str) -> None:
 def write_fields(path: str, dataset: str, fields: list[tuple[str, str, list[Any]]]) -> None:
     """A data set of fields given as (name, type, values)."""
     root_write.write(path, dataset, [Field(*field) for field in fields])
+
+
+def frame_columns(tree: str, path: str, expressions: dict[str, str], cut: str) -> dict[str, list[Any]]:
+    """See rdf_tasks.columns."""
+    return rdf_tasks.columns(tree, path, expressions, cut)
+
+
+def frame_tutorial(name: str, path: str) -> Any:
+    """See rdf_tasks.tutorial."""
+    return rdf_tasks.tutorial(name, path)
