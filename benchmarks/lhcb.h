@@ -190,6 +190,27 @@ inline void report(const char* path, std::size_t events, double wall, double cpu
       static_cast<long long>(spectrum.candidates), spectrum.mass_sum, peak_rss_kib(), more.c_str());
 }
 
+// What tells histograms apart: the counts of their bins, folded in order.
+struct Checksum {
+  std::uint32_t value = 0;
+  long long total = 0;
+
+  void add(std::int64_t count) {
+    value = value * 1000003u + static_cast<std::uint32_t>(count);
+    total += count;
+  }
+};
+
+// The same for an analysis of which only the histogram is known.
+inline void report_bins(const char* path, double wall, double cpu, const Spectrum& spectrum) {
+  Checksum sum;
+  for (const std::int64_t count : spectrum.bins) sum.add(count);
+  std::printf(
+      "{\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"bytes\": %llu, \"candidates\": %lld, \"bins\": %u, "
+      "\"max_rss_kib\": %ld}\n",
+      wall, cpu, static_cast<unsigned long long>(file_size(path)), sum.total, sum.value, peak_rss_kib());
+}
+
 // Runs body(), which returns the exit status; an error goes to stderr.
 template <typename Body>
 int guarded(Body&& body) {

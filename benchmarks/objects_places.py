@@ -52,8 +52,8 @@ def environment(extra: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def daos(latency_us: int) -> Callable[[Path, Path], object]:
-    """The stand-in for DAOS, with that much latency and 10 GB/s."""
+def daos(latency_us: int, bandwidth: int = 10_000_000_000) -> Callable[[Path, Path], object]:
+    """The stand-in for DAOS, with that much latency and bytes per second."""
 
     @contextmanager
     def start(build: Path, work: Path) -> Iterator[Place]:
@@ -64,7 +64,7 @@ def daos(latency_us: int) -> Callable[[Path, Path], object]:
             "daos://tank/sweep",
             {
                 "COLONNADE_LIBDAOS": str(library),
-                "COLONNADE_STANDIN": f"latency_us={latency_us},bandwidth=10000000000,prefault_mb=768",
+                "COLONNADE_STANDIN": f"latency_us={latency_us},bandwidth={bandwidth},prefault_mb=768",
             },
         )
 
@@ -92,6 +92,11 @@ def local(build: Path, work: Path) -> Iterator[Place]:
 KINDS = {
     "daos-20us": Kind("DAOS stand-in, 20 us a request", daos(20), 256 * MIB, False),
     "daos-200us": Kind("DAOS stand-in, 200 us a request", daos(200), 256 * MIB, True),
+    # What one client of a real system on loopback reads: 0.5 GB/s in values of 64 KiB one at a time, 1.5 GB/s
+    # in values of 1 MiB.
+    "daos-loopback": Kind(
+        "DAOS stand-in, 90 us a request, 1.5 GB/s", daos(90, 1_500_000_000), 256 * MIB, False
+    ),
     "ceph": Kind("Ceph, one node", ceph, 128 * MIB, True),
     "s3": Kind("S3 (versitygw)", s3, 128 * MIB, True),
     "obj": Kind("obj://, this disk", local, 256 * MIB, False),
