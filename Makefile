@@ -22,10 +22,10 @@ export CTEST_PARALLEL_LEVEL := $(JOBS)
 # Tests find the C++ programs of the build here.
 export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 
-PYTHON_SOURCES := python tests tools examples benchmarks
+PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help setup setup-run setup-bench test demo bench bench-local bench-objects bench-programs clean format minimal $(STAGES)
+.PHONY: help setup setup-run setup-bench test demo bench bench-local bench-objects bench-frame bench-programs clean format minimal $(STAGES)
 
 help:  ## Lists the targets
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -33,6 +33,7 @@ help:  ## Lists the targets
 	@echo "make bench                  read and write against ROOT, with ratios"
 	@echo "make bench-local [BENCH_OPTIONS=...]  local storage against ROOT, uproot and fio, with targets"
 	@echo "make bench-objects [BENCH_OPTIONS=...]  object stores against their own limits, with targets"
+	@echo "make bench-frame [BENCH_OPTIONS=...]  the data frame against ROOT, Polars and DuckDB, with targets"
 	@echo "stages of make test:        $(STAGES)"
 	@echo "others:                     setup format minimal clean"
 
@@ -98,14 +99,17 @@ PACKAGE_INPUTS = $(shell find include src python cmake CMakeLists.txt pyproject.
 
 python-package: $(PACKAGE_STAMP)
 
+# With compiler and flags of `build`, so that the compiler cache has most of it; without, those that Python was built with.
 $(PACKAGE_STAMP): $(PACKAGE_INPUTS)
 	@mkdir -p build/python
-	$(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall --disable-pip-version-check -v \
-	  -C build-dir=build/python >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }
+	CXX="$${CXX:-c++}" $(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall \
+	  --disable-pip-version-check -v -C build-dir=build/python -C cmake.define.COLONNADE_WERROR=ON \
+	  >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }
 	@touch $@
 
 typing: python-package
 	.venv/bin/mypy -p colonnade
+	MYPYPATH=benchmarks:tests/servers .venv/bin/mypy benchmarks/*.py
 
 pytest: build python-package
 	$(PYTHON_ENV) -m pytest -q
@@ -152,6 +156,9 @@ bench-local: bench-programs
 
 bench-objects: bench-programs
 	$(PYTHON_ENV) benchmarks/objects.py --build build/bench $(BENCH_OPTIONS)
+
+bench-frame: bench-programs
+	$(PYTHON_ENV) benchmarks/frame.py --build build/bench $(BENCH_OPTIONS)
 
 clean:
 	rm -rf build
