@@ -35,6 +35,10 @@ function(colonnade_layer name)
   add_library(colonnade_${name} OBJECT ${sources})
   target_include_directories(colonnade_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(colonnade_${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+  if(CMAKE_UNITY_BUILD)
+    # A name that is local to one file may be a variable's in the next.
+    target_compile_options(colonnade_${name} PRIVATE -Wno-shadow)
+  endif()
   target_link_libraries(colonnade_${name} PUBLIC fmt::fmt Threads::Threads ${arg_LIBRARIES})
 
   set(threads_tests ${tests})

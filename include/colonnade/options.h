@@ -58,7 +58,7 @@ struct WriteOptions {
   std::size_t approximate_cluster_size = std::size_t{128} << 20;        // bytes, compressed
   std::size_t max_uncompressed_cluster_size = std::size_t{1280} << 20;  // bytes
   std::size_t initial_page_size = 256;                                  // bytes, uncompressed
-  std::size_t max_page_size = std::size_t{1} << 20;                     // bytes, uncompressed
+  std::size_t max_page_size = std::size_t{256} << 10;                   // bytes, uncompressed
   // Bytes of pages, open or sealed, in memory. In an object store a cluster is still being written while the
   // next one is filled: as much again for that.
   std::size_t page_buffer_budget = std::size_t{128} << 20;

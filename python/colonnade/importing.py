@@ -124,7 +124,7 @@ def import_tree(
     destination_name: str | None = None,
     columns: Sequence[str] | str | None = None,
     compression: str | int = "zstd:5",
-    page_size: Size = "1 MiB",
+    page_size: Size = "256 KiB",
     cluster_size: Size = "128 MiB",
     overwrite: bool = False,
     resume: bool = False,
