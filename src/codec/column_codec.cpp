@@ -102,6 +102,23 @@ bool is_memory_image(const ColumnEncoding& encoding, ElementType in_memory) noex
   return plain && encoding.bits == 8 * size_of(in_memory);
 }
 
+bool is_divisible(const ColumnEncoding& encoding, ElementType to) noexcept {
+  return is_valid(encoding) && pick_from_planes(encoding.type) != nullptr &&
+         family_of(encoding.type).stored == to;
+}
+
+void decode_part(const ColumnEncoding& encoding, const std::byte* packed, std::size_t elements,
+                 std::size_t first, std::size_t count, void* values) noexcept {
+  std::uint64_t carry = 0;
+  const ByteSpan page(packed, elements * encoding.bits / 8);
+  if (count > 0) family_of(encoding.type).unpack({encoding, page, elements, first, count, carry}, values);
+}
+
+void decode_places(const ColumnEncoding& encoding, const std::byte* packed, std::size_t elements,
+                   std::size_t base, const std::uint32_t* places, std::size_t count, void* values) noexcept {
+  pick_from_planes(encoding.type)(packed, elements, base, places, count, values);
+}
+
 void encode(const ColumnEncoding& encoding, ElementType from, const void* values, std::size_t elements,
             MutableByteSpan packed) {
   require_valid(encoding);

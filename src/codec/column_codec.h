@@ -6,6 +6,7 @@
 #define COLONNADE_CODEC_COLUMN_CODEC_H
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/bytes.h"
 #include "colonnade/column_type.h"
@@ -34,6 +35,17 @@ void encode(const ColumnEncoding& encoding, ElementType from, const void* values
 // ErrorKind::format if `packed` has the wrong size, ErrorKind::conversion if a value does not fit `to`.
 void decode(const ColumnEncoding& encoding, ByteSpan packed, std::size_t elements, ElementType to,
             void* values);
+
+// Can a part of a page be decoded into such elements without what stands before it? True of split encodings
+// without differences.
+bool is_divisible(const ColumnEncoding& encoding, ElementType to) noexcept;
+
+// Parts of a page of `elements` elements whose encoding is divisible; `packed` has packed_size bytes.
+// Elements [first, first + count), or those at `base` + each of `count` places, modulo 2^64.
+void decode_part(const ColumnEncoding& encoding, const std::byte* packed, std::size_t elements,
+                 std::size_t first, std::size_t count, void* values) noexcept;
+void decode_places(const ColumnEncoding& encoding, const std::byte* packed, std::size_t elements,
+                   std::size_t base, const std::uint32_t* places, std::size_t count, void* values) noexcept;
 
 // True if the packed bytes *are* the elements in memory, so that an uncompressed page needs no decoding.
 bool is_memory_image(const ColumnEncoding& encoding, ElementType in_memory) noexcept;

@@ -258,6 +258,51 @@ TEST(ColumnCodec, EveryLosslessColumnRoundTrips) {
     expect_round_trips<std::uint64_t>(type, ElementType::index);
 }
 
+template <class T>
+void expect_parts(ColumnType type, ElementType element) {
+  SCOPED_TRACE(name_of(type));
+  ASSERT_TRUE(is_divisible(of(type), element));
+  for (const std::size_t count : awkward_counts) {
+    const auto values = random_elements<T>(count, count);
+    const Bytes packed = pack(of(type), element, values);
+    for (std::size_t first = 0; first < count; first += 1 + count / 5) {
+      const std::size_t length = (count - first) / 2;
+      std::vector<T> part(length);
+      decode_part(of(type), packed.data(), count, first, length, part.data());
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+      expect_same_bits(part, std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(length)));
+      // Places that begin before the page.
+      std::vector<std::uint32_t> places;
+      std::vector<T> expected;
+      for (std::size_t i = first; i < count; i += 1 + i % 3) {
+        places.push_back(static_cast<std::uint32_t>(i + 1000));
+        expected.push_back(values[i]);
+      }
+      std::vector<T> picked(places.size());
+      decode_places(of(type), packed.data(), count, std::size_t{0} - 1000, places.data(), places.size(),
+                    picked.data());
+      expect_same_bits(picked, expected);
+    }
+  }
+}
+
+TEST(ColumnCodec, SplitPagesAreDecodedInParts) {
+  expect_parts<std::int16_t>(ColumnType::split_int16, ElementType::int16);
+  expect_parts<std::uint16_t>(ColumnType::split_uint16, ElementType::uint16);
+  expect_parts<std::int32_t>(ColumnType::split_int32, ElementType::int32);
+  expect_parts<std::uint32_t>(ColumnType::split_uint32, ElementType::uint32);
+  expect_parts<std::int64_t>(ColumnType::split_int64, ElementType::int64);
+  expect_parts<std::uint64_t>(ColumnType::split_uint64, ElementType::uint64);
+  expect_parts<float>(ColumnType::split_real32, ElementType::float32);
+  expect_parts<double>(ColumnType::split_real64, ElementType::float64);
+  for (const ColumnType type : {ColumnType::split_index32, ColumnType::split_index64})
+    EXPECT_FALSE(is_divisible(of(type), ElementType::index)) << "differences need what stands before";
+  EXPECT_FALSE(is_divisible(of(ColumnType::split_real32), ElementType::float64)) << "would be converted";
+  EXPECT_FALSE(is_divisible(of(ColumnType::real64), ElementType::float64));
+  EXPECT_FALSE(is_divisible(of(ColumnType::bit), ElementType::boolean));
+  EXPECT_FALSE(is_divisible(of(static_cast<ColumnType>(99)), ElementType::int32));
+}
+
 TEST(ColumnCodec, BooleansRoundTrip) {
   for (const std::size_t count : awkward_counts) {
     auto values = random_elements<std::uint8_t>(count, count);

@@ -50,6 +50,10 @@ void require_index32(const std::uint64_t* values, std::size_t count, std::size_t
 Family plain_family(ColumnType type);
 // split.cpp: byte planes, with zigzag or delta where the type has it.
 Family split_family(ColumnType type);
+// Single elements of a split page, see decode_places(). Null for families with differences.
+using PickFromPlanes = void (*)(const std::byte* planes, std::size_t stride, std::size_t base,
+                                const std::uint32_t* places, std::size_t count, void* values);
+PickFromPlanes pick_from_planes(ColumnType type) noexcept;
 // bit.cpp
 Family bit_family();
 // real.cpp: Real16, Real32Trunc, Real32Quant (SplitReal16 too).

@@ -38,7 +38,46 @@ void pack_index32(const PackRange& range, const void* stored) {
   pack_deltas<&Kernels::split_delta32>(range, stored);
 }
 
+constexpr auto as_stored = [](auto value) { return value; };
+constexpr auto undo_zigzag = []<class T>(T value) -> T {
+  return static_cast<T>((value >> 1) ^ (T{0} - (value & T{1})));
+};
+
+template <class T, auto finish>
+void pick(const std::byte* planes, std::size_t stride, std::size_t base, const std::uint32_t* places,
+          std::size_t count, void* values) {
+  auto* out = static_cast<T*>(values);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* from = planes + (base + places[i]);
+    T value = 0;
+    for (unsigned byte = 0; byte < sizeof(T); ++byte)
+      value = static_cast<T>(value | T{std::to_integer<std::uint8_t>(from[byte * stride])} << (8 * byte));
+    out[i] = finish(value);
+  }
+}
+
 }  // namespace
+
+PickFromPlanes pick_from_planes(ColumnType type) noexcept {
+  switch (type) {
+    case ColumnType::split_int16:
+      return pick<std::uint16_t, undo_zigzag>;
+    case ColumnType::split_int32:
+      return pick<std::uint32_t, undo_zigzag>;
+    case ColumnType::split_int64:
+      return pick<std::uint64_t, undo_zigzag>;
+    case ColumnType::split_uint16:
+      return pick<std::uint16_t, as_stored>;
+    case ColumnType::split_uint32:
+    case ColumnType::split_real32:
+      return pick<std::uint32_t, as_stored>;
+    case ColumnType::split_uint64:
+    case ColumnType::split_real64:
+      return pick<std::uint64_t, as_stored>;
+    default:
+      return nullptr;
+  }
+}
 
 Family split_family(ColumnType type) {
   const ElementType stored = natural_element(type);

@@ -48,6 +48,7 @@ class ClusterPool::Stream {
  public:
   std::vector<std::uint32_t> representations;
   ElementType element = ElementType::byte;
+  Form form = Form::elements;
   std::size_t users = 0;
   bool is_active = false;
   std::deque<JobRef> planned;  // in order
@@ -106,6 +107,7 @@ void ClusterPool::restart_in_child() {
     stream->is_active = false;
   }
   active_.clear();
+  by_offset_.clear();
   static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
   static_cast<void>(new std::unique_ptr<io::ReadScheduler>(std::move(scheduler_)));
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
@@ -117,13 +119,14 @@ void ClusterPool::restart_in_child() {
   start();
 }
 
-ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& representations,
-                                       ElementType element) {
-  auto& stream = streams_[{representations, element}];
+ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& representations, ElementType element,
+                                       Form form) {
+  auto& stream = streams_[{representations, element, form}];
   if (!stream) {
     stream = std::make_unique<Stream>();
     stream->representations = representations;
     stream->element = element;
+    stream->form = form;
   }
   ++stream->users;
   return *stream;
@@ -133,7 +136,7 @@ void ClusterPool::close(Stream& stream) noexcept {
   if (--stream.users > 0) return;
   if (process_ != ::getpid()) restart_in_child();
   deactivate(stream);
-  streams_.erase({stream.representations, stream.element});
+  streams_.erase({stream.representations, stream.element, stream.form});
 }
 
 void ClusterPool::deactivate(Stream& stream) {
@@ -228,6 +231,10 @@ bool ClusterPool::follows(Stream& stream, const ColumnSegment& segment, std::siz
 
 // ---- Planning
 
+bool ClusterPool::is_in_parts(const Stream& stream, const ColumnSegment& segment) {
+  return stream.form == Form::parts && codec::is_divisible(segment.encoding, stream.element);
+}
+
 ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& place) const {
   const ColumnSegment& segment = *place.segment;
   auto job = std::make_shared<PageJob>();
@@ -241,17 +248,44 @@ ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& pla
   job->decoded = job->description.elements * size_of(stream.element);
   job->is_image = job->description.locator.size == job->decoded &&
                   codec::is_memory_image(segment.encoding, stream.element);
+  job->in_parts = is_in_parts(stream, segment);
   return job;
 }
 
-ClusterPool::JobRef ClusterPool::plan_next(Stream& stream) {
-  JobRef job = make_job(stream, stream.next);
+// The next page if another column has planned the same one.
+ClusterPool::JobRef ClusterPool::find_shared(const Stream& stream) const {
+  const ColumnSegment& segment = *stream.next.segment;
+  const PageDescriptor page = segment.page(stream.next.page);
+  const auto found = by_offset_.find(page.locator.offset);
+  if (found == by_offset_.end()) return nullptr;
+  JobRef job = found->second.lock();
+  if (!job || work_->state(*job) == PageJob::State::failed) return nullptr;
+  const bool is_same = job->cluster == segment.cluster && job->page == stream.next.page &&
+                       job->description == page && job->encoding == segment.encoding &&
+                       job->element == stream.element && job->in_parts == is_in_parts(stream, segment) &&
+                       job->fraction == fraction_of(segment, stream.next.page) &&
+                       job->end_fraction == fraction_of(segment, stream.next.page + 1);
+  return is_same ? job : nullptr;
+}
+
+// True if the page has to be read: then it is the last one planned.
+bool ClusterPool::plan_next(Stream& stream) {
+  JobRef job = find_shared(stream);
+  const bool is_new = job == nullptr;
+  if (is_new) {
+    job = make_job(stream, stream.next);
+    by_offset_[job->description.locator.offset] = job;
+    if (by_offset_.size() > sweep_at_) {
+      std::erase_if(by_offset_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = std::max<std::size_t>(64, 2 * by_offset_.size());
+    }
+  }
   sealed_ahead_ += stored_size(job->description);
   decoded_ahead_ += job->decoded;
-  stream.planned.push_back(job);
+  stream.planned.push_back(std::move(job));
   do advance(stream, stream.next);
   while (stream.next.segment && !can_plan(*stream.next.segment, stream.next.page));
-  return job;
+  return is_new;
 }
 
 bool ClusterPool::has_room_for_next(const Stream& stream) const {
@@ -277,13 +311,13 @@ bool ClusterPool::has_room_in_unit(const Stream& stream, const PageJob& before, 
 
 // Plans the next page and those that begin in the same unit.
 void ClusterPool::plan_unit(Stream& stream, std::vector<JobRef>& batch) {
-  batch.push_back(plan_next(stream));
+  if (plan_next(stream)) batch.push_back(stream.planned.back());
   if (unit_ == 1) return;
   std::size_t planned = 0;
   for (const JobRef& job : stream.planned) planned += stored_size(job->description);
-  while (has_room_in_unit(stream, *batch.back(), planned)) {
-    batch.push_back(plan_next(stream));
-    planned += stored_size(batch.back()->description);
+  while (has_room_in_unit(stream, *stream.planned.back(), planned)) {
+    if (plan_next(stream)) batch.push_back(stream.planned.back());
+    planned += stored_size(stream.planned.back()->description);
   }
 }
 
@@ -312,8 +346,8 @@ void ClusterPool::plan_ahead(Stream* needed) {
   if (needed != nullptr) {
     plan_unit(*needed, batch);
     // It is taken at once, and in need of no room.
-    sealed_ahead_ -= stored_size(batch.front()->description);
-    decoded_ahead_ -= batch.front()->decoded;
+    sealed_ahead_ -= stored_size(needed->planned.front()->description);
+    decoded_ahead_ -= needed->planned.front()->decoded;
   }
   std::vector<Later::Entry> entries;
   for (Stream* stream : active_)
@@ -329,10 +363,10 @@ void ClusterPool::plan_ahead(Stream* needed) {
   const std::uint64_t held = (scheduler_ ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
   counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, held);
   if (needed != nullptr) {
-    sealed_ahead_ += stored_size(batch.front()->description);
-    decoded_ahead_ += batch.front()->decoded;
+    sealed_ahead_ += stored_size(needed->planned.front()->description);
+    decoded_ahead_ += needed->planned.front()->decoded;
   }
-  plan_pages(batch, false);
+  if (!batch.empty()) plan_pages(batch, false);
 }
 
 // Finds the extents for the pages and has them read.
@@ -533,8 +567,13 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
     const auto read = std::chrono::steady_clock::now();
     if (destination == nullptr) job->memory = work_->buffers().lend(job->decoded);
     std::byte* out = destination != nullptr ? destination : job->memory.data();
-    unseal(*source_, job->description, segment.encoding, stream.element, {sealed.data(), stored}, out);
-    job->elements = out;
+    if (job->in_parts) {
+      unseal_packed(*source_, job->description, {sealed.data(), stored}, {out, job->decoded});
+      job->packed = out;
+    } else {
+      unseal(*source_, job->description, segment.encoding, stream.element, {sealed.data(), stored}, out);
+      job->elements = out;
+    }
     job->state = PageJob::State::done;
     ++counters.pages;
     const auto end = std::chrono::steady_clock::now();

@@ -20,6 +20,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,12 +40,17 @@ class ClusterPool {
   ClusterPool(const ClusterPool&) = delete;
   ClusterPool& operator=(const ClusterPool&) = delete;
 
+  // Pages as elements; or, where the encoding is divisible, as PageJob::packed, to be decoded part by part.
+  enum class Form : std::uint8_t { elements, parts };
   // A column as elements of one type. Whoever asks for the same one gets the same stream, so that its pages
   // are read once; each open() needs a close().
-  Stream& open(const std::vector<std::uint32_t>& representations, ElementType element);
+  Stream& open(const std::vector<std::uint32_t>& representations, ElementType element,
+               Form form = Form::elements);
   void close(Stream& stream) noexcept;
 
-  // A decoded page, PageJob::elements; it stays as long as the reference.
+  // A page, PageJob::elements or, in a stream of that form, PageJob::packed; it stays as long as the
+  // reference. Columns that share a page in storage, as those with the ends of equally long collections
+  // do, share it here while one of them has it or needs it next.
   Page take(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t page);
   // Decodes `count` whole pages from `first` on straight into `out`.
   void read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
@@ -78,8 +85,10 @@ class ClusterPool {
   void advance(const Stream& stream, Place& place) const;
   bool is_within(const PageJob& job) const;
   void enter(const Stream& stream, Place& place, std::size_t cluster) const;
+  static bool is_in_parts(const Stream& stream, const ColumnSegment& segment);
   JobRef make_job(const Stream& stream, const Place& place) const;
-  JobRef plan_next(Stream& stream);
+  JobRef find_shared(const Stream& stream) const;
+  bool plan_next(Stream& stream);
   void plan_unit(Stream& stream, std::vector<JobRef>& batch);
   bool has_room_for_next(const Stream& stream) const;
   bool has_room_in_unit(const Stream& stream, const PageJob& before, std::size_t planned) const;
@@ -100,9 +109,11 @@ class ClusterPool {
   std::vector<JobRef> start_bulk(const Stream& stream, Place& place, std::size_t& left, std::byte*& out);
 
   const PageSource* source_;
-  std::map<std::pair<std::vector<std::uint32_t>, ElementType>, std::unique_ptr<Stream>> streams_;
+  std::map<std::tuple<std::vector<std::uint32_t>, ElementType, Form>, std::unique_ptr<Stream>> streams_;
   std::vector<Stream*> active_;
-  std::vector<Stretch> window_;  // empty: no limit
+  std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
+  std::size_t sweep_at_ = 64;                                            // entries of that
+  std::vector<Stretch> window_;                                          // empty: no limit
 
   // Everything that a forked child must not touch: threads that it does not have may have been in there.
   pid_t process_ = 0;

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "base/thread_pool.h"
+#include "codec/column_codec.h"
 #include "io/memory/fault_file.h"
 #include "io/memory/memory_file.h"
 #include "page/column_reader.h"
@@ -49,7 +52,12 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
   void SetUp() override { write("none"); }
   void TearDown() override { io::remove_memory_file(uri); }
 
-  void write(const char* compression) {
+  struct Content {
+    ColumnType type = ColumnType::uint64;
+    bool is_equal = false;  // all columns have the same values
+  };
+  void write(const char* compression) { write(compression, {}); }
+  void write(const char* compression, const Content& content) {
     WriteOptions options{
         .compression = compression, .initial_page_size = page_bytes, .max_page_size = page_bytes};
     PageSink sink(create_container(uri, "Data", {.kind = ContainerKind::bare_file, .root_compression = 0}),
@@ -65,8 +73,8 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
       ColumnDescriptor c;
       c.id = i;
       c.field = i;
-      c.raw_type = static_cast<std::uint16_t>(ColumnType::uint64);
-      c.encoding = default_encoding(ColumnType::uint64);
+      c.raw_type = static_cast<std::uint16_t>(content.type);
+      c.encoding = default_encoding(content.type);
       field.representations = {{i}};
       d.fields.push_back(field);
       d.columns.push_back(c);
@@ -76,7 +84,8 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
     for (std::uint32_t i = 0; i < columns; ++i) writers.push_back(&sink.add_column(i, ElementType::uint64));
     for (std::uint64_t c = 0; c < clusters; ++c) {
       for (std::uint64_t i = 0; i < per_cluster; ++i)
-        for (std::uint32_t k = 0; k < columns; ++k) writers[k]->append(value_at(k, c * per_cluster + i));
+        for (std::uint32_t k = 0; k < columns; ++k)
+          writers[k]->append(value_at(content.is_equal ? 0 : k, c * per_cluster + i));
       sink.commit_cluster(per_cluster);
     }
     sink.commit_data_set();
@@ -113,6 +122,85 @@ TEST_P(ClusterPools, ReadAColumnInOrderOnceInFewRequests) {
   EXPECT_EQ(counters.pages, clusters * pages_per_cluster);
   EXPECT_EQ(counters.prefetched_used, clusters * pages_per_cluster - 1);
   EXPECT_EQ(counters.prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, ReadPagesThatColumnsShareOnce) {
+  write("lz4", {.type = ColumnType::split_uint64, .is_equal = true});
+  const auto source = open(options());
+  {
+    ColumnReader a(*source, {0}, ElementType::uint64);
+    ColumnReader b(*source, {1}, ElementType::uint64);
+    ColumnReader c(*source, {2}, ElementType::uint64);
+    for (std::uint64_t i = 0; i < clusters * per_cluster; ++i)
+      for (ColumnReader* reader : {&a, &b, &c}) expect_value(*reader, 0, i);
+  }
+  const ReadCounters counters = source->counters();
+  EXPECT_EQ(counters.pages, clusters * pages_per_cluster);
+  EXPECT_EQ(counters.prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, SharePagesWithColumnsThatAreLeft) {
+  write("lz4", {.type = ColumnType::split_uint64, .is_equal = true});
+  const auto source = open(options());
+  ColumnReader a(*source, {0}, ElementType::uint64);
+  auto b = std::make_unique<ColumnReader>(*source, std::vector<std::uint32_t>{1}, ElementType::uint64);
+  for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) {
+    // One column goes where the other has planned pages with it.
+    if (b && i < per_cluster + 70) expect_value(*b, 0, i);
+    if (i == per_cluster + 70) b.reset();
+    expect_value(a, 0, i);
+  }
+}
+
+TEST_P(ClusterPools, NameTheColumnWhereASharedPageCannotBeRead) {
+  write("lz4", {.type = ColumnType::split_uint64, .is_equal = true});
+  const auto whole = open(options());
+  const std::uint64_t offset = whole->placed_pages(0, 0)[3].locator.offset;
+  ASSERT_EQ(offset, whole->placed_pages(2, 0)[3].locator.offset);
+  const auto source = open(options(), {.read_error_at = offset + 5});
+  ColumnReader a(*source, {0}, ElementType::uint64);
+  ColumnReader c(*source, {2}, ElementType::uint64);
+  for (std::uint64_t i = 0; i < 3 * per_page; ++i) {
+    expect_value(a, 0, i);
+    expect_value(c, 0, i);
+  }
+  for (auto [reader, column] : {std::pair(&a, 0U), std::pair(&c, 2U)}) {
+    try {
+      reader->at<std::uint64_t>(0, 3 * per_page);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_EQ(error.context().column, column);
+    }
+  }
+}
+
+TEST_P(ClusterPools, LeavePagesInPartsToWhoLooksAtThem) {
+  for (const char* compression : {"none", "lz4", "zstd"}) {
+    SCOPED_TRACE(compression);
+    write(compression, {.type = ColumnType::split_uint64});
+    const auto source = open(options());
+    ClusterPool& pool = source->pool();
+    ClusterPool::Stream& stream = pool.open({1}, ElementType::uint64, ClusterPool::Form::parts);
+    ClusterPool::Stream& whole = pool.open({1}, ElementType::uint64);
+    for (std::size_t cluster = 0; cluster < clusters; ++cluster) {
+      const std::uint32_t column[] = {1};
+      const auto segment = std::make_shared<const ColumnSegment>(open_segment(*source, column, cluster));
+      for (std::size_t page = 0; page < pages_per_cluster; ++page) {
+        const ClusterPool::Page packed = pool.take(stream, segment, page);
+        ASSERT_EQ(packed->elements, nullptr);
+        std::uint64_t some[7];
+        codec::decode_part(packed->encoding, packed->packed, per_page, 11, 7, some);
+        for (std::uint64_t i = 0; i < 7; ++i)
+          ASSERT_EQ(some[i], value_at(1, cluster * per_cluster + page * per_page + 11 + i));
+        const ClusterPool::Page decoded = pool.take(whole, segment, page);
+        ASSERT_EQ(decoded->packed, nullptr);
+        ASSERT_EQ(std::memcmp(decoded->elements + 11 * sizeof(std::uint64_t), some, sizeof some), 0);
+      }
+    }
+    pool.close(stream);
+    pool.close(whole);
+  }
 }
 
 TEST_P(ClusterPools, ReadTwoColumnsTogether) {

@@ -32,8 +32,10 @@ AlignedBuffer& scratch() {
   return buffer;
 }
 
-// Elements that are stored as they are in memory need no other place if they may be addressed where they are.
+// Elements that are stored as they are in memory need no other place if they may be addressed where they are;
+// what is decoded in parts may be anywhere.
 bool can_stay(const PageJob& job, ByteSpan stored) noexcept {
+  if (job.in_parts) return job.description.locator.size == job.decoded;
   return job.is_image && job.destination == nullptr &&
          reinterpret_cast<std::uintptr_t>(stored.data()) % size_of(job.element) == 0;
 }
@@ -54,6 +56,15 @@ void unseal(const PageSource& source, const PageDescriptor& page, const ColumnEn
   codec::decompress(block, content.span(), sums);
   codec::decode(encoding, content.span(), page.elements, element, out);
   if (content.capacity() > most_scratch) content = AlignedBuffer();
+}
+
+void unseal_packed(const PageSource& source, const PageDescriptor& page, ByteSpan stored,
+                   MutableByteSpan out) {
+  const codec::ChunkSums sums =
+      source.verify(page, stored) ? codec::ChunkSums::trust : codec::ChunkSums::check;
+  const ByteSpan block = stored.first(page.locator.size);
+  if (block.size() != out.size()) return codec::decompress(block, out, sums);
+  std::memcpy(out.data(), block.data(), out.size());
 }
 
 PageWork::PageWork(const PageSource& source, std::shared_ptr<PageBuffers> buffers, unsigned helpers)
@@ -134,15 +145,20 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
   if (can_stay(job, bytes)) {
     source_->verify(job.description, bytes);
     job.read_to = job.extent;
-    job.elements = bytes.data();
+    (job.in_parts ? job.packed : job.elements) = bytes.data();
     tally.seconds_decoding += seconds_since(begin);
     ++tally.pages;
     return;
   }
   if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
   std::byte* out = job.destination != nullptr ? job.destination : job.memory.data();
-  unseal(*source_, job.description, job.encoding, job.element, bytes, out);
-  job.elements = out;
+  if (job.in_parts) {
+    unseal_packed(*source_, job.description, bytes, {out, job.decoded});
+    job.packed = out;
+  } else {
+    unseal(*source_, job.description, job.encoding, job.element, bytes, out);
+    job.elements = out;
+  }
   tally.seconds_decoding += seconds_since(begin);
   ++tally.pages;
 }

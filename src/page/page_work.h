@@ -44,21 +44,26 @@ struct PageJob {
   ElementType element = ElementType::byte;
   std::size_t decoded = 0;               // bytes
   bool is_image = false;                 // stored as it is in memory
+  bool in_parts = false;                 // decoded by who looks at it, only what is looked at
   std::byte* destination = nullptr;      // of a bulk read; else there will be a buffer
   std::shared_ptr<SealedExtent> extent;  // until the page is decoded
   std::size_t position = 0;              // in the extent
   // Under PageWork's mutex.
   State state = State::awaiting_bytes;
-  // The result; written by who works on it. The elements lie in `memory`, in `destination`, or where they
-  // were read to.
+  // The result; written by who works on it: the elements, or of a page in parts what codec::decode_part()
+  // makes them of. They lie in `memory`, in `destination`, or where they were read to.
   PageBuffers::Loan memory;
   std::shared_ptr<SealedExtent> read_to;
   const std::byte* elements = nullptr;
+  const std::byte* packed = nullptr;
 };
 
 // Makes elements of a page's sealed bytes: verifies, decompresses, decodes. Any thread may.
 void unseal(const PageSource& source, const PageDescriptor& page, const ColumnEncoding& encoding,
             ElementType element, ByteSpan stored, void* out);
+// The same up to decoding; `out` has codec::packed_size bytes.
+void unseal_packed(const PageSource& source, const PageDescriptor& page, ByteSpan stored,
+                   MutableByteSpan out);
 
 class PageWork : public std::enable_shared_from_this<PageWork> {
  public:

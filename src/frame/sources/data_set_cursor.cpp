@@ -170,7 +170,7 @@ ValuesPtr DataSetCursor::read_scalars(PageReader& pages, const Wanted& wanted, B
   if (wanted.spans.size() == 1) {
     const Span& span = wanted.spans.front();
     const PageReader::Stretch& stretch = pages.map(span.cluster, span.begin);
-    if (span.end <= stretch.first + stretch.count)
+    if (stretch.data != nullptr && span.end <= stretch.first + stretch.count)
       return make_scalars(pages.element(), wanted.size,
                           stretch.data + (span.begin - stretch.first) * size_of(pages.element()),
                           stretch.owner);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "codec/column_codec.h"
+
 namespace colonnade::frame {
 namespace {
 
@@ -17,11 +19,24 @@ alignas(64) const std::byte zeros[zero_bytes] = {};
 // Spans of fewer elements are copied element by element.
 constexpr std::uint64_t short_span = 8;
 
+// Where at least one element of so many is wanted, decoding all is faster than picking those.
+constexpr std::uint64_t worth_decoding = 6;
+// Elements that are decoded at a time, so that they are picked from the cache.
+constexpr std::size_t most_decoded = 2048;
+
 // Is the page at this place of the cluster? Below collections, whose elements may be spread unevenly over the
 // entries, places are only roughly known.
 bool is_near(const page::PageJob& page, double fraction) {
   const double width = page.end_fraction - page.fraction;
   return page.fraction - width <= fraction && fraction <= page.end_fraction + width;
+}
+
+// The elements at `begin` + each of the places; either may be negative, modulo 2^64.
+template <std::size_t width>
+void pick(const std::byte* from, std::uint64_t begin, const std::uint32_t* places, std::size_t count,
+          std::byte* out) {
+  for (std::size_t i = 0; i < count; ++i)
+    std::memcpy(out + i * width, from + (begin + places[i]) * width, width);
 }
 
 }  // namespace
@@ -117,7 +132,9 @@ page::ClusterPool::Page PageReader::page_of(const std::shared_ptr<const page::Co
       passed_ = page.get();
       return page;
     }
-  if (stream_ == nullptr) stream_ = &source_->pool().open(representations_, element_);
+  using Form = page::ClusterPool::Form;
+  const Form form = element_ == ElementType::index ? Form::elements : Form::parts;
+  if (stream_ == nullptr) stream_ = &source_->pool().open(representations_, element_, form);
   page::ClusterPool::Page page = source_->pool().take(*stream_, in, number);
   if (is_first && borders_ != nullptr && page->cluster == part_.first_cluster && part_.begin > 0 &&
       page->fraction != part_.begin && is_near(*page, part_.begin))
@@ -154,10 +171,38 @@ void PageReader::copy_spans(const Wanted& wanted, std::byte* out) {
     for (std::uint64_t at = span.begin; at < span.end;) {
       const Stretch& stretch = map(span.cluster, at);
       const std::uint64_t step = std::min(span.end, stretch.first + stretch.count) - at;
-      std::memcpy(out, stretch.data + (at - stretch.first) * width_, step * width_);
+      if (stretch.data != nullptr) {
+        std::memcpy(out, stretch.data + (at - stretch.first) * width_, step * width_);
+      } else {
+        const page::PageJob& page = *stretch.owner;
+        codec::decode_part(page.encoding, page.packed, stretch.count, at - stretch.first, step, out);
+      }
       out += step * width_;
       at += step;
     }
+  }
+}
+
+// Of a page that is decoded in parts, the elements at `begin` + each of the places, which grow.
+template <std::size_t width>
+void PageReader::decode_elements(const page::PageJob& page, std::uint64_t begin, const std::uint32_t* places,
+                                 std::size_t count, std::byte* out) {
+  while (count > 0) {
+    const std::uint32_t* const stop =
+        std::lower_bound(places, places + count, places[0] + std::uint64_t{most_decoded});
+    const auto step = static_cast<std::size_t>(stop - places);
+    const std::size_t length = places[step - 1] - places[0] + 1;
+    if (length > worth_decoding * step) {
+      codec::decode_places(page.encoding, page.packed, page.description.elements, begin, places, step, out);
+    } else {
+      part_elements_.resize(most_decoded * width);
+      codec::decode_part(page.encoding, page.packed, page.description.elements, begin + places[0], length,
+                         part_elements_.data());
+      pick<width>(part_elements_.data(), std::uint64_t{0} - places[0], places, step, out);
+    }
+    places = stop;
+    count -= step;
+    out += step * width;
   }
 }
 
@@ -172,10 +217,14 @@ void PageReader::copy_elements(const Wanted& wanted, std::byte* out) {
     const auto behind =
         std::lower_bound(indices.begin() + static_cast<std::ptrdiff_t>(i), indices.end(), end);
     const auto stop = static_cast<std::size_t>(behind - indices.begin());
-    // The page may begin behind the first element, so that the difference is added last.
+    // The page may begin behind the first element, so that the difference wraps around.
     const std::uint64_t shift = first - stretch.first;
-    const std::byte* from = stretch.data;
-    for (; i < stop; ++i) std::memcpy(out + i * width, from + (shift + indices[i]) * width, width);
+    if (stretch.data != nullptr) {
+      pick<width>(stretch.data, shift, indices.data() + i, stop - i, out + i * width);
+    } else {
+      decode_elements<width>(*stretch.owner, shift, indices.data() + i, stop - i, out + i * width);
+    }
+    i = stop;
   }
 }
 

@@ -1,8 +1,9 @@
 // PageReader: the elements of one stored column for a cursor, which looks at blocks of rows one after the
 // other and at the rows of a block as often as it likes.
 //
-// It keeps the decoded page that was looked at last, and those that the current block looked at; whoever is
-// given a pointer into one shares it and may keep it for good. One thread at a time.
+// It keeps the page that was looked at last, and those that the current block looked at; whoever is given a
+// pointer into one shares it and may keep it for good. Of pages that can be decoded in parts, only what is
+// wanted is. One thread at a time.
 #ifndef COLONNADE_FRAME_SOURCES_PAGE_READER_H
 #define COLONNADE_FRAME_SOURCES_PAGE_READER_H
 
@@ -75,14 +76,14 @@ class PageReader {
   // Throws ErrorKind::format if any of them is not there.
   void check(const Wanted& wanted);
 
-  // Decoded elements [first, first + count) of a cluster around `index`, which is there.
+  // Elements [first, first + count) of a cluster around `index`, which is there.
   struct Stretch {
     std::size_t cluster = 0;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
-    const std::byte* data = nullptr;
-    page::ClusterPool::Page owner;  // null: it is always there
-    std::uint64_t used = 0;         // number of the block
+    const std::byte* data = nullptr;  // null: a page that is decoded in parts; ends of lists never are
+    page::ClusterPool::Page owner;    // null: it is always there
+    std::uint64_t used = 0;           // number of the block
 
     template <class T>
     const T& at(std::uint64_t i) const noexcept {
@@ -111,6 +112,9 @@ class PageReader {
   void copy_spans(const Wanted& wanted, std::byte* out);
   template <std::size_t width>
   void copy_elements(const Wanted& wanted, std::byte* out);
+  template <std::size_t width>
+  void decode_elements(const page::PageJob& page, std::uint64_t begin, const std::uint32_t* places,
+                       std::size_t count, std::byte* out);
 
   page::PageSource* source_;
   BorderPages* borders_;
@@ -125,6 +129,7 @@ class PageReader {
   PartEnds part_;
   const page::PageJob* passed_ = nullptr;  // the page that came from another cursor last
   bool is_at_begin_ = false;  // no page of the part was loaded, and another cursor has the part before
+  std::vector<std::byte> part_elements_;  // decoded, of which some are wanted
 };
 
 }  // namespace colonnade::frame

@@ -255,7 +255,7 @@ class Pages : public ::testing::Test {
     auto model = Model::create();
     auto x = model->make_field<double>("x");
     auto writer = Writer::recreate(std::move(model), "Data", file_,
-                                   {.compression = "lz4", .initial_page_size = 4096, .max_page_size = 4096});
+                                   {.compression = "none", .initial_page_size = 4096, .max_page_size = 4096});
     for (std::uint64_t i = 0; i < 3 * per_cluster; ++i) {
       *x = static_cast<double>(i) * 1.1;
       writer->fill();
