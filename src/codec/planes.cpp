@@ -14,10 +14,12 @@
 namespace colonnade::codec {
 namespace {
 
-// A plane is noise if coding by frequency cannot save one byte in 64 (Zstandard
-// draws the same line for its blocks) and a fast search for repeats not one in
-// 1000.
-constexpr std::size_t least_coding_gain = 64;
+// A plane is noise if coding by frequency cannot save one byte in 16 and a fast search for repeats not one in
+// 1000. Whoever reads a page decodes all of its planes: less would cost more time than it saves, even on slow
+// disks. At the level where size is all that counts, the line is where Zstandard draws it for its blocks.
+constexpr std::size_t least_coding_gain = 16;
+constexpr std::size_t least_coding_gain_for_size = 64;
+constexpr int level_for_size = 9;
 constexpr std::size_t least_repeat_gain = 1000;
 
 using Counts = std::array<std::uint32_t, 256>;
@@ -100,8 +102,9 @@ bool has_repeats(ByteSpan plane, MutableByteSpan scratch) {
 }
 
 // Where frequencies help an algorithm nothing, they still hint at repeats that a fast search misses.
-bool is_noise(ByteSpan plane, std::size_t coded, Gain gain, MutableByteSpan scratch) {
-  const std::size_t enough = gain == Gain::repeats ? plane.size() / 4 : plane.size() / least_coding_gain;
+bool is_noise(ByteSpan plane, std::size_t coded, Gain gain, int level, MutableByteSpan scratch) {
+  const std::size_t least = level >= level_for_size ? least_coding_gain_for_size : least_coding_gain;
+  const std::size_t enough = plane.size() / (gain == Gain::repeats ? 4 : least);
   return coded + enough >= plane.size() && !has_repeats(plane, scratch);
 }
 
@@ -112,14 +115,14 @@ struct Plane {
   Coding coding = Coding::constant;
 };
 
-std::vector<Plane> look_at_planes(ByteSpan content, std::size_t plane_size, Gain gain,
+std::vector<Plane> look_at_planes(ByteSpan content, std::size_t plane_size, Gain gain, int level,
                                   MutableByteSpan scratch) {
   std::vector<Plane> planes;
   for (std::size_t at = 0; at < content.size(); at += plane_size) {
     Plane& plane = planes.emplace_back();
     plane.bytes = content.subspan(at, std::min(plane_size, content.size() - at));
     plane.estimate = estimate_plane(plane.bytes);
-    plane.noise = is_noise(plane.bytes, plane.estimate.coded, gain, scratch);
+    plane.noise = is_noise(plane.bytes, plane.estimate.coded, gain, level, scratch);
   }
   return planes;
 }
@@ -182,7 +185,7 @@ PlaneEstimate estimate_plane(ByteSpan plane) {
 
 std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
                               MutableByteSpan scratch) {
-  std::vector<Plane> planes = look_at_planes(content, plane_size, use.gain, scratch);
+  std::vector<Plane> planes = look_at_planes(content, plane_size, use.gain, level, scratch);
   choose_codings(planes, use, level);
   if (use.choose != nullptr) doubt_noise_below_repeats(planes);
   std::vector<Piece> pieces;
