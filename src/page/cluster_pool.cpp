@@ -235,7 +235,8 @@ bool ClusterPool::is_in_parts(const Stream& stream, const ColumnSegment& segment
   return stream.form == Form::parts && codec::is_divisible(segment.encoding, stream.element);
 }
 
-ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& place) const {
+ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& place,
+                                          std::byte* destination) const {
   const ColumnSegment& segment = *place.segment;
   auto job = std::make_shared<PageJob>();
   job->cluster = segment.cluster;
@@ -248,7 +249,8 @@ ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& pla
   job->decoded = job->description.elements * size_of(stream.element);
   job->is_image = job->description.locator.size == job->decoded &&
                   codec::is_memory_image(segment.encoding, stream.element);
-  job->in_parts = is_in_parts(stream, segment);
+  job->destination = destination;
+  job->in_parts = destination == nullptr && is_in_parts(stream, segment);
   return job;
 }
 
@@ -554,7 +556,7 @@ void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
 // As if nothing were ever read ahead, so that errors say what they would say then.
 ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& place,
                                             std::byte* destination) {
-  JobRef job = make_job(stream, place);
+  JobRef job = make_job(stream, place, destination);
   const ColumnSegment& segment = *place.segment;
   try {
     const auto begin = std::chrono::steady_clock::now();
@@ -644,8 +646,7 @@ std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, P
   };
   for (std::size_t sealed = 0; left > 0 && (jobs.empty() || sealed < most || goes_on_in_unit());
        --left, ++place.page) {
-    jobs.push_back(make_job(stream, place));
-    jobs.back()->destination = out;
+    jobs.push_back(make_job(stream, place, out));
     out += jobs.back()->decoded;
     sealed += stored_size(jobs.back()->description);
     if (can_plan(*place.segment, place.page)) {
@@ -667,7 +668,12 @@ void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment
   while (count > 0 && !stream.planned.empty() && stream.planned.front()->cluster == segment->cluster &&
          stream.planned.front()->page == place.page) {
     const Page ahead = take(stream, segment, place.page);
-    std::memcpy(out, ahead->elements, ahead->decoded);
+    if (ahead->packed != nullptr) {
+      const std::size_t elements = ahead->description.elements;
+      codec::decode_part(ahead->encoding, ahead->packed, elements, 0, elements, out);
+    } else {
+      std::memcpy(out, ahead->elements, ahead->decoded);
+    }
     out += ahead->decoded;
     ++place.page;
     --count;

@@ -86,7 +86,7 @@ class ClusterPool {
   bool is_within(const PageJob& job) const;
   void enter(const Stream& stream, Place& place, std::size_t cluster) const;
   static bool is_in_parts(const Stream& stream, const ColumnSegment& segment);
-  JobRef make_job(const Stream& stream, const Place& place) const;
+  JobRef make_job(const Stream& stream, const Place& place, std::byte* destination = nullptr) const;
   JobRef find_shared(const Stream& stream) const;
   bool plan_next(Stream& stream);
   void plan_unit(Stream& stream, std::vector<JobRef>& batch);

@@ -198,6 +198,13 @@ TEST_P(ClusterPools, LeavePagesInPartsToWhoLooksAtThem) {
         ASSERT_EQ(std::memcmp(decoded->elements + 11 * sizeof(std::uint64_t), some, sizeof some), 0);
       }
     }
+    // Whole pages, some of which were planned in parts, are decoded to where they are wanted.
+    const std::uint32_t column[] = {1};
+    const auto segment = std::make_shared<const ColumnSegment>(open_segment(*source, column, 0));
+    static_cast<void>(pool.take(stream, segment, 0));
+    std::vector<std::uint64_t> all((pages_per_cluster - 1) * per_page);
+    pool.read(stream, segment, 1, pages_per_cluster - 1, reinterpret_cast<std::byte*>(all.data()));
+    for (std::uint64_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], value_at(1, per_page + i));
     pool.close(stream);
     pool.close(whole);
   }
