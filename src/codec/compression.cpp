@@ -19,8 +19,10 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <vector>
 
+#include "codec/checksum.h"
 #include "codec/compressor.h"
 #include "codec/planes.h"
 
@@ -238,6 +240,23 @@ void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums) {
 
 std::uint64_t xxh3(ByteSpan bytes) noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+Xxh3::Xxh3() : state_(XXH3_createState()) {
+  if (!state_) throw std::bad_alloc();
+  XXH3_64bits_reset(static_cast<XXH3_state_t*>(state_.get()));
+}
+
+void Xxh3::add(ByteSpan bytes) noexcept {
+  XXH3_64bits_update(static_cast<XXH3_state_t*>(state_.get()), bytes.data(), bytes.size());
+}
+
+std::uint64_t Xxh3::value() const noexcept {
+  return XXH3_64bits_digest(static_cast<const XXH3_state_t*>(state_.get()));
+}
+
+void Xxh3::Free::operator()(void* state) const noexcept {
+  XXH3_freeState(static_cast<XXH3_state_t*>(state));
 }
 
 }  // namespace colonnade::codec

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "codec/checksum.h"
+
 namespace colonnade::codec {
 namespace {
 
@@ -543,6 +545,22 @@ TEST(Xxh3, EveryLengthAndBitMatters) {
     bytes[size - 1] ^= std::byte{1};
     EXPECT_NE(xxh3(ByteSpan(bytes).first(size)), sum) << size;
     bytes[size - 1] ^= std::byte{1};
+  }
+}
+
+TEST(Xxh3, OfPiecesIsThatOfTheWhole) {
+  std::mt19937_64 random(5);
+  Bytes content(100000);
+  for (std::byte& byte : content) byte = static_cast<std::byte>(random());
+  for (const std::size_t size : {0, 1, 240, 241, 5000, 100000}) {
+    const ByteSpan whole = ByteSpan(content).first(size);
+    Xxh3 sum;
+    for (std::size_t at = 0; at < size;) {
+      const std::size_t step = std::min<std::size_t>(random() % 3000, size - at);
+      sum.add(whole.subspan(at, step));
+      at += step;
+    }
+    EXPECT_EQ(sum.value(), xxh3(whole)) << size;
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/thread_pool.h"
 #include "codec/column_codec.h"
+#include "page/copied_at_once.h"
 
 namespace colonnade::page {
 namespace {
@@ -22,9 +23,6 @@ constexpr std::size_t bulk_batch = std::size_t{64} << 20;
 // Stored images of elements of this size and more are worth a request of their own, straight to their place.
 constexpr std::size_t worth_a_request = std::size_t{64} << 10;
 constexpr std::size_t most_depth = 16;
-// What is copied from memory at once: little enough to be in the cache still when it is decompressed. More would
-// save nothing but system calls.
-constexpr std::size_t most_copied = std::size_t{256} << 10;
 
 // Where in its cluster a page begins, from 0 to 1: pages of different columns are needed in this order.
 double fraction_of(const ColumnSegment& segment, std::size_t page) {
@@ -378,7 +376,7 @@ void ClusterPool::plan_ahead(Stream* needed) {
 void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
   const io::IoTraits traits = source_->file().traits();
   const std::size_t limit = std::max<std::size_t>(source_->options().read_ahead, 1);
-  const std::size_t most = traits.reads_are_copies ? std::min(limit, most_copied) : limit;
+  const std::size_t most = traits.reads_are_copies ? std::min(limit, copied_at_once) : limit;
   const std::uint64_t file_size = source_->file_size();
   // Units that are not just copied from memory are read in one piece.
   const bool straight = unit_ == 1 || traits.reads_are_copies;
