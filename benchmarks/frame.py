@@ -66,7 +66,7 @@ def parquet(session: Session) -> None:
             name: partial(run_python, "frame_parquet.py", name, table) for name in ("polars", "duckdb")
         }
         own = session.work / "own.root"
-        run(session.program("lhcb_write"), session.sample()[0], own, codec, "append", "--small-pages")
+        run(session.program("lhcb_write"), session.sample()[0], own, codec, "append")
         sides["ours"] = ours("lhcb", own, 1)
         series = session.turns(label, sides, warm=True)
         # Others may round a mass at the edge of a bin the other way: what counts is that all find the same.

@@ -1,8 +1,7 @@
 // Writing with Colonnade: the columns of a raw sample, one thread. The clock runs from making the writer
-// until the file is closed. lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append [--direct | --small-pages],
+// until the file is closed. lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append [--direct],
 // compression as in "zstd:5". fill: event by event, as ROOT's side does it; append: all events at once, as
-// arrays; --direct: past the page cache; --small-pages: of 256 KiB, which fit a processor's own cache when
-// they are read.
+// arrays; --direct: past the page cache.
 #include <colonnade/colonnade.h>
 
 #include <memory>
@@ -51,17 +50,15 @@ void write(const lhcb::Sample& sample, const char* path, const colonnade::WriteO
 
 int main(int argc, char** argv) {
   const std::string_view way = argc >= 5 ? argv[4] : "", flag = argc == 6 ? argv[5] : "";
-  const bool is_direct = flag == "--direct", has_small_pages = flag == "--small-pages";
-  if (argc > 6 || (way != "fill" && way != "append") || (!flag.empty() && !is_direct && !has_small_pages)) {
-    std::fprintf(stderr,
-                 "usage: lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append [--direct | --small-pages]\n");
+  const bool is_direct = flag == "--direct";
+  if (argc > 6 || (way != "fill" && way != "append") || (!flag.empty() && !is_direct)) {
+    std::fprintf(stderr, "usage: lhcb_write RAW_SAMPLE FILE COMPRESSION fill|append [--direct]\n");
     return EXIT_FAILURE;
   }
   return lhcb::guarded([&] {
     const auto sample = lhcb::read_sample(argv[1]);
     const lhcb::Clock clock;
-    colonnade::WriteOptions options{.compression = argv[3], .direct_io = is_direct};
-    if (has_small_pages) options.max_page_size = std::size_t{256} << 10;
+    const colonnade::WriteOptions options{.compression = argv[3], .direct_io = is_direct};
     write(sample, argv[2], options, way == "append");
     const double wall = clock.wall(), cpu = clock.cpu();
     lhcb::report(argv[2], sample.events, wall, cpu, {});

@@ -126,7 +126,8 @@ bool prefers_runs(const PlaneEstimate& estimate) {
 class Sample {
  public:
   explicit Sample(ByteSpan plane) {
-    const std::size_t part = std::min(bytes_.size(), plane.size()) / 2;
+    const std::size_t size = std::clamp(plane.size() / 8, smallest, bytes_.size());
+    const std::size_t part = std::min(size, plane.size()) / 2;
     std::memcpy(bytes_.data(), plane.data() + (plane.size() / 2 - part) / 2, part);
     std::memcpy(bytes_.data() + part, plane.data() + plane.size() - part - (plane.size() / 2 - part) / 2,
                 part);
@@ -147,6 +148,9 @@ class Sample {
   }
 
  private:
+  // An eighth of the plane, so that looking costs little compared with coding, but enough to see something.
+  static constexpr std::size_t smallest = 4 * 1024;
+
   ByteSpan bytes() const { return {bytes_.data(), size_}; }
 
   std::array<std::byte, 16 * 1024> bytes_;
