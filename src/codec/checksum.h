@@ -1,4 +1,5 @@
-// XXH3 of bytes that arrive piece by piece, so that each is summed while it is in the cache.
+// XXH3 of bytes that arrive piece by piece, so that each is summed while it is in the cache. It stands beside
+// xxh3() in compression.cpp.
 #ifndef COLONNADE_CODEC_CHECKSUM_H
 #define COLONNADE_CODEC_CHECKSUM_H
 

@@ -16,9 +16,8 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/vector_targets.h"
 
-// Vectors of unknown length cannot be kept in arrays.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "codec/kernels/kernels.cpp"
 #include <hwy/foreach_target.h>

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/vector_targets.h"
+
 #undef HWY_TARGET_INCLUDE
-// Vectors of unknown length cannot be kept in arrays.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #define HWY_TARGET_INCLUDE "frame/kernels/kernels.cpp"
 #include <hwy/foreach_target.h>
 //

@@ -3,10 +3,9 @@
 #include <cstddef>
 #include <limits>
 
+#include "base/vector_targets.h"
 #include "frame/results/moments.h"
 
-// Vectors of unknown length cannot be kept in arrays.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frame/results/moment_lanes.cpp"
 #include <hwy/foreach_target.h>
