@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "colonnade/error.h"
+#include "dtypes.h"
 #include "frame/expression/function.h"
 #include "frame/values.h"
 #include "frame_python.h"
@@ -90,35 +91,6 @@ void register_value_type(nb::module_& module) {
 }
 
 // ---- Values to arrays
-
-nb::dlpack::dtype dtype_of(ElementType element) {
-  switch (element) {
-    case ElementType::boolean:
-      return nb::dtype<bool>();
-    case ElementType::byte:
-    case ElementType::character:
-    case ElementType::uint8:
-      return nb::dtype<std::uint8_t>();
-    case ElementType::int8:
-      return nb::dtype<std::int8_t>();
-    case ElementType::int16:
-      return nb::dtype<std::int16_t>();
-    case ElementType::uint16:
-      return nb::dtype<std::uint16_t>();
-    case ElementType::int32:
-      return nb::dtype<std::int32_t>();
-    case ElementType::uint32:
-      return nb::dtype<std::uint32_t>();
-    case ElementType::int64:
-      return nb::dtype<std::int64_t>();
-    case ElementType::float32:
-      return nb::dtype<float>();
-    case ElementType::float64:
-      return nb::dtype<double>();
-    default:
-      return nb::dtype<std::uint64_t>();
-  }
-}
 
 // An array that keeps the values.
 Array view_of(const ValuesPtr& values, const void* data, std::size_t size, nb::dlpack::dtype dtype) {

@@ -10,6 +10,7 @@
 
 #include <mutex>
 
+#include "dtypes.h"
 #include "register.h"
 #include "text.h"
 
@@ -20,38 +21,6 @@ namespace {
 
 using Array = nb::ndarray<nb::numpy>;
 using FieldArray = std::tuple<std::uint32_t, ArrayRole, Array>;
-
-nb::dlpack::dtype dtype_of(ElementType element) {
-  switch (element) {
-    case ElementType::boolean:
-      return nb::dtype<bool>();
-    case ElementType::byte:
-    case ElementType::character:
-    case ElementType::uint8:
-      return nb::dtype<std::uint8_t>();
-    case ElementType::int8:
-      return nb::dtype<std::int8_t>();
-    case ElementType::int16:
-      return nb::dtype<std::int16_t>();
-    case ElementType::uint16:
-      return nb::dtype<std::uint16_t>();
-    case ElementType::int32:
-      return nb::dtype<std::int32_t>();
-    case ElementType::uint32:
-      return nb::dtype<std::uint32_t>();
-    case ElementType::int64:
-      return nb::dtype<std::int64_t>();
-    case ElementType::uint64:
-    case ElementType::index:
-    case ElementType::switch_:
-      return nb::dtype<std::uint64_t>();
-    case ElementType::float32:
-      return nb::dtype<float>();
-    case ElementType::float64:
-      return nb::dtype<double>();
-  }
-  return nb::dtype<std::uint8_t>();
-}
 
 // The array keeps the memory that the read has filled.
 Array to_numpy(ColumnArray& array) {
