@@ -1,16 +1,14 @@
 // Many threads read one file at once, each through a queue or a scheduler of its own, in every way there is.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "base/aligned_buffer.h"
+#include "base/test_folder.h"
 #include "io/memory/memory_file.h"
 #include "io/read_scheduler.h"
 #include "io/thread_queue.h"
@@ -67,9 +65,8 @@ void read_in_threads(const RandomAccessFile& file) {
 }
 
 TEST(ReadQueues, OfManyThreadsReadOneLocalFile) {
-  std::string folder = (std::filesystem::temp_directory_path() / "colonnade_queue_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string uri = folder + "/file";
+  const TestFolder folder;
+  const std::string uri = (folder.path() / "file").string();
   const Bytes content = pattern(file_size);
   std::ofstream(uri, std::ios::binary)
       .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
@@ -77,7 +74,6 @@ TEST(ReadQueues, OfManyThreadsReadOneLocalFile) {
        {LocalIo::automatic, LocalIo::pread, LocalIo::threads, LocalIo::io_uring, LocalIo::mmap})
     for (const bool direct : {false, true})
       read_in_threads(*open_for_reading(uri, {.local_io = method, .direct_io = direct}));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ReadQueues, OfManyThreadsReadOneFileInMemory) {

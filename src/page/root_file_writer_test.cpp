@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <thread>
 
+#include "base/test_folder.h"
 #include "format/tfile_streamer_info.h"
 #include "io/memory/fault_file.h"
 #include "page/root_file_test_tools.h"
@@ -15,7 +15,6 @@
 namespace colonnade::page {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -332,14 +331,8 @@ TEST(RootFileWriter, RefusesASecondWriter) {
 
 class FarFile : public testing::TestWithParam<std::uint64_t> {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "colonnade_far_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-    path_ = (folder_ / "far.root").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  fs::path folder_;
-  std::string path_;
+  TestFolder folder_;
+  const std::string path_ = (folder_.path() / "far.root").string();
 };
 
 TEST_P(FarFile, GrowsIntoTheBigForm) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/test_folder.h"
 #include "io/conformance_test.h"
 
 namespace colonnade::io {
@@ -30,19 +31,8 @@ const std::map<std::string, LocalIo> ways_to_read{{"Automatic", LocalIo::automat
 
 // A folder of this process that goes with it.
 const fs::path& scratch() {
-  struct Folder {
-    fs::path path;
-    Folder() {
-      std::string pattern = (fs::temp_directory_path() / "colonnade_io_XXXXXX").string();
-      path = ::mkdtemp(pattern.data());
-    }
-    ~Folder() {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-    }
-  };
-  static const Folder folder;
-  return folder.path;
+  static const TestFolder folder;
+  return folder.path();
 }
 
 void store(const std::string& uri, ByteSpan content) {

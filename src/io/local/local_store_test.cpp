@@ -14,10 +14,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <utility>
 
 #include "base/test_errors.h"
+#include "base/test_folder.h"
 #include "io/object_store_conformance_test.h"
 
 namespace colonnade::io {
@@ -25,28 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder for this process, gone when it ends.
-class Folder {
- public:
-  Folder() : path_((fs::temp_directory_path() / "colonnade_store_XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder for tests");
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (::getpid() == process_) fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  pid_t process_ = ::getpid();
-  std::string path_;
-};
-
 std::string fresh_path(const std::string& name) {
-  static const Folder folder;
-  const std::string path = folder.path() + "/" + name;
+  static const TestFolder folder;
+  const std::string path = (folder.path() / name).string();
   fs::remove_all(path);
   return path;
 }

@@ -1,24 +1,21 @@
 // Many threads read and replace values of one store in a folder: its open files and what waits for sync() are
 // theirs together.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <thread>
 
+#include "base/test_folder.h"
 #include "io/object_store.h"
 
 namespace colonnade::io {
 namespace {
 
 TEST(LocalStoreThreads, ReadAndReplaceTheSameValues) {
-  std::string folder = (std::filesystem::temp_directory_path() / "colonnade_store_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const auto store = open_object_store("obj://" + folder, {.create = true});
+  const TestFolder folder;
+  const auto store = open_object_store("obj://" + folder.path().string(), {.create = true});
   constexpr std::uint64_t values = 200;  // more than are kept open
   const auto put = [&](std::uint64_t akey, int seed) {
     const Bytes value(500, static_cast<std::byte>(seed));
@@ -43,7 +40,6 @@ TEST(LocalStoreThreads, ReadAndReplaceTheSameValues) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "base/test_folder.h"
 #include "io/local/local_file.h"
 #include "io/local/write_calls.h"
 
@@ -18,19 +19,8 @@ namespace colonnade::io::testing_tools {
 
 // A folder of this process that goes with it.
 inline const std::filesystem::path& scratch() {
-  struct Folder {
-    std::filesystem::path path;
-    Folder() {
-      std::string pattern = (std::filesystem::temp_directory_path() / "colonnade_write_XXXXXX").string();
-      path = ::mkdtemp(pattern.data());
-    }
-    ~Folder() {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    }
-  };
-  static const Folder folder;
-  return folder.path;
+  static const TestFolder folder;
+  return folder.path();
 }
 
 inline Bytes content(const std::string& uri) {

@@ -1,0 +1,39 @@
+// For tests: a folder of their own.
+#ifndef COLONNADE_BASE_TEST_FOLDER_H
+#define COLONNADE_BASE_TEST_FOLDER_H
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace colonnade {
+
+// A new folder, which goes with this object; not in a forked child, which has a copy of it.
+class TestFolder {
+ public:
+  TestFolder() {
+    // mkdtemp() puts a name that is free in the place of the last six characters.
+    std::string name = (std::filesystem::temp_directory_path() / "colonnade_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for tests");
+    path_ = name;
+  }
+  ~TestFolder() {
+    std::error_code ignored;
+    if (::getpid() == process_) std::filesystem::remove_all(path_, ignored);
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  const pid_t process_ = ::getpid();
+};
+
+}  // namespace colonnade
+
+#endif
