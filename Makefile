@@ -103,7 +103,8 @@ python-package: $(PACKAGE_STAMP)
 $(PACKAGE_STAMP): $(PACKAGE_INPUTS)
 	@mkdir -p build/python
 	CXX="$${CXX:-c++}" $(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall \
-	  --disable-pip-version-check -v -C build-dir=build/python -C cmake.define.COLONNADE_WERROR=ON \
+	  --disable-pip-version-check -v --config-settings=build-dir=build/python \
+	  --config-settings=cmake.define.COLONNADE_WERROR=ON \
 	  >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }
 	@touch $@
 
