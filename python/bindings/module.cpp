@@ -1,10 +1,15 @@
 // The extension module colonnade._core.
+#include <nanobind/stl/string.h>
+
+#include "base/processor.h"
 #include "register.h"
 
 NB_MODULE(_core, module) {
   using namespace colonnade::python;
   module.doc() = "The C++ side of the package colonnade; use the package instead.";
   module.attr("version") = COLONNADE_VERSION;
+  module.def("instruction_set", &colonnade::instruction_set,
+             "The best instruction set in use; COLONNADE_CPU may allow less than the processor has.");
   register_errors(module);
   register_types(module);
   register_descriptor(module);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -197,3 +198,21 @@ def test_another_process_reads_up_to_the_last_checkpoint(tmp_path):
 def test_version_is_that_of_the_library():
     project = (REPOSITORY / "CMakeLists.txt").read_text(encoding="utf-8")
     assert re.search(r"project\(Colonnade VERSION ([0-9.]+)", project)[1] == colonnade.__version__
+
+
+def test_one_machine_plays_several():
+    def run(name):
+        code = "from colonnade import _core; print(_core.instruction_set())"
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "COLONNADE_CPU": name},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    assert run("baseline").stdout == "baseline\n"
+    assert run("").stdout != ""
+    unknown = run("z80")
+    assert "COLONNADE_CPU=z80 is ignored" in unknown.stderr
+    assert unknown.stdout == run("").stdout
