@@ -11,12 +11,6 @@ FUZZ_SECONDS ?= 10
 PYTHON_ENV := .venv/bin/python
 STAGES := lint build unit package python-package typing pytest examples sanitize fuzz tsan tidy
 
-# One compiler cache for all builds: paths of build folders do not matter to what is compiled.
-ifneq ($(shell command -v ccache),)
-export CMAKE_CXX_COMPILER_LAUNCHER := ccache
-export CCACHE_NOHASHDIR := 1
-export CCACHE_BASEDIR := $(CURDIR)
-endif
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 # Tests find the C++ programs of the build here.

@@ -5,6 +5,12 @@ include(cmake/Alone.cmake)
 # `ninja colonnade_threads_tests` builds what `ctest -L threads` runs.
 add_custom_target(colonnade_threads_tests)
 
+if(COLONNADE_TESTS)
+  add_library(colonnade_fixtures OBJECT EXCLUDE_FROM_ALL tests/fixtures_folder.cpp)
+  target_include_directories(colonnade_fixtures PRIVATE src)
+  target_compile_definitions(colonnade_fixtures PRIVATE COLONNADE_FIXTURES="${PROJECT_SOURCE_DIR}/tests/fixtures")
+endif()
+
 # colonnade_layer(NAME DEPENDS <layers> LIBRARIES <targets>): one object library from the *.cpp of the current
 # folder, and one test program from its *_test.cpp. DEPENDS names the layers it may include, and no others.
 # Tests that start threads live in *_threads_test.cpp: a program of their own, so that ThreadSanitizer runs only them.
@@ -72,10 +78,9 @@ function(colonnade_test_program name)
   if(COLONNADE_UNITY_TESTS)
     set_target_properties(colonnade_${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
-  target_compile_definitions(colonnade_${name}_test
-                             PRIVATE COLONNADE_FIXTURES="${PROJECT_SOURCE_DIR}/tests/fixtures")
   foreach(layer ${arg_LAYERS})
     target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})
   endforeach()
-  target_link_libraries(colonnade_${name}_test PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(colonnade_${name}_test PRIVATE colonnade_fixtures GTest::gtest GTest::gmock
+                                                         GTest::gtest_main)
 endfunction()

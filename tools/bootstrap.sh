@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 level=${1:-run}
-build_packages="build-essential cmake ninja-build pkg-config ccache python3 python3-dev python3-venv
+build_packages="build-essential cmake ninja-build pkg-config ccache mold python3 python3-dev python3-venv
   libzstd-dev liblz4-dev libdeflate-dev liblzma-dev libxxhash-dev libfmt-dev libhwy-dev liburing-dev libboost-dev nlohmann-json3-dev
   libcurl4-openssl-dev libssl-dev"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev graphviz

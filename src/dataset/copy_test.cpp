@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/test_fixtures.h"
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
 
@@ -78,7 +79,7 @@ bool is_large(const FixtureSet& set) {
 
 std::vector<FixtureSet> fixtures() {
   std::vector<FixtureSet> sets;
-  for (const auto& entry : std::filesystem::directory_iterator(COLONNADE_FIXTURES)) {
+  for (const auto& entry : std::filesystem::directory_iterator(test_fixtures())) {
     const std::string uri = entry.path().string();
     if (!uri.ends_with(".root")) continue;
     for (const std::string& name : data_sets(uri)) sets.push_back({uri, name});
@@ -346,7 +347,7 @@ TEST(CopyOfSeveral, PutsOneBehindTheOther) {
 
 // Representations that take turns go on doing so.
 TEST(CopyOfSeveral, KeepsRepresentations) {
-  const std::string from = std::string(COLONNADE_FIXTURES) + "/merged_representations.root";
+  const std::string from = (test_fixtures() / "merged_representations.root").string();
   const std::string name = data_sets(from).front();
   const MemoryFile to;
   const CopyReport report =

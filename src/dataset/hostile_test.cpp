@@ -9,6 +9,7 @@
 #include <new>
 #include <sstream>
 
+#include "base/test_fixtures.h"
 #include "codec/compression.h"
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
@@ -464,7 +465,7 @@ TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
 // --- files that ROOT wrote
 
 TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
-  const std::filesystem::path fixtures = COLONNADE_FIXTURES;
+  const std::filesystem::path fixtures = test_fixtures();
   const std::pair<const char*, const char*> files[] = {
       {"types_basic.root", ""},    {"no_fields.root", ""},        {"bare.root", ""},
       {"types_enums.root", ""},    {"late_fields_only.root", ""}, {"suppressed_columns.root", ""},

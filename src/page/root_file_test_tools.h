@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_fixtures.h"
 #include "format/tfile_records.h"
 #include "io/memory/memory_file.h"
 #include "page/container.h"
@@ -24,7 +25,7 @@ inline Bytes payload(std::size_t size, unsigned seed) {
 }
 
 inline std::string fixture(const std::string& name) {
-  return std::string(COLONNADE_FIXTURES) + "/" + name;
+  return (test_fixtures() / name).string();
 }
 
 inline Bytes content_of(const std::string& uri) {

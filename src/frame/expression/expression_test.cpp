@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "base/test_fixtures.h"
 #include "colonnade/error.h"
 #include "frame/expression/binder.h"
 #include "frame/expression/parser.h"
@@ -322,7 +323,7 @@ std::set<std::string> documented_words(const std::string& document) {
 }
 
 TEST(Functions, StandInTheDocument) {
-  std::ifstream file(COLONNADE_FIXTURES "/../../docs/expressions.md");
+  std::ifstream file(test_fixtures() / "../../docs/expressions.md");
   const std::string document{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(document.empty());
   const std::set<std::string> words = documented_words(document);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/test_fixtures.h"
 #include "dataset/test_round_trip.h"
 #include "frame/sources/source_test_tools.h"
 
@@ -397,7 +398,7 @@ std::uint64_t elements_in(const Descriptor& descriptor) {
 
 TEST(Source, ReadsWhatRootWrote) {
   std::size_t columns = 0;
-  for (const auto& file : std::filesystem::directory_iterator(COLONNADE_FIXTURES)) {
+  for (const auto& file : std::filesystem::directory_iterator(test_fixtures())) {
     if (file.path().extension() != ".root") continue;
     const std::string path = file.path();
     for (const std::string& name : data_sets(path)) {
