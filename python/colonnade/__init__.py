@@ -31,6 +31,7 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
+from .exporting import export
 from .frame import (
     Cut,
     DataFrame,
@@ -104,6 +105,7 @@ __all__ = [
     "create",
     "create_parallel",
     "datasets",
+    "export",
     "fn",
     "import_tree",
     "open",
@@ -113,3 +115,8 @@ __all__ = [
     "trees",
     "variations_for",
 ]
+
+
+def __dir__() -> list[str]:
+    """List what users need: the modules behind it are not completed."""
+    return sorted(__all__)

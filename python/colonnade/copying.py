@@ -13,7 +13,7 @@ from . import _core
 from .errors import UsageError
 from .opening import PathLike, split_target
 from .steps import byte_count
-from .write_options import CheckpointEvery, ContainerSettings, Size, write_options
+from .write_options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -145,6 +145,7 @@ def copy(
     """
     sources = _sources(source, name)
     target = split_target(destination, destination_name)
+    check_names(settings, "a copy")
     options = write_options(direct_io=direct_io, **settings)
     report = _core.copy(
         sources,

@@ -6,7 +6,7 @@ import html
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, cast, get_args
 
 import awkward as ak
 
@@ -19,13 +19,16 @@ from .schema import FieldInfo, Schema
 from .steps import byte_count, steps
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 __all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
 
 Fields: TypeAlias = str | Sequence[str] | None
 """Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all fields that can be read."""
-Library: TypeAlias = Literal["ak", "np", "pa", "pd"]
+Library: TypeAlias = Literal["ak", "np", "pa", "pd", "pl"]
 LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
 
 _ARROW_STEP = "64 MiB"
@@ -124,7 +127,7 @@ class DataSet(Located):
             entry_start: first entry; negative numbers count from the end.
             entry_stop: the entry to stop before; the end if None.
             library: "ak" for an `awkward.Array` of records, "np" for a dictionary of NumPy arrays, "pa" for a
-                `pyarrow.Table`, "pd" for a `pandas.DataFrame`.
+                `pyarrow.Table`, "pd" for a `pandas.DataFrame`, "pl" for a `polars.DataFrame`.
 
         Returns:
             For each field, under the name that was asked, one value per entry: numbers as such, structs as records,
@@ -174,6 +177,50 @@ class DataSet(Located):
         from .awkward_arrays import zip_fields
 
         return zip_fields(layouts, count)
+
+    def to_numpy(self, fields: Fields = None) -> dict[str, NDArray[Any]]:
+        """Read fields as NumPy arrays; `arrays` with library="np"."""
+        return cast("dict[str, NDArray[Any]]", self.arrays(fields, library="np"))
+
+    def to_pandas(self, fields: Fields = None) -> pd.DataFrame:
+        """Read fields as a `pandas.DataFrame`; `arrays` with library="pd"."""
+        return cast("pd.DataFrame", self.arrays(fields, library="pd"))
+
+    def to_polars(self, fields: Fields = None) -> pl.DataFrame:
+        """Read fields as a `polars.DataFrame`; `arrays` with library="pl"."""
+        return cast("pl.DataFrame", self.arrays(fields, library="pl"))
+
+    def to_arrow(self, fields: Fields = None) -> pa.Table:
+        """Read fields as a `pyarrow.Table`; `arrays` with library="pa"."""
+        return cast("pa.Table", self.arrays(fields, library="pa"))
+
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Library = "ak") -> Any:
+        """Read the first entries; see `arrays`."""
+        return self.arrays(fields, entry_stop=entries, library=library)
+
+    # ---- As a mapping from names to arrays
+
+    def keys(self, *, recursive: bool = False) -> list[str]:
+        """List the fields that can be read: `field_names`, or with all members as paths ("jets.pt")."""
+        if not recursive:
+            return self.field_names
+        return [path for name in self.field_names for path in _paths(name, self._schema[name])]
+
+    def __contains__(self, field: object) -> bool:
+        return field in self._schema
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.field_names)
+
+    def __len__(self) -> int:
+        """Return the number of fields; `num_entries` is that of entries."""
+        return len(self.field_names)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys(recursive=True)
 
     def select(self, fields: Fields) -> DataSet:
         """Return the same data set with only these fields.
@@ -349,7 +396,17 @@ class DataSet(Located):
             index = pd.RangeIndex(start, stop)
             series = {name: to_series(batch.column(name), index) for name in batch.schema.names}
             return pd.DataFrame(series, index=index)
-        raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd'")
+        if library == "pl":
+            import polars as pl
+
+            return pl.from_arrow(self._read(selected, start, stop, "pa"))
+        raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+
+
+def _paths(path: str, info: FieldInfo) -> Iterator[str]:
+    yield path
+    for name, member in info.members():
+        yield from _paths(f"{path}.{name}", member)
 
 
 def _columns(selected: dict[str, FieldInfo]) -> list[int]:

@@ -37,7 +37,7 @@ from .opening import PathLike, split_target
 from .spec import Spec
 from .steps import byte_count
 from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields, short_reason
-from .write_options import CheckpointEvery, ContainerSettings, Size, write_options
+from .write_options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
 from .writing import DataSetWriter
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ def import_tree(
         "parallel_sealing": True,
         **settings,
     }
+    check_names(options, "an import")
     write_options(**options)  # mistakes are found before anything is read
     return task.run(options, overwrite=overwrite, resume=resume, verify=verify)
 

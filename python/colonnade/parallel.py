@@ -11,7 +11,7 @@ from .errors import Error, UsageError
 from .filling import Closing, Filler, build_fields
 from .opening import PathLike
 from .spec import Encoding, Spec, build_field
-from .write_options import WriteSettings, write_options
+from .write_options import WriteSettings, check_names, write_options
 from .writing import target_of
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ def create_parallel(
         UsageError: an option makes no sense.
     """
     uri, found = target_of(target, name, mode)
+    check_names(settings, "a parallel writer")
     options = write_options(**settings)
     if schema is None:
         raise UsageError(

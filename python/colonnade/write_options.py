@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -12,7 +13,15 @@ from . import _core
 from .errors import UsageError
 from .steps import byte_count
 
-__all__ = ["CheckpointEvery", "ContainerSettings", "Size", "WriteSettings", "seconds_of", "write_options"]
+__all__ = [
+    "CheckpointEvery",
+    "ContainerSettings",
+    "Size",
+    "WriteSettings",
+    "check_names",
+    "seconds_of",
+    "write_options",
+]
 
 Size: TypeAlias = int | str
 """Bytes, or a text as "128 MiB"."""
@@ -51,6 +60,19 @@ class WriteSettings(ContainerSettings, total=False):
     parallel_sealing: bool
     checkpoint_every: CheckpointEvery
     cluster_order: Literal["as_written", "staged"]
+
+
+def check_names(options: Mapping[str, object], what: str) -> None:
+    """Refuse options that writers do not have, which only calls through **options can pass on.
+
+    Raises:
+        UsageError: there is no such option.
+    """
+    known = list(WriteSettings.__annotations__)
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(f"{what} has no option '{name}'", f"'{close[0]}'" if close else "")
 
 
 def write_options(

@@ -62,8 +62,8 @@ def test_info_as_json(run, sample):
 
 
 def test_info_lists_sub_fields_on_demand(run, sample):
-    assert "x._0" not in run("info", sample)[1]
-    assert "x._0" in run("info", sample, "--all")[1]
+    assert "└─ _0" not in run("info", sample)[1]
+    assert "└─ _0" in run("info", sample, "--all")[1]
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.root")), ids=lambda path: path.stem)

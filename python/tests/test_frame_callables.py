@@ -357,9 +357,9 @@ def test_samples(tmp_path):
 def test_a_dataframe_that_its_callable_knows_is_collected():
     def make():
         frame = DataFrame(10)
-        frame = frame.define("y", lambda k: k + (0 if frame else 1), ["rdfentry_"])
+        frame = frame.define("y", lambda k: k + (0 if frame is not None else 1), ["rdfentry_"])
         result = frame.aggregate(
-            lambda state, y: state + y.sum() + (0 if result else 1), lambda a, b: a + b, "y", 0
+            lambda state, y: state + y.sum() + (0 if result is not None else 1), lambda a, b: a + b, "y", 0
         )
         assert result.value == 45
         return weakref.ref(frame._session)

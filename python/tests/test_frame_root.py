@@ -60,7 +60,7 @@ def test_an_analysis(file):
     )
     np.testing.assert_allclose(histogram.to_hist().values(flow=True), reference.values(flow=True))
     assert h.GetName() == "total"
-    assert h.GetTitle() == "Sum of p_{T};p_{T};N"
+    assert h.GetTitle() == "Sum of p_{T}"
     assert h.GetEntries() == np.count_nonzero(chosen)
     assert h.GetPtr().GetNbinsX() == 50
     cuts = list(report)

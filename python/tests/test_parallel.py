@@ -207,7 +207,7 @@ def test_a_writer_waits_for_its_contexts(tmp_path):
 def test_a_schema_is_needed(tmp_path):
     with pytest.raises(colonnade.UsageError, match="needs a schema"):
         colonnade.create_parallel(tmp_path / "f.root", "Events")
-    with pytest.raises(TypeError):
+    with pytest.raises(colonnade.UsageError, match="has no option 'colour'"):
         colonnade.create_parallel(tmp_path / "f.root", "Events", SCHEMA, colour="red")
     assert not (tmp_path / "f.root").exists()
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "colonnade/field.h"
 #include "field/field_tools.h"
 
@@ -25,6 +27,22 @@ void mark_unknown_types(page::PageSource& source) {
   if (!reasons.empty()) source.mark_unreadable(reasons);
 }
 
+// Most files of the field still hold TTrees: the error says what turns one into a data set.
+[[noreturn]] void fail_without_data_sets(const page::ReadContainer& container, const std::string& uri) {
+  std::vector<std::string> trees;
+  for (const auto& object : container.objects())
+    if (object.class_name == "TTree" && std::ranges::find(trees, object.path) == trees.end())
+      trees.push_back(object.path);
+  if (trees.empty())
+    throw Error(ErrorKind::not_found, "the file has no data set", "colonnade ls lists what is in a file",
+                {.uri = uri});
+  throw Error(
+      ErrorKind::not_found,
+      fmt::format("the file has no RNTuple data set, only TTrees ({})", fmt::join(trees, ", ")),
+      fmt::format("colonnade import '{}:{}' converted.root, or colonnade.import_tree()", uri, trees.front()),
+      {.uri = uri});
+}
+
 std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
                                             const ReadOptions& options) {
   std::shared_ptr<page::ReadContainer> container =
@@ -32,12 +50,10 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
   std::string chosen(name);
   if (chosen.empty()) {
     const std::vector<std::string> names = container->data_sets();
+    if (names.empty()) fail_without_data_sets(*container, uri);
     if (names.size() != 1)
-      throw Error(
-          names.empty() ? ErrorKind::not_found : ErrorKind::usage,
-          names.empty() ? "the file has no data set" : fmt::format("the file has {} data sets", names.size()),
-          names.empty() ? "see colonnade ls" : fmt::format("name one of: {}", fmt::join(names, ", ")),
-          {.uri = uri});
+      throw Error(ErrorKind::usage, fmt::format("the file has {} data sets", names.size()),
+                  fmt::format("name one of: {}", fmt::join(names, ", ")), {.uri = uri});
     chosen = names.front();
   }
   std::shared_ptr<page::PageSource> source = page::PageSource::open(chosen, container, options);

@@ -211,7 +211,7 @@ void RootFileReader::fail_not_found(std::string_view path, const std::optional<f
       names.empty() ? "another file: this one has no data set" : "one of " + list_names(names);
   if (names.empty() && root_.seek_keys == 0) advice = "another file: this one was never closed by its writer";
   if (!other) throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", path), advice);
-  if (names.empty() && other->class_name == "TTree") advice = "convert the TTree to RNTuple first";
+  if (other->class_name == "TTree") advice = "colonnade import, or colonnade.import_tree(), converts it";
   throw Error(ErrorKind::not_found,
               fmt::format("\"{}\" is a {}, not a data set (RNTuple)", path, other->class_name), advice);
 }

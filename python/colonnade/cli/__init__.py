@@ -12,6 +12,8 @@ from colonnade import __version__
 from colonnade.errors import Error
 
 from .demo import demo
+from .diff import diff
+from .export import export
 from .gc import gc, rm
 from .generate import generate
 from .import_ import import_
@@ -29,7 +31,7 @@ def app() -> None:
     """Look into, check and make RNTuple files."""
 
 
-for command in (info, ls, show, verify, repair, import_, gc, rm, generate, demo):
+for command in (info, ls, show, diff, verify, repair, import_, export, gc, rm, generate, demo):
     app.add_command(command)
 
 

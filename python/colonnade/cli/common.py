@@ -4,21 +4,98 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-__all__ = ["bytes_text", "compression_name", "console", "print_json", "progress_bar"]
+from colonnade import _core
+from colonnade.dataset import DataSet
+from colonnade.errors import Error
+from colonnade.opening import split_target
 
+__all__ = [
+    "bytes_text",
+    "compression_name",
+    "console",
+    "count_text",
+    "fields_option",
+    "file_and_name",
+    "name_argument",
+    "print_json",
+    "progress_bar",
+]
+
+T = TypeVar("T")
+
+_WIDEST = 4096
 _ALGORITHMS = {0: "none", 1: "zlib", 2: "lzma", 3: "zlib", 4: "lz4", 5: "zstd"}
 
 
 def console() -> Console:
     """Make the console for tables: as wide as the terminal, or as needed where there is none."""
     out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=200)
+    return out if out.is_terminal else Console(highlight=False, width=_WIDEST)
+
+
+def file_and_name(file: str, name: str | None) -> tuple[str, str]:
+    """Split FILE given as "f.root:Events"; the name is empty where none is given."""
+    uri, found = split_target(file)
+    if found and name and found != name:
+        raise click.UsageError(f"the data set is named twice: '{found}' and '{name}'")
+    return uri, found or name or ""
+
+
+def count_text(count: int, noun: str) -> str:
+    """Return a number with its noun: "1 page", "2 pages"."""
+    return (
+        f"{count} {noun}"
+        if count == 1
+        else f"{count} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+    )
+
+
+def _complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    try:
+        return [name for name in _core.data_sets(context.params["file"]) if name.startswith(incomplete)]
+    except (Error, KeyError):
+        return []
+
+
+def _complete_fields(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    head, comma, last = incomplete.rpartition(",")
+    try:
+        # While an option waits for its value, click has not told arguments apart yet.
+        file = context.params.get("file") or context.args[0]
+        with DataSet(*file_and_name(file, context.params.get("name"))) as data_set:
+            found = data_set.keys(recursive=True)
+    except (Error, IndexError, click.ClickException):
+        return []
+    return [f"{head}{comma}{path}" for path in found if path.startswith(last)]
+
+
+def _split_fields(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> list[str] | None:
+    return [part for text in texts for part in text.split(",") if part] or None
+
+
+def fields_option(flag: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Make the option that selects fields: a list of names, or None. The shell completes them."""
+    return click.option(
+        flag,
+        metavar="NAMES",
+        multiple=True,
+        callback=_split_fields,
+        shell_complete=_complete_fields,
+        help="Names, paths or wildcards, separated by commas: pt,jets.eta,Muon_*.",
+    )
+
+
+name_argument = click.argument("name", required=False, shell_complete=_complete_names)
+"""The argument NAME, a data set of FILE."""
 
 
 def bytes_text(count: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +15,16 @@ from colonnade import _core
 from colonnade.dataset import DataSet
 from colonnade.schema import FieldInfo
 
-from .common import bytes_text, compression_name, console, print_json
+from .common import (
+    bytes_text,
+    compression_name,
+    console,
+    count_text,
+    fields_option,
+    file_and_name,
+    name_argument,
+    print_json,
+)
 
 __all__ = ["info", "ls"]
 
@@ -44,8 +54,9 @@ def _describe_field(field: FieldInfo, statistics: list[_core.ColumnStatistics]) 
     }
 
 
-def describe(data_set: DataSet) -> dict[str, Any]:
+def describe(data_set: DataSet, fields: list[str] | None = None) -> dict[str, Any]:
     """Describe a data set as `info --json` prints it: sizes in bytes, compressed (stored) and before (packed)."""
+    chosen = data_set.schema if fields is None else data_set.schema.select(fields)
     descriptor = data_set.descriptor
     statistics = _core.column_statistics(descriptor)
     settings = sorted({compression_name(s.compression) for s in statistics if s.pages})
@@ -58,7 +69,7 @@ def describe(data_set: DataSet) -> dict[str, Any]:
         "columns": len(statistics),
         "compression": settings,
         **_sizes(list(range(len(statistics))), statistics),
-        "fields": [_describe_field(field, statistics) for field in data_set.schema.values()],
+        "fields": [_describe_field(field, statistics) for field in chosen.values()],
     }
 
 
@@ -75,24 +86,26 @@ def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
 
 @click.command()
 @click.argument("file")
-@click.argument("name", required=False)
+@name_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--all", "everything", is_flag=True, help="List sub-fields, too.")
 @click.option("--metrics", is_flag=True, help="Read all fields once and print what that took.")
-@click.option("--fields", help="With --metrics: only these, as pt,jets.*.")
+@fields_option("--fields")
 def info(
-    file: str, name: str | None, as_json: bool, everything: bool, metrics: bool, fields: str | None
+    file: str, name: str | None, as_json: bool, everything: bool, metrics: bool, fields: list[str] | None
 ) -> None:
-    """Print the data sets of FILE: entries, clusters, pages, size and ratio per field."""
-    if fields is not None and not metrics:
-        raise click.UsageError("--fields goes with --metrics")
-    names = [name] if name else _core.data_sets(file)
+    """Print the data sets of FILE: entries, clusters, and for each field type, size and ratio.
+
+    --fields limits the table, and what --metrics reads, to some of the fields.
+    """
+    file, found_name = file_and_name(file, name)
+    names = [found_name] if found_name else _core.data_sets(file)
     found = []
     for each in names:
         with DataSet(file, each) as data_set:
-            found.append(describe(data_set))
+            found.append(describe(data_set, fields))
             if metrics:
-                found[-1]["metrics"] = measure(data_set, fields.split(",") if fields else None)
+                found[-1]["metrics"] = measure(data_set, fields)
     size = _file_size(file)
     if as_json:
         objects = [
@@ -101,7 +114,14 @@ def info(
         print_json({"file": file, "size": size, "data_sets": found, "other_objects": objects})
         return
     taken = "" if size is None else f"{bytes_text(size)}, "
-    click.echo(f"{file}: {taken}{len(found)} data set{'s' if len(found) != 1 else ''}")
+    click.echo(f"{file}: {taken}{count_text(len(found), 'data set')}")
+    if not names:
+        others = sorted({f"{o.class_name} '{o.path}'" for o in _core.stored_objects(file)})
+        click.echo(
+            f"  it holds {', '.join(others[:10])}; colonnade import converts TTrees"
+            if others
+            else "  it is empty"
+        )
     for data in found:
         _print(data, everything)
         if metrics:
@@ -119,19 +139,24 @@ def _file_size(file: str) -> int | None:
 def _print(data: dict[str, Any], everything: bool) -> None:
     ratio = f", ratio {data['ratio']:.2f}" if data["ratio"] else ""
     click.echo(
-        f"\n{data['name']}: {data['entries']} entries, {data['clusters']} clusters, {data['pages']} pages, "
+        f"\n{data['name']}: {count_text(data['entries'], 'entry')}, {count_text(data['clusters'], 'cluster')}, "
+        f"{count_text(data['pages'], 'page')}, "
         f"{bytes_text(data['packed_bytes'])} stored in {bytes_text(data['stored_bytes'])}{ratio}"
     )
     click.echo(
         f"  written by {data['writer'] or 'an unknown program'}, compression {', '.join(data['compression']) or '-'}"
     )
+    rows = [row for field in data["fields"] for row in _rows(field, "", "", everything)]
     table = Table(box=None, pad_edge=True)
-    for title in ("field", "type", "encoding"):
-        table.add_column(title, overflow="fold")
+    # Names are never broken: whoever looks for one must find it. Types are, in a narrow terminal.
+    table.add_column("field", no_wrap=True, min_width=max((len(name) for name, _ in rows), default=0))
+    table.add_column("type", overflow="fold", style="cyan")
+    table.add_column("encoding", overflow="fold", style="dim")
     for title in ("pages", "size", "stored", "ratio"):
         table.add_column(title, justify="right", no_wrap=True)
-    for field in data["fields"]:
-        _add_rows(table, field, 0, everything)
+    table.add_column("share", no_wrap=True, style="green")
+    for name, field in rows:
+        _add_row(table, name, field, data["stored_bytes"])
     console().print(table)
 
 
@@ -139,11 +164,11 @@ def _print_metrics(taken: dict[str, Any]) -> None:
     rows = {
         "values": bytes_text(taken["value_bytes"]),
         "requests": f"{taken['requests']}",
-        "bytes": f"{bytes_text(taken['bytes'])}, of these read over {bytes_text(taken['read_over_bytes'])}",
+        "bytes": f"{bytes_text(taken['bytes'])}, {bytes_text(taken['read_over_bytes'])} of them not wanted",
         "metadata": bytes_text(taken["metadata_bytes"]),
-        "pages": f"{taken['pages']}, read ahead {taken['prefetched_used']}, in vain {taken['prefetched_unused']}",
+        "pages": f"{taken['pages']}, {taken['prefetched_used']} read ahead, {taken['prefetched_unused']} in vain",
         "memory ahead": bytes_text(taken["peak_ahead_bytes"]),
-        "seconds": f"{taken['seconds']:.3f}, of these waiting {taken['seconds_waiting']:.3f}",
+        "seconds": f"{taken['seconds']:.3f}, {taken['seconds_waiting']:.3f} of them waiting",
         "decoding": f"{taken['seconds_decoding']:.3f} s, all threads",
     }
     click.echo("  read once:")
@@ -151,22 +176,37 @@ def _print_metrics(taken: dict[str, Any]) -> None:
         click.echo(f"    {name:12}  {text}")
 
 
-def _add_rows(table: Table, field: dict[str, Any], depth: int, everything: bool) -> None:
+def _rows(
+    field: dict[str, Any], lead: str, below: str, everything: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines of a field and, if wanted, of all below it, with the branches of the tree in front of the names."""
+    path: str = field["path"]
+    yield lead + (path.rpartition(".")[2] if lead else path), field
+    children = field["fields"] if everything else []
+    for number, child in enumerate(children):
+        last = number == len(children) - 1
+        yield from _rows(
+            child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "), everything
+        )
+
+
+def _add_row(table: Table, name: str, field: dict[str, Any], total: int) -> None:
     notes = f" -> {field['projected']}" if field["projected"] else ""
     notes += f" (cannot be read: {field['unreadable']})" if field["unreadable"] else ""
     table.add_row(
-        *(
-            _quiet(text)
-            for text in ("  " * depth + field["path"] + notes, field["type"], " ".join(field["encodings"]))
-        ),
+        *(_quiet(text) for text in (name, field["type"] + notes, " ".join(field["encodings"]))),
         str(field["pages"]),
         bytes_text(field["packed_bytes"]),
         bytes_text(field["stored_bytes"]),
         f"{field['ratio']:.2f}" if field["ratio"] else "-",
+        _bar(field["stored_bytes"] / total if total else 0.0),
     )
-    if everything:
-        for child in field["fields"]:
-            _add_rows(table, child, depth + 1, everything)
+
+
+def _bar(share: float, width: int = 10) -> str:
+    eighths = round(share * width * 8)
+    rest = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"[eighths % 8]
+    return ("\u2588" * (eighths // 8) + rest).rstrip()
 
 
 def _quiet(text: str) -> str:

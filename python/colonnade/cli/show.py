@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import awkward as ak
 import click
 
 from colonnade.dataset import DataSet
-from colonnade.errors import ConversionError
+from colonnade.errors import ConversionError, UnsupportedError
 
-from .common import print_json
+from .common import fields_option, file_and_name, name_argument, print_json
 
 __all__ = ["show"]
+
+_LINE = 110
 
 
 def _range(text: str | None) -> tuple[int | None, int | None]:
@@ -23,7 +28,7 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
         stop = int(last) if last else None
     except ValueError:
         raise click.BadParameter(
-            f"'{text}' is no range of entries; write a:b", param_hint="--entries"
+            f"'{text}' is not a range of entries; write A:B, as 0:10", param_hint="--entries"
         ) from None
     if not colon and start is not None:
         return start, start + 1 if start != -1 else None
@@ -32,29 +37,98 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 
 @click.command()
 @click.argument("file")
-@click.argument("name", required=False)
+@name_argument
 @click.option("--entries", metavar="A:B", help="Entries A to B, B excluded; the first ten if left out.")
-@click.option(
-    "--fields", metavar="NAMES", multiple=True, help="Names, paths or wildcards, separated by commas."
-)
+@fields_option("--fields")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of entries.")
 @click.option("--schema", is_flag=True, help="Print the schema instead of values.")
+@click.option("--histogram", metavar="EXPRESSION", help="Print a histogram of a column or an expression.")
+@click.option("--bins", type=click.IntRange(min=1), default=40, show_default=True, help="Of the histogram.")
 def show(
-    file: str, name: str | None, entries: str | None, fields: tuple[str, ...], as_json: bool, schema: bool
+    file: str,
+    name: str | None,
+    entries: str | None,
+    fields: list[str] | None,
+    as_json: bool,
+    schema: bool,
+    histogram: str | None,
+    bins: int,
 ) -> None:
-    """Print the values of the data set NAME in FILE; NAME may be left out if there is only one."""
+    """Print values of the data set NAME in FILE; NAME may be left out if there is only one.
+
+    FILE may be f.root:Events as well. Entries that are too long for a line are printed one field a line. On a
+    terminal the output goes through a pager.
+    """
     start, stop = _range(entries)
-    names = [part for text in fields for part in text.split(",") if part] or None
-    with DataSet(file, name or "") as data_set:
+    with DataSet(*file_and_name(file, name)) as data_set:
         if schema:
             click.echo(str(data_set.schema))
+        elif histogram is not None:
+            click.echo(_histogram(data_set, histogram, bins, entries))
         elif as_json:
-            try:
-                rows = ak.to_list(data_set.arrays(names, entry_start=start, entry_stop=stop))
-            except UnicodeDecodeError as error:
-                raise ConversionError(f"a string is not UTF-8 ({error})", "leave out --json") from None
-            print_json(rows)
+            _print_json(data_set, fields, start, stop)
         else:
             begin, end, _ = slice(start, stop).indices(data_set.num_entries)
-            for number, text in data_set.entry_texts(begin, max(begin, end), names):
-                click.echo(f"{number}: {text}")
+            lines = _lines(data_set, begin, max(begin, end), fields)
+            if sys.stdout.isatty():
+                click.echo_via_pager(lines)
+            else:
+                for line in lines:
+                    click.echo(line, nl=False)
+
+
+def _print_json(data_set: DataSet, fields: list[str] | None, start: int | None, stop: int | None) -> None:
+    try:
+        rows = ak.to_list(data_set.arrays(fields, entry_start=start, entry_stop=stop))
+    except UnicodeDecodeError as error:
+        raise ConversionError(f"a string is not UTF-8 ({error})", "leave out --json") from None
+    print_json(rows)
+
+
+def _lines(data_set: DataSet, begin: int, end: int, fields: list[str] | None) -> Iterator[str]:
+    # Projected fields show what others hold: they come only where they are named.
+    shown = fields or [name for name in data_set if not data_set.schema[name].projected]
+    if not shown:
+        shown = data_set.keys()
+    for number, text in data_set.entry_texts(begin, end, shown):
+        if len(text) <= _LINE:
+            yield f"{number}: {text}\n"
+            continue
+        yield f"{number}:\n"
+        for path in shown:
+            ((_, value),) = data_set.entry_texts(number, number + 1, path)
+            yield f"    {_without_braces(value)}\n"
+
+
+def _without_braces(text: str) -> str:
+    return text[1:-1] if text.startswith("{") and text.endswith("}") else text
+
+
+def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | None) -> str:
+    from colonnade.frame import DataFrame
+
+    start, stop = _range(entries) if entries is not None else (None, None)
+    begin, end, _ = slice(start, stop).indices(data_set.num_entries)
+    frame = DataFrame(data_set, entries=(begin, max(begin, end)), progress=False)
+    statistics = frame.stats(expression)
+    if statistics.value.count == 0:
+        return f"{expression}: no values"
+    low, high = statistics.value.min, statistics.value.max
+    if not (low > float("-inf") and high < float("inf")):
+        raise UnsupportedError(
+            f"the values of '{expression}' reach from {low} to {high}, which no axis covers",
+            f"--histogram 'std::clamp({expression}, 0, 100)'",
+        )
+    edges = (low, high) if high > low else (low - 0.5, low + 0.5)
+    contents = frame.histo1d(("", "", bins, *edges), expression).value.values(flow=True)[1:]
+    # The largest value belongs into the last bin, where an axis says overflow.
+    contents = [*contents[:-2], contents[-2] + contents[-1]]
+    most = max(*contents, 1)
+    found = statistics.value
+    spread = f"mean {found.mean:.6g}, standard deviation {found.stddev:.6g}"
+    lines = [f"{expression}: {found.count} values, {spread}"]
+    step = (edges[1] - edges[0]) / bins
+    for number, content in enumerate(contents):
+        bar = "\u2588" * round(60 * content / most)
+        lines.append(f"{edges[0] + number * step:>12.5g} | {bar} {int(content)}")
+    return "\n".join(lines)

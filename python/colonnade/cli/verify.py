@@ -6,7 +6,8 @@ import click
 
 from colonnade import _core
 from colonnade.dataset import DataSet
-from colonnade.errors import Error
+from colonnade.errors import FormatError, UnsupportedError
+from colonnade.opening import split_target
 
 from .common import progress_bar
 
@@ -22,7 +23,14 @@ def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
 
     The exit status is 0 if everything is as it was written and 1 otherwise.
     """
-    good = [_verify(file, name) for name in names or _core.data_sets(file)]
+    uri, found = split_target(file)
+    known = _core.data_sets(uri)
+    wanted = names or ((found,) if found else known)
+    if not known or any(name.strip("/") not in known for name in wanted):
+        DataSet(
+            uri, next((name for name in wanted if name.strip("/") not in known), "")
+        )  # says what is there
+    good = [_verify(uri, name) for name in wanted]
     context.exit(0 if all(good) else 1)
 
 
@@ -31,8 +39,13 @@ def _verify(file: str, name: str) -> bool:
         with DataSet(file, name) as data_set, progress_bar("pages") as progress:
             task = progress.add_task(name, total=None)
             pages = data_set.verify(lambda done, pages: progress.update(task, completed=done, total=pages))
-    except Error as error:
-        click.echo(f"{name}: damaged: {error}", err=True)
+    except (FormatError, UnsupportedError) as error:
+        click.echo(
+            f"{name}: damaged: {error}" if isinstance(error, FormatError) else f"{name}: {error}", err=True
+        )
         return False
-    click.echo(f"{name}: {pages} pages are as they were written")
+    if pages == 1:
+        click.echo(f"{name}: 1 page is as it was written")
+    else:
+        click.echo(f"{name}: {pages} pages are as they were written")
     return True

@@ -17,7 +17,7 @@ from colonnade import _core
 from colonnade.awkward_arrays import zip_fields
 from colonnade.errors import UsageError
 from colonnade.numpy_arrays import to_numpy
-from colonnade.write_options import write_options
+from colonnade.write_options import check_names, write_options
 
 from .expressions import ExpressionLike
 from .histograms import HistogramModel, histogram_model, to_hist, to_profile
@@ -445,6 +445,7 @@ class Actions(Node):
         from .dataframe import DataFrame
 
         names = self._select(columns)
+        check_names(options, "a snapshot")
         write_options(**options)  # refuses what makes no sense
         written: dict[str, object] = dict(options)
         every = options.get("checkpoint_every")

@@ -11,6 +11,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.dataset import DataSet, read_options
 from colonnade.errors import UsageError
+from colonnade.opening import split_target
 from colonnade.sources import to_batch
 
 from .actions import Actions
@@ -41,7 +42,7 @@ class DataFrame(Actions):
 
     Args:
         name: the path of the data set in its files, "Events" or "dir/Events" (may be "" if each has only one); a number
-            of entries for a DataFrame without a source; or a `DataSet`.
+            of entries for a DataFrame without a source; a `DataSet`; or, without `files`, a file ("f*.root:Events").
         files: a file, or several; wildcards and all that a reader opens. Entries are numbered through all of them.
         threads: how many threads passes are made with; 0 for one per processor.
         entries: (start, stop), the entries to look at; all if None. They keep their numbers.
@@ -327,18 +328,36 @@ def _open(
         if files is not None or options or name < 0:
             raise UsageError(f"a DataFrame without files has a number of entries alone, not {name}")
         return _core.empty_source(int(name)), "no files"
+    if isinstance(name, str) and files is None and _may_be_file(name):
+        name, files = "", name
     if not isinstance(name, str) or files is None:
         raise UsageError(
             f"a DataFrame is not made from {name!r} without files",
             'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
         )
-    listed = (
-        [os.fspath(files)] if isinstance(files, str | os.PathLike) else [os.fspath(each) for each in files]
-    )
-    if not listed:
+    given = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if not given:
         raise UsageError("the list of files is empty")
+    name, listed = _split_all(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     return _core.open_chain(name, listed, read_options(**options)), f"'{name}' in '{listed[0]}'{more}"
+
+
+def _may_be_file(text: str) -> bool:
+    uri, name = split_target(text)
+    return bool(name) or "://" in uri or uri.endswith(".root") or os.path.exists(uri)
+
+
+def _split_all(name: str, files: Sequence[PathLike]) -> tuple[str, list[str]]:
+    """Split files that are given as "f.root:Events" into the name that all of them share and their paths."""
+    listed = []
+    for each in files:
+        uri, found = split_target(each)
+        if found and name and found.strip("/") != name.strip("/"):
+            raise UsageError(f"the data set is '{name}', but '{os.fspath(each)}' names '{found}'")
+        listed.append(uri)
+        name = name or found
+    return name, listed
 
 
 def _entry_range(entries: tuple[int, int], total: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from colonnade.errors import UnsupportedError, UsageError
 if TYPE_CHECKING:
     import hist
 
-__all__ = ["HistogramModel", "Model", "histogram_model", "to_hist", "to_profile"]
+__all__ = ["HistogramModel", "Model", "histogram_model", "split_title", "to_hist", "to_profile"]
 
 HistogramModel: TypeAlias = "Sequence[Any] | None"
 """("name", "title", bins, low, high) or ("name", "title", edges), for each axis; an axis, or several; or None."""
@@ -42,21 +42,42 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
     """
     dimensions = len(arguments)
     name = title = ""
+    if isinstance(model, str):
+        raise UsageError(
+            f"the model of a histogram with {dimensions} {_axis_word(dimensions)} is a tuple, not the text {model!r}",
+            '("name", "title", bins, low, high), or None for the range of the values',
+        )
     if model is None:
         axes: list[dict[str, Any]] = [{"bins": _DEFAULT_BINS} for _ in arguments]
     else:
         rest = [model] if hasattr(model, "edges") else list(model)
-        if len(rest) >= 2 and isinstance(rest[0], str) and isinstance(rest[1], str):
-            name, title, rest = rest[0], rest[1], rest[2:]
+        texts = [each for each in rest if isinstance(each, str)]
+        if texts and (len(texts) != 2 or rest[:2] != texts):
+            raise UsageError(
+                f"the model of a histogram begins with two texts, its name and its title: not {model!r}",
+                '("name", "title", bins, low, high)',
+            )
+        if texts:
+            name, title, rest = texts[0], texts[1], rest[2:]
         axes, rest = _axes(rest, dimensions)
         if rest or len(axes) != dimensions:
             raise UsageError(
-                f"the model of a histogram with {dimensions} axes cannot be {model!r}",
+                f"the model of a histogram with {dimensions} {_axis_word(dimensions)} cannot be {model!r}",
                 '("name", "title", bins, low, high), with bins, low, high or edges for each axis',
             )
     for axis, argument in zip(axes, arguments, strict=True):
         axis.setdefault("name", argument)
     return Model(name, title, axes)
+
+
+def _axis_word(count: int) -> str:
+    return "axis" if count == 1 else "axes"
+
+
+def split_title(title: str) -> tuple[str, list[str]]:
+    """Split ROOT's "title;x;y;z" into the title and the labels of the axes; "#;" is a semicolon."""
+    first, *labels = (part.replace("#;", ";") for part in re.split(r"(?<!#);", title))
+    return first, [label.strip() for label in labels]
 
 
 def _axes(rest: list[Any], dimensions: int) -> tuple[list[dict[str, Any]], list[Any]]:
@@ -130,14 +151,15 @@ def _hist() -> Any:
     return hist
 
 
-def _axes_of(axes: Sequence[_core.AxisValue]) -> list[Any]:
+def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str]) -> list[Any]:
     package = _hist()
     names = [axis.name for axis in axes]
+    given = dict(enumerate(labels))
     made = []
     for number, axis in enumerate(axes):
         # Names are keyword arguments in hist: those that cannot be are labels only.
         is_name = re.fullmatch(r"[A-Za-z_]\w*", axis.name) and names.index(axis.name) == number
-        texts = {"name": axis.name if is_name else "", "label": axis.name}
+        texts = {"name": axis.name if is_name else "", "label": given.get(number) or axis.name}
         edges = axis.edges
         if axis.regular:
             made.append(package.axis.Regular(len(edges) - 1, edges[0], edges[-1], **texts))
@@ -154,8 +176,9 @@ def to_hist(value: _core.HistogramValue) -> hist.Hist[Any]:
     """Make a `hist.Hist` with the storage Weight for weighted histograms and Double for others."""
     package = _hist()
     storage = package.storage.Weight() if value.weighted else package.storage.Double()
+    title, labels = split_title(value.title)
     made: hist.Hist[Any] = package.Hist(
-        *_axes_of(value.axes), storage=storage, name=value.name or None, label=value.title or None
+        *_axes_of(value.axes, labels), storage=storage, name=value.name or None, label=title or None
     )
     view: Any = made.view(flow=True)
     if value.weighted:
@@ -169,11 +192,12 @@ def to_hist(value: _core.HistogramValue) -> hist.Hist[Any]:
 def to_profile(value: _core.ProfileValue) -> hist.Hist[Any]:
     """Make a `hist.Hist` with the storage WeightedMean."""
     package = _hist()
+    title, labels = split_title(value.title)
     made: hist.Hist[Any] = package.Hist(
-        *_axes_of(value.axes),
+        *_axes_of(value.axes, labels),
         storage=package.storage.WeightedMean(),
         name=value.name or None,
-        label=value.title or None,
+        label=title or None,
     )
     sum_w, sum_w2, sum_wy, sum_wyy = (
         _shaped(sums, value.axes) for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
-from colonnade.errors import NotFoundError
+from colonnade.errors import NotFoundError, TypeMismatchError
 
 from .session import Session, run_sessions
 
@@ -78,6 +78,53 @@ class Result(Generic[T_co]):
             self._session.add(self._number)
         return names
 
+    # ---- In place of its value
+
+    def _number_value(self, operation: str) -> Any:
+        """The value if it is a number; anything else has no one meaning in place of it."""
+        value = self.value
+        if isinstance(value, int | float | np.number | np.bool_):
+            return value
+        raise TypeMismatchError(
+            f"{self._what} is a {type(value).__name__}, for which {operation} has no one meaning",
+            "the same of its .value",
+        )
+
+    def __eq__(self, other: object) -> Any:
+        if other is None:
+            return False
+        return self.value == (other.value if isinstance(other, Result) else other)
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self._number_value("<") < _value_or_number(other))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self._number_value("<=") <= _value_or_number(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self._number_value(">") > _value_or_number(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self._number_value(">=") >= _value_or_number(other))
+
+    # Two results are two bookings, also where their values are equal.
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        return bool(self._number_value("truth"))
+
+    def __int__(self) -> int:
+        return int(self._number_value("int()"))
+
+    def __float__(self) -> float:
+        return float(self._number_value("float()"))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return str(self.value)
+
     def __repr__(self) -> str:
         return f"<{self._what}: {self.value!r}>" if self.is_ready else f"<{self._what}: not computed yet>"
 
@@ -86,6 +133,10 @@ class Result(Generic[T_co]):
             return f"<p>{html.escape(self._what)}: not computed yet</p>"
         as_html = getattr(self.value, "_repr_html_", None)
         return str(as_html()) if as_html is not None else f"<p>{html.escape(repr(self.value))}</p>"
+
+
+def _value_or_number(other: Any) -> Any:
+    return other._number_value("a comparison") if isinstance(other, Result) else other
 
 
 class Variations(Mapping[str, T_co]):

@@ -12,10 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from colonnade import _core
 from colonnade.errors import UnsupportedError, UsageError
 
-from .histograms import to_hist, to_profile
+from .histograms import split_title, to_hist, to_profile
 from .results import GraphPoints, Stats
 
 __all__ = ["AxisView", "GraphView", "HistogramView", "ProfileView", "StatsView"]
@@ -37,9 +36,8 @@ def refuse(what: str, name: str, advice: str) -> NoReturn:
 class AxisView:
     """An axis with the methods of TAxis."""
 
-    def __init__(self, axis: _core.AxisValue) -> None:
-        self._edges: Floats = axis.edges
-        self._name, self._regular = axis.name, axis.regular
+    def __init__(self, edges: Floats, title: str, *, regular: bool) -> None:
+        self._edges, self._title, self._regular = edges, title, regular
 
     def GetNbins(self) -> int:
         """Return the number of bins, without underflow and overflow."""
@@ -84,7 +82,7 @@ class AxisView:
 
     def GetTitle(self) -> str:
         """Return what is on the axis."""
-        return self._name
+        return self._title
 
     GetName = GetTitle
 
@@ -105,7 +103,12 @@ class _Binned(ABC):
 
     def __init__(self, value: Any) -> None:
         self._value = value
-        self._axes = [AxisView(axis) for axis in value.axes]
+        self._title, labels = split_title(value.title)
+        self._labels = dict(enumerate(labels))
+        self._axes = [
+            AxisView(axis.edges, self._labels.get(number) or axis.name, regular=axis.regular)
+            for number, axis in enumerate(value.axes)
+        ]
         self._shape = [axis.GetNbins() + 2 for axis in self._axes]
 
     def _shaped(self, values: Any) -> Floats:
@@ -125,7 +128,7 @@ class _Binned(ABC):
 
     def GetTitle(self) -> str:
         """Return the title that the model gave."""
-        return str(self._value.title)
+        return self._title
 
     def GetEntries(self) -> float:
         """Return how often it was filled."""
@@ -144,17 +147,22 @@ class _Binned(ABC):
             raise UsageError(f"a histogram with {len(self._axes)} axes has no axis {number + 1}")
         return self._axes[number]
 
+    def _axis_or_contents(self, number: int) -> AxisView:
+        if number < len(self._axes):
+            return self._axes[number]
+        return AxisView(np.array([0.0, 1.0]), self._labels.get(number, ""), regular=True)
+
     def GetXaxis(self) -> AxisView:
         """Return the first axis."""
         return self._axis(0)
 
     def GetYaxis(self) -> AxisView:
-        """Return the second axis."""
-        return self._axis(1)
+        """Return the second axis; one bin with the title of the contents if there is none, as in ROOT."""
+        return self._axis_or_contents(1)
 
     def GetZaxis(self) -> AxisView:
-        """Return the third axis."""
-        return self._axis(2)
+        """Return the third axis; one bin with the title of the contents if there is none, as in ROOT."""
+        return self._axis_or_contents(2)
 
     def GetAxis(self, number: int) -> AxisView:
         """Return an axis, counted from 0."""

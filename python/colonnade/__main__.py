@@ -1,0 +1,5 @@
+"""`python -m colonnade`: the command line."""
+
+from .cli import main
+
+main()

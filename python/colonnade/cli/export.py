@@ -1,0 +1,56 @@
+"""`colonnade export`: data sets as files that other programs read."""
+
+from __future__ import annotations
+
+import click
+
+from colonnade.dataset import DataSet
+from colonnade.exporting import export as export_data_set
+
+from .common import count_text, fields_option, file_and_name, progress_bar
+
+__all__ = ["export"]
+
+
+@click.command()
+@click.argument("file")
+@click.argument("destination")
+@click.option("--name", help="Path of the data set in FILE, where there are several.")
+@fields_option("--columns")
+@click.option(
+    "--format",
+    "chosen",
+    type=click.Choice(["parquet", "arrow", "csv", "npz"]),
+    help="By the ending of DESTINATION if left out.",
+)
+@click.option(
+    "--compression", default="zstd", show_default=True, help="Of Parquet and Arrow: zstd, lz4, none."
+)
+@click.option(
+    "--step-size", metavar="SIZE", default="64 MiB", show_default=True, help="Held in memory at a time."
+)
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+def export(
+    file: str,
+    destination: str,
+    name: str | None,
+    columns: list[str] | None,
+    chosen: str | None,
+    compression: str,
+    step_size: str,
+    overwrite: bool,
+) -> None:
+    """Write the data set of FILE to DESTINATION: x.parquet, x.arrow, x.csv or x.npz (NumPy)."""
+    with DataSet(*file_and_name(file, name)) as data_set, progress_bar("entries") as progress:
+        task = progress.add_task(data_set.name, total=data_set.num_entries)
+        entries = export_data_set(
+            data_set,
+            destination,
+            columns=columns,
+            format=chosen,  # type: ignore[arg-type]
+            compression=compression,
+            step_size=int(step_size) if step_size.isdigit() else step_size,
+            overwrite=overwrite,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    click.echo(f"{destination}: {count_text(entries, 'entry')}")

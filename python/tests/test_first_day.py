@@ -1,0 +1,319 @@
+"""What a person who knows ROOT, uproot and Polars tries first."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import awkward as ak
+import numpy as np
+import pytest
+from locations import FIXTURES
+
+import colonnade
+from colonnade.cli import main
+
+TREES = next((FIXTURES / "trees").glob("many_branches.root"))
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(each) for each in arguments])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "f.root"
+    jets = ak.Array(
+        [[{"pt": 1.5, "eta": 0.5}], [], [{"pt": 2.5, "eta": -1.0}, {"pt": 3.5, "eta": 2.0}]] * 100
+    )
+    with colonnade.create(path, "Events") as writer:
+        writer.extend(
+            {"id": np.arange(300), "x": np.linspace(0, 1, 300), "name": ["a", "bc", ""] * 100, "jets": jets}
+        )
+    return path
+
+
+# ---- A data set
+
+
+def test_a_data_set_is_a_mapping_of_its_fields(file):
+    events = colonnade.open(file)
+    assert events.keys() == list(events) == ["id", "x", "name", "jets"]
+    assert "x" in events
+    assert "jets.pt" in events
+    assert "nothing" not in events
+    assert 3 not in events
+    assert len(events) == 4
+    assert events
+    assert events.keys(recursive=True) == ["id", "x", "name", "jets", "jets.pt", "jets.eta"]
+    assert events._ipython_key_completions_() == events.keys(recursive=True)
+
+
+def test_data_sets_convert_to_what_people_use(file):
+    events = colonnade.open(file)
+    assert events.to_pandas(["id", "x"]).shape == (300, 2)
+    polars = events.to_polars()
+    assert polars["jets"].to_list() == events["jets"].to_list()
+    assert events.arrays("id", library="pl")["id"].to_list() == list(range(300))
+    assert events.to_arrow("id").num_rows == 300
+    assert events.to_numpy("id")["id"].dtype == np.int64
+    assert ak.to_list(events.head(2, "name")) == [{"name": "a"}, {"name": "bc"}]
+    assert len(events.head(library="pd")) == 5
+
+
+def test_only_what_users_need_is_completed():
+    assert "open" in dir(colonnade)
+    assert not {"annotations", "awkward_arrays", "columns", "rows"} & set(dir(colonnade))
+
+
+def test_a_file_with_trees_only_says_what_converts_it(run):
+    with pytest.raises(colonnade.NotFoundError, match=r"only TTrees \(Events\).*colonnade import"):
+        colonnade.open(TREES)
+    with pytest.raises(colonnade.NotFoundError, match=r"'?Events.* is a TTree.*colonnade import"):
+        colonnade.open(TREES, "Events")
+    status, out, err = run("verify", TREES)
+    assert (status, out) == (1, "")
+    assert "only TTrees" in err
+    status, out, _ = run("info", TREES)
+    assert status == 0
+    assert "TTree 'Events'" in out
+
+
+# ---- Results
+
+
+def test_numbers_stand_for_their_values(file):
+    frame = colonnade.DataFrame("Events", file)
+    count, mean = frame.count(), frame.mean("x")
+    assert count == 300
+    assert count != 299
+    assert 299 < count <= 300
+    assert count > frame.range(10).count()
+    assert count == frame.count()
+    assert bool(count)
+    assert not frame.filter("x > 2").count()
+    assert int(count) == 300
+    assert float(mean) == pytest.approx(0.5)
+    assert f"{mean:.2f}" == "0.50"
+    assert f"{count}" == str(count) == "300"
+    assert count is not None
+    assert len({count, frame.count()}) == 2
+
+
+def test_what_has_no_one_meaning_is_refused(file):
+    histogram = colonnade.DataFrame("Events", file).histo1d(("", "", 10, 0, 1), "x")
+    for use in (bool, float, lambda each: each < 3):
+        with pytest.raises(colonnade.TypeMismatchError, match="no one meaning"):
+            use(histogram)
+
+
+# ---- Models of histograms
+
+
+def test_titles_are_split_as_in_root(file):
+    frame = colonnade.DataFrame("Events", file)
+    model = ("m", "mass;m [GeV];entries", 10, 0, 1)
+    made = frame.histo1d(model, "x").value
+    assert (made.label, made.axes[0].label, made.axes[0].name) == ("mass", "m [GeV]", "x")
+    profile = frame.profile1d(model, "x", "id").value
+    assert (profile.label, profile.axes[0].label) == ("mass", "m [GeV]")
+    view = colonnade.RDataFrame("Events", str(file)).Histo1D(model, "x").GetValue()
+    assert view.GetTitle() == "mass"
+    assert view.GetXaxis().GetTitle() == "m [GeV]"
+    assert view.GetYaxis().GetTitle() == "entries"
+    plain = frame.histo1d(("m", "a#;b", 10, 0, 1), "x").value
+    assert (plain.label, plain.axes[0].label) == ("a;b", "x")
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        ("x", "with 1 axis is a tuple, not the text 'x'"),
+        (("a", 10, 0, 1), "begins with two texts, its name and its title"),
+        (("a", "b", "c", 10, 0, 1), "begins with two texts"),
+        (("a", "b", 10), "with 1 axis cannot be"),
+    ],
+)
+def test_wrong_models_say_what_is_wrong(file, model, problem):
+    with pytest.raises(colonnade.UsageError, match=problem):
+        colonnade.DataFrame("Events", file).histo1d(model, "x")
+
+
+def test_wrong_options_name_the_right_one(file, tmp_path):
+    frame = colonnade.DataFrame("Events", file)
+    with pytest.raises(
+        colonnade.UsageError, match="a snapshot has no option 'compresion'; try: 'compression'"
+    ):
+        frame.snapshot(tmp_path / "out.root", compresion="lz4")
+    with pytest.raises(colonnade.UsageError, match="a copy has no option 'durabilty'; try: 'durability'"):
+        colonnade.copy(file, tmp_path / "out.root", durabilty="machine")
+
+
+# ---- Places
+
+
+def test_the_data_frame_takes_places_as_open_does(file):
+    for frame in (
+        colonnade.DataFrame("Events", f"{file}:Events"),
+        colonnade.DataFrame("", [f"{file}:Events", str(file)]),
+        colonnade.DataFrame(f"{file}:Events"),
+        colonnade.DataFrame(str(file)),
+    ):
+        assert frame.count().value in (300, 600)
+    with pytest.raises(colonnade.UsageError, match=r"the data set is 'Events', but .* names 'Runs'"):
+        colonnade.DataFrame("Events", f"{file}:Runs")
+    with pytest.raises(colonnade.UsageError, match="without files"):
+        colonnade.DataFrame("Events")
+
+
+# ---- The terminal
+
+
+def test_commands_take_places(run, file):
+    place = f"{file}:Events"
+    assert "Events: 300 entries, 1 cluster, " in run("info", place)[1]
+    assert run("show", place, "--entries", "0:1")[1].startswith("0: {")
+    assert run("verify", place)[0] == 0
+    assert "named twice" in run("show", place, "Runs")[2]
+
+
+def test_verify_of_a_name_that_is_not_there(run, file):
+    status, _, err = run("verify", file, "bogus")
+    assert status == 1
+    assert "damaged" not in err
+    assert "there is no data set" in err
+
+
+def test_info_draws_a_tree(run, file):
+    out = run("info", file, "--all")[1]
+    assert "├─ " in out or "└─ " in out
+    assert "└─ eta" in out
+    assert "█" in out
+    only = run("info", file, "--fields", "x,id")[1]
+    assert "jets" not in only
+
+
+def test_names_are_never_broken(run, tmp_path, monkeypatch):
+    name = "a_name_that_goes_on_" * 10
+    with colonnade.create(tmp_path / "long.root", "Events") as writer:
+        writer.extend({name: np.arange(3)})
+    monkeypatch.setenv("COLUMNS", "80")
+    assert name in run("info", tmp_path / "long.root")[1]
+
+
+def test_show_puts_long_entries_on_lines_of_their_own(run, tmp_path):
+    with colonnade.create(tmp_path / "long.root", "Events") as writer:
+        writer.extend({"v": [list(range(100))] * 2, "id": [1, 2]})
+    lines = run("show", tmp_path / "long.root")[1].splitlines()
+    assert [line.split(":")[0].strip().strip('"') for line in lines] == ["0", "v", "id", "1", "v", "id"]
+
+
+def test_show_draws_a_histogram(run, file):
+    status, out, _ = run("show", file, "--histogram", "jets.pt", "--bins", "4")
+    assert status == 0
+    head, *bars = out.splitlines()
+    assert head.startswith("jets.pt: 300 values, mean 2.5")
+    assert [int(line.split()[-1]) for line in bars] == [100, 0, 100, 100]
+    assert (
+        sum(int(line.split()[-1]) for line in run("show", file, "--histogram", "2 * x")[1].splitlines()[1:])
+        == 300
+    )
+
+
+def test_diff_finds_every_kind_of_difference(run, file, tmp_path):
+    other = tmp_path / "g.root"
+    events = colonnade.open(file)
+    arrays = {name: events[name] for name in events}
+    changed = ak.to_numpy(arrays["x"]).copy()
+    changed[7] = -0.0
+    with colonnade.create(other, "Events") as writer:
+        writer.extend(
+            {
+                "id": ak.values_astype(arrays["id"], np.int32),
+                "x": changed,
+                "jets": arrays["jets"],
+                "n": changed,
+            }
+        )
+    assert run("diff", file, file) == (0, "the same: 4 fields, 300 entries\n", "")
+    status, out, _ = run("diff", file, other)
+    assert status == 1
+    lines = out.splitlines()
+    assert "- name: std::string" in lines
+    assert "+ n: double" in lines
+    assert "! id: std::int64_t -> std::int32_t" in lines
+    assert any(line.startswith("! x: 1 value of 300 differ, first at entry 7") for line in lines)
+    assert run("diff", file, other, "--fields", "jets")[0] == 0
+    assert run("diff", file, other, "--fields", "x", "--schema")[0] == 0
+
+
+def test_the_package_runs_as_a_module(file):
+    done = subprocess.run(
+        [sys.executable, "-m", "colonnade", "show", str(file), "--entries", "1", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)[0]["id"] == 1
+
+
+def test_the_shell_completes_fields_and_data_sets(file):
+    from click.shell_completion import ShellComplete
+
+    from colonnade.cli import app
+
+    complete = ShellComplete(app, {}, "colonnade", "_COLONNADE_COMPLETE")
+    found = complete.get_completions(["show", str(file), "--fields"], "id,jets.")
+    assert [each.value for each in found] == ["id,jets.pt", "id,jets.eta"]
+    assert [each.value for each in complete.get_completions(["info", str(file)], "Ev")] == ["Events"]
+
+
+# ---- Export
+
+
+def test_export_keeps_values_and_types(file, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    events = colonnade.open(file)
+    expected = events.to_arrow()
+    assert colonnade.export(file, tmp_path / "f.parquet", step_size=70) == 300
+    assert pq.read_table(tmp_path / "f.parquet").to_pylist() == expected.to_pylist()
+    colonnade.export(events, tmp_path / "f.arrow")
+    with pa.ipc.open_file(tmp_path / "f.arrow") as opened:
+        assert opened.read_all().to_pylist() == expected.to_pylist()
+    colonnade.export(f"{file}:Events", tmp_path / "f.npz", columns=["id", "jets.pt", "jets", "name"])
+    with np.load(tmp_path / "f.npz") as arrays:
+        assert arrays["id"].tolist() == list(range(300))
+        rebuilt = ak.unflatten(arrays["jets.pt"], np.diff(arrays["jets.pt.offsets"]))
+        assert rebuilt.to_list() == events["jets.pt"].to_list()
+        assert arrays["name"].tolist() == events["name"].to_list()
+        assert len(arrays["jets.offsets"]) == 301
+    colonnade.export(file, tmp_path / "f.csv", columns=["id", "name"])
+    assert (tmp_path / "f.csv").read_text().splitlines()[:3] == ['"id","name"', '0,"a"', '1,"bc"']
+
+
+def test_export_refuses_what_it_cannot_keep(file, tmp_path):
+    with pytest.raises(colonnade.UnsupportedError, match="these columns are nested: jets"):
+        colonnade.export(file, tmp_path / "f.csv")
+    with pytest.raises(colonnade.UsageError, match="does not tell a format"):
+        colonnade.export(file, tmp_path / "f.xyz")
+    colonnade.export(file, tmp_path / "f.parquet", columns="id")
+    with pytest.raises(colonnade.UsageError, match="is there already"):
+        colonnade.export(file, tmp_path / "f.parquet", columns="id")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "f.root"]
+
+
+def test_export_command(run, file, tmp_path):
+    status, out, _ = run("export", file, tmp_path / "f.parquet", "--columns", "id,x")
+    assert (status, out) == (0, f"{tmp_path / 'f.parquet'}: 300 entries\n")
+    assert run("export", file, tmp_path / "f.parquet")[0] == 1
+    assert run("export", file, tmp_path / "f.parquet", "--overwrite", "--columns", "jets")[0] == 0
