@@ -18,7 +18,7 @@ set(COLONNADE_ALONE_frame
   results/rows.cpp results/rows_test.cpp results/saved_test.cpp results/snapshot_test.cpp
   sources/column_shape.cpp sources/source_test.cpp sources/source_test_tools_test.cpp)
 set(COLONNADE_ALONE_io
-  conformance_test.cpp daos/daos_guard.cpp local/local_reader_test.cpp local/local_writable_test.cpp
+  conformance_test.cpp local/local_reader_test.cpp local/local_writable_test.cpp
   memory/memory_store.cpp memory/memory_store_test.cpp object_store_conformance_test.cpp
   rados/rados_cluster.cpp read_scheduler_test.cpp s3/s3_file_server_test.cpp s3/s3_file_test.cpp
   s3/s3_retry_test.cpp s3/s3_signing.cpp s3/s3_store.cpp s3/s3_store_server_test.cpp)

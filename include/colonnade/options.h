@@ -76,7 +76,7 @@ struct WriteOptions {
   ObjectMapping object_mapping = ObjectMapping::locality;
   // Bytes: pages of a column are moved together up to this size, whatever their own; 0: each by itself.
   std::size_t splice_size = std::size_t{1} << 20;
-  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: the pool's default
+  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: as the container
   std::string description = {};   // of the data set
 };
 

@@ -226,7 +226,7 @@ def create(
         object_mapping: in an object store, "locality" keeps the pages of a cluster's column together;
             "object_per_page" makes an object of each page.
         splice_size: in an object store, pages of a column are moved together up to this size; 0: each by itself.
-        object_class: of DAOS, as "SX"; the pool's default if left out.
+        object_class: of DAOS, as "SX"; the container's redundancy, over up to 32 groups of targets, if left out.
 
     Returns:
         The writer, best used as a context manager.

@@ -97,7 +97,7 @@ class ObjectStore {
   virtual StoreTraits traits() const noexcept = 0;
 
   // Throws ErrorKind::not_found for a value that is not there, ErrorKind::format for one that ends before the
-  // range does, ErrorKind::io for what the store reports or when its patience ends; all with URI and address
+  // range does, ErrorKind::io for what the store reports or when it times out; all with URI and address
   // in the problem.
   virtual void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const = 0;
   // Each value is replaced as a whole: a reader at the same time gets the old one or the new one. Not all
@@ -140,7 +140,7 @@ class ObjectStore {
 
 struct StoreOptions {
   bool create = false;            // the store (pool and container, bucket prefix, folder) if it is not there
-  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: the pool's default
+  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: as the container
 };
 
 // "obj:///path", "memory+obj:name" (of this process, for tests), "daos://pool/container",

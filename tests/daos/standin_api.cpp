@@ -11,6 +11,8 @@
 #include <mutex>
 #include <shared_mutex>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -19,6 +21,7 @@
 #include "standin_data.h"
 #include "standin_knobs.h"
 #include "standin_server.h"
+#include "standin_transactions.h"
 
 namespace standin {
 namespace {
@@ -41,8 +44,8 @@ struct OpenObject {
   std::shared_ptr<ContHandle> container;
 };
 
-using Any =
-    std::variant<std::shared_ptr<PoolHandle>, std::shared_ptr<ContHandle>, std::shared_ptr<OpenObject>>;
+using Any = std::variant<std::shared_ptr<PoolHandle>, std::shared_ptr<ContHandle>,
+                         std::shared_ptr<OpenObject>, std::shared_ptr<Transaction>>;
 
 struct Handles {
   std::shared_mutex mutex;
@@ -127,6 +130,14 @@ int destroy_container(Pool& pool, const std::string& name, bool force) {
   std::erase(pool.containers, container);
   pool.used -= container->used;
   return 0;
+}
+
+// Needs no engine, but its event comes as any other.
+int local_request(const char* call, daos_event_t* event, Work work) {
+  if (event != nullptr) return request(call, event, std::move(work));
+  std::uint64_t bytes = 0;
+  const int code = fault(call);
+  return code != 0 ? code : work(bytes);
 }
 
 }  // namespace
@@ -244,21 +255,20 @@ int daos_cont_destroy2(daos_handle_t handle, const char* name, int force, daos_e
 }
 
 int daos_obj_generate_oid2(daos_handle_t handle, daos_obj_id_t* oid, int type, std::uint32_t object_class,
-                           std::uint16_t, std::uint32_t args) {
+                           std::uint16_t hints, std::uint32_t args) {
   if (!ready()) return uninit;
   if (const int code = fault("generate_oid"); code != 0) return code;
   if (!find<ContHandle>(handle)) return no_hdl;
   if (oid == nullptr || args != 0) return inval;
   ++counters().oids;
-  return generate(*oid, type, object_class);
+  return generate(*oid, type, object_class, hints);
 }
 
 int daos_obj_open(daos_handle_t handle, daos_obj_id_t oid, unsigned mode, daos_handle_t* out,
                   daos_event_t* event) {
   if (!ready()) return uninit;
   if (out == nullptr || (mode != 2 && mode != 4)) return inval;
-  // Needs no server, but the event comes as any other.
-  return request("obj_open", event, [=](std::uint64_t&) {
+  return local_request("obj_open", event, [=](std::uint64_t&) {
     const auto container = find<ContHandle>(handle);
     if (!container) return no_hdl;
     if (!was_generated(oid)) return inval;
@@ -275,62 +285,63 @@ int daos_obj_open(daos_handle_t handle, daos_obj_id_t oid, unsigned mode, daos_h
 
 int daos_obj_close(daos_handle_t handle, daos_event_t* event) {
   if (!ready()) return uninit;
-  const auto close = [handle](std::uint64_t&) {
+  return local_request("obj_close", event, [handle](std::uint64_t&) {
     const auto object = find<OpenObject>(handle);
     if (!object) return no_hdl;
     --object->container->objects;
     drop(handle);
     --counters().objects_open;
     return 0;
-  };
-  std::uint64_t bytes = 0;
-  return event == nullptr ? close(bytes) : request("obj_close", event, close);
+  });
 }
 
-int daos_obj_update(daos_handle_t handle, daos_handle_t transaction, std::uint64_t flags, d_iov_t* dkey,
+int daos_obj_update(daos_handle_t handle, daos_handle_t th, std::uint64_t flags, d_iov_t* dkey,
                     unsigned count, daos_iod_t* iods, d_sg_list_t* lists, daos_event_t* event) {
   if (!ready()) return uninit;
-  if (transaction.cookie != 0) return inval;
   auto object = find<OpenObject>(handle);
-  if (!object) return no_hdl;
+  auto transaction = find<Transaction>(th);
+  if (!object || (th.cookie != 0 && !transaction)) return no_hdl;
   ++counters().updates;
   counters().update_iods += count;
   return request("update", event, [=, object = std::move(object)](std::uint64_t& bytes) {
-    const int code = update(object->object, flags, dkey, count, iods, lists, bytes);
+    const int code = transaction ? transaction->update(object->object, flags, dkey, count, iods, lists, bytes)
+                                 : update(object->object, flags, dkey, count, iods, lists, bytes);
     counters().bytes_written += static_cast<std::int64_t>(bytes);
     return code;
   });
 }
 
-int daos_obj_fetch(daos_handle_t handle, daos_handle_t transaction, std::uint64_t flags, d_iov_t* dkey,
-                   unsigned count, daos_iod_t* iods, d_sg_list_t* lists, void*, daos_event_t* event) {
+int daos_obj_fetch(daos_handle_t handle, daos_handle_t th, std::uint64_t flags, d_iov_t* dkey, unsigned count,
+                   daos_iod_t* iods, d_sg_list_t* lists, void*, daos_event_t* event) {
   if (!ready()) return uninit;
-  if (transaction.cookie != 0) return inval;
   auto object = find<OpenObject>(handle);
-  if (!object) return no_hdl;
+  auto transaction = find<Transaction>(th);
+  if (!object || (th.cookie != 0 && !transaction)) return no_hdl;
   ++counters().fetches;
   counters().fetch_iods += count;
   return request("fetch", event, [=, object = std::move(object)](std::uint64_t& bytes) {
-    const int code = fetch(object->object, flags, dkey, count, iods, lists, bytes);
+    const int code = transaction ? transaction->fetch(object->object, flags, dkey, count, iods, lists, bytes)
+                                 : fetch(object->object, flags, dkey, count, iods, lists, bytes, 0);
     counters().bytes_read += static_cast<std::int64_t>(bytes);
     return code;
   });
 }
 
-int daos_obj_punch(daos_handle_t handle, daos_handle_t transaction, std::uint64_t, daos_event_t* event) {
+int daos_obj_punch(daos_handle_t handle, daos_handle_t th, std::uint64_t, daos_event_t* event) {
   if (!ready()) return uninit;
-  if (transaction.cookie != 0) return inval;
   auto object = find<OpenObject>(handle);
-  if (!object) return no_hdl;
+  auto transaction = find<Transaction>(th);
+  if (!object || (th.cookie != 0 && !transaction)) return no_hdl;
   ++counters().punches;
-  return request("punch", event,
-                 [object = std::move(object)](std::uint64_t&) { return punch(object->object); });
+  return request("punch", event, [=, object = std::move(object)](std::uint64_t&) {
+    return transaction ? transaction->punch(object->object) : punch(object->object);
+  });
 }
 
-int daos_obj_list_dkey(daos_handle_t handle, daos_handle_t transaction, std::uint32_t* count,
-                       daos_key_desc_t* keys, d_sg_list_t* sgl, daos_anchor_t* anchor, daos_event_t* event) {
+int daos_obj_list_dkey(daos_handle_t handle, daos_handle_t th, std::uint32_t* count, daos_key_desc_t* keys,
+                       d_sg_list_t* sgl, daos_anchor_t* anchor, daos_event_t* event) {
   if (!ready()) return uninit;
-  if (transaction.cookie != 0) return inval;
+  if (th.cookie != 0) return inval;  // DAOS lists in transactions; nobody here needs it
   auto object = find<OpenObject>(handle);
   if (!object) return no_hdl;
   ++counters().lists;
@@ -339,10 +350,10 @@ int daos_obj_list_dkey(daos_handle_t handle, daos_handle_t transaction, std::uin
   });
 }
 
-int daos_obj_list_akey(daos_handle_t handle, daos_handle_t transaction, d_iov_t* dkey, std::uint32_t* count,
+int daos_obj_list_akey(daos_handle_t handle, daos_handle_t th, d_iov_t* dkey, std::uint32_t* count,
                        daos_key_desc_t* keys, d_sg_list_t* sgl, daos_anchor_t* anchor, daos_event_t* event) {
   if (!ready()) return uninit;
-  if (transaction.cookie != 0) return inval;
+  if (th.cookie != 0) return inval;
   auto object = find<OpenObject>(handle);
   if (!object) return no_hdl;
   ++counters().lists;
@@ -351,11 +362,61 @@ int daos_obj_list_akey(daos_handle_t handle, daos_handle_t transaction, d_iov_t*
   });
 }
 
+int daos_tx_open(daos_handle_t container, daos_handle_t* handle, std::uint64_t flags, daos_event_t* event) {
+  if (!ready()) return uninit;
+  if (handle == nullptr || (flags & ~(tx_read_only | tx_zero_copy)) != 0) return inval;
+  return local_request("tx_open", event, [=](std::uint64_t&) {
+    const auto opened = find<ContHandle>(container);
+    if (!opened) return no_hdl;
+    *handle = add(std::make_shared<Transaction>(opened->container, (flags & tx_read_only) != 0));
+    ++counters().transactions_open;
+    return 0;
+  });
+}
+
+int daos_tx_commit(daos_handle_t handle, daos_event_t* event) {
+  if (!ready()) return uninit;
+  return request("commit", event, [transaction = find<Transaction>(handle)](std::uint64_t&) {
+    return transaction ? transaction->commit() : no_hdl;
+  });
+}
+
+int daos_tx_abort(daos_handle_t handle, daos_event_t* event) {
+  if (!ready()) return uninit;
+  return local_request("tx_abort", event, [transaction = find<Transaction>(handle)](std::uint64_t&) {
+    return transaction ? transaction->abort() : no_hdl;
+  });
+}
+
+int daos_tx_restart(daos_handle_t handle, daos_event_t* event) {
+  if (!ready()) return uninit;
+  return local_request("tx_restart", event, [transaction = find<Transaction>(handle)](std::uint64_t&) {
+    return transaction ? transaction->restart() : no_hdl;
+  });
+}
+
+int daos_tx_close(daos_handle_t handle, daos_event_t* event) {
+  if (!ready()) return uninit;
+  return local_request("tx_close", event, [handle](std::uint64_t&) {
+    const auto transaction = find<Transaction>(handle);
+    if (!transaction) return no_hdl;
+    if (const int code = transaction->close(); code != 0) return code;
+    drop(handle);
+    --counters().transactions_open;
+    return 0;
+  });
+}
+
+// "S4", "SX", "RP_2G1", "RP_2GX".
 int daos_oclass_name2id(const char* name) {
-  const std::pair<const char*, int> known[] = {
-      {"S1", 0x1000001}, {"S2", 0x1000002}, {"SX", 0x100ffff}, {"RP_2G1", 0x8000001}, {"RP_2GX", 0x800ffff}};
-  for (const auto& [label, id] : known)
-    if (std::strcmp(label, name) == 0) return id;
+  const std::string_view text(name);
+  const bool replicated = text.starts_with("RP_2G");
+  if (!replicated && !text.starts_with("S")) return 0;
+  const std::string groups(text.substr(replicated ? 5 : 1));
+  const int redundancy = (replicated ? 8 : 1) << 24;
+  if (groups == "X") return redundancy | 0xffff;
+  for (const int known : {1, 2, 4, 6, 8, 12, 16, 32})
+    if (groups == std::to_string(known)) return redundancy | known;
   return 0;
 }
 

@@ -128,26 +128,36 @@ std::vector<std::byte> array_part(const Value& value, const daos_iod_t& iod) {
   return flat;
 }
 
-int reserve_space(Container& container, std::int64_t bytes) {
-  const auto pool = container.pool.lock();
-  const std::int64_t capacity = knobs().capacity;
-  if (pool->used.fetch_add(bytes) + bytes > capacity && capacity != 0) {
-    pool->used -= bytes;
-    return nospace;
-  }
-  container.used += bytes;
-  return 0;
-}
-
-int check_update_conditions(std::uint64_t flags, const Akeys* akeys, unsigned count, const daos_iod_t* iods) {
+int check_conditions(std::uint64_t flags, const Akeys* akeys, const std::vector<std::string>& keys) {
   if ((flags & dkey_insert) != 0 && akeys != nullptr) return exist;
   if ((flags & dkey_update) != 0 && akeys == nullptr) return nonexist;
-  for (unsigned i = 0; i < count; ++i) {
-    const bool there = akeys != nullptr && akeys->contains(key_of(iods[i].iod_name));
+  for (const std::string& key : keys) {
+    const bool there = akeys != nullptr && akeys->contains(key);
     if ((flags & akey_insert) != 0 && there) return exist;
     if ((flags & akey_update) != 0 && !there) return nonexist;
   }
   return 0;
+}
+
+// Who was told whether a key is there relies on it.
+void note_reading(Object& object, const std::string& dkey, const std::string& akey, Epoch epoch) {
+  Epoch& read = object.stamps[{dkey, akey}].read;
+  read = std::max(read, epoch);
+}
+
+// Older values are not kept for who would need one.
+bool changed_since(const Object& object, const std::string& dkey, unsigned count, const daos_iod_t* iods,
+                   Epoch epoch) {
+  if (object.punched > epoch) return true;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto stamps = object.stamps.find({dkey, key_of(iods[i].iod_name)});
+    if (stamps != object.stamps.end() && stamps->second.written > epoch) return true;
+  }
+  return false;
+}
+
+Epoch epoch_outside_transactions() {
+  return counters().transactions_open > 0 ? new_epoch() : 0;
 }
 
 void store(Dkeys& dkeys, const std::string& dkey, const std::string& akey, std::shared_ptr<Value> value) {
@@ -295,79 +305,143 @@ std::shared_ptr<Object> find_object(Container& container, const daos_obj_id_t& o
   return object;
 }
 
+Epoch new_epoch() {
+  static std::atomic<Epoch> last{0};
+  return ++last;
+}
+
 // The high half of `hi`: type 8 bits | redundancy 8 | groups 16. No class has redundancy 0.
 int type_of(const daos_obj_id_t& oid) {
   return static_cast<int>(oid.hi >> 56U);
 }
 
 bool was_generated(const daos_obj_id_t& oid) {
-  return (oid.hi >> 48U & 0xffU) != 0;
+  const std::uint64_t redundancy = oid.hi >> 48U & 0xffU;
+  return (redundancy == 1 || redundancy == 8) && (oid.hi >> 32U & 0xffffU) != 0;
 }
 
-int generate(daos_obj_id_t& oid, int type, std::uint32_t object_class) {
-  constexpr std::array known = {0x1000001U, 0x1000002U, 0x100ffffU, 0x8000001U, 0x800ffffU};
-  const std::uint32_t chosen = object_class == 0 ? 0x1000001U : object_class;
-  if (std::find(known.begin(), known.end(), chosen) == known.end()) return inval;
-  if (chosen >> 24U == 8 && knobs().engines < 2) return inval;  // replicas need engines
+// How many groups an id gets depends on the targets that are up at this moment, where the class or the hint
+// asks for as many as there can be.
+int generate(daos_obj_id_t& oid, int type, std::uint32_t object_class, std::uint16_t hints) {
+  constexpr std::uint32_t all_there_are = 0xffff;
+  constexpr std::uint16_t redundancy_hints = 0xf;
   if (type != 0 && type != 2 && type != 3 && type != 4 && type != 7) return inval;
+  std::uint32_t redundancy = object_class >> 24U;
+  std::uint32_t groups = object_class & 0xffffU;
+  if (object_class == 0) {
+    const unsigned sharding = hints & ~redundancy_hints;
+    if (sharding != 0 && sharding != 0x10 && sharding != 0x20 && sharding != 0x200) return inval;
+    redundancy = 1;
+    groups = sharding == 0x200 ? all_there_are : 1;
+  }
+  if ((redundancy != 1 && redundancy != 8) || groups == 0) return inval;
+  const std::uint32_t size = redundancy == 8 ? 2 : 1;
+  const auto targets = static_cast<std::uint32_t>(knobs().targets.load());
+  if (size > static_cast<std::uint32_t>(knobs().engines.load())) return inval;  // replicas need engines
+  if (groups == all_there_are) groups = std::max(1U, targets / size);
+  if (groups * size > targets) return inval;
   oid.hi = (oid.hi & user_bits) | std::uint64_t{static_cast<unsigned>(type)} << 56U |
-           std::uint64_t{chosen >> 24U} << 48U | std::uint64_t{chosen & 0xffffU} << 32U;
+           std::uint64_t{redundancy} << 48U | std::uint64_t{groups} << 32U;
+  return 0;
+}
+
+int reserve_space(Container& container, std::int64_t bytes) {
+  const auto pool = container.pool.lock();
+  const std::int64_t capacity = knobs().capacity;
+  if (pool->used.fetch_add(bytes) + bytes > capacity && capacity != 0) {
+    pool->used -= bytes;
+    return nospace;
+  }
+  container.used += bytes;
+  return 0;
+}
+
+int prepare(Change& change, const d_iov_t* dkey, unsigned count, const daos_iod_t* iods,
+            const d_sg_list_t* lists) {
+  if (!change.object.writable) return no_perm;
+  if ((change.flags & (dkey_fetch | akey_fetch)) != 0) return inval;
+  const int type = type_of(change.object.oid);
+  if (const int code = check_key(type, dkey, true); code != 0) return code;
+  if (const int code = check_iods(type, count, iods); code != 0) return code;
+  change.dkey = key_of(*dkey);
+  change.iods.assign(iods, iods + count);
+  change.values.resize(count);
+  if (lists != nullptr) change.lists.assign(lists, lists + count);
+  for (unsigned i = 0; i < count; ++i) {
+    const daos_iod_t& iod = iods[i];
+    change.akeys.push_back(key_of(iod.iod_name));
+    if (iod.iod_size == 0) continue;
+    if (lists == nullptr) return inval;
+    if (iod.iod_type == array) {
+      if (used_of(lists[i]) < iod.iod_size) return inval;
+      change.bytes += used_of(lists[i]);
+      continue;
+    }
+    if (used_of(lists[i]) != iod.iod_size) return inval;
+    change.bytes += iod.iod_size;
+    change.values[i] = std::make_shared<Value>(iod.iod_size, single, 0);
+    gather(lists[i], change.values[i]->data, iod.iod_size);
+  }
+  return 0;
+}
+
+int apply(Change& change, Epoch epoch) {
+  const auto stored = find_object(*change.object.container, change.object.oid, !change.punch);
+  if (!stored) return 0;
+  const std::lock_guard lock(stored->mutex);
+  if (change.punch) {
+    stored->dkeys.clear();
+    stored->punched = std::max(stored->punched, epoch);
+    return 0;
+  }
+  const auto found = stored->dkeys.find(change.dkey);
+  const Akeys* akeys = found == stored->dkeys.end() ? nullptr : &found->second;
+  if (change.flags != 0 && epoch != 0)
+    for (const std::string& akey : change.akeys) note_reading(*stored, change.dkey, akey, epoch);
+  if (const int code = check_conditions(change.flags, akeys, change.akeys); code != 0) return code;
+  for (std::size_t i = 0; i < change.akeys.size(); ++i) {
+    const daos_iod_t& iod = change.iods[i];
+    const auto old = akeys == nullptr ? Akeys::const_iterator() : akeys->find(change.akeys[i]);
+    const Value* value = akeys == nullptr || old == akeys->end() ? nullptr : old->second.get();
+    if (value != nullptr && iod.iod_size != 0 && value->type != iod.iod_type) return inval;
+    if (iod.iod_type == array && iod.iod_size != 0)
+      change.values[i] = patched_array(value, iod, change.lists[i]);
+  }
+  if (const int code = reserve_space(*change.object.container, static_cast<std::int64_t>(change.bytes));
+      code != 0)
+    return code;
+  for (std::size_t i = 0; i < change.akeys.size(); ++i) {
+    store(stored->dkeys, change.dkey, change.akeys[i], std::move(change.values[i]));
+    if (epoch != 0) stored->stamps[{change.dkey, change.akeys[i]}].written = epoch;
+  }
   return 0;
 }
 
 int update(const ObjectHandle& object, std::uint64_t flags, const d_iov_t* dkey, unsigned count,
            daos_iod_t* iods, const d_sg_list_t* lists, std::uint64_t& bytes) {
-  if (!object.writable) return no_perm;
-  if ((flags & (dkey_fetch | akey_fetch)) != 0) return inval;
-  const int type = type_of(object.oid);
-  if (const int code = check_key(type, dkey, true); code != 0) return code;
-  if (const int code = check_iods(type, count, iods); code != 0) return code;
-  std::vector<std::shared_ptr<Value>> values(count);
-  for (unsigned i = 0; i < count; ++i) {
-    const daos_iod_t& iod = iods[i];
-    if (iod.iod_size == 0) continue;
-    if (lists == nullptr) return inval;
-    if (iod.iod_type == array) {
-      if (used_of(lists[i]) < iod.iod_size) return inval;
-      bytes += used_of(lists[i]);
-      continue;
-    }
-    if (used_of(lists[i]) != iod.iod_size) return inval;
-    bytes += iod.iod_size;
-    values[i] = std::make_shared<Value>(iod.iod_size, single, 0);
-    gather(lists[i], values[i]->data, iod.iod_size);
-  }
-  const auto stored = find_object(*object.container, object.oid, true);
-  const std::string key = key_of(*dkey);
-  const std::lock_guard lock(stored->mutex);
-  const auto found = stored->dkeys.find(key);
-  const Akeys* akeys = found == stored->dkeys.end() ? nullptr : &found->second;
-  if (const int code = check_update_conditions(flags, akeys, count, iods); code != 0) return code;
-  for (unsigned i = 0; i < count; ++i) {
-    const auto old = akeys == nullptr ? Akeys::const_iterator() : akeys->find(key_of(iods[i].iod_name));
-    const Value* value = akeys == nullptr || old == akeys->end() ? nullptr : old->second.get();
-    if (value != nullptr && iods[i].iod_size != 0 && value->type != iods[i].iod_type) return inval;
-    if (iods[i].iod_type == array && iods[i].iod_size != 0)
-      values[i] = patched_array(value, iods[i], lists[i]);
-  }
-  if (const int code = reserve_space(*object.container, static_cast<std::int64_t>(bytes)); code != 0)
-    return code;
-  for (unsigned i = 0; i < count; ++i)
-    store(stored->dkeys, key, key_of(iods[i].iod_name), std::move(values[i]));
-  return 0;
+  Change change{.object = object, .flags = flags};
+  if (const int code = prepare(change, dkey, count, iods, lists); code != 0) return code;
+  bytes = change.bytes;
+  const std::shared_lock lock(object.container->commits);
+  return apply(change, epoch_outside_transactions());
 }
 
 int fetch(const ObjectHandle& object, std::uint64_t flags, const d_iov_t* dkey, unsigned count,
-          daos_iod_t* iods, d_sg_list_t* lists, std::uint64_t& bytes) {
+          daos_iod_t* iods, d_sg_list_t* lists, std::uint64_t& bytes, Epoch epoch) {
   if ((flags & (dkey_insert | dkey_update | akey_insert | akey_update)) != 0) return inval;
   const int type = type_of(object.oid);
   if (const int code = check_key(type, dkey, true); code != 0) return code;
   if (const int code = check_iods(type, count, iods); code != 0) return code;
   std::vector<std::shared_ptr<Value>> values(count);
-  if (const auto stored = find_object(*object.container, object.oid, false)) {
+  const std::shared_lock commits(object.container->commits);
+  const bool relies = epoch != 0 || (flags != 0 && counters().transactions_open > 0);
+  if (const auto stored = find_object(*object.container, object.oid, relies)) {
     const std::lock_guard lock(stored->mutex);
+    if (epoch != 0 && changed_since(*stored, key_of(*dkey), count, iods, epoch)) return tx_restart;
+    for (unsigned i = 0; relies && i < count; ++i)
+      note_reading(*stored, key_of(*dkey), key_of(iods[i].iod_name), epoch != 0 ? epoch : new_epoch());
     const auto akeys = stored->dkeys.find(key_of(*dkey));
-    if ((flags & dkey_fetch) != 0 && akeys == stored->dkeys.end()) return nonexist;
+    if ((flags & (dkey_fetch | akey_fetch)) != 0 && akeys == stored->dkeys.end()) return nonexist;
     for (unsigned i = 0; i < count && akeys != stored->dkeys.end(); ++i) {
       const auto found = akeys->second.find(key_of(iods[i].iod_name));
       if ((flags & akey_fetch) != 0 && found == akeys->second.end()) return nonexist;
@@ -402,11 +476,9 @@ int fetch(const ObjectHandle& object, std::uint64_t flags, const d_iov_t* dkey, 
 
 int punch(const ObjectHandle& object) {
   if (!object.writable) return no_perm;
-  if (const auto stored = find_object(*object.container, object.oid, false)) {
-    const std::lock_guard lock(stored->mutex);
-    stored->dkeys.clear();
-  }
-  return 0;
+  Change change{.object = object, .punch = true};
+  const std::shared_lock lock(object.container->commits);
+  return apply(change, epoch_outside_transactions());
 }
 
 namespace {
@@ -455,6 +527,7 @@ int list(const ObjectHandle& object, const d_iov_t* dkey, std::uint32_t* count, 
     *count = 0;
     return 0;
   }
+  const std::shared_lock commits(object.container->commits);
   const auto stored = find_object(*object.container, object.oid, false);
   if (stored) {
     const std::lock_guard lock(stored->mutex);
@@ -603,6 +676,21 @@ int standin_corrupt(std::uint32_t group, std::uint64_t number, std::uint64_t dke
     }
   }
   return changed;
+}
+
+int standin_groups(std::uint32_t group, std::uint64_t number) {
+  using namespace standin;
+  std::set<int> groups;
+  for (const auto& pool : Data::get().pools()) {
+    const std::lock_guard pool_lock(pool->mutex);
+    for (const auto& container : pool->containers) {
+      const std::shared_lock container_lock(container->mutex);
+      for (const auto& [oid, object] : container->objects)
+        if ((oid[0] & user_bits) == group && oid[1] == number && oid[0] >> 56U == 4 && !object->dkeys.empty())
+          groups.insert(static_cast<int>(oid[0] >> 32U & 0xffffU));
+    }
+  }
+  return groups.size() == 1 ? *groups.begin() : 0;
 }
 
 void standin_add_pool(const char* label, const char* uuid) {

@@ -52,9 +52,22 @@ struct KeyOrder {
 using Akeys = std::map<std::string, std::shared_ptr<Value>, KeyOrder>;  // null: removed, key remembered
 using Dkeys = std::map<std::string, Akeys, KeyOrder>;
 
+// Every transaction has an epoch, and so has what happens outside of them while there are some: the order in
+// which all of it happened.
+using Epoch = std::uint64_t;
+Epoch new_epoch();  // later than all others
+
+// When a value was last looked at by somebody who relies on it, and when it was last changed.
+struct Stamps {
+  Epoch read = 0;
+  Epoch written = 0;
+};
+
 struct Object {
   std::mutex mutex;
   Dkeys dkeys;
+  std::map<std::pair<std::string, std::string>, Stamps> stamps;  // by distribution and attribute key
+  Epoch punched = 0;
 };
 
 using Oid = std::array<std::uint64_t, 2>;  // hi, lo
@@ -66,6 +79,7 @@ struct Container {
   std::weak_ptr<Pool> pool;
   std::shared_mutex mutex;
   std::map<Oid, std::shared_ptr<Object>> objects;
+  std::shared_mutex commits;  // exclusive while a transaction is committed
   std::atomic<std::int64_t> used{0};
   std::atomic<int> open{0};
 };
@@ -101,7 +115,7 @@ std::shared_ptr<Object> find_object(Container& container, const daos_obj_id_t& o
 int type_of(const daos_obj_id_t& oid);
 bool was_generated(const daos_obj_id_t& oid);
 // 0, or an error.
-int generate(daos_obj_id_t& oid, int type, std::uint32_t object_class);
+int generate(daos_obj_id_t& oid, int type, std::uint32_t object_class, std::uint16_t hints);
 
 // An opened object.
 struct ObjectHandle {
@@ -110,10 +124,29 @@ struct ObjectHandle {
   bool writable = false;
 };
 
+// What an update brings, checked and copied: null values are removed.
+struct Change {
+  ObjectHandle object;
+  std::uint64_t flags = 0;
+  std::string dkey;
+  std::vector<daos_iod_t> iods;
+  std::vector<std::string> akeys;
+  std::vector<std::shared_ptr<Value>> values;
+  std::vector<d_sg_list_t> lists;  // of arrays, which are put together when they are stored
+  std::uint64_t bytes = 0;
+  bool punch = false;  // of the whole object, and nothing of the above
+};
+int prepare(Change& change, const d_iov_t* dkey, unsigned count, const daos_iod_t* iods,
+            const d_sg_list_t* lists);
+int reserve_space(Container& container, std::int64_t bytes);
+// The caller has Container::commits.
+int apply(Change& change, Epoch epoch);
+
 int update(const ObjectHandle& object, std::uint64_t flags, const d_iov_t* dkey, unsigned count,
            daos_iod_t* iods, const d_sg_list_t* lists, std::uint64_t& bytes);
+// `epoch`: of the transaction, or 0.
 int fetch(const ObjectHandle& object, std::uint64_t flags, const d_iov_t* dkey, unsigned count,
-          daos_iod_t* iods, d_sg_list_t* lists, std::uint64_t& bytes);
+          daos_iod_t* iods, d_sg_list_t* lists, std::uint64_t& bytes, Epoch epoch);
 int punch(const ObjectHandle& object);
 // Without dkey: the distribution keys.
 int list(const ObjectHandle& object, const d_iov_t* dkey, std::uint32_t* count, daos_key_desc_t* keys,

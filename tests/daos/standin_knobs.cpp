@@ -40,6 +40,7 @@ std::map<std::string, Number*> make_knobs() {
           {"capacity", &all.capacity},
           {"stopped", &all.stopped},
           {"engines", &all.engines},
+          {"targets", &all.targets},
           {"pool_read_only", &all.pool_read_only},
           {"cont_read_only", &all.cont_read_only},
           {"tombstones", &all.tombstones},
@@ -47,7 +48,9 @@ std::map<std::string, Number*> make_knobs() {
           {"list_empty", &all.list_empty},
           {"rec2big_silent", &all.rec2big_silent},
           {"parent_error", &all.parent_error},
-          {"inline", &all.serve_inline}};
+          {"inline", &all.serve_inline},
+          {"hold_commits", &all.hold_commits},
+          {"release", &all.release}};
 }
 
 std::map<std::string, Number*> make_counters() {
@@ -66,6 +69,9 @@ std::map<std::string, Number*> make_counters() {
           {"pools_open", &all.pools_open},
           {"conts_open", &all.conts_open},
           {"objects_open", &all.objects_open},
+          {"transactions_open", &all.transactions_open},
+          {"commits", &all.commits},
+          {"commits_held", &all.commits_held},
           {"queues_open", &all.queues_open},
           {"events_open", &all.events_open},
           {"inits", &all.inits},
@@ -175,7 +181,7 @@ void standin_reset() {
   knobs.stalled_until = 0;
   for (const char* name :
        {"updates", "fetches", "punches", "lists", "update_iods", "fetch_iods", "bytes_written", "bytes_read",
-        "parents", "most_in_flight", "oids", "order_violations"})
+        "parents", "most_in_flight", "oids", "commits", "order_violations"})
     *standin::counter_names().at(name) = 0;
   const std::lock_guard lock(standin::faults().mutex);
   standin::faults().by_call.clear();

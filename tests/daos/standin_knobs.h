@@ -19,6 +19,7 @@ struct Knobs {
   Number stopped{0};
   Number stalled_until{0};  // ns
   Number engines{4};
+  Number targets{4};
   Number pool_read_only{0};
   Number cont_read_only{0};
   Number tombstones{0};
@@ -27,6 +28,8 @@ struct Knobs {
   Number rec2big_silent{0};
   Number parent_error{0};
   Number serve_inline{0};
+  Number hold_commits{0};
+  Number release{0};
 };
 
 struct Counters {
@@ -43,6 +46,9 @@ struct Counters {
   Number most_in_flight{0};
   Number pools_open{0};
   Number conts_open{0};
+  Number transactions_open{0};
+  Number commits{0};
+  Number commits_held{0};
   Number objects_open{0};
   Number queues_open{0};
   Number events_open{0};

@@ -67,9 +67,12 @@ inline constexpr int inval = -1003;
 inline constexpr int exist = -1004;
 inline constexpr int nonexist = -1005;
 inline constexpr int nospace = -1007;
+inline constexpr int already = -1008;
 inline constexpr int busy = -1012;
 inline constexpr int uninit = -1015;
 inline constexpr int rec2big = -2013;
+inline constexpr int in_progress = -2018;
+inline constexpr int tx_restart = -2025;
 
 inline constexpr int single = 1;
 inline constexpr int array = 2;
@@ -80,6 +83,9 @@ inline constexpr std::uint64_t dkey_fetch = 0x8;
 inline constexpr std::uint64_t akey_insert = 0x10;
 inline constexpr std::uint64_t akey_update = 0x20;
 inline constexpr std::uint64_t akey_fetch = 0x40;
+
+inline constexpr std::uint64_t tx_read_only = 0x1;
+inline constexpr std::uint64_t tx_zero_copy = 0x2;
 
 }  // namespace standin
 

@@ -55,6 +55,10 @@ Api load_api(const std::string& path) {
   find(library, path, "daos_obj_punch", api.obj_punch);
   find(library, path, "daos_obj_list_dkey", api.obj_list_dkey);
   find(library, path, "daos_obj_list_akey", api.obj_list_akey);
+  find(library, path, "daos_tx_open", api.tx_open);
+  find(library, path, "daos_tx_commit", api.tx_commit);
+  find(library, path, "daos_tx_restart", api.tx_restart);
+  find(library, path, "daos_tx_close", api.tx_close);
   find(library, path, "daos_eq_create", api.eq_create);
   find(library, path, "daos_eq_destroy", api.eq_destroy);
   find(library, path, "daos_eq_poll", api.eq_poll);

@@ -16,7 +16,9 @@ struct Handle {
 };
 inline constexpr Handle no_transaction{};
 
-// `hi`: its low 32 bits are the user's, the others are filled in by obj_generate_oid.
+// `hi`: its low 32 bits are the user's, the others are filled in by obj_generate_oid: type 8 bits |
+// redundancy 8 | number of groups 16. A class is its lower 24 of these, with 0xffff for as many groups as
+// there are targets up.
 struct Oid {
   std::uint64_t lo = 0;
   std::uint64_t hi = 0;
@@ -97,8 +99,10 @@ inline constexpr std::uint64_t if_akey_there = 0x40;  // of a fetch
 inline constexpr int type_hashed_keys = 0;  // keys of any length
 inline constexpr int type_number_akeys = 3;
 inline constexpr int type_number_keys = 4;  // distribution and attribute keys are of 8 bytes
-inline constexpr std::uint32_t class_of_pool = 0;
-inline constexpr std::uint32_t default_hints = 1 | 16;  // redundancy and sharding as the pool has them
+inline constexpr std::uint32_t class_by_hints = 0;
+// Redundancy as the container has it; one group of targets, or as many as there are targets up.
+inline constexpr std::uint32_t hint_one_group = 1 | 16;
+inline constexpr std::uint32_t hint_all_groups = 1 | 512;
 
 inline constexpr int der_no_perm = 1001;
 inline constexpr int der_no_hdl = 1002;
@@ -113,6 +117,13 @@ inline constexpr int der_busy = 1012;
 inline constexpr int der_uninit = 1015;
 inline constexpr int der_rec2big = 2013;
 inline constexpr int der_csum = 2021;
+inline constexpr int der_tx_restart = 2025;
+inline constexpr int der_data_loss = 2026;
+inline constexpr int der_agent_incompat = 2029;
+inline constexpr int der_rf = 2031;
+inline constexpr int der_agent_comm = 2034;
+inline constexpr int der_no_cert = 2043;
+inline constexpr int der_bad_cert = 2044;
 
 // All return 0 or a negative error, and with an event as soon as they are launched; eq_poll returns a count,
 // oclass_name2id a class.
@@ -140,6 +151,10 @@ struct Api {
                        SgList* list, Anchor* anchor, Event* event) = nullptr;
   int (*obj_list_akey)(Handle object, Handle transaction, Iov* dkey, std::uint32_t* count,
                        KeyDescriptor* keys, SgList* list, Anchor* anchor, Event* event) = nullptr;
+  int (*tx_open)(Handle container, Handle* transaction, std::uint64_t flags, Event* event) = nullptr;
+  int (*tx_commit)(Handle transaction, Event* event) = nullptr;
+  int (*tx_restart)(Handle transaction, Event* event) = nullptr;
+  int (*tx_close)(Handle transaction, Event* event) = nullptr;
   int (*eq_create)(Handle* queue) = nullptr;
   int (*eq_destroy)(Handle queue, int flags) = nullptr;
   int (*eq_poll)(Handle queue, int wait_running, std::int64_t timeout_us, unsigned count,

@@ -35,12 +35,29 @@ constexpr std::array rows{
         "free space in the pool or have it grown; the space of removed values comes back only after a while"},
     Row{der_nomem, ErrorKind::resource, "DER_NOMEM", "out of memory", "run with more memory"},
     Row{der_timedout, ErrorKind::io, "DER_TIMEDOUT", "no answer in time",
-        "check that daos_agent runs on this machine and the engines run (dmg system query)"},
+        "check that the engines run (dmg system query) and that this machine reaches them"},
     Row{der_busy, ErrorKind::io, "DER_BUSY", "in use", "try again later"},
     Row{der_uninit, ErrorKind::io, "DER_UNINIT", "the library is not initialised", ""},
     Row{der_rec2big, ErrorKind::io, "DER_REC2BIG", "the value is larger than the buffer", ""},
     Row{der_csum, ErrorKind::checksum, "DER_CSUM", "the value's checksum is wrong",
         "the value is damaged in the store; restore it from a copy"},
+    Row{der_tx_restart, ErrorKind::io, "DER_TX_RESTART", "overtaken by another transaction",
+        "try again; have fewer processes write this data set at once"},
+    Row{der_data_loss, ErrorKind::io, "DER_DATA_LOSS", "the data are lost or cannot be reached",
+        "see which targets are down (dmg pool query); restore the data set from a copy"},
+    Row{der_rf, ErrorKind::io, "DER_RF", "more targets are down than the container's redundancy covers",
+        "see which targets are down (dmg pool query) and have them reintegrated"},
+    Row{der_agent_comm, ErrorKind::io, "DER_AGENT_COMM", "no daos_agent answers on this machine",
+        "start it (systemctl start daos_agent); DAOS_AGENT_DRPC_DIR says where its socket is, if it is not "
+        "in "
+        "/var/run/daos_agent"},
+    Row{der_agent_incompat, ErrorKind::io, "DER_AGENT_INCOMPAT",
+        "the daos_agent of this machine and libdaos are of versions that do not go together",
+        "install the same version of daos-client as the agent and the servers have"},
+    Row{der_no_cert, ErrorKind::io, "DER_NO_CERT", "a certificate cannot be read",
+        "check the certificates that the configuration of daos_agent names (daos_agent.yml)"},
+    Row{der_bad_cert, ErrorKind::io, "DER_BAD_CERT", "a certificate is not valid",
+        "check the certificates that the configuration of daos_agent names (daos_agent.yml)"},
 };
 
 const Row* row_of(int code) {
@@ -65,7 +82,7 @@ Error call_error(const std::string& uri, std::string_view action, int code) {
 
 Error timeout_error(const std::string& uri, std::string_view action, double seconds) {
   return Error(ErrorKind::io, fmt::format("cannot {}: DAOS gave no answer for {:g} s", action, seconds),
-               "check that the engines run (dmg system query); COLONNADE_DAOS_TIMEOUT sets the patience in "
+               "check that the engines run (dmg system query); COLONNADE_DAOS_TIMEOUT sets the timeout in "
                "seconds",
                {.uri = uri});
 }

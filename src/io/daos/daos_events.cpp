@@ -11,7 +11,7 @@
 namespace colonnade::io::daos {
 namespace {
 
-constexpr std::int64_t longest_pause = 100'000;  // us; so that the patience is looked at
+constexpr std::int64_t longest_pause = 100'000;  // us; so that the timeout is looked at
 constexpr std::int64_t settling_pause = 1'000;   // us
 
 }  // namespace
@@ -31,7 +31,7 @@ struct EventQueue::Flight {
 };
 
 EventQueue::EventQueue(Runtime& runtime, const std::string& uri)
-    : runtime_(&runtime), uri_(uri), last_answer_(Clock::now()) {
+    : runtime_(&runtime), uri_(uri), last_answer_(Clock::now()), timeout_(runtime.timeout()) {
   if (const int code = runtime.api().eq_create(&queue_); code != 0)
     throw call_error(uri, "create an event queue (daos_eq_create)", code);
 }
@@ -147,7 +147,10 @@ void EventQueue::take_events(std::int64_t timeout_us) {
   std::array<Event*, 64> events{};
   const int count = runtime_->api().eq_poll(queue_, 1, timeout_us, events.size(), events.data());
   if (count < 0) throw call_error(uri_, "wait for DAOS (daos_eq_poll)", count);
-  if (count > 0) last_answer_ = Clock::now();
+  if (count > 0) {
+    last_answer_ = Clock::now();
+    runtime_->answered();
+  }
   for (int i = 0; i < count; ++i) {
     for (auto* flights : {&running_, &abandoned_})
       for (std::unique_ptr<Flight>& flight : *flights)
@@ -159,7 +162,21 @@ void EventQueue::take_events(std::int64_t timeout_us) {
       if (flight->state == Flight::State::settling && settle_children(*flight) &&
           runtime_->api().event_fini(&flight->event) != -der_busy)
         flight->state = Flight::State::answered;
-  std::erase_if(abandoned_, [](const auto& flight) { return flight->state == Flight::State::answered; });
+  std::erase_if(abandoned_, [this](const auto& flight) {
+    return flight->state == Flight::State::answered && !goes_on(*flight);
+  });
+}
+
+// Of an operation that was given up and now has its answers.
+bool EventQueue::goes_on(Flight& flight) noexcept {
+  if (!flight.operation->must_end()) return false;
+  try {
+    if (!flight.operation->finish(flight.results)) return false;
+    launch_round(flight);
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 // Hands out what has been answered, or launches its next calls; true: something was handed out.
@@ -200,13 +217,14 @@ void EventQueue::give_up_late() {
   const Clock::time_point now = Clock::now();
   for (auto flight = running_.begin(); flight != running_.end();) {
     const bool late = (*flight)->state != Flight::State::answered &&
-                      now - std::max((*flight)->launched_at, last_answer_) > runtime_->patience();
+                      now - std::max((*flight)->launched_at, last_answer_) > timeout_;
     if (late) {
       late_.push_back((*flight)->id);
       abandoned_.push_back(std::move(*flight));
     }
     flight = late ? running_.erase(flight) : flight + 1;
   }
+  if (!late_.empty()) runtime_->waited_in_vain(timeout_);
 }
 
 std::int64_t EventQueue::pause() const {
@@ -214,8 +232,8 @@ std::int64_t EventQueue::pause() const {
     return flight->state == Flight::State::settling;
   });
   if (settling) return settling_pause;
-  const auto patience = std::chrono::duration_cast<std::chrono::microseconds>(runtime_->patience()).count();
-  return std::clamp<std::int64_t>(patience / 4, 1, longest_pause);
+  const auto timeout = std::chrono::duration_cast<std::chrono::microseconds>(timeout_).count();
+  return std::clamp<std::int64_t>(timeout / 4, 1, longest_pause);
 }
 
 void EventQueue::poll(std::vector<Finished>& finished, bool block) {
@@ -235,6 +253,7 @@ void EventQueue::poll(std::vector<Finished>& finished, bool block) {
 
 void EventQueue::drain() noexcept {
   try {
+    if (running() != 0) timeout_ = runtime_->closing_time();
     std::vector<Finished> forgotten;
     while (running() != 0 && abandoned_.empty()) poll(forgotten, true);
   } catch (...) {

@@ -27,6 +27,8 @@ class Operation {
   virtual int launch(const Api& api, std::size_t call, Event* event) noexcept = 0;
   // The results of all calls; true: there are more to launch.
   virtual bool finish(std::span<const int> results) = 0;
+  // Goes on to its end also when it was given up and nobody waits for it.
+  virtual bool must_end() const noexcept { return false; }
 };
 
 // Belongs to one thread at a time.
@@ -40,19 +42,21 @@ class EventQueue {
   ~EventQueue();  // with operations still running it leaves the queue and their memory as they are
 
   void launch(std::uint64_t id, std::unique_ptr<Operation> operation);
+  // How long to wait for the answer to what runs; else the runtime's.
+  void set_timeout(Runtime::Duration timeout) noexcept { timeout_ = timeout; }
 
   struct Finished {
     std::uint64_t id = 0;
     std::unique_ptr<Operation> operation;  // null: failed here, or given up without an answer
     std::exception_ptr failure;            // null: none but what the operation has
   };
-  // Moves what is done to the end of `finished`; with `block` waits until something is or the patience with
-  // one that runs has ended. Throws ErrorKind::io if the queue itself fails.
+  // Moves what is done to the end of `finished`; with `block` waits until something is or one that runs has
+  // timed out. Throws ErrorKind::io if the queue itself fails.
   void poll(std::vector<Finished>& finished, bool block);
 
   std::size_t running() const noexcept { return running_.size() + ready_.size(); }
   std::size_t abandoned() const noexcept { return abandoned_.size(); }
-  // Waits for what runs, as long as there is hope, and forgets it; the rest is abandoned.
+  // Waits for what runs, as long as one may who closes something, and forgets it; the rest is abandoned.
   void drain() noexcept;
   void collect_abandoned() noexcept;  // drops those whose answers have come
 
@@ -66,6 +70,7 @@ class EventQueue {
   bool deliver(std::vector<Finished>& finished);
   void deliver_one(std::unique_ptr<Flight> flight, std::vector<Finished>& finished);
   void give_up_late();
+  bool goes_on(Flight& flight) noexcept;
   std::int64_t pause() const;
 
   Runtime* runtime_;
@@ -76,6 +81,7 @@ class EventQueue {
   std::vector<std::unique_ptr<Flight>> abandoned_;  // unanswered, nobody waits
   std::vector<std::uint64_t> late_;                 // ids that were given up and not delivered
   Clock::time_point last_answer_;
+  Runtime::Duration timeout_;
 };
 
 }  // namespace colonnade::io::daos

@@ -5,13 +5,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <numeric>
 #include <optional>
-#include <thread>
 
 #include "base/test_errors.h"
-#include "io/daos/daos_guard.h"
 #include "io/daos/daos_runtime.h"
 #include "io/daos/daos_store.h"
 #include "io/daos/daos_test_tools.h"
@@ -22,29 +19,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// Another patience, for a test. No store may be open at its ends.
-class Patience {
- public:
-  explicit Patience(const char* seconds) {
-    EXPECT_TRUE(stop());
-    ::setenv("COLONNADE_DAOS_TIMEOUT", seconds, 1);
-  }
-  ~Patience() {
-    EXPECT_TRUE(stop());
-    ::unsetenv("COLONNADE_DAOS_TIMEOUT");
-  }
-
- private:
-  static bool stop() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (Standin::get().read("inits") != Standin::get().read("finis") && !Runtime::finish()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
-  }
-};
 
 class DaosFaults : public testing::Test {
  protected:
@@ -117,6 +91,7 @@ TEST_F(DaosFaults, ReportsWhatKeepsItFromOpening) {
     EXPECT_EQ(error.context().uri, uri_);
   };
   expect("init", -der_timedout, "DER_TIMEDOUT -1011");
+  expect("init", -der_agent_comm, "no daos_agent answers");
   expect("eq_create", -der_inval, "DER_INVAL");
   expect("pool_connect", -der_unreach, "DER_UNREACH -1006");
   expect("cont_open", -der_timedout, "DER_TIMEDOUT");
@@ -132,6 +107,7 @@ TEST_F(DaosFaults, ReadsWhatItMayNotWrite) {
   for (const char* knob : {"pool_read_only", "cont_read_only"}) {
     standin_.reset();
     standin_.set(knob, 1);
+    store_.reset();
     store_ = open_object_store(uri_);
     EXPECT_EQ(text(1, 100), std::string(100, 'a'));
     const Error error = error_of([&] { put(1, "b"); });
@@ -170,40 +146,6 @@ TEST_F(DaosFaults, KeepsABoundedNumberOfObjectsOpen) {
   EXPECT_LE(read("objects_open"), static_cast<std::int64_t>(Objects::most_open) + 4);
   for (std::uint64_t number = 0; number < 2 * Objects::most_open; ++number)
     EXPECT_EQ(store_->size({{2, number}, 0, 0}), 5u);
-}
-
-// --- Object classes ---
-
-TEST_F(DaosFaults, FindsObjectsOfWhateverClass) {
-  const std::vector<UpdateItem> items = many(1);
-  open_object_store(uri_, {.object_class = "SX"})->update({5, 1}, 0, items);
-  open_object_store(uri_, {.object_class = "RP_2GX"})->update({6, 1}, 0, items);
-  open_object_store(uri_, {.object_class = "S2"})->update({5, 2}, 0, items);  // as the group is: SX
-  for (const ValueAddress address :
-       {ValueAddress{{5, 1}, 0, 0}, ValueAddress{{6, 1}, 0, 0}, ValueAddress{{5, 2}, 0, 0}})
-    EXPECT_EQ(store_->size(address), 5u);
-  store_->remove_objects(6, 0, 9);
-  EXPECT_EQ(store_->size({{6, 1}, 0, 0}), std::nullopt);
-  EXPECT_EQ(store_->size({{5, 1}, 0, 0}), 5u);
-}
-
-TEST_F(DaosFaults, SeesAGroupThatAnotherWritesLater) {
-  EXPECT_EQ(store_->size({{9, 1}, 0, 0}), std::nullopt);
-  open_object_store(uri_, {.object_class = "S2"})->update({9, 1}, 0, many(1));
-  EXPECT_EQ(store_->size({{9, 1}, 0, 0}), 5u);
-  store_->update({9, 1}, 0, many(2));
-  EXPECT_THAT(store_->list_akeys({9, 1}, 0), ElementsAre(0u, 1u));
-}
-
-TEST_F(DaosFaults, RefusesClassesThatNobodyKnowsOrServes) {
-  const Error unknown = error_of([&] { open_object_store(uri_, {.object_class = "S3X"}); });
-  EXPECT_EQ(unknown.kind(), ErrorKind::usage);
-  EXPECT_THAT(unknown.problem(), HasSubstr("S3X"));
-  standin_.set("engines", 1);
-  const auto store = open_object_store(uri_, {.object_class = "RP_2G1"});
-  const Error unserved = error_of([&] { store->update({7, 1}, 0, many(1)); });
-  EXPECT_THAT(unserved.problem(), HasSubstr("DER_INVAL"));
-  EXPECT_THAT(unserved.advice(), HasSubstr("object class"));
 }
 
 // --- Calls ---
@@ -373,9 +315,9 @@ TEST_F(DaosFaults, WaitsForEnginesThatComeBack) {
   EXPECT_EQ(text(1, 3), "aaa");
 }
 
-TEST_F(DaosFaults, EndsItsPatienceAndLeavesTheMemoryAlone) {
+TEST_F(DaosFaults, TimesOutAndLeavesTheMemoryAlone) {
   store_.reset();
-  const Patience patience("0.05");
+  const Timeout timeout("0.05");
   store_ = open_object_store(uri_);
   EXPECT_EQ(text(1, 3), "aaa");
   standin_.set("stopped", 1);
@@ -411,7 +353,7 @@ TEST_F(DaosFaults, EndsItsPatienceAndLeavesTheMemoryAlone) {
 
 TEST_F(DaosFaults, ClosesInTimeWithoutAnAnswer) {
   store_.reset();
-  const Patience patience("0.05");
+  const Timeout timeout("0.05");
   store_ = open_object_store(uri_);
   {
     const auto queue = store_->open_queue(2);
@@ -426,35 +368,70 @@ TEST_F(DaosFaults, ClosesInTimeWithoutAnAnswer) {
   store_.reset();
 }
 
-TEST_F(DaosFaults, RefusesAnImpossiblePatience) {
+// However many containers are open: who closes them waits once for engines that are gone.
+TEST_F(DaosFaults, ClosesManyStoresWithinOneTimeout) {
+  store_.reset();
+  const Timeout timeout("0.1");
+  std::vector<std::shared_ptr<ObjectStore>> stores;
+  for (int i = 0; i < 20; ++i)
+    stores.push_back(open_object_store(uri_ + "-" + std::to_string(i), {.create = true}));
+  Runtime& runtime = Runtime::start(uri_);
+  EXPECT_EQ(runtime.closing_time(), runtime.timeout());
+  standin_.set("stopped", 1);
+  double allowed = 0;  // to wait, in seconds
+  while (!stores.empty()) {
+    allowed += runtime.closing_time().count();
+    stores.pop_back();
+  }
+  EXPECT_LE(allowed, 0.1 + 19 * 0.011);
+  EXPECT_LT(runtime.closing_time().count(), 0.011);
+  standin_.set("stopped", 0);
+  store_ = open_object_store(uri_);  // an answer: they are back
+  EXPECT_EQ(runtime.closing_time(), runtime.timeout());
+  store_.reset();
+}
+
+// What timed out before counts, too; so do operations of queues.
+TEST_F(DaosFaults, ClosingDoesNotWaitAgainForWhatTimedOut) {
+  store_.reset();
+  const Timeout timeout("0.05");
+  store_ = open_object_store(uri_);
+  EXPECT_EQ(text(1, 3), "aaa");
+  standin_.set("stopped", 1);
+  EXPECT_THROW(text(1, 1), Error);
+  EXPECT_LT(Runtime::start(uri_).closing_time().count(), 0.011);
+  store_.reset();
+  standin_.set("stopped", 0);
+}
+
+TEST_F(DaosFaults, StoresOfOneContainerShareASession) {
+  EXPECT_EQ(read("pools_open"), 1);
+  {
+    const auto other = open_object_store(uri_ + "/");
+    EXPECT_EQ(other->uri(), uri_ + "/");
+    EXPECT_EQ(other->size({{1, 1}, 1, 1}), 100u);
+    EXPECT_EQ(read("pools_open"), 1);
+    EXPECT_EQ(read("conts_open"), 1);
+    store_.reset();
+    EXPECT_EQ(other->size({{1, 1}, 1, 1}), 100u);
+  }
+  EXPECT_EQ(read("pools_open"), 0);
+}
+
+TEST_F(DaosFaults, ASessionWithoutValidHandlesIsNotShared) {
+  standin_.fail("update", 1, 1, -der_no_hdl);
+  EXPECT_THROW(put(1, "b"), Error);
+  const auto other = open_object_store(uri_);
+  EXPECT_EQ(read("pools_open"), 2);
+  EXPECT_EQ(other->size({{1, 1}, 1, 1}), 100u);
+}
+
+TEST_F(DaosFaults, RefusesAnImpossibleTimeout) {
   store_.reset();
   for (const char* seconds : {"0", "-1", "soon", "1s", "1e300"}) {
-    const Patience patience(seconds);
+    const Timeout timeout(seconds);
     EXPECT_EQ(error_of([&] { open_object_store(uri_); }).kind(), ErrorKind::usage) << seconds;
   }
-}
-
-// --- Guarded changes ---
-
-TEST_F(DaosFaults, TakesOverTheGuardOfWhoDied) {
-  store_.reset();
-  const Patience patience("0.1");
-  store_ = open_object_store(uri_);
-  const ValueAddress address{{1, 1}, 1, 1};
-  standin_.fail("punch", 1, 1, -der_unreach);  // the guard stays
-  EXPECT_TRUE(store_->put_if(address, as_bytes("first"), store_->get(address)->version));
-  EXPECT_TRUE(store_->put_if(address, as_bytes("second"), store_->get(address)->version));
-  EXPECT_EQ(text(1, 6), "second");
-  store_.reset();
-}
-
-TEST_F(DaosFaults, TellsEqualValuesOfTwoPutsApart) {
-  const ValueAddress address{{1, 1}, 1, 1};
-  const std::string before = store_->get(address)->version;
-  EXPECT_TRUE(store_->put_if(address, as_bytes("same"), before));
-  const std::string first = store_->get(address)->version;
-  EXPECT_TRUE(store_->put_if(address, as_bytes("same"), first));
-  EXPECT_FALSE(store_->put_if(address, as_bytes("same"), first));
 }
 
 // --- Forks ---

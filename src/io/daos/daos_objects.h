@@ -1,6 +1,11 @@
-// Objects by id. The class of an object (how it is spread and replicated) is part of its id in DAOS, so a
-// reader must know it: each group records the class that its first writer chose, in an object of its own kind
-// that every reader finds. The directory (group 0) always has the pool's default class.
+// Objects by id. The upper half of an id's high word says how an object is spread over the targets and
+// replicated, and libdaos makes it from the class and from how many targets are up at that moment. Each group
+// of objects therefore records the high word that its first writer was given, in an object of its own kind
+// that everybody finds: all ids of the group are made of it, by whoever comes later, however many targets
+// there are then.
+//
+// The directory (group 0), the records and the versions of values have a rule instead of a record: the
+// container's redundancy and one group of targets, which do not depend on what is up.
 #ifndef COLONNADE_IO_DAOS_DAOS_OBJECTS_H
 #define COLONNADE_IO_DAOS_DAOS_OBJECTS_H
 
@@ -21,22 +26,21 @@ namespace colonnade::io::daos {
 // For any number of threads.
 class Objects {
  public:
-  static constexpr std::size_t most_open = 256;  // handles that are kept
+  static constexpr std::size_t most_open = 256;     // handles that are kept
+  static constexpr std::uint32_t most_groups = 32;  // by default: docs/decisions/0019-daos-object-ids.md
 
-  // `object_class`: of groups that this process is the first to write; empty: the pool's default. Throws
-  // ErrorKind::usage for a class that libdaos does not know.
+  // `object_class`: of groups that this process is the first to write; empty: the container's redundancy, and
+  // spread over `most_groups` groups of targets or fewer. Throws ErrorKind::usage for a class that libdaos
+  // does not know or the pool cannot serve now.
   Objects(std::shared_ptr<Session> session, const std::string& object_class);
 
   // Null if nothing was ever written to the group.
   std::shared_ptr<const Object> to_read(const ObjectId& id);
-  // Records the class of the group if this is the first time. Throws ErrorKind::io if the container is open
+  // Records how the group is spread if this is the first time. Throws ErrorKind::io if the container is open
   // for reading alone.
   std::shared_ptr<const Object> to_write(const ObjectId& id);
   // A handle of its own, which is not kept. Null as above.
   std::shared_ptr<const Object> to_remove(const ObjectId& id);
-  // The object that serves to guard the changes of a value, one for all values with this hash.
-  std::shared_ptr<const Object> guard(std::uint64_t hash);
-
   // The object with the versions of values in `id`, under their keys.
   std::shared_ptr<const Object> versions(const ObjectId& id);
 
@@ -48,18 +52,20 @@ class Objects {
   std::shared_ptr<const Object> kept(const ObjectId& id);
   void keep(const ObjectId& id, const std::shared_ptr<const Object>& object);
   std::shared_ptr<const Object> records();
-  std::optional<std::uint32_t> class_of(std::uint32_t group);
-  std::uint32_t class_to_write(std::uint32_t group);
-  std::optional<std::uint32_t> recorded_class(std::uint32_t group);
-  std::shared_ptr<const Object> open(Oid oid, int type, std::uint32_t object_class, const std::string& what);
+  Oid new_id(Oid id, int type, std::uint32_t object_class, std::uint32_t hints) const;
+  std::uint64_t new_high_word(std::uint32_t group) const;
+  std::optional<std::uint64_t> high_word(std::uint32_t group);
+  std::uint64_t high_word_to_write(std::uint32_t group);
+  std::uint64_t parse_record(std::uint32_t group, ByteSpan record) const;
+  std::shared_ptr<const Object> open(Oid oid, const std::string& what);
+  std::shared_ptr<const Object> open_by_rule(Oid oid, int type, const std::string& what);
 
   std::shared_ptr<Session> session_;
-  std::uint32_t class_ = 0;
-  std::string class_name_;
+  std::uint32_t class_ = class_by_hints;
   std::mutex mutex_;
   Kept kept_;  // the latest first
   std::map<ObjectId, Kept::iterator> by_id_;
-  std::map<std::uint32_t, std::uint32_t> classes_;  // by group
+  std::map<std::uint32_t, std::uint64_t> high_words_;  // by group
   std::shared_ptr<const Object> records_;
 };
 

@@ -69,7 +69,7 @@ ObjectQueue::Completion DaosQueue::completion_of(EventQueue::Finished& finished)
     if (!finished.operation) {
       const std::string action = fmt::format("{} {}, distribution key {}", what.writes ? "write" : "read",
                                              to_text(what.object), what.dkey);
-      throw timeout_error(store_->uri(), action, store_->session().runtime().patience().count());
+      throw timeout_error(store_->uri(), action, store_->session().runtime().timeout().count());
     }
     if (what.writes)
       static_cast<const Update&>(*finished.operation).check();

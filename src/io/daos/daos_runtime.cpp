@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -19,18 +20,19 @@
 namespace colonnade::io::daos {
 namespace {
 
-constexpr double default_patience = 120;  // seconds
-constexpr double least_patience = 0.001;
-constexpr double most_patience = 1e6;
+constexpr double default_timeout = 120;  // seconds
+constexpr double least_timeout = 0.001;
+constexpr double most_timeout = 1e6;
+constexpr Runtime::Duration shortest_closing_time(0.01);
 
-double patience_of_environment(const std::string& uri) {
+double timeout_of_environment(const std::string& uri) {
   const char* text = std::getenv("COLONNADE_DAOS_TIMEOUT");
-  if (text == nullptr || *text == '\0') return default_patience;
+  if (text == nullptr || *text == '\0') return default_timeout;
   char* end = nullptr;
   const double seconds = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds >= least_patience) || seconds > most_patience)
+  if (end == text || *end != '\0' || !(seconds >= least_timeout) || seconds > most_timeout)
     throw Error(ErrorKind::usage, fmt::format("COLONNADE_DAOS_TIMEOUT is \"{}\"", text),
-                fmt::format("a number of seconds from {:g} to {:g}", least_patience, most_patience),
+                fmt::format("a number of seconds from {:g} to {:g}", least_timeout, most_timeout),
                 {.uri = uri});
   return seconds;
 }
@@ -60,7 +62,7 @@ Runtime::Global& Runtime::global() {
   return global;
 }
 
-Runtime::Runtime(const std::string& uri) : patience_(patience_of_environment(uri)) {
+Runtime::Runtime(const std::string& uri) : timeout_(timeout_of_environment(uri)) {
   Global& all = global();
   if (!all.api) all.api = load_api(library_path());
   api_ = *all.api;
@@ -92,6 +94,18 @@ bool Runtime::finish() noexcept {
   all.runtime.reset();
   all.process = 0;
   return true;
+}
+
+Runtime::Duration Runtime::closing_time() const noexcept {
+  // Whether they are back by now is worth a look.
+  const Duration least = std::min(timeout_, shortest_closing_time);
+  return std::max(timeout_ - Duration(waited_in_vain_.load()), least);
+}
+
+void Runtime::waited_in_vain(Duration time) noexcept {
+  double before = waited_in_vain_;
+  while (!waited_in_vain_.compare_exchange_weak(before, before + time.count())) {
+  }
 }
 
 bool Runtime::forked() const noexcept {

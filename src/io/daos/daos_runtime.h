@@ -3,6 +3,7 @@
 #ifndef COLONNADE_IO_DAOS_DAOS_RUNTIME_H
 #define COLONNADE_IO_DAOS_DAOS_RUNTIME_H
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -30,9 +31,16 @@ class Runtime {
   static bool finish() noexcept;
 
   const Api& api() const noexcept { return api_; }
+  using Duration = std::chrono::duration<double>;
   // How long an answer may take: COLONNADE_DAOS_TIMEOUT (seconds), or 120 s. Engines that restart need up to
   // a minute.
-  std::chrono::duration<double> patience() const noexcept { return patience_; }
+  Duration timeout() const noexcept { return timeout_; }
+
+  // How long who closes something waits for the answer. All waiting in vain since the last answer of DAOS
+  // counts against one timeout: with the engines gone, whoever closes a hundred data sets waits once.
+  Duration closing_time() const noexcept;
+  void answered() noexcept { waited_in_vain_ = 0; }
+  void waited_in_vain(Duration time) noexcept;
 
   // Whether this is not the process that initialised libdaos.
   bool forked() const noexcept;
@@ -54,7 +62,8 @@ class Runtime {
   static Global& global();
 
   Api api_;
-  std::chrono::duration<double> patience_;
+  Duration timeout_;
+  std::atomic<double> waited_in_vain_ = 0;  // seconds
 };
 
 }  // namespace colonnade::io::daos

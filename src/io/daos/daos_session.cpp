@@ -80,6 +80,55 @@ Place place_of(const std::string& uri) {
   return {decoded(uri, rest.substr(0, slash), "pool"), decoded(uri, container, "container")};
 }
 
+// The end of a session: its container, then its pool, as far as they were opened. Only then libdaos may be
+// finished.
+class Closing final : public Operation {
+ public:
+  Closing(Runtime& runtime, std::optional<Handle> container, std::optional<Handle> pool)
+      : runtime_(&runtime), container_(container), pool_(pool) {}
+  ~Closing() override {
+    if (!container_ && !pool_) runtime_->leave();
+  }
+  std::size_t calls() const override { return 1; }
+  int launch(const Api& api, std::size_t, Event* event) noexcept override {
+    if (container_) return api.cont_close(*container_, event);
+    return pool_ ? api.pool_disconnect(*pool_, event) : -der_nonexist;
+  }
+  bool finish(std::span<const int>) override {
+    (container_ ? container_ : pool_).reset();
+    return pool_.has_value();
+  }
+  bool must_end() const noexcept override { return true; }
+
+ private:
+  Runtime* runtime_;
+  std::optional<Handle> container_;
+  std::optional<Handle> pool_;
+};
+
+// The sessions that are open, since each costs the pool a connection, and its end an answer of the servers.
+class OpenSessions {
+ public:
+  static OpenSessions& get() {
+    static OpenSessions& sessions = *new OpenSessions;  // stores may live as long as the process
+    return sessions;
+  }
+  std::shared_ptr<Session> find(const Place& place) {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_place_.find(place);
+    return found == by_place_.end() ? nullptr : found->second.lock();
+  }
+  void add(const Place& place, const std::shared_ptr<Session>& session) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(by_place_, [](const auto& row) { return row.second.expired(); });
+    by_place_[place] = session;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Place, std::weak_ptr<Session>> by_place_;
+};
+
 Session::Session(Runtime& runtime, std::string uri) : runtime_(&runtime), uri_(std::move(uri)) {
   runtime_->enter();
 }
@@ -88,8 +137,10 @@ std::shared_ptr<Session> Session::open(const std::string& uri, bool create) {
   const Place place = place_of(uri);
   Runtime& runtime = Runtime::start(uri);
   runtime.visit_graves();
+  if (auto known = OpenSessions::get().find(place); known && !known->lost_) return known;
   std::shared_ptr<Session> session(new Session(runtime, uri));
   session->connect(place, create);
+  OpenSessions::get().add(place, session);
   return session;
 }
 
@@ -108,7 +159,6 @@ void Session::connect_pool(const Place& place) {
     });
     if (code == 0) {
       pool_ = memory->second;
-      has_pool_ = true;
       read_only_ = flags == open_read_only;
       return;
     }
@@ -124,12 +174,11 @@ int Session::try_container(const Place& place, unsigned flags) {
   auto memory = std::make_shared<std::pair<std::string, Handle>>(place.container, Handle{});
   const int code =
       call(fmt::format("open the DAOS container \"{}\"", place.container),
-           [memory, flags, pool = pool_](const Api& api, Event* event) {
+           [memory, flags, pool = *pool_](const Api& api, Event* event) {
              return api.cont_open(pool, memory->first.c_str(), flags, &memory->second, nullptr, event);
            });
   if (code == 0) {
     container_ = memory->second;
-    has_container_ = true;
   }
   return code;
 }
@@ -145,7 +194,7 @@ void Session::open_container(const Place& place, bool create) {
     auto label = std::make_shared<std::string>(place.container);
     const std::string action =
         fmt::format("create the container \"{}\" in the DAOS pool \"{}\"", place.container, place.pool);
-    const int made = call(action, [label, pool = pool_](const Api& api, Event* event) {
+    const int made = call(action, [label, pool = *pool_](const Api& api, Event* event) {
       return api.cont_create(pool, label->c_str(), nullptr, nullptr, event);
     });
     if (made != 0 && made != -der_exist) throw call_error(uri_, action, made);  // another was faster
@@ -168,25 +217,14 @@ void Session::open_container(const Place& place, bool create) {
 
 Session::~Session() {
   if (!runtime_->forked()) {
-    if (has_container_)
-      close([container = container_](const Api& api, Event* event) {
-        return api.cont_close(container, event);
-      });
-    if (has_pool_)
-      close([pool = pool_](const Api& api, Event* event) { return api.pool_disconnect(pool, event); });
+    try {
+      run(std::make_unique<Closing>(*runtime_, container_, pool_), "close the container",
+          runtime_->closing_time());
+    } catch (...) {
+      // The servers drop the handles of a process that has ended.
+    }
   }
   idle_.clear();
-  // With handles that could not be closed libdaos is left as it is.
-  if (!runtime_->forked() && !stalled_) runtime_->leave();
-}
-
-void Session::close(SimpleCall::Function function) noexcept {
-  if (stalled_) return;  // the server drops the handles of a process that has ended
-  try {
-    call("close the container", std::move(function));
-  } catch (...) {
-    stalled_ = true;
-  }
 }
 
 std::unique_ptr<EventQueue> Session::borrow_queue() {
@@ -195,6 +233,7 @@ std::unique_ptr<EventQueue> Session::borrow_queue() {
     if (!idle_.empty()) {
       std::unique_ptr<EventQueue> queue = std::move(idle_.back());
       idle_.pop_back();
+      queue->set_timeout(runtime_->timeout());
       return queue;
     }
   }
@@ -220,8 +259,14 @@ void Session::give_back(std::unique_ptr<EventQueue> queue) noexcept {
 }
 
 std::unique_ptr<Operation> Session::run(std::unique_ptr<Operation> operation, const std::string& action) {
+  return run(std::move(operation), action, runtime_->timeout());
+}
+
+std::unique_ptr<Operation> Session::run(std::unique_ptr<Operation> operation, const std::string& action,
+                                        Duration timeout) {
   check_process();
   std::unique_ptr<EventQueue> queue = borrow_queue();
+  queue->set_timeout(timeout);
   std::vector<EventQueue::Finished> finished;
   try {
     finished.reserve(1);
@@ -233,13 +278,19 @@ std::unique_ptr<Operation> Session::run(std::unique_ptr<Operation> operation, co
   }
   give_back(std::move(queue));
   if (finished[0].failure) std::rethrow_exception(finished[0].failure);
-  if (!finished[0].operation) throw timeout_error(uri_, action, runtime_->patience().count());
+  if (!finished[0].operation) throw timeout_error(uri_, action, timeout.count());
   return std::move(finished[0].operation);
 }
 
 int Session::call(const std::string& action, SimpleCall::Function function) {
   const auto done = run(std::make_unique<SimpleCall>(std::move(function)), action);
-  return static_cast<const SimpleCall&>(*done).code();
+  const int code = static_cast<const SimpleCall&>(*done).code();
+  note(code);
+  return code;
+}
+
+void Session::note(int result) noexcept {
+  if (result == -der_no_hdl) lost_ = true;
 }
 
 Object::~Object() {

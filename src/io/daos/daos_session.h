@@ -3,6 +3,8 @@
 #ifndef COLONNADE_IO_DAOS_DAOS_SESSION_H
 #define COLONNADE_IO_DAOS_DAOS_SESSION_H
 
+#include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,6 +26,7 @@ namespace colonnade::io::daos {
 struct Place {
   std::string pool;       // label or uuid
   std::string container;  // label or uuid
+  friend auto operator<=>(const Place&, const Place&) = default;
 };
 
 // "daos://pool/container", percent-encoded. Throws ErrorKind::usage.
@@ -49,7 +52,8 @@ class SimpleCall final : public Operation {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // Throws ErrorKind::not_found for a pool or a container that is not there.
+  // The one that is open already, where there is one. Throws ErrorKind::not_found for a pool or a container
+  // that is not there.
   static std::shared_ptr<Session> open(const std::string& uri, bool create);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -58,7 +62,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Runtime& runtime() const noexcept { return *runtime_; }
   const Api& api() const noexcept { return runtime_->api(); }
   const std::string& uri() const noexcept { return uri_; }
-  Handle container() const noexcept { return container_; }
+  Handle container() const { return container_.value(); }
   bool read_only() const noexcept { return read_only_; }
   Buffers& buffers() noexcept { return buffers_; }
   void check_process() const { runtime_->check_process(uri_); }
@@ -68,26 +72,28 @@ class Session : public std::enable_shared_from_this<Session> {
   // Of a queue with operations that were given up only the memory is kept.
   void give_back(std::unique_ptr<EventQueue> queue) noexcept;
 
+  using Duration = Runtime::Duration;
   // Does an operation and waits for it. `action` is for messages: "write object 1:2".
   std::unique_ptr<Operation> run(std::unique_ptr<Operation> operation, const std::string& action);
   int call(const std::string& action, SimpleCall::Function function);
+  // Looks at a result: a session whose handles are no longer valid is not given to whoever opens next.
+  void note(int result) noexcept;
 
  private:
+  std::unique_ptr<Operation> run(std::unique_ptr<Operation> operation, const std::string& action,
+                                 Duration timeout);
   Session(Runtime& runtime, std::string uri);
   void connect(const Place& place, bool create);
   void connect_pool(const Place& place);
   void open_container(const Place& place, bool create);
   int try_container(const Place& place, unsigned flags);
-  void close(SimpleCall::Function function) noexcept;
 
   Runtime* runtime_;
   std::string uri_;
-  Handle pool_;
-  Handle container_;
-  bool has_pool_ = false;
-  bool has_container_ = false;
+  std::optional<Handle> pool_;
+  std::optional<Handle> container_;
   bool read_only_ = false;
-  bool stalled_ = false;  // something was given up: closing would wait, too
+  std::atomic<bool> lost_ = false;
   Buffers buffers_;
   std::mutex mutex_;  // of the queues
   std::vector<std::unique_ptr<EventQueue>> idle_;

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <utility>
 
 #include "io/daos/daos_errors.h"
-#include "io/daos/daos_guard.h"
 #include "io/daos/daos_list.h"
 #include "io/daos/daos_queue.h"
+#include "io/daos/daos_transaction.h"
 #include "io/daos/daos_transfer.h"
 #include "io/object_checks.h"
 
@@ -27,8 +28,20 @@ namespace {
 
 constexpr std::size_t usual_small_value = 1024;  // larger ones take a second call
 
-std::string text_of(const std::optional<Bytes>& bytes) {
-  return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : std::string();
+// A token that every replacement by put_if() changes, and the value, which anything else changes.
+std::string version_of(const std::optional<Bytes>& token, const Bytes& value) {
+  std::string version;
+  for (const Bytes& part : {token.value_or(Bytes{}), Bytes{std::byte{'/'}}, value})
+    version.append(reinterpret_cast<const char*>(part.data()), part.size());
+  return version;
+}
+
+Bytes new_token() {
+  std::random_device random;
+  Bytes token(20);
+  for (std::size_t i = 0; i < token.size(); i += 4)
+    store_le(token.data() + i, static_cast<std::uint32_t>(random()));
+  return token;
 }
 
 std::string action_on(std::string_view verb, const ObjectId& object, std::uint64_t dkey) {
@@ -38,7 +51,8 @@ std::string action_on(std::string_view verb, const ObjectId& object, std::uint64
 }  // namespace
 
 DaosStore::DaosStore(const std::string& uri, const StoreOptions& options)
-    : session_(Session::open(uri, options.create)),
+    : uri_(uri),
+      session_(Session::open(uri, options.create)),
       objects_(std::make_unique<Objects>(session_, options.object_class)) {}
 
 DaosStore::~DaosStore() = default;
@@ -100,49 +114,44 @@ std::optional<Bytes> DaosStore::whole(const std::shared_ptr<const Object>& objec
   return static_cast<const Fetch&>(*done).whole();
 }
 
-bool DaosStore::write_small(const std::shared_ptr<const Object>& object, const ValueAddress& address,
-                            ByteSpan value, std::uint64_t flags) {
-  const std::array items{UpdateItem{address.akey, {value}}};
-  const auto done =
-      session_->run(std::make_unique<Update>(object, address.object, address.dkey, items, flags),
-                    fmt::format("write {}", to_text(address)));
-  static_cast<const Update&>(*done).check();
-  return !static_cast<const Update&>(*done).refused();
-}
-
-// The version: a token that every replacement by put_if() changes, and the value, which anything else
-// changes.
+// The token is read on both sides of the value: the two belong together.
 std::optional<ObjectStore::Versioned> DaosStore::get(const ValueAddress& address) const {
   session_->check_process();
   const auto object = objects_->to_read(address.object);
   if (!object) return std::nullopt;
-  std::string version = text_of(whole(objects_->versions(address.object), address));
-  std::optional<Bytes> value = whole(object, address);
-  if (!value) return std::nullopt;
-  version += '/';
-  version += text_of(value);
-  return Versioned{std::move(*value), std::move(version)};
+  const auto versions = objects_->versions(address.object);
+  std::optional<Bytes> token = whole(versions, address);
+  while (true) {
+    std::optional<Bytes> value = whole(object, address);
+    if (!value) return std::nullopt;
+    std::optional<Bytes> token_after = whole(versions, address);
+    if (token_after == token) {
+      std::string version = version_of(token, *value);
+      return Versioned{std::move(*value), std::move(version)};
+    }
+    token = std::move(token_after);
+  }
 }
 
-// A value that nobody has written before is inserted under a condition, which DAOS checks. DAOS compares no
-// values and may remember the key of a value that was removed, so everything else is compared here, while the
-// guard keeps others out. The token is changed first: whoever reads in between, or after a crash in between,
-// has a version that is of no use later.
 bool DaosStore::put_if(const ValueAddress& address, ByteSpan value,
                        const std::optional<std::string>& expected) {
   session_->check_process();
   check_value_size(uri(), traits(), address, value.size());
   const auto object = objects_->to_write(address.object);
-  const auto is_as_expected = [&] {
-    const std::optional<Versioned> now = get(address);
-    return now ? now->version == expected : !expected;
-  };
-  if (!expected && write_small(object, address, value, if_akey_absent)) return true;
-  if (!is_as_expected()) return false;
-  const Guard guard(*session_, *objects_, address);
-  if (!is_as_expected()) return false;
-  write_small(objects_->versions(address.object), address, guard.token(), 0);
-  return write_small(object, address, value, 0);
+  const auto versions = objects_->versions(address.object);
+  const Bytes token = new_token();
+  return transact(session_, fmt::format("replace {}", to_text(address)), [&](Transaction& transaction) {
+    const std::optional<Bytes> token_there = transaction.read(versions, address);
+    // The commit was done, and its answer said to start again: libdaos cannot always tell when it repeats
+    // one.
+    if (token_there == token) return true;
+    const std::optional<Bytes> there = transaction.read(object, address);
+    if (there ? version_of(token_there, *there) != expected : expected.has_value()) return false;
+    transaction.write(versions, address, token);
+    transaction.write(object, address, value);
+    transaction.commit();
+    return true;
+  });
 }
 
 std::vector<std::uint64_t> DaosStore::live_akeys(const std::shared_ptr<const Object>& object,

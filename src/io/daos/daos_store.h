@@ -1,7 +1,7 @@
 // daos://pool/container: an object store in a DAOS container.
 //
-// Keys are DAOS's own (objects with 64-bit distribution and attribute keys), values are single values. DAOS
-// compares no values; see put_if() for how a change is guarded.
+// Keys are DAOS's own (objects with 64-bit distribution and attribute keys), values are single values. Values
+// are compared and replaced in a transaction.
 #ifndef COLONNADE_IO_DAOS_DAOS_STORE_H
 #define COLONNADE_IO_DAOS_DAOS_STORE_H
 
@@ -29,7 +29,7 @@ class DaosStore final : public ObjectStore {
   DaosStore(const std::string& uri, const StoreOptions& options);
   ~DaosStore() override;
 
-  const std::string& uri() const noexcept override { return session_->uri(); }
+  const std::string& uri() const noexcept override { return uri_; }
   StoreTraits traits() const noexcept override;
   void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const override;
   void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) override;
@@ -49,12 +49,11 @@ class DaosStore final : public ObjectStore {
 
  private:
   std::optional<Bytes> whole(const std::shared_ptr<const Object>& object, const ValueAddress& address) const;
-  bool write_small(const std::shared_ptr<const Object>& object, const ValueAddress& address, ByteSpan value,
-                   std::uint64_t flags);
   std::vector<std::uint64_t> live_akeys(const std::shared_ptr<const Object>& object, const ObjectId& id,
                                         std::uint64_t dkey) const;
 
-  std::shared_ptr<Session> session_;
+  const std::string uri_;
+  std::shared_ptr<Session> session_;  // other stores of the container may have it, too
   std::unique_ptr<Objects> objects_;  // thread-safe: also for what is const here
 };
 

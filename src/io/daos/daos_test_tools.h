@@ -3,12 +3,17 @@
 #define COLONNADE_IO_DAOS_DAOS_TEST_TOOLS_H
 
 #include <dlfcn.h>
+#include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
+
+#include "io/daos/daos_runtime.h"
 
 namespace colonnade::io::daos {
 
@@ -26,6 +31,7 @@ class Standin {
   void (*add_pool)(const char* label, const char* uuid) = nullptr;
   int (*corrupt)(std::uint32_t group, std::uint64_t number, std::uint64_t dkey, std::uint64_t akey,
                  std::uint64_t offset) = nullptr;
+  int (*groups)(std::uint32_t group, std::uint64_t number) = nullptr;
 
  private:
   Standin() {
@@ -38,6 +44,7 @@ class Standin {
     find(library, "standin_fail", fail);
     find(library, "standin_add_pool", add_pool);
     find(library, "standin_corrupt", corrupt);
+    find(library, "standin_groups", groups);
   }
   template <class Function>
   static void find(void* library, const char* name, Function*& function) {
@@ -52,6 +59,29 @@ inline std::string fresh_daos_uri(const std::string& name) {
   Standin::get().reset();
   return "daos://tank/" + name + "-" + std::to_string(++number);
 }
+
+// Another timeout, for a test. No store may be open at its ends.
+class Timeout {
+ public:
+  explicit Timeout(const char* seconds) {
+    EXPECT_TRUE(stop());
+    ::setenv("COLONNADE_DAOS_TIMEOUT", seconds, 1);
+  }
+  ~Timeout() {
+    EXPECT_TRUE(stop());
+    ::unsetenv("COLONNADE_DAOS_TIMEOUT");
+  }
+
+ private:
+  static bool stop() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (Standin::get().read("inits") != Standin::get().read("finis") && !Runtime::finish()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+};
 
 }  // namespace colonnade::io::daos
 

@@ -87,9 +87,16 @@ const Transfer::Call& Transfer::call_of(std::size_t value) const {
   return *(after - 1);
 }
 
+bool Transfer::is_conflict(int result) {
+  object_->session().note(result);
+  if (!transaction_ || result != -der_tx_restart) return false;
+  conflict_ = true;
+  return true;
+}
+
 Update::Update(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,
-               std::span<const UpdateItem> items, std::uint64_t flags)
-    : Transfer(std::move(object), id, dkey), flags_(flags) {
+               std::span<const UpdateItem> items, std::uint64_t flags, InTransaction transaction)
+    : Transfer(std::move(object), id, dkey, std::move(transaction)), flags_(flags) {
   values_.reserve(items.size());
   for (const UpdateItem& item : items) {
     const std::uint64_t size = size_of(item);
@@ -124,13 +131,13 @@ Update::Update(std::shared_ptr<const Object> object, const ObjectId& id, std::ui
 
 int Update::launch(const Api& api, std::size_t call, Event* event) noexcept {
   const Call& what = all_[pending_[call]];
-  return api.obj_update(object_->handle(), no_transaction, flags_, &dkey_iov_,
+  return api.obj_update(object_->handle(), transaction(), flags_, &dkey_iov_,
                         static_cast<unsigned>(what.count), &iods_[what.first], &lists_[what.first], event);
 }
 
 bool Update::finish(std::span<const int> results) {
   for (std::size_t i = 0; i < results.size() && !failure_; ++i) {
-    if (results[i] == 0) continue;
+    if (results[i] == 0 || is_conflict(results[i])) continue;
     if (results[i] == -der_exist && flags_ != 0) {
       refused_ = true;
       continue;
@@ -164,8 +171,8 @@ bool Removal::finish(std::span<const int> results) {
 }
 
 Fetch::Fetch(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,
-             std::span<const FetchItem> items)
-    : Transfer(std::move(object), id, dkey), items_(items.begin(), items.end()) {
+             std::span<const FetchItem> items, InTransaction transaction)
+    : Transfer(std::move(object), id, dkey, std::move(transaction)), items_(items.begin(), items.end()) {
   std::map<std::uint64_t, std::size_t> known;
   value_of_item_.reserve(items.size());
   for (const FetchItem& item : items) {
@@ -187,7 +194,7 @@ int Fetch::launch(const Api& api, std::size_t call, Event* event) noexcept {
   Call& what = all_[pending_[call]];
   prepare(what);
   const bool no_data = what.sizes_only || looks_for_missing_;
-  return api.obj_fetch(object_->handle(), no_transaction,
+  return api.obj_fetch(object_->handle(), transaction(),
                        looks_for_missing_ ? 0 : if_dkey_there | if_akey_there, &dkey_iov_,
                        static_cast<unsigned>(what.count), &iods_[what.first],
                        no_data ? nullptr : &lists_[what.first], nullptr, event);
@@ -218,7 +225,7 @@ bool Fetch::finish(std::span<const int> results) {
     for (std::size_t i = 0; i < all_.size(); ++i) pending_[i] = i;
     return true;
   }
-  if (failure_ || missing_) return false;
+  if (failure_ || missing_ || conflict_) return false;
   pending_ = std::move(again);
   return !pending_.empty();
 }
@@ -253,7 +260,7 @@ bool Fetch::grow(Call& call) {
 }
 
 void Fetch::note_failure(const Call& call, int result) {
-  if (failure_) return;
+  if (failure_ || is_conflict(result)) return;
   if (result == -der_nonexist) {
     missing_ = true;
     return;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/daos/daos_session.h"
+#include "io/daos/daos_transaction.h"
 #include "io/object_store.h"
 
 namespace colonnade::io::daos {
@@ -30,14 +31,18 @@ bool is_empty_mark(ByteSpan stored) noexcept;
 // What fetches and updates have in common: values, in calls.
 class Transfer : public Operation {
  public:
-  Transfer(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey)
-      : object_(std::move(object)), id_(id), dkey_(dkey) {}
+  using InTransaction = std::shared_ptr<const TransactionHandle>;  // null: at once
+
+  Transfer(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,
+           InTransaction transaction = nullptr)
+      : object_(std::move(object)), id_(id), dkey_(dkey), transaction_(std::move(transaction)) {}
   std::size_t calls() const override { return pending_.size(); }
   // Throws what went wrong.
   void check() const {
     if (failure_) std::rethrow_exception(failure_);
   }
-  std::exception_ptr failure() const noexcept { return failure_; }
+  // The transaction has to start again; nothing else went wrong.
+  bool conflict() const noexcept { return conflict_; }
 
  protected:
   struct Value {
@@ -56,6 +61,8 @@ class Transfer : public Operation {
 
   ValueAddress address_of(const Value& value) const { return {id_, dkey_, value.akey}; }
   const std::string& uri() const { return object_->session().uri(); }
+  Handle transaction() const { return transaction_ ? transaction_->get() : no_transaction; }
+  bool is_conflict(int result);
   void split_into_calls();
   void take_buffer(Call& call);
   void prepare(Call& call);
@@ -65,6 +72,7 @@ class Transfer : public Operation {
   std::shared_ptr<const Object> object_;
   ObjectId id_;
   std::uint64_t dkey_ = 0;
+  InTransaction transaction_;
   Iov dkey_iov_;
   std::vector<Value> values_;
   std::vector<Iod> iods_;
@@ -73,12 +81,13 @@ class Transfer : public Operation {
   std::vector<Call> all_;
   std::vector<std::size_t> pending_;  // of all_: to be launched
   std::exception_ptr failure_;
+  bool conflict_ = false;
 };
 
 class Update final : public Transfer {
  public:
   Update(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,
-         std::span<const UpdateItem> items, std::uint64_t flags = 0);
+         std::span<const UpdateItem> items, std::uint64_t flags = 0, InTransaction transaction = nullptr);
   int launch(const Api& api, std::size_t call, Event* event) noexcept override;
   bool finish(std::span<const int> results) override;
   bool refused() const noexcept { return refused_; }  // because the key exists
@@ -98,7 +107,7 @@ class Removal final : public Transfer {
 class Fetch final : public Transfer {
  public:
   Fetch(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,
-        std::span<const FetchItem> items);
+        std::span<const FetchItem> items, InTransaction transaction = nullptr);
   int launch(const Api& api, std::size_t call, Event* event) noexcept override;
   bool finish(std::span<const int> results) override;
   void copy_out() const;  // throws what went wrong, or that a value ends too early
