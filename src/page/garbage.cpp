@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
+#include "base/environment.h"
 #include "colonnade/error.h"
 #include "page/object_claim.h"
 #include "page/object_generations.h"
@@ -23,11 +23,6 @@ using page::AnchorRecord;
 using page::ClaimRecord;
 using page::Stored;
 using page::WriterState;
-
-std::int64_t now() {
-  using namespace std::chrono;
-  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-}
 
 std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   if (!io::is_object_store(uri))
@@ -96,7 +91,8 @@ class PlaceCollector {
       case WriterState::dead:
         return false;
       case WriterState::unknown:
-        return !options_.older_than || static_cast<double>(now() - claim.since) < *options_.older_than;
+        return !options_.older_than ||
+               static_cast<double>(environment().unix_time() - claim.since) < *options_.older_than;
     }
     return true;
   }

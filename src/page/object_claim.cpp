@@ -7,15 +7,15 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <csignal>
 #include <fstream>
 #include <iterator>
 #include <mutex>
-#include <random>
 #include <set>
 #include <sstream>
+
+#include "base/environment.h"
 
 namespace colonnade::page {
 namespace {
@@ -25,11 +25,6 @@ std::string first_line(const char* path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
 // Processes in different containers of one machine can have the same number.
@@ -52,11 +47,6 @@ std::uint64_t start_of(std::uint64_t process) {
   std::uint64_t start = 0;
   fields >> start;
   return start;
-}
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
 }
 
 // Writers of this process that ended and could not take their claims back.
@@ -84,15 +74,15 @@ LeftClaims& left_claims() {
 }  // namespace
 
 ClaimRecord claim_of_this_process(std::string_view name, std::uint32_t generation) {
-  using namespace std::chrono;
+  const ProcessIdentity process = environment().process();
   ClaimRecord claim;
   claim.name = name;
-  claim.writer = random_number();
+  claim.writer = environment().random_number();
   claim.generation = generation;
-  claim.since = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-  claim.process = static_cast<std::uint64_t>(::getpid());
+  claim.since = environment().unix_time();
+  claim.process = process.process;
   claim.process_start = start_of(claim.process);
-  claim.host = host_name();
+  claim.host = process.host;
   claim.machine = first_line("/etc/machine-id");
   claim.boot = first_line("/proc/sys/kernel/random/boot_id");
   claim.process_space = process_space();
@@ -100,7 +90,7 @@ ClaimRecord claim_of_this_process(std::string_view name, std::uint32_t generatio
 }
 
 WriterState state_of(const ClaimRecord& claim) {
-  if (claim.host != host_name() || claim.boot.empty()) return WriterState::unknown;
+  if (claim.host != environment().process().host || claim.boot.empty()) return WriterState::unknown;
   if (claim.boot != first_line("/proc/sys/kernel/random/boot_id")) {
     const bool same_machine = !claim.machine.empty() && claim.machine == first_line("/etc/machine-id");
     return same_machine ? WriterState::dead : WriterState::unknown;

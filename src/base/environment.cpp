@@ -1,0 +1,161 @@
+// The environment of the system. A sign of life is a lock on a file in /dev/shm, which the kernel takes back
+// when its owner ends, however it ends. That file system is in memory: a machine that is a copy of another,
+// or was started again, does not have the file, and so knows nothing instead of something wrong.
+#include "base/environment.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace colonnade {
+namespace {
+
+constexpr const char* signs_folder = "/dev/shm";
+constexpr long memory_file_system = 0x01021994;  // TMPFS_MAGIC
+
+std::string sign_path(std::uint64_t id) {
+  return fmt::format("{}/colonnade-{}-{:016x}", signs_folder, ::geteuid(), id);
+}
+
+class File {
+ public:
+  explicit File(int number) noexcept : number_(number) {}
+  ~File() {
+    if (number_ >= 0) ::close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+class SignOfLife final : public Environment::Handle {
+ public:
+  explicit SignOfLife(const std::string& path)
+      : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) {}
+  // A child after a fork has a copy of the lock, and keeps it until it ends, too.
+  bool lock() const noexcept { return file_.get() >= 0 && ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0; }
+
+ private:
+  File file_;
+};
+
+class Repetition final : public Environment::Handle {
+ public:
+  Repetition(std::chrono::nanoseconds period, std::function<void()> work)
+      : thread_([this, period, work = std::move(work)] { run(period, work); }) {}
+  ~Repetition() override {
+    if (::getpid() != process_) {  // a child after a fork has no such thread
+      thread_.detach();
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void run(std::chrono::nanoseconds period, const std::function<void()>& work) {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, period, [&] { return ends_; })) {
+      lock.unlock();
+      work();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  const pid_t process_ = ::getpid();
+  std::thread thread_;  // last: it uses the others
+};
+
+class System final : public Environment {
+ public:
+  Clock::time_point now() const override { return Clock::now(); }
+  std::int64_t unix_time() const override {
+    using namespace std::chrono;
+    return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+  }
+  void sleep_for(std::chrono::nanoseconds time) override { std::this_thread::sleep_for(time); }
+
+  ProcessIdentity process() const override {
+    std::array<char, 256> name{};
+    const bool named = ::gethostname(name.data(), name.size() - 1) == 0;
+    return {static_cast<std::uint64_t>(::getpid()), named ? name.data() : ""};
+  }
+
+  std::uint64_t random_number() override {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+  }
+
+  std::unique_ptr<Handle> show_life(std::uint64_t id) override {
+    if (!is_in_memory()) return nullptr;
+    auto sign = std::make_unique<SignOfLife>(sign_path(id));
+    if (!sign->lock()) return nullptr;
+    return sign;
+  }
+
+  Life life_of(std::uint64_t id) const override {
+    if (!is_in_memory()) return Life::unknown;
+    const File file(::open(sign_path(id).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat status{};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return Life::unknown;
+    // What others put there says nothing.
+    if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return Life::unknown;
+    if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return Life::ended;
+    return errno == EWOULDBLOCK ? Life::running : Life::unknown;
+  }
+
+  void forget_life(std::uint64_t id) override { ::unlink(sign_path(id).c_str()); }
+
+  std::unique_ptr<Handle> repeat(std::chrono::nanoseconds period, std::function<void()> work) override {
+    return std::make_unique<Repetition>(period, std::move(work));
+  }
+
+ private:
+  static bool is_in_memory() noexcept {
+    struct statfs status{};
+    return ::statfs(signs_folder, &status) == 0 && status.f_type == memory_file_system;
+  }
+};
+
+std::atomic<Environment*>& current() noexcept {
+  static System system;
+  static std::atomic<Environment*> environment{&system};
+  return environment;
+}
+
+}  // namespace
+
+Environment& environment() noexcept {
+  return *current().load(std::memory_order_acquire);
+}
+
+ReplacedEnvironment::ReplacedEnvironment(Environment& other) noexcept
+    : before_(current().exchange(&other, std::memory_order_acq_rel)) {}
+
+ReplacedEnvironment::~ReplacedEnvironment() {
+  current().store(before_, std::memory_order_release);
+}
+
+}  // namespace colonnade
