@@ -23,6 +23,6 @@ set(COLONNADE_ALONE_io
   rados/rados_cluster.cpp read_scheduler_test.cpp s3/s3_file_server_test.cpp s3/s3_file_test.cpp
   s3/s3_retry_test.cpp s3/s3_signing.cpp s3/s3_store.cpp s3/s3_store_server_test.cpp)
 set(COLONNADE_ALONE_page
-  closing_files_test.cpp garbage_test.cpp object_container_reader_test.cpp object_container_writer_test.cpp
+  closing_files_test.cpp garbage_test.cpp object_commit_test.cpp object_container_reader_test.cpp object_container_writer_test.cpp
   object_directory_test.cpp object_updates_test.cpp page_copy.cpp page_sink_test.cpp page_work.cpp
   root_file_reader_test.cpp root_file_writer_test.cpp)

@@ -2,8 +2,8 @@
 // replaced. In files nothing of the kind can be.
 //
 // Every data set of a store has one generation of objects that its anchor names, or none before the first
-// commit. A writer claims the name and makes a generation of its own. Others than these two are garbage:
-// nobody can read them.
+// commit; one that was continued has several. A writer claims the name and makes a generation of its own.
+// Others than these are garbage: nobody can read them.
 #ifndef COLONNADE_GARBAGE_H
 #define COLONNADE_GARBAGE_H
 
@@ -17,11 +17,11 @@ namespace colonnade {
 
 struct GarbageOptions {
   bool dry_run = false;  // only report
-  // Claims of processes of which nothing can be known, on other machines, are respected unless they are this
-  // many seconds old,
+  // A writer renews its claim while it lives. Where nothing is known of its process, which is so on other
+  // machines, the claim is watched for the time of its lease (60 s), or for this many seconds,
   std::optional<double> older_than = {};
-  // or altogether. What a writer that is still at work has written is lost then; it will notice when it
-  // commits.
+  // or every claim is taken away at once. A writer that is still at work fails at its next commit; what it
+  // has committed stays.
   bool force = false;
 };
 

@@ -8,6 +8,7 @@
 #ifndef COLONNADE_PAGE_CONTAINER_H
 #define COLONNADE_PAGE_CONTAINER_H
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -82,7 +83,8 @@ decltype(auto) open_while_written(Open&& open) {
     try {
       return open();
     } catch (const Error& error) {
-      const bool may_pass = error.kind() == ErrorKind::format || error.kind() == ErrorKind::checksum;
+      const bool may_pass = error.kind() == ErrorKind::format || error.kind() == ErrorKind::checksum ||
+                            error.kind() == ErrorKind::not_found;  // replaced in between
       if (!may_pass || attempt == 9 || before == error.what()) throw;
       before = error.what();
     }
@@ -148,6 +150,8 @@ struct ContainerOptions {
   ObjectMapping object_mapping = ObjectMapping::locality;
   std::size_t splice_size = std::size_t{1} << 20;
   std::string object_class = {};
+  // A writer that does not show for so long that it lives may be taken for dead.
+  std::chrono::milliseconds claim_lease = std::chrono::seconds(60);
   std::size_t max_page_size = 0;  // that will be written, uncompressed; what cannot be is refused at once
 };
 

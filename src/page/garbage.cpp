@@ -1,15 +1,19 @@
 // Collecting garbage; see colonnade/garbage.h.
 //
-// A writer puts its claim before its generation record and takes it back after its anchor; here the records
-// are listed first, then the claim is read and the anchor last. So a generation that was in the list is
-// either claimed, or its anchor is there to be seen.
+// A writer claims a place before it writes its generation record, and what it did not commit by the time its
+// claim is gone can never be committed: a commit expects the record in which the claim is. So a generation
+// that was in the list, and which the record read after it neither names nor gives a claim for, is garbage
+// for good, and no claim is needed to remove it. A claim whose writer is gone, or is to be taken for gone, is
+// removed first, which makes what that writer may have under way fail.
 #include "colonnade/garbage.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/environment.h"
 #include "colonnade/error.h"
@@ -21,8 +25,8 @@ namespace {
 
 using page::AnchorRecord;
 using page::ClaimRecord;
+using page::PlaceRecord;
 using page::Stored;
-using page::WriterState;
 
 std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   if (!io::is_object_store(uri))
@@ -31,192 +35,141 @@ std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   return io::open_object_store(uri);
 }
 
-template <class Record, class Read>
-std::optional<Stored<Record>> get(const io::ObjectStore& store, std::uint64_t place, std::uint64_t akey,
-                                  Read read) {
-  const auto found = store.get(page::directory_value(place, akey));
-  if (!found) return std::nullopt;
-  return Stored<Record>{read(found->value), found->version};
+// Removes the generations in the list that are garbage as the record says.
+void remove_garbage_at(io::ObjectStore& store, std::uint64_t place,
+                       const std::vector<std::uint32_t>& generations, const PlaceRecord& record,
+                       bool only_look, GarbageReport* report) {
+  for (const std::uint32_t generation : generations) {
+    // The claim's writer makes its own, and a later one what is not known here.
+    if (record.claim && generation >= record.claim->generation) continue;
+    const auto garbage = page::remove_garbage(store, place, record.anchor, generation, only_look);
+    if (garbage && report != nullptr)
+      report->removed.push_back({garbage->name, generation, garbage->objects, !garbage->all});
+  }
 }
 
-// One place of the directory.
-class PlaceCollector {
- public:
-  PlaceCollector(io::ObjectStore& store, std::uint64_t place, const GarbageOptions& options,
-                 GarbageReport& report)
-      : store_(store), place_(place), options_(options), report_(report) {}
+// A writer that renews its claim all the time.
+constexpr int most_attempts = 16;
 
-  void run() {
-    generations_ = page::generations_at(store_, place_);
-    claim_ = read_claim();
-    anchor_ = get<AnchorRecord>(store_, place_, page::anchor_key, page::read_anchor_record);
-    const bool at_work = claim_ && is_at_work(claim_->record);
-    if (claim_) (at_work ? report_.kept : report_.released).push_back(described(claim_->record));
-    // Without a claim of its own somebody else could take over what is removed here.
-    if (!at_work && (claim_ || has_garbage()) && !options_.dry_run) {
-      if (!take_over()) return;
-      anchor_ = get<AnchorRecord>(store_, place_, page::anchor_key, page::read_anchor_record);
+class Collector {
+ public:
+  Collector(io::ObjectStore& store, const GarbageOptions& options)
+      : store_(store), options_(options), watch_(store) {}
+
+  GarbageReport run() {
+    const std::vector<std::uint64_t> places = store_.list_dkeys(page::directory_object);
+    for (const std::uint64_t place : places) at(place, [&] { visit(place); });
+    for (const auto& [place, claim] : watch_.wait()) {
+      waiting_.erase(place);
+      at(place, [&] { collect(place, &claim); });
     }
-    try {
-      for (const std::uint32_t generation : generations_) collect(generation, at_work);
-      if (taken_) page::release_place(store_, place_, own_);
-    } catch (...) {
-      if (taken_) page::leave_claim(own_.writer);
-      throw;
-    }
+    // Those that changed: their writers live, or have ended just now.
+    for (const std::uint64_t place : waiting_) at(place, [&] { collect(place, nullptr); });
+    return std::move(report_);
   }
 
  private:
-  // One that cannot be read is nobody's who could be asked.
-  std::optional<Stored<ClaimRecord>> read_claim() const {
+  // What is damaged, or out of reach, at one place keeps nobody from the others. A store that is gone does.
+  template <class Work>
+  void at(std::uint64_t place, Work&& work) {
+    if (place == page::counter_place) return;
     try {
-      return get<ClaimRecord>(store_, place_, page::claim_key, page::read_claim_record);
+      work();
     } catch (const Error& error) {
-      if (!options_.force || error.kind() == ErrorKind::io) throw;
-      ClaimRecord unknown;
-      unknown.name = "(unknown)";
-      return get<ClaimRecord>(store_, place_, page::claim_key, [&](ByteSpan) { return unknown; });
+      if (error.kind() == ErrorKind::io)
+        static_cast<void>(store_.get(page::directory_value(page::counter_place, page::counter_key)));
+      report_.problems.push_back(error.problem());
     }
   }
 
-  static GarbageClaim described(const ClaimRecord& claim) {
-    return {claim.name, page::describe_writer(claim)};
+  void visit(std::uint64_t place) {
+    const auto found = page::read_place(store_, place);
+    if (!found || !found->record.claim) return collect(place, nullptr);
+    const ClaimRecord& claim = *found->record.claim;
+    const Life life = options_.force ? Life::ended : environment().life_of(claim.writer);
+    if (life != Life::unknown) return collect(place, life == Life::ended ? &claim : nullptr);
+    std::optional<std::chrono::milliseconds> time;
+    if (options_.older_than)
+      time = std::chrono::milliseconds(static_cast<std::int64_t>(*options_.older_than * 1000));
+    watch_.add(place, claim, time);
+    waiting_.insert(place);
   }
 
-  bool is_at_work(const ClaimRecord& claim) const {
-    if (options_.force) return false;
-    switch (page::state_of(claim)) {
-      case WriterState::running:
-        return true;
-      case WriterState::dead:
-        return false;
-      case WriterState::unknown:
-        return !options_.older_than ||
-               static_cast<double>(environment().unix_time() - claim.since) < *options_.older_than;
+  // `gone`: the claim whose writer is, if it is there still.
+  void collect(std::uint64_t place, const ClaimRecord* gone) {
+    const std::vector<std::uint32_t> generations = page::generations_at(store_, place);
+    auto found = page::read_place(store_, place);
+    if (!found) {
+      if (generations.empty()) return;
+      throw Error(
+          ErrorKind::format,
+          fmt::format("{}: the record of a data set is missing, {} generations of it are there",
+                      io::to_text(page::directory_value(place, page::place_key)), generations.size()));
     }
-    return true;
-  }
-
-  bool is_committed(std::uint32_t generation) const {
-    return anchor_ && anchor_->record.generation == generation;
-  }
-
-  bool has_garbage() const {
-    return std::any_of(generations_.begin(), generations_.end(), [&](std::uint32_t generation) {
-      return !is_committed(generation) || has_uncommitted_part(generation);
-    });
-  }
-
-  bool has_uncommitted_part(std::uint32_t generation) const {
-    const auto record = page::find_generation(store_, place_, generation);
-    return record && record->end_objects > anchor_->record.end_objects;
-  }
-
-  std::string name_of(std::uint32_t generation) const {
-    const auto record = page::find_generation(store_, place_, generation);
-    return record ? record->name : std::string("(unknown)");
-  }
-
-  // False: a writer was faster, and all that is here is its own affair now.
-  bool take_over() {
-    const std::string name = claim_    ? claim_->record.name
-                             : anchor_ ? anchor_->record.name
-                                       : name_of(generations_.front());
-    own_ = page::claim_of_this_process(name, 0);
-    taken_ = page::put_claim(store_, place_, own_, claim_);
-    if (!taken_ && claim_) report_.released.pop_back();
-    return taken_;
-  }
-
-  void collect(std::uint32_t generation, bool at_work) {
-    if (at_work && generation == claim_->record.generation) return;
-    if (is_committed(generation)) {
-      if (!at_work) collect_uncommitted_part(generation);
-      return;
+    const std::optional<ClaimRecord> claim = found->record.claim;
+    const PlaceRecord record = gone != nullptr ? release(place, std::move(*found), *gone) : found->record;
+    if (claim) {
+      auto& list = record.claim ? report_.kept : report_.released;
+      list.push_back({record.anchor.name, page::describe_writer(*claim)});
     }
-    const auto record = page::find_generation(store_, place_, generation);
-    if (!record) return;  // removed by its writer meanwhile
-    report_.removed.push_back({record->name, generation, record->end_objects - page::first_page_object});
-    if (!options_.dry_run) page::remove_generation(store_, place_, generation);
+    remove_garbage_at(store_, place, generations, record, options_.dry_run, &report_);
   }
 
-  // What the writer of the data set wrote after its last commit.
-  void collect_uncommitted_part(std::uint32_t generation) {
-    const AnchorRecord& anchor = anchor_->record;
-    std::optional<page::GenerationRecord> record = page::find_generation(store_, place_, generation);
-    if (!record || record->end_objects <= anchor.end_objects) return;
-    report_.removed.push_back({record->name, generation, record->end_objects - anchor.end_objects, true});
-    if (options_.dry_run) return;
-    store_.remove_objects(generation, anchor.end_objects, record->end_objects - 1);
-    page::remove_blobs(store_, generation, anchor.end_blobs);
-    record->end_objects = anchor.end_objects;
-    page::write_generation(store_, place_, *record);
+  // Takes the claim away unless its writer is faster; returns what there is then.
+  PlaceRecord release(std::uint64_t place, Stored<PlaceRecord> found, const ClaimRecord& gone) {
+    const auto is_gone = [&](const std::optional<ClaimRecord>& claim) {
+      return claim && (options_.force || page::is_same_claim(*claim, gone));
+    };
+    for (int attempt = 0; attempt < most_attempts && is_gone(found.record.claim); ++attempt) {
+      const std::uint64_t writer_number = found.record.claim->writer;
+      if (options_.dry_run) {
+        found.record.claim.reset();
+        break;
+      }
+      page::PlaceWriter writer(store_, place, found);
+      const bool done = writer.change([](PlaceRecord& record) { record.claim.reset(); });
+      if (done) environment().forget_life(writer_number);
+      auto now = page::read_place(store_, place);
+      if (now) found = std::move(*now);
+      if (done || !now) break;
+    }
+    return std::move(found.record);
   }
 
   io::ObjectStore& store_;
-  std::uint64_t place_;
   const GarbageOptions& options_;
-  GarbageReport& report_;
-  std::vector<std::uint32_t> generations_;
-  std::optional<Stored<ClaimRecord>> claim_;
-  std::optional<Stored<AnchorRecord>> anchor_;
-  ClaimRecord own_;
-  bool taken_ = false;
+  page::ClaimWatch watch_;
+  std::set<std::uint64_t> waiting_;
+  GarbageReport report_;
 };
 
 }  // namespace
 
 GarbageReport collect_garbage(const std::string& uri, const GarbageOptions& options) {
   const std::shared_ptr<io::ObjectStore> store = open_store(uri);
-  return with_context({.uri = uri}, [&] {
-    GarbageReport report;
-    for (const std::uint64_t place : store->list_dkeys(page::directory_object)) {
-      if (place == page::counter_place) continue;
-      try {
-        PlaceCollector(*store, place, options, report).run();
-      } catch (const Error& error) {
-        if (error.kind() == ErrorKind::io) throw;
-        report.problems.push_back(error.problem());
-      }
-    }
-    return report;
-  });
+  return with_context({.uri = uri}, [&] { return Collector(*store, options).run(); });
 }
-
-namespace {
-
-void take_apart(io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim) {
-  // Nobody is to find the data set meanwhile.
-  AnchorRecord removed;
-  removed.name = claim.name;
-  const Bytes bytes = page::to_bytes(removed);
-  const io::UpdateItem item{.akey = page::anchor_key, .parts = {bytes}};
-  store.update(page::directory_object, place, {&item, 1});
-  for (const std::uint32_t generation : page::generations_at(store, place))
-    page::remove_generation(store, place, generation);
-  page::release_place(store, place, claim);
-}
-
-}  // namespace
 
 void remove_data_set(const std::string& uri, std::string_view data_set) {
   const std::shared_ptr<io::ObjectStore> store = open_store(uri);
   with_context({.uri = uri, .data_set = std::string(data_set)}, [&] {
-    const page::DirectoryPlace place = page::find_place(*store, data_set, true);
-    if (place.claim && page::state_of(place.claim->record) != WriterState::dead)
-      throw page::claimed_by_another(place.claim->record);
+    const page::DirectoryPlace place = page::find_place(*store, data_set);
+    const ClaimRecord* claim = place.claim();
+    if (claim != nullptr && !page::is_gone(*store, place.dkey, *claim))
+      throw page::claimed_by_another(data_set, *claim);
     if (!place.committed())
       throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", data_set));
-    const ClaimRecord claim = page::claim_of_this_process(data_set, 0);
-    if (!page::put_claim(*store, place.dkey, claim, place.claim))
+    page::PlaceWriter writer(*store, place.dkey, place.found);
+    const bool done = writer.change([](PlaceRecord& record) {
+      record.anchor = {.name = record.anchor.name};
+      record.claim.reset();
+    });
+    if (!done)
       throw Error(ErrorKind::usage, fmt::format("somebody has begun to write \"{}\"", data_set),
                   "wait until that is done");
-    try {
-      take_apart(*store, place.dkey, claim);
-    } catch (...) {
-      page::leave_claim(claim.writer);
-      throw;
-    }
+    const std::vector<std::uint32_t> generations = page::generations_at(*store, place.dkey);
+    if (const auto now = page::read_place(*store, place.dkey))
+      remove_garbage_at(*store, place.dkey, generations, now->record, false, nullptr);
   });
 }
 

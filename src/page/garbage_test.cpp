@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_environment.h"
 #include "page/object_claim.h"
 #include "page/object_generations.h"
 #include "page/object_test_tools.h"
@@ -37,25 +38,20 @@ class Garbage : public testing::Test {
     writer->commit(fill(*writer, 2));
     writer->close();
   }
-  // Ends a writer as if its process were killed, and changes the claim that it leaves.
-  template <class Change>
-  void leave(const std::string& name, std::unique_ptr<ObjectContainerWriter> writer, Change change) {
+  // Ends a writer as if its process were killed.
+  void kill(std::unique_ptr<ObjectContainerWriter> writer) {
     test_.faults().lose_server();
     writer.reset();
     test_.faults().restore();
-    const DirectoryPlace place = find_place(*store_, name, true);
-    ASSERT_TRUE(place.claim);
-    ClaimRecord claim = place.claim->record;
-    change(claim);
-    ASSERT_TRUE(
-        store_->put_if(directory_value(place.dkey, claim_key), to_bytes(claim), place.claim->version));
   }
   void crash(const std::string& name, unsigned clusters) {
     auto writer = open(name);
     fill(*writer, clusters);
-    leave(name, std::move(writer), [](ClaimRecord& claim) { ++claim.process_start; });
+    kill(std::move(writer));
+    ASSERT_NE(find_place(*store_, name).claim(), nullptr);
   }
 
+  TestEnvironment around_;
   TestStore test_{TestStore::like_daos()};
   std::shared_ptr<io::ObjectStore> store_ = test_.open();
 };
@@ -73,6 +69,7 @@ TEST_F(Garbage, NothingInACleanStore) {
 
 TEST_F(Garbage, ExactlyWhatACrashedWriterLeft) {
   write("A");
+  open("B")->close();
   const auto before = test_.addresses();
   crash("B", 70);
   crash("A", 5);
@@ -99,11 +96,11 @@ TEST_F(Garbage, WhatFollowsTheLastCheckpoint) {
   writer->commit(fill(*writer, 2));
   const auto committed = test_.addresses();
   fill(*writer, 7);
-  leave("A", std::move(writer), [](ClaimRecord& claim) { ++claim.process_start; });
+  kill(std::move(writer));
   const GarbageReport report = collect_garbage(test_);
   ASSERT_EQ(report.removed.size(), 1u);
   EXPECT_TRUE(report.removed[0].uncommitted_part);
-  EXPECT_EQ(test_.addresses().size(), committed.size() - 1);  // but for the claim
+  EXPECT_EQ(test_.addresses(), committed);
   EXPECT_TRUE(find_anchor(*store_, "A"));
 }
 
@@ -133,58 +130,56 @@ TEST_F(Garbage, ForceTakesTheClaimAndTheWriterNotices) {
   EXPECT_EQ(find_anchor(*store_, "A")->end_objects, 3u);
 }
 
-TEST_F(Garbage, AgeDecidesWhereNothingIsKnown) {
-  auto writer = open("A");
-  fill(*writer, 3);
-  leave("A", std::move(writer), [](ClaimRecord& claim) {
-    claim.host = "elsewhere";
-    claim.since -= 1000;
-  });
-  EXPECT_EQ(collect_garbage(test_).kept.size(), 1u);
-  EXPECT_EQ(collect_garbage(test_, {.older_than = 2000.0}).kept.size(), 1u);
-  EXPECT_EQ(collect_garbage(test_, {.older_than = 500.0}).removed.size(), 1u);
-  EXPECT_THAT(test_.groups(), IsEmpty());
-}
-
 TEST_F(Garbage, DamagedRecordsKeepWhatTheySpeakOf) {
   write("A");
   write("B");
   const std::uint64_t place = first_place_of("A");
   const Bytes damaged(64);
-  const io::UpdateItem anchor{.akey = anchor_key, .parts = {damaged}};
+  const io::UpdateItem anchor{.akey = place_key, .parts = {damaged}};
   store_->update(directory_object, place, {&anchor, 1});
   const std::size_t before = test_.addresses().size();
   for (const bool force : {false, true}) {
     const GarbageReport report = collect_garbage(test_, {.force = force});
     ASSERT_EQ(report.problems.size(), 1u);
-    EXPECT_THAT(report.problems[0], HasSubstr("anchor record"));
+    EXPECT_THAT(report.problems[0], HasSubstr("data set record"));
     EXPECT_EQ(test_.addresses().size(), before);
   }
 }
 
-TEST_F(Garbage, ADamagedClaimNeedsForce) {
+TEST_F(Garbage, ARecordThatIsMissingKeepsWhatItSpokeOf) {
   write("A");
+  store_->remove(directory_value(first_place_of("A"), place_key));
   const auto before = test_.addresses();
-  const Bytes damaged(64);
-  const io::UpdateItem claim{.akey = claim_key, .parts = {damaged}};
-  store_->update(directory_object, first_place_of("A"), {&claim, 1});
-  EXPECT_EQ(collect_garbage(test_).problems.size(), 1u);
-  EXPECT_THROW(open("A"), Error);
-  EXPECT_THAT(collect_garbage(test_, {.force = true}).problems, IsEmpty());
+  const GarbageReport report = collect_garbage(test_, {.force = true});
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_THAT(report.problems[0], HasSubstr("is missing, 1 generations of it are there"));
   EXPECT_EQ(test_.addresses(), before);
+}
+
+TEST_F(Garbage, WhatCannotBeReachedKeepsNobodyFromTheRest) {
+  crash("A", 3);
+  crash("B", 3);
+  crash("C", 3);
+  test_.faults().fail(io::StoreOperation::remove, 1, 1);
+  const GarbageReport report = collect_garbage(test_);
+  EXPECT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.removed.size(), 2u);
+  EXPECT_EQ(collect_garbage(test_).removed.size(), 1u);
+  EXPECT_THAT(test_.groups(), IsEmpty());
+  // But a store that is gone is.
+  crash("A", 3);
+  test_.faults().lose_server(5);
+  EXPECT_EQ(error_of([&] { collect_garbage(test_); }).kind(), ErrorKind::io);
 }
 
 TEST_F(Garbage, NamesThatFollowEachOtherStayReachable) {
   // "A" has the first place of "B", whose own comes after it.
-  const auto claim_at = [&](std::uint64_t place, const std::string& name) {
-    ClaimRecord claim = claim_of_this_process(name, 0);
-    ++claim.process_start;
-    put_claim(*store_, place, claim, std::nullopt);
-  };
-  claim_at(first_place_of("B"), "A");
+  PlaceWriter(*store_, first_place_of("B"), std::nullopt).change([](PlaceRecord& record) {
+    record.anchor.name = "A";
+  });
   write("B");
-  ASSERT_EQ(find_place(*store_, "B", false).dkey, next_place(first_place_of("B")));
-  EXPECT_EQ(collect_garbage(test_).released.size(), 1u);
+  ASSERT_EQ(find_place(*store_, "B").dkey, next_place(first_place_of("B")));
+  collect_garbage(test_);
   EXPECT_TRUE(find_anchor(*store_, "B"));
   write("B");
   EXPECT_TRUE(find_anchor(*store_, "B"));
@@ -196,7 +191,7 @@ TEST_F(Garbage, DataSetsAreRemoved) {
   const auto before = test_.addresses();
   write("B");
   remove_data_set(test_, "B");
-  EXPECT_EQ(test_.addresses(), before);
+  EXPECT_EQ(test_.addresses().size(), before.size() + 1);  // the place of the name
   EXPECT_EQ(error_of([&] { remove_data_set(test_, "B"); }).kind(), ErrorKind::not_found);
   const auto writer = open("A");
   EXPECT_EQ(error_of([&] { remove_data_set(test_, "A"); }).kind(), ErrorKind::usage);

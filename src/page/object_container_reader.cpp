@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
 #include "base/warning.h"
 #include "page/object_page_file.h"
 
@@ -19,11 +20,12 @@ constexpr std::uint64_t small_blob = std::uint64_t{1} << 20;
   const std::string what = fmt::format("there is no data set \"{}\" in the object store", path);
   const std::string others =
       names.empty() ? "it has none at all" : fmt::format("one of: {}", fmt::join(names, ", "));
-  if (!place.claim || place.committed()) throw Error(ErrorKind::not_found, what, others);
-  const ClaimRecord& claim = place.claim->record;
+  const ClaimRecord* claim = place.claim();
+  if (claim == nullptr || environment().life_of(claim->writer) == Life::ended)
+    throw Error(ErrorKind::not_found, what, others);
   throw Error(ErrorKind::not_found,
               fmt::format("{}: it is being written (by process {} on {}) and nothing of it is committed yet",
-                          what, claim.process, claim.host),
+                          what, claim->process, claim->host),
               fmt::format("wait until it is closed, or {}", others));
 }
 
@@ -32,9 +34,9 @@ constexpr std::uint64_t small_blob = std::uint64_t{1} << 20;
 AnchorRecord ObjectContainerReader::find(std::string_view path) const {
   return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
     if (record_ && record_->name == path) return *record_;
-    DirectoryPlace place = find_place(*store_, path, true);
+    DirectoryPlace place = find_place(*store_, path);
     if (!place.committed()) fail_absent(place, path, data_sets());
-    return std::move(place.anchor->record);
+    return std::move(place.found->record.anchor);
   });
 }
 
@@ -60,7 +62,7 @@ io::ValueAddress ObjectContainerReader::blob(std::uint64_t number) const {
   if (!record_)
     throw Error(ErrorKind::usage, "blobs belong to a data set, and none was chosen", "of_data_set()",
                 {.uri = uri()});
-  return {{record_->generation, metadata_object}, 0, number};
+  return {{group_of_blob(*record_, number), metadata_object}, 0, number};
 }
 
 void ObjectContainerReader::check_blob(const Locator& locator, std::uint64_t max_key_size,
@@ -70,12 +72,14 @@ void ObjectContainerReader::check_blob(const Locator& locator, std::uint64_t max
     const std::uint64_t wanted = max_key_size == 0 ? left : std::min(left, max_key_size);
     const io::ValueAddress address = blob(number);
     const std::optional<std::uint64_t> size = store_->size(address);
-    if (!size || *size < wanted)
-      throw Error(
+    if (!size || *size < wanted) {
+      const Error error(
           ErrorKind::format,
           fmt::format("the {} of {} bytes is not complete: {} {}", what, locator.size, io::to_text(address),
                       size ? fmt::format("has {} bytes, not {}", *size, wanted) : "is missing"),
           "restore the data set from another copy", {.uri = uri()});
+      throw size ? error : missing_value(*store_, *record_, error);
+    }
     left -= wanted;
   }
 }
@@ -91,9 +95,7 @@ void ObjectContainerReader::read_blob(const Locator& locator, std::uint64_t max_
       store_->fetch(address.object, address.dkey, {&item, 1});
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) throw;
-      // Perhaps the generation was replaced and removed since the anchor was read; who opens looks again.
-      throw Error(ErrorKind::format, error.problem(), "restore the data set from another copy",
-                  error.context());
+      throw missing_value(*store_, *record_, error);
     }
     into = into.subspan(count);
   }
@@ -111,11 +113,8 @@ const io::RandomAccessFile& ObjectContainerReader::file() const {
 
 std::shared_ptr<const ObjectPageFile> ObjectContainerReader::object_pages(
     const Descriptor& descriptor) const {
-  const ObjectPageLayout layout{.group = blob(0).object.group,
-                                .mapping = record_->mapping,
-                                .value_target = record_->value_target,
-                                .splice_size = record_->splice_size};
-  return std::make_shared<ObjectPageFile>(store_, layout, descriptor);
+  static_cast<void>(blob(0));  // there is a data set
+  return std::make_shared<ObjectPageFile>(store_, *record_, descriptor);
 }
 
 }  // namespace colonnade::page

@@ -439,11 +439,10 @@ TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
   const auto expect = [&](const std::function<void(AnchorRecord&)>& change, ErrorKind kind,
                           const char* problem) {
     write(store, {.splice_size = target});
-    AnchorRecord record = *find_anchor(*store.open(), "Data");
-    change(record);
-    const io::ValueAddress address = directory_value(first_place_of("Data"), anchor_key);
-    const std::string version = store.open()->get(address)->version;
-    ASSERT_TRUE(store.open()->put_if(address, to_bytes(record), version));
+    Stored<PlaceRecord> found = *find_place(*store.open(), "Data").found;
+    change(found.record.anchor);
+    const io::ValueAddress address = directory_value(first_place_of("Data"), place_key);
+    ASSERT_TRUE(store.open()->put_if(address, to_bytes(found.record), found.version));
     const Error error = error_of([&] { open(store); });
     EXPECT_EQ(error.kind(), kind) << error.what();
     EXPECT_THAT(error.problem(), HasSubstr(problem));

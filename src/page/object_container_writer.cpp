@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/warning.h"
-#include "page/object_claim.h"
 #include "page/object_generations.h"
 
 namespace colonnade::page {
@@ -46,7 +45,8 @@ ObjectContainerWriter::ObjectContainerWriter(std::shared_ptr<io::ObjectStore> st
     : store_(std::move(store)),
       name_(name),
       durability_(options.durability),
-      splice_size_(options.splice_size) {
+      splice_size_(options.splice_size),
+      lease_(options.claim_lease) {
   plan_.mapping = options.object_mapping;
   plan_.traits = store_->traits();
   plan_.value_target = value_target_of(plan_.traits, splice_size_);
@@ -79,68 +79,64 @@ void ObjectContainerWriter::check(const ContainerOptions& options) const {
 
 // ---- claiming ----
 
+void ObjectContainerWriter::check_target(ObjectTarget target, const DirectoryPlace& place) const {
+  if (target == ObjectTarget::absent && place.committed()) throw exists_already(name_);
+  if (target == ObjectTarget::present && !place.committed())
+    throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", name_));
+}
+
 void ObjectContainerWriter::claim(ObjectTarget target) {
   constexpr int most_attempts = 16;
-  for (int attempt = 0; attempt < most_attempts; ++attempt)
-    if (claim_place(target)) return;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const DirectoryPlace place = find_place(*store_, name_);
+    check_target(target, place);
+    const ClaimRecord* other = place.claim();
+    if (other != nullptr && !is_gone(*store_, place.dkey, *other)) throw claimed_by_another(name_, *other);
+    // Drawn after the place was read, it is larger than those of all who had the place before.
+    plan_.group = next_generation(*store_);
+    check_generation(place);
+    claim_ = Claim::put(store_, name_, place, plan_.group, lease_);
+    if (!claim_) continue;  // somebody else was faster
+    others_left_generations_ = place.found.has_value();
+    if (target == ObjectTarget::present) continue_data_set(place.found->record.anchor);
+    begin_generation();
+    return;
+  }
   throw Error(ErrorKind::io, "other writers took the data set again and again", "try again");
 }
 
-// False: somebody else was faster.
-bool ObjectContainerWriter::claim_place(ObjectTarget target) {
-  const auto check_target = [&](const DirectoryPlace& place) {
-    if (target == ObjectTarget::absent && place.committed()) throw exists_already(name_);
-    if (target == ObjectTarget::present && !place.committed())
-      throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", name_));
-  };
-  const DirectoryPlace place = find_place(*store_, name_, true);
-  check_target(place);
-  if (place.claim && state_of(place.claim->record) != WriterState::dead)
-    throw claimed_by_another(place.claim->record);
-  const bool continues = target == ObjectTarget::present;
-  plan_.group = continues ? place.anchor->record.generation : next_generation(*store_);
-  claim_ = claim_of_this_process(name_, plan_.group);
-  if (!put_claim(*store_, place.dkey, claim_, place.claim)) return false;
-  place_ = place.dkey;
-  // From here on nobody else changes what is at the place.
-  const DirectoryPlace now = find_place(*store_, name_, true);
-  const bool moved =
-      now.dkey != place_ || (continues && now.committed() && now.anchor->record.generation != plan_.group);
-  if (moved || !now.claim || now.claim->record.writer != claim_.writer) {
-    release_claim(*store_, place_, claim_.writer);
-    return false;
-  }
-  try {
-    check_target(now);
-    if (now.anchor) anchor_version_ = now.anchor->version;
-    others_left_generations_ = now.anchor.has_value() || place.claim.has_value();
-    continues ? continue_generation(now.anchor->record) : begin_generation();
-  } catch (...) {
-    release_claim(*store_, place_, claim_.writer);
-    throw;
-  }
-  return true;
+void ObjectContainerWriter::check_generation(const DirectoryPlace& place) const {
+  const std::uint32_t latest = std::max(place.found ? place.found->record.anchor.generation : 0,
+                                        place.claim() != nullptr ? place.claim()->generation : 0);
+  if (plan_.group <= latest)
+    throw Error(ErrorKind::format,
+                fmt::format("{}: it counts {} generations, and the data set has number {}",
+                            io::to_text(directory_value(counter_place, counter_key)), plan_.group, latest),
+                "somebody has changed the counter; copy the data sets to another store");
 }
 
 void ObjectContainerWriter::begin_generation() {
-  reserved_ = {.name = name_, .generation = plan_.group, .writer = claim_.writer};
-  write_generation(*store_, place_, reserved_);
+  reserved_ = {.name = name_,
+               .generation = plan_.group,
+               .writer = claim_->writer(),
+               .end_objects = next_object_,
+               .first_object = next_object_};
+  write_generation(*store_, claim_->place(), reserved_);
 }
 
-// What a writer before left behind its last commit is removed.
-void ObjectContainerWriter::continue_generation(const AnchorRecord& anchor) {
+// Its generations stay as they are: this writer makes one of its own, where the numbers go on.
+void ObjectContainerWriter::continue_data_set(const AnchorRecord& anchor) {
   committed_ = anchor;
+  committed_.earlier.push_back({anchor.generation, anchor.end_objects, anchor.end_blobs});
+  if (committed_.earlier.size() > most_earlier_generations)
+    throw Error(ErrorKind::resource,
+                fmt::format("the data set was continued {} times and cannot be again", anchor.earlier.size()),
+                "copy it, and continue the copy");
   plan_.mapping = anchor.mapping;
   plan_.value_target = std::min<std::uint64_t>(anchor.value_target, plan_.traits.max_value);
   splice_size_ = anchor.splice_size;
   next_blob_ = anchor.end_blobs;
   next_object_ = anchor.end_objects;
-  const std::optional<GenerationRecord> reserved = find_generation(*store_, place_, plan_.group);
-  reserved_ = reserved.value_or(GenerationRecord{.name = name_, .generation = plan_.group});
-  reserved_.writer = claim_.writer;
-  if (reserved_.end_objects > next_object_)
-    store_->remove_objects(plan_.group, next_object_, reserved_.end_objects - 1);
-  remove_blobs(*store_, plan_.group, anchor.end_blobs);
 }
 
 // ---- writing ----
@@ -154,7 +150,7 @@ void ObjectContainerWriter::check_open() const {
 void ObjectContainerWriter::reserve(std::uint64_t end) {
   GenerationRecord record = reserved_;
   record.end_objects = end;
-  write_generation(*store_, place_, record);
+  write_generation(*store_, claim_->place(), record);
   reserved_ = std::move(record);
 }
 
@@ -174,6 +170,7 @@ std::uint64_t ObjectContainerWriter::take_objects(std::uint64_t count) {
 
 Locator ObjectContainerWriter::write_blob(ByteSpan payload, std::uint64_t) {
   check_open();
+  claim_->check();
   const std::uint64_t chunks =
       std::max<std::uint64_t>(1, (payload.size() + max_key_size() - 1) / max_key_size());
   const std::uint64_t first = next_blob_.fetch_add(chunks);
@@ -193,6 +190,7 @@ std::vector<std::uint64_t> ObjectContainerWriter::write_parts(std::span<const By
 
 PlannedPages ObjectContainerWriter::plan(std::span<const PagePart> pages, ClusterPlace& cluster) {
   check_open();
+  claim_->check();
   return plan_updates(plan_, pages, cluster, [this](std::uint64_t count) { return take_objects(count); });
 }
 
@@ -224,10 +222,11 @@ AnchorRecord ObjectContainerWriter::anchor_record(const Anchor& anchor) const {
           .mapping = plan_.mapping,
           .value_target = plan_.value_target,
           .splice_size = splice_size_,
-          .commit = committed_ ? committed_->commit + 1 : 1,
+          .commit = committed_.commit + 1,
           .end_objects = next_object_,
           .end_blobs = next_blob_,
-          .anchor = anchor};
+          .anchor = anchor,
+          .earlier = committed_.earlier};
 }
 
 void ObjectContainerWriter::commit(const Anchor& anchor) {
@@ -235,53 +234,24 @@ void ObjectContainerWriter::commit(const Anchor& anchor) {
   with_context({.uri = uri(), .data_set = name_}, [&] {
     uploader_->finish();
     if (durability_ == Durability::machine) store_->sync();
-    // Who was declared dead although it was not must not name objects that may be gone.
-    if (!holds_claim(*store_, place_, claim_.writer))
-      throw Error(ErrorKind::io, "another writer, or `colonnade gc`, has taken over the data set",
-                  "write it again; what was committed before is as it was");
-    const bool first = !committed_;
     AnchorRecord record;
     {
       const std::lock_guard lock(numbers_mutex_);
       record = anchor_record(anchor);
     }
-    put_anchor(record);
+    claim_->commit(record);
+    committed_ = std::move(record);
     if (durability_ == Durability::machine) store_->sync();
-    if (first && others_left_generations_) remove_other_generations();
+    if (!std::exchange(has_committed_, true) && others_left_generations_) remove_older_generations();
   });
 }
 
-// Learns the version of the anchor that this writer put last.
-void ObjectContainerWriter::refresh_anchor_version() {
-  if (!anchor_is_ours_) return;
-  const auto found = store_->get(directory_value(place_, anchor_key));
-  if (!found || found->value != to_bytes(*committed_))
-    throw Error(ErrorKind::io, "another writer has committed the data set meanwhile",
-                "one writer at a time; write it again");
-  anchor_version_ = found->version;
-  anchor_is_ours_ = false;
-}
-
-void ObjectContainerWriter::put_anchor(const AnchorRecord& record) {
-  refresh_anchor_version();
-  const io::ValueAddress address = directory_value(place_, anchor_key);
-  const Bytes bytes = to_bytes(record);
-  if (!store_->put_if(address, bytes, anchor_version_)) {
-    // A store that repeats a request whose answer was lost may have been refused because of itself.
-    const auto found = store_->get(address);
-    if (!found || found->value != bytes)
-      throw Error(ErrorKind::io, "another writer has committed the data set meanwhile",
-                  "one writer at a time; write it again");
-  }
-  committed_ = record;
-  anchor_is_ours_ = true;
-}
-
-// The data set is complete whether that succeeds or not.
-void ObjectContainerWriter::remove_other_generations() {
+// Those that the commit does not name never come back, whoever writes the data set by now; later ones may be
+// another's. The data set is complete whether that succeeds or not.
+void ObjectContainerWriter::remove_older_generations() {
   try {
-    for (const std::uint32_t generation : generations_at(*store_, place_))
-      if (generation != plan_.group) remove_generation(*store_, place_, generation);
+    for (const std::uint32_t generation : generations_at(*store_, claim_->place()))
+      if (generation < plan_.group) remove_garbage(*store_, claim_->place(), committed_, generation);
   } catch (const Error& error) {
     warn(fmt::format("what data set \"{}\" in {} held before could not be removed ({}); `colonnade gc` will",
                      name_, uri(), error.problem()));
@@ -290,40 +260,29 @@ void ObjectContainerWriter::remove_other_generations() {
 
 // ---- the end ----
 
-// Of this generation, what the last commit does not name.
-void ObjectContainerWriter::remove_uncommitted() {
-  if (!committed_) {
-    remove_generation(*store_, place_, plan_.group);
-    return;
-  }
-  if (next_object_ > committed_->end_objects)
-    store_->remove_objects(plan_.group, committed_->end_objects, next_object_ - 1);
-  if (next_blob_ > committed_->end_blobs) remove_blobs(*store_, plan_.group, committed_->end_blobs);
-  if (reserved_.end_objects != committed_->end_objects) reserve(committed_->end_objects);
-}
-
+// What is not committed by now never will be: but only if it is known what is. `gc` may have removed the
+// record of the generation, and what there was then.
 void ObjectContainerWriter::finish() {
-  if (place_ == 0 || !holds_claim(*store_, place_, claim_.writer)) return;
-  remove_uncommitted();
-  release_place(*store_, place_, claim_);
+  const AnchorRecord anchor = claim_->release();
+  if (reserved_.generation != 0) remove_garbage(*store_, claim_->place(), anchor, reserved_);
 }
 
 void ObjectContainerWriter::close() {
   if (std::exchange(closed_, true)) return;
-  if (!uploader_) return leave_claim(claim_.writer);  // never opened; whether it was put is not known
+  if (!claim_ || !claim_->is_own()) return;  // never opened, or the parent's before a fork
   with_context({.uri = uri(), .data_set = name_}, [&] {
     std::exception_ptr failure;
     try {
-      uploader_->finish();
+      if (uploader_) uploader_->finish();
     } catch (...) {
       failure = std::current_exception();
     }
     try {
       finish();
     } catch (...) {
-      leave_claim(claim_.writer);
       if (!failure) failure = std::current_exception();
     }
+    claim_.reset();  // one that could not be given back is free for all who see that its writer has ended
     if (failure) std::rethrow_exception(failure);
   });
 }

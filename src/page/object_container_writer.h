@@ -1,11 +1,12 @@
 // ObjectContainerWriter: one data set being written to an object store. object_layout.h says where what lies.
 //
-//   claim --> generation --> blobs, page objects ... --> anchor (a conditional put) --> old generations
-//   removed
+//   claim --> generation --> blobs, page objects ... --> commit --> old generations removed --> release
 //
-// What is written belongs to a generation of its own until the anchor names it, so that nothing is visible
-// before the first commit and a data set that is replaced stays as it is until then. Whatever a writer leaves
-// behind that ends without close() can be told from its generation record (colonnade/garbage.h).
+// Claim, commit and release are changes of one record (object_claim.h). What is written belongs to a
+// generation of this writer alone until the record names it, so that nothing is visible before the first
+// commit, a data set that is replaced stays as it is until then, and a writer that was given up for dead and
+// wakes harms nobody. Whatever a writer leaves behind that ends without close() can be told from its
+// generation record (colonnade/garbage.h).
 #ifndef COLONNADE_PAGE_OBJECT_CONTAINER_WRITER_H
 #define COLONNADE_PAGE_OBJECT_CONTAINER_WRITER_H
 
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "page/container.h"
+#include "page/object_claim.h"
 #include "page/object_directory.h"
 #include "page/object_updates.h"
 #include "page/object_uploader.h"
@@ -58,18 +60,16 @@ class ObjectContainerWriter final : public WriteContainer {
 
   void check(const ContainerOptions& options) const;
   void claim(ObjectTarget target);
-  bool claim_place(ObjectTarget target);
+  void check_target(ObjectTarget target, const DirectoryPlace& place) const;
+  void check_generation(const DirectoryPlace& place) const;
   void begin_generation();
-  void continue_generation(const AnchorRecord& anchor);
+  void continue_data_set(const AnchorRecord& anchor);
   std::uint64_t take_objects(std::uint64_t count);
   void reserve(std::uint64_t end);
   PlannedPages plan(std::span<const PagePart> pages, ClusterPlace& cluster);
   void check_open() const;
   AnchorRecord anchor_record(const Anchor& anchor) const;
-  void put_anchor(const AnchorRecord& record);
-  void refresh_anchor_version();
-  void remove_other_generations();
-  void remove_uncommitted();
+  void remove_older_generations();
   void finish();
 
   std::shared_ptr<io::ObjectStore> store_;
@@ -77,12 +77,11 @@ class ObjectContainerWriter final : public WriteContainer {
   Durability durability_;
   std::uint64_t splice_size_;
   ObjectPagePlan plan_;
-  std::uint64_t place_ = 0;  // distribution key in the directory
-  ClaimRecord claim_;
+  std::chrono::milliseconds lease_;
+  std::unique_ptr<Claim> claim_;
   bool others_left_generations_ = false;
-  std::optional<AnchorRecord> committed_;      // of this generation
-  std::optional<std::string> anchor_version_;  // that a commit replaces; nothing: there is no anchor
-  bool anchor_is_ours_ = false;                // and its version not known
+  bool has_committed_ = false;
+  AnchorRecord committed_;  // the last; of a data set that is continued: what was there
   std::atomic<std::uint64_t> next_blob_ = 0;
   std::mutex numbers_mutex_;
   std::uint64_t next_object_ = first_page_object;

@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
-
-#include "page/object_claim.h"
 
 namespace colonnade::page {
 
 std::uint32_t next_generation(io::ObjectStore& store) {
   constexpr int most_attempts = 1000;
-  const io::ValueAddress address = directory_value(counter_place, anchor_key);
+  const io::ValueAddress address = directory_value(counter_place, counter_key);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const auto found = store.get(address);
     const std::uint32_t next = found ? read_counter(found->value) : 1;
@@ -57,37 +56,49 @@ void write_generation(io::ObjectStore& store, std::uint64_t place, const Generat
   store.update(directory_object, place, {&item, 1});
 }
 
-void remove_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_t generation) {
-  const std::optional<GenerationRecord> record = find_generation(store, place, generation);
-  if (!record) return;
-  store.remove_objects(generation, metadata_object, record->end_objects - 1);
-  store.remove(directory_value(place, first_generation_key + generation));
-}
+namespace {
 
-void remove_blobs(io::ObjectStore& store, std::uint32_t generation, std::uint64_t end) {
-  const io::ObjectId metadata{generation, metadata_object};
+void remove_blobs(io::ObjectStore& store, const io::ObjectId& metadata, std::uint64_t begin) {
   for (const std::uint64_t blob : store.list_akeys(metadata, 0))
-    if (blob >= end) store.remove({metadata, 0, blob});
+    if (blob >= begin) store.remove({metadata, 0, blob});
 }
 
-void release_place(io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim) {
-  const io::ValueAddress anchor = directory_value(place, anchor_key);
-  const auto found = store.get(anchor);
-  if (found && read_anchor_record(found->value).generation != 0)
-    return release_claim(store, place, claim.writer);
-  const auto in_use = [&](std::uint64_t akey) {
-    return store.size(directory_value(next_place(place), akey)).has_value();
-  };
-  if (in_use(anchor_key) || in_use(claim_key)) {
-    AnchorRecord removed;
-    removed.name = claim.name;
-    const Bytes bytes = to_bytes(removed);
-    const io::UpdateItem item{.akey = anchor_key, .parts = {bytes}};
-    store.update(directory_object, place, {&item, 1});
-  } else {
-    store.remove(anchor);
+void remove_pages(io::ObjectStore& store, std::uint32_t generation, std::uint64_t begin, std::uint64_t end) {
+  if (begin < end) store.remove_objects(generation, begin, end - 1);
+}
+
+}  // namespace
+
+std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
+                                      std::uint32_t generation, bool only_look) {
+  const std::optional<GenerationRecord> record = find_generation(store, place, generation);
+  if (!record) return std::nullopt;
+  return remove_garbage(store, place, anchor, *record, only_look);
+}
+
+std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
+                                      const GenerationRecord& record, bool only_look) {
+  const io::ObjectId metadata{record.generation, metadata_object};
+  if (const auto kept = part_of(anchor, record.generation)) {
+    const std::vector<std::uint64_t> blobs = store.list_akeys(metadata, 0);
+    const bool more_blobs = !blobs.empty() && blobs.back() >= kept->end_blobs;
+    const bool more_objects = record.end_objects > kept->end_objects;
+    if (!more_blobs && !more_objects) return std::nullopt;
+    const Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
+    if (only_look) return garbage;
+    remove_pages(store, record.generation, kept->end_objects, record.end_objects);
+    remove_blobs(store, metadata, kept->end_blobs);
+    GenerationRecord rest = record;
+    rest.end_objects = kept->end_objects;
+    if (more_objects) write_generation(store, place, rest);
+    return garbage;
   }
-  release_claim(store, place, claim.writer);
+  if (!only_look) {
+    remove_pages(store, record.generation, record.first_object, record.end_objects);
+    store.remove_objects(record.generation, metadata_object, metadata_object);
+    store.remove(directory_value(place, first_generation_key + record.generation));
+  }
+  return Garbage{record.name, record.end_objects - record.first_object, true};
 }
 
 }  // namespace colonnade::page

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "page/object_directory.h"
@@ -21,15 +22,18 @@ std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, st
                                                 std::uint32_t generation);
 void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record);
 
-// Removes all values of the generation, and its record after them.
-void remove_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_t generation);
-
-// Removes the blobs from number `end` on.
-void remove_blobs(io::ObjectStore& store, std::uint32_t generation, std::uint64_t end);
-
-// To be called by who holds the claim of a place: releases it, and the place itself if no data set is there.
-// One that the search for another name passes is kept by an anchor of generation 0.
-void release_place(io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim);
+// What is not committed of a generation whose writer does not hold the claim any more can never be: it is
+// garbage from then on, which anybody may remove at any time.
+struct Garbage {
+  std::string name;
+  std::uint64_t objects = 0;  // that its writer had reserved
+  bool all = false;           // of the generation
+};
+// Removes what `anchor` does not have of the generation, and says what that was; nothing: there is nothing.
+std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
+                                      std::uint32_t generation, bool only_look = false);
+std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
+                                      const GenerationRecord& record, bool only_look = false);
 
 }  // namespace colonnade::page
 

@@ -4,10 +4,10 @@
 //
 //   group 0, number 0: the directory. Distribution key: XXH3 of the data set's name (the next free number up
 //     if another name has it). Attribute keys there:
-//       0      anchor record: what makes a data set visible; the last that is written
-//       1      claim: who is writing this data set now
+//       0      place record: what is committed, which makes a data set visible, and who is writing it
 //       2 + g  generation g (= its group): objects that a writer may have made, for `gc`
-//   group g: everything of one generation of a data set, which is one run of one writer
+//   group g: everything of one generation of a data set, which is one run of one writer. A data set that was
+//     continued has several; the numbers of objects and blobs go on from one to the next.
 //     number 0: metadata. Distribution key 0, attribute key = running number of the blob: header, footers,
 //       page lists
 //     number 1...: pages
@@ -34,8 +34,8 @@
 namespace colonnade::page {
 
 inline constexpr io::ObjectId directory_object{0, 0};
-inline constexpr std::uint64_t anchor_key = 0;
-inline constexpr std::uint64_t claim_key = 1;
+inline constexpr std::uint64_t counter_key = 0;
+inline constexpr std::uint64_t place_key = 0;
 inline constexpr std::uint64_t first_generation_key = 2;
 inline constexpr std::uint64_t metadata_object = 0;  // number
 inline constexpr std::uint64_t first_page_object = 1;

@@ -41,23 +41,22 @@ void for_each_operation(const std::vector<ObjectPageFile::Part>& parts, std::siz
   }
 }
 
-// A value that the page list names is not just not there: the data set is damaged.
-void fetch(const io::ObjectStore& store, const io::ValueAddress& first,
+// A value that the page list names is not just not there.
+void fetch(const io::ObjectStore& store, const AnchorRecord& anchor, const io::ValueAddress& first,
            std::span<const io::FetchItem> items) {
   try {
     store.fetch(first.object, first.dkey, items);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::not_found) throw;
-    throw Error(ErrorKind::format, error.problem(), "restore the data set from another copy",
-                error.context());
+    throw missing_value(store, anchor, error);
   }
 }
 
 }  // namespace
 
-ObjectPageFile::ObjectPageFile(std::shared_ptr<io::ObjectStore> store, const ObjectPageLayout& layout,
+ObjectPageFile::ObjectPageFile(std::shared_ptr<io::ObjectStore> store, AnchorRecord anchor,
                                const Descriptor& descriptor)
-    : store_(std::move(store)), layout_(layout), store_traits_(store_->traits()) {
+    : store_(std::move(store)), anchor_(std::move(anchor)), store_traits_(store_->traits()) {
   const std::uint64_t unit = unit_for(descriptor);
   io_traits_ = {
       .max_request = store_traits_.ranges ? std::max(large_request, 2 * unit) : std::size_t{1} << 40,
@@ -83,7 +82,7 @@ bool ObjectPageFile::place_of(const PageDescriptor& page, PagePlace& place) cons
   const std::uint64_t largest =
       std::min<std::uint64_t>(store_traits_.max_value, std::numeric_limits<std::uint32_t>::max());
   if (page.locator.kind != Locator::Kind::object64 || page.locator.size > largest) return false;
-  if (layout_.mapping == ObjectMapping::object_per_page) {
+  if (anchor_.mapping == ObjectMapping::object_per_page) {
     place = {page.locator.offset, 0};
   } else {
     const LocalityPlace in = LocalityPlace::of(page.locator.offset);
@@ -93,10 +92,10 @@ bool ObjectPageFile::place_of(const PageDescriptor& page, PagePlace& place) cons
 }
 
 std::uint64_t ObjectPageFile::unit_for(const Descriptor& descriptor) const {
-  std::uint64_t bytes = layout_.splice_size != 0 ? layout_.splice_size : store_traits_.best_value;
+  std::uint64_t bytes = anchor_.splice_size != 0 ? anchor_.splice_size : store_traits_.best_value;
   if (!store_traits_.ranges) {
-    bytes = std::max(bytes, layout_.value_target);
-    if (layout_.mapping == ObjectMapping::locality)
+    bytes = std::max(bytes, anchor_.value_target);
+    if (anchor_.mapping == ObjectMapping::locality)
       for (const ClusterDescriptor& cluster : descriptor.clusters)
         for (const ColumnRange& range : cluster.columns)
           for (const PageDescriptor& page : range.pages)
@@ -107,7 +106,7 @@ std::uint64_t ObjectPageFile::unit_for(const Descriptor& descriptor) const {
 
 // Does the piece come right behind the other one? Both are of one column and cluster.
 bool ObjectPageFile::follows(const Piece& piece, const Piece& previous) const noexcept {
-  if (!store_traits_.vectors || layout_.mapping != ObjectMapping::locality) return false;
+  if (!store_traits_.vectors || anchor_.mapping != ObjectMapping::locality) return false;
   return piece.length <= io_traits_.read_unit / 2 &&
          LocalityPlace::of(piece.location).object == LocalityPlace::of(previous.location).object;
 }
@@ -174,10 +173,12 @@ const ObjectPageFile::Piece* ObjectPageFile::piece_at(std::uint64_t offset) cons
 }
 
 io::ValueAddress ObjectPageFile::value_of(const Piece& piece) const noexcept {
-  if (layout_.mapping == ObjectMapping::object_per_page)
-    return {.object = {layout_.group, piece.location}, .dkey = 0, .akey = 0};
+  if (anchor_.mapping == ObjectMapping::object_per_page)
+    return {.object = {group_of_object(anchor_, piece.location), piece.location}, .dkey = 0, .akey = 0};
   const LocalityPlace place = LocalityPlace::of(piece.location);
-  return {.object = {layout_.group, place.object}, .dkey = piece.column, .akey = place.value};
+  return {.object = {group_of_object(anchor_, place.object), place.object},
+          .dkey = piece.column,
+          .akey = place.value};
 }
 
 void ObjectPageFile::split(std::uint64_t offset, MutableByteSpan into, std::vector<Part>& parts) const {
@@ -212,11 +213,12 @@ void ObjectPageFile::check(std::uint64_t offset, std::uint64_t size) const {
   const std::uint64_t end = offset - piece->begin + size;
   const std::optional<std::uint64_t> there = store_->size(address);
   if (there && *there >= end) return;
-  throw Error(
+  const Error error(
       ErrorKind::format,
       there ? fmt::format("{} has {} bytes where the page ends at byte {}", io::to_text(address), *there, end)
             : fmt::format("{} is missing", io::to_text(address)),
       "restore the data set from another copy", {.uri = uri()});
+  throw there ? error : missing_value(*store_, anchor_, error);
 }
 
 // ---- Reading
@@ -231,7 +233,7 @@ void ObjectPageFile::read_vector(std::span<const io::ReadRequest> requests) cons
   for (const io::ReadRequest& request : requests) split(request.offset, request.into, parts);
   for_each_operation(parts, store_traits_.max_items,
                      [&](const io::ValueAddress& first, std::span<const io::FetchItem> items) {
-                       fetch(*store_, first, items);
+                       fetch(*store_, anchor_, first, items);
                      });
 }
 

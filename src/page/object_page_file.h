@@ -20,24 +20,15 @@
 #include <vector>
 
 #include "colonnade/descriptor.h"
-#include "colonnade/options.h"
 #include "io/object_store.h"
 #include "io/random_access_file.h"
+#include "page/object_directory.h"
 
 namespace colonnade::page {
 
-// How a generation was written, as far as readers need it.
-struct ObjectPageLayout {
-  std::uint32_t group = 0;
-  ObjectMapping mapping = ObjectMapping::locality;
-  std::uint64_t value_target = 0;  // bytes; 0: a value for each page
-  std::uint64_t splice_size = 0;
-};
-
 class ObjectPageFile final : public io::RandomAccessFile {
  public:
-  ObjectPageFile(std::shared_ptr<io::ObjectStore> store, const ObjectPageLayout& layout,
-                 const Descriptor& descriptor);
+  ObjectPageFile(std::shared_ptr<io::ObjectStore> store, AnchorRecord anchor, const Descriptor& descriptor);
 
   const std::string& uri() const noexcept override { return store_->uri(); }
   std::uint64_t size() const override { return end_; }
@@ -86,7 +77,7 @@ class ObjectPageFile final : public io::RandomAccessFile {
   io::ValueAddress value_of(const Piece& piece) const noexcept;
 
   std::shared_ptr<io::ObjectStore> store_;
-  ObjectPageLayout layout_;
+  AnchorRecord anchor_;
   io::StoreTraits store_traits_;
   io::IoTraits io_traits_;
   std::vector<Piece> pieces_;              // by address

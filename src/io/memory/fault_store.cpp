@@ -43,7 +43,36 @@ void StoreFaults::lose_server(std::uint64_t operations) {
 void StoreFaults::restore() {
   const std::lock_guard lock(mutex_);
   left_.reset();
-  for (Kind& kind : kinds_) kind.failing = kind.losing = {};
+  late_put_ = all;
+  for (Kind& kind : kinds_) {
+    kind.failing = kind.losing = {};
+    kind.interrupted = all;
+  }
+}
+
+void StoreFaults::come_late(std::uint64_t n) {
+  const std::lock_guard lock(mutex_);
+  late_put_ = of(StoreOperation::put_if).begun + n;
+}
+
+bool StoreFaults::is_late() {
+  const std::lock_guard lock(mutex_);
+  return of(StoreOperation::put_if).begun == late_put_;
+}
+
+void StoreFaults::arrive() {
+  std::vector<std::function<void()>> late;
+  {
+    const std::lock_guard lock(mutex_);
+    late = std::exchange(late_, {});
+  }
+  for (const std::function<void()>& put : late) put();
+}
+
+void StoreFaults::before(StoreOperation kind, std::uint64_t n, std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  of(kind).interrupted = of(kind).begun + n;
+  of(kind).work = std::move(work);
 }
 
 void StoreFaults::corrupt(const ValueAddress& address, std::uint64_t offset) {
@@ -85,6 +114,13 @@ std::uint64_t StoreFaults::count(StoreOperation kind) const {
 bool StoreFaults::begin(StoreOperation operation, const std::string& uri, const std::string& place) {
   std::unique_lock lock(mutex_);
   Kind& kind = of(operation);
+  if (kind.begun == kind.interrupted) {
+    const std::function<void()> work = std::exchange(kind.work, {});
+    kind.interrupted = all;
+    lock.unlock();
+    work();
+    lock.lock();
+  }
   const std::uint64_t n = kind.begun++;
   if (kind.held) {
     ++kind.waiting;
@@ -164,6 +200,13 @@ class FaultyStore final : public ObjectStore {
 
   bool put_if(const ValueAddress& address, ByteSpan value,
               const std::optional<std::string>& expected) override {
+    if (faults_->is_late()) {
+      const std::lock_guard lock(faults_->mutex_);
+      ++faults_->of(StoreOperation::put_if).begun;
+      faults_->late_.push_back([store = store_, address, bytes = Bytes(value.begin(), value.end()),
+                                expected] { store->put_if(address, bytes, expected); });
+      fail_injected(ErrorKind::io, uri(), StoreOperation::put_if, to_text(address), "nothing is heard of it");
+    }
     return run(StoreOperation::put_if, to_text(address), [&] {
       faults_->take_space(value.size(), uri(), to_text(address));
       return store_->put_if(address, value, expected);

@@ -40,7 +40,13 @@ class StoreFaults {
   void lose_answer(StoreOperation kind, std::uint64_t n = 0, std::uint64_t count = 1);
   // After `operations` more of any kind all fail, as if the server were gone; until restore().
   void lose_server(std::uint64_t operations = 0);
-  void restore();  // takes back fail(), lose_answer() and lose_server()
+  void restore();  // takes back fail(), lose_answer(), lose_server(), come_late() and before()
+  // The n-th put_if() from now on fails, and is carried out when arrive() says so: whoever asked for it has
+  // given up, and others have acted. The store must not be destroyed meanwhile.
+  void come_late(std::uint64_t n = 0);
+  void arrive();
+  // Something else happens right before the n-th operation of this kind from now on.
+  void before(StoreOperation kind, std::uint64_t n, std::function<void()> work);
 
   // From now on byte `offset` of the value comes back other than it is stored.
   void corrupt(const ValueAddress& address, std::uint64_t offset);
@@ -69,12 +75,15 @@ class StoreFaults {
     std::uint64_t begun = 0;
     Range failing;
     Range losing;
+    std::uint64_t interrupted = all;  // which of them work() comes before
+    std::function<void()> work;
     std::chrono::microseconds delay{0};
     bool held = false;
     std::uint64_t waiting = 0;
   };
   Kind& of(StoreOperation kind) noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
   const Kind& of(StoreOperation kind) const noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
+  bool is_late();
   // Throws if the operation is to fail; else whether its answer is to be lost.
   bool begin(StoreOperation kind, const std::string& uri, const std::string& place);
   void take_space(std::uint64_t bytes, const std::string& uri, const std::string& place);
@@ -86,6 +95,8 @@ class StoreFaults {
   std::optional<std::uint64_t> left_;  // operations before the server is gone
   std::multimap<ValueAddress, std::uint64_t> corrupt_;
   std::uint64_t space_ = all;
+  std::uint64_t late_put_ = all;
+  std::vector<std::function<void()>> late_;
 };
 
 std::shared_ptr<ObjectStore> with_faults(std::shared_ptr<ObjectStore> store,
