@@ -41,7 +41,7 @@ class GarbageReport:
     released: tuple[GarbageClaim, ...]
     """Claims of writers that are gone."""
     kept: tuple[GarbageClaim, ...]
-    """Claims of writers that are at work, or of which nothing is known."""
+    """Claims of writers that are at work."""
     problems: tuple[str, ...]
     """Records that cannot be read; what they speak of is left as it is."""
 
@@ -58,9 +58,9 @@ def collect_garbage(
     Args:
         uri: the object store.
         dry_run: only report what would be done.
-        older_than: a time ("2 h", seconds, a timedelta). Writers on other machines, of which nothing can be known, are
-            taken to be at work unless they began before that.
-        force: take all writers to be gone. What one that is still at work has not committed is lost.
+        older_than: a time ("5 min", seconds, a timedelta). Claims of writers on other machines, which renew them while
+            they live, are watched for so long instead of a minute.
+        force: take all writers to be gone. The next commit of one that is still at work fails.
 
     Raises:
         FileMissingError: no such store.

@@ -17,19 +17,19 @@ __all__ = ["gc", "rm"]
 @click.argument("uri")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 @click.option(
-    "--force", is_flag=True, help="Take all writers to be gone; what they have not committed is lost."
+    "--force", is_flag=True, help="Take all writers to be gone; the next commit of those at work fails."
 )
 @click.option(
     "--older-than",
     metavar="TIME",
-    help='Take writers on other machines to be gone if they began longer ago, as "2 h".',
+    help='Watch the claims of writers on other machines for so long, as "5 min", instead of a minute.',
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
     """Remove from the object store URI what crashed writers left behind.
 
-    Data sets stay as their last commit made them. Writers on this machine that still run are left alone; so are those
-    on other machines, unless told otherwise.
+    Data sets stay as their last commit made them. Writers that still run are left alone. For those on other machines that
+    takes up to a minute to find out.
     """
     report = collect_garbage(uri, dry_run=dry_run, older_than=older_than, force=force)
     if as_json:
