@@ -71,6 +71,8 @@ struct WriteOptions {
   bool parallel_sealing = false;                          // encode and compress pages in the thread pool
   ClusterOrder cluster_order = ClusterOrder::as_written;  // of a ParallelWriter
   CheckpointEvery checkpoint_every = {};
+  // What the data set replaces stays until close(); else until the first checkpoint with entries.
+  bool replace_at_close = false;
   Durability durability = Durability::process;
   // In an object store only.
   ObjectMapping object_mapping = ObjectMapping::locality;

@@ -92,6 +92,7 @@ class ParallelWriter {
 
   const Model& model() const noexcept;
   std::uint64_t num_entries() const;  // in written clusters of all contexts
+  bool replaces() const noexcept;     // as that of Writer
 
   // Contexts may outlive the writer, but take nothing any more then.
   std::unique_ptr<FillContext> make_fill_context();

@@ -46,6 +46,9 @@ class Writer {
 
   Model& model() noexcept;
   std::uint64_t num_entries() const noexcept;  // of the data set, filled so far
+  // Whether readers still find what the data set will replace: until its first commit with entries, or its
+  // last.
+  bool replaces() const noexcept;
 
   void fill();  // the default entry
   void fill(Entry& entry);

@@ -66,6 +66,7 @@ class PyParallelWriter {
   PyParallelWriter& operator=(const PyParallelWriter&) = delete;
 
   std::uint64_t num_entries() const { return writer_->num_entries(); }
+  bool replaces() const { return writer_->replaces(); }
   std::unique_ptr<PyFillContext> make_context() {
     return std::make_unique<PyFillContext>(writer_->make_fill_context());
   }
@@ -100,6 +101,7 @@ void register_parallel_writer(nb::module_& module) {
       .def("discard", &PyFillContext::discard, Released());
   nb::class_<PyParallelWriter>(module, "ParallelWriter", "A data set being written by many threads.")
       .def_prop_ro("num_entries", &PyParallelWriter::num_entries, Released())
+      .def_prop_ro("replaces", &PyParallelWriter::replaces, Released())
       .def("make_context", &PyParallelWriter::make_context, Released())
       .def("commit_staged", &PyParallelWriter::commit_staged, Released())
       .def("commit_data_set", &PyParallelWriter::commit_data_set, Released())

@@ -28,6 +28,10 @@ class PyWriter {
   PyWriter& operator=(const PyWriter&) = delete;
 
   std::uint64_t num_entries() const { return entries_; }
+  bool replaces() {
+    const std::lock_guard turn(mutex_);
+    return writer_ && writer_->replaces();
+  }
 
   void append(const std::vector<PathArray>& arrays) {
     const std::vector<NamedArray> views = views_of(arrays);
@@ -159,6 +163,7 @@ void register_writer(nb::module_& module) {
   using Released = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<PyWriter>(module, "Writer", "A data set being written.")
       .def_prop_ro("num_entries", &PyWriter::num_entries)
+      .def_prop_ro("replaces", &PyWriter::replaces, Released())
       .def("append", &PyWriter::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
       .def("extend", &PyWriter::extend, nb::arg("field"), Released())
       .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())

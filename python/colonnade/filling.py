@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 import warnings
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import TracebackType
@@ -57,12 +61,51 @@ class Closing(Located, ABC):
         else:
             self.abort()
 
+    # ---- Forgotten
+
+    def _replaces(self) -> bool:
+        """Whether a commit would replace what is there."""
+        return False
+
+    def _remember(self) -> None:
+        """From here on there is something that must be closed."""
+        self._process = os.getpid()
+        _unclosed.add(self)
+
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and self._is_started():
-            warnings.warn(
-                f"{self!r} was never closed; what was not committed is lost", ResourceWarning, stacklevel=2
-            )
-            self.abort()
+        self._end_forgotten(failed=sys.exc_info()[0] is not None)
+
+    def _end_forgotten(self, *, failed: bool) -> None:
+        """Close what nobody closed, unless that could replace a whole data set by a part of one."""
+        if getattr(self, "_closed", True) or not self._is_started() or self._process != os.getpid():
+            return
+        if not failed and not self._replaces():
+            try:
+                self.close()
+            except Exception as error:  # nobody could catch it
+                warnings.warn(f"{self!r} was never closed, and closing it failed: {error}", stacklevel=2)
+                self.abort()
+            else:
+                warnings.warn(f"{self!r} was never closed; it is now", ResourceWarning, stacklevel=2)
+            return
+        why = "an exception ended it" if failed else "what it would replace stays"
+        warnings.warn(
+            f"{self!r} was never closed, and {why}: what was not committed is lost",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        self.abort()
+
+
+_unclosed: weakref.WeakSet[Closing] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_forgotten() -> None:
+    """At the end of the program. Fill contexts, which hold their writers, come first."""
+    failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
+    for writer in sorted(_unclosed, key=lambda writer: not isinstance(writer, Filler)):
+        writer._end_forgotten(failed=failed)
 
 
 class Filler(Closing):

@@ -316,6 +316,7 @@ class _Writer(DataSetWriter):
             self._uri, self._name, list(fields.values()), self._projections, self._options
         )
         self._fields = fields
+        self._remember()
 
 
 @dataclass
@@ -466,7 +467,6 @@ class _Import:
             if self.resumed == self.total:
                 return True
         adding = there is not None and not overwrite
-        was_there = os.path.exists(uri)
         plan = self.readings[0].plan
         options.setdefault("description", str(self.readings[0].tree.title or ""))
         writer = _Writer(
@@ -477,16 +477,15 @@ class _Import:
                 writer.add_projected(new, spec, columns)
             writer.begin(plan.schema(), resume=found and resume)
             done = self._transfer(writer)
-            if done or options["checkpoint_every"] is not None:
+            if not done and options["checkpoint_every"] is not None:
+                writer.commit()
+            if done or (options["checkpoint_every"] is not None and not writer._replaces()):
                 writer.close()
             else:
                 writer.abort()
         except BaseException:
             writer.abort()
-            self._tidy(adding or was_there)
             raise
-        if not done:
-            self._tidy(adding or was_there)
         return done
 
     def _check_beginning(self) -> None:
@@ -521,19 +520,6 @@ class _Import:
             return 0
         except FormatError:  # a file of which nothing was committed
             return 0
-
-    def _tidy(self, keep: bool) -> None:
-        """Remove a new file in which nothing was committed."""
-        uri = self.target[0]
-        if keep or not os.path.isfile(uri):
-            return
-        try:
-            empty = not _core.data_sets(uri)
-        except Error:
-            empty = True
-        if empty:
-            with contextlib.suppress(OSError):
-                os.unlink(uri)
 
     def _transfer(self, writer: DataSetWriter) -> bool:
         with contextlib.closing(self._all_steps(self.entries, self.total)) as found:

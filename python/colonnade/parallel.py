@@ -31,11 +31,18 @@ class FillContext(Filler):
     """
 
     def __init__(
-        self, uri: str, name: str, fields: Mapping[str, _core.Field], context: _core.FillContext
+        self,
+        uri: str,
+        name: str,
+        fields: Mapping[str, _core.Field],
+        context: _core.FillContext,
+        writer: ParallelDataSetWriter,
     ) -> None:
         super().__init__(uri, name)
         self._fields = dict(fields)
         self._context = context
+        self._writer = writer  # ends after its contexts
+        self._remember()
 
     def commit_cluster(self) -> None:
         """End the cluster here and write it."""
@@ -100,6 +107,7 @@ class ParallelDataSetWriter(Closing):
             )
         )
         self._closed = False
+        self._remember()
 
     @property
     def num_entries(self) -> int:
@@ -114,7 +122,7 @@ class ParallelDataSetWriter(Closing):
     def context(self) -> FillContext:
         """Make a context for one thread."""
         self._check_open()
-        return FillContext(self._uri, self._name, self._fields, self._guard(self._writer.make_context))
+        return FillContext(self._uri, self._name, self._fields, self._guard(self._writer.make_context), self)
 
     def commit_staged(self) -> None:
         """With staged order: give the clusters written so far their place, those of earlier made contexts first."""
@@ -147,6 +155,9 @@ class ParallelDataSetWriter(Closing):
         """Close without committing: the file keeps what was committed before."""
         self._closed = True
         self._writer.discard()
+
+    def _replaces(self) -> bool:
+        return self._writer.replaces
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

@@ -21,7 +21,9 @@ class DataSetWriter(Filler):
     """A data set being written. Made by `colonnade.create`.
 
     Used as a context manager it commits at the end of the block; if the block is left by an exception, only what was
-    committed before stays. Without, `close` must be called. Several threads may use one writer; their calls take turns.
+    committed before stays. Without, `close` must be called. A writer that is forgotten is closed when it is collected
+    or when the program ends, with a warning; where it would replace a data set that is there, or an exception ended the
+    program, it is given up with a warning. Several threads may use one writer; their calls take turns.
     """
 
     def __init__(
@@ -154,6 +156,10 @@ class DataSetWriter(Filler):
             self._uri, self._name, list(fields.values()), self._projections, self._options, self._add
         )
         self._fields = fields
+        self._remember()
+
+    def _replaces(self) -> bool:
+        return self._writer is not None and self._writer.replaces
 
     def _started(self) -> _core.Writer:
         if self._writer is None:

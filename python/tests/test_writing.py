@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import warnings
 
 import awkward as ak
@@ -499,14 +501,48 @@ def test_closed_writer_refuses(tmp_path):
     assert colonnade.open(tmp_path / "f.root").num_entries == 0
 
 
-def test_forgotten_writer_warns(tmp_path):
-    writer = colonnade.create(tmp_path / "f.root", "Events", SCHEMA)
+@pytest.mark.parametrize("there", [False, True])
+def test_a_forgotten_writer_is_closed_unless_it_replaces(tmp_path, there):
+    file = tmp_path / "f.root"
+    if there:
+        with colonnade.create(file, "Events") as writer:
+            writer.extend({"x": [1, 2, 3]})
+    writer = colonnade.create(file, "Events")
+    writer.extend({"x": [4]})
+    writer.fill(x=5)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         del writer
         gc.collect()
     mine = [warning for warning in caught if str(tmp_path) in str(warning.message)]
-    assert [warning.category for warning in mine] == [ResourceWarning]
+    assert [warning.category for warning in mine] == [RuntimeWarning if there else ResourceWarning]
+    assert colonnade.open(file).arrays()["x"].tolist() == ([1, 2, 3] if there else [4, 5])
+    assert [each.name for each in tmp_path.iterdir()] == ["f.root"]
+
+
+@pytest.mark.parametrize("ending", ["", "raise ValueError('the end')"])
+def test_a_writer_that_is_open_at_the_end_of_the_program(tmp_path, ending):
+    file = tmp_path / "f.root"
+    code = f"""if True:
+        import colonnade
+        writer = colonnade.create({str(file)!r}, "Events")
+        writer.extend({{"x": [1, 2, 3]}})
+        threads = colonnade.create_parallel({str(tmp_path / "p.root")!r}, "Events", {{"x": "double"}})
+        context = threads.context()
+        context.extend({{"x": [1.0, 2.0]}})
+        {ending}
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (1 if ending else 0)
+    assert "was never closed" in done.stderr
+    if ending:
+        assert "what was not committed is lost" in done.stderr
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert colonnade.open(file).num_entries == 3
+        assert colonnade.open(tmp_path / "p.root").num_entries == 2
 
 
 def test_nothing_written_is_an_empty_data_set(tmp_path):

@@ -474,11 +474,11 @@ class Copy {
     bool complete = false;
     try {
       complete = report_.mode == CopyMode::decode ? move_values() : move_pages();
-      if (complete || checkpoints()) {
-        sink_->commit_data_set();
+      if (!complete && checkpoints()) sink_->commit_data_set();
+      if (complete || (checkpoints() && sink_->has_committed())) {
+        sink_->close();
         report_.entries = sink_->entries();
         report_.clusters = sink_->descriptor().clusters.size();
-        sink_->close();
       } else {
         report_.entries = before;
         sink_->abandon();

@@ -36,10 +36,7 @@ struct ParallelWriter::Impl {
   }
 
   void close() {
-    state->guarded([&] {
-      data_set.commit_data_set();
-      data_set.close();
-    });
+    state->guarded([&] { data_set.close(); });
     state->set_closed();
   }
 
@@ -196,6 +193,10 @@ const Model& ParallelWriter::model() const noexcept {
 
 std::uint64_t ParallelWriter::num_entries() const {
   return impl_->data_set.entries();
+}
+
+bool ParallelWriter::replaces() const noexcept {
+  return impl_->data_set.container().replaces();
 }
 
 std::unique_ptr<FillContext> ParallelWriter::make_fill_context() {

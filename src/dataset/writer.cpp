@@ -121,6 +121,9 @@ Model& Writer::model() noexcept {
 std::uint64_t Writer::num_entries() const noexcept {
   return impl_->entries_before + impl_->filler.entries();
 }
+bool Writer::replaces() const noexcept {
+  return impl_->data_set.container().replaces();
+}
 std::unique_ptr<Entry> Writer::make_entry() const {
   return impl_->model->make_entry();
 }
@@ -188,7 +191,7 @@ void Writer::commit_data_set() {
 
 void Writer::close() {
   if (impl_->state->closed()) return;
-  commit_data_set();
+  commit_cluster();
   impl_->state->guarded([&] { impl_->data_set.close(); });
   impl_->state->set_closed();
 }

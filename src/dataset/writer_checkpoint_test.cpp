@@ -162,5 +162,64 @@ TEST(Checkpoints, TimesThatMakeNoSenseAreRefused) {
   }
 }
 
+// What is there is replaced by a checkpoint with entries, or by the last commit; never by an empty data set.
+TEST(Replacing, WaitsForEntries) {
+  for (const Container container : {Container::root_file, Container::bare_file}) {
+    const MemoryFile file;
+    const WriteOptions options{.container = container, .checkpoint_every = {.clusters = 2}};
+    for (const std::uint64_t before : {0u, 6u}) {
+      const auto expect = [&](std::uint64_t entries) {
+        EXPECT_EQ(Reader::open("Data", file.uri())->num_entries(), entries);
+      };
+      Clusters clusters(file.uri(), options);
+      EXPECT_EQ(clusters.writer().replaces(), before > 0);
+      expect(before);
+      clusters.writer().commit_data_set();
+      expect(before);
+      clusters.write_one();
+      expect(before);
+      clusters.write_one();
+      expect(6);
+      EXPECT_FALSE(clusters.writer().replaces());
+      clusters.writer().close();
+      expect(6);
+    }
+    {
+      Clusters given_up(file.uri(), options);
+      given_up.write_one();
+      given_up.writer().discard();
+    }
+    EXPECT_EQ(Reader::open("Data", file.uri())->num_entries(), 6u);
+    Clusters(file.uri(), options).writer().close();
+    EXPECT_EQ(Reader::open("Data", file.uri())->num_entries(), 0u) << "the last commit may be empty";
+  }
+}
+
+TEST(Replacing, CanWaitForTheEnd) {
+  const MemoryFile file;
+  Clusters old(file.uri(), {});
+  old.write_one();
+  old.writer().close();
+  Clusters clusters(file.uri(), {.checkpoint_every = {.clusters = 1}, .replace_at_close = true});
+  for (int i = 0; i < 3; ++i) clusters.write_one();
+  clusters.writer().commit_data_set();
+  EXPECT_EQ(Reader::open("Data", file.uri())->num_entries(), 3u);
+  clusters.writer().close();
+  EXPECT_EQ(Reader::open("Data", file.uri())->num_entries(), 9u);
+}
+
+TEST(Replacing, IsLeftOutByAnException) {
+  const MemoryFile file;
+  Clusters(file.uri(), {}).write_one();
+  try {
+    Clusters clusters(file.uri(), {});
+    clusters.write_one();
+    clusters.write_one();
+    throw 1;
+  } catch (int) {
+  }
+  EXPECT_EQ(Reader::open("Data", file.uri())->num_entries(), 3u);
+}
+
 }  // namespace
 }  // namespace colonnade

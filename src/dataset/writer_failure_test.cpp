@@ -91,6 +91,7 @@ TEST(WriterFailures, AFullDiskIsReportedAndTheLastCommitStays) {
     }
     int failures = 0;
     for (std::uint64_t space = committed_size; space < whole_size; space += 7) {
+      std::filesystem::remove(file.name());  // replacing it would wait for the device
       {
         auto writer = make_writer(file.name(), options);
         fill(*writer, 20);

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
+
+#include "base/environment.h"
 
 namespace colonnade::format {
 namespace {
@@ -89,9 +90,9 @@ std::uint32_t to_tdatime(std::time_t time) noexcept {
 }
 
 Uuid random_uuid() {
-  std::random_device source;
   Uuid uuid;
-  for (std::byte& byte : uuid) byte = static_cast<std::byte>(source());
+  store_le(uuid.data(), environment().random_number());
+  store_le(uuid.data() + sizeof(std::uint64_t), environment().random_number());
   uuid[6] = (uuid[6] & std::byte{0x0f}) | std::byte{0x40};  // version 4 (random), variant 1
   uuid[8] = (uuid[8] & std::byte{0x3f}) | std::byte{0x80};
   return uuid;

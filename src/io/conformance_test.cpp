@@ -345,6 +345,56 @@ TEST_P(WritingTransports, WritesAnEmptyFile) {
   EXPECT_EQ(GetParam().content(uri), Bytes());
 }
 
+TEST_P(WritingTransports, WhatIsThereStaysUntilTheNewFileIsComplete) {
+  const std::string uri = stored(pattern(100));
+  auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
+  file->write(0, pattern(70, 7));
+  file->flush();
+  EXPECT_EQ(GetParam().content(uri), pattern(100));
+  file->discard();
+  file.reset();
+  EXPECT_EQ(GetParam().content(uri), pattern(100));
+  file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
+  file->write(0, pattern(70, 7));
+  file.reset();
+  EXPECT_EQ(GetParam().content(uri), pattern(100));
+}
+
+TEST_P(UpdatingTransports, AFileThatIsPublishedIsSeenAndGoesOn) {
+  const std::string uri = stored(pattern(100));
+  const auto before = open_for_reading(uri, GetParam().read_options);
+  const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
+  file->write(0, pattern(50, 7));
+  EXPECT_TRUE(file->replaces());
+  EXPECT_FALSE(file->is_published());
+  EXPECT_TRUE(file->publish());
+  EXPECT_FALSE(file->publish());
+  EXPECT_TRUE(file->is_published());
+  EXPECT_FALSE(file->replaces());
+  EXPECT_EQ(GetParam().content(uri), pattern(50, 7));
+  file->write(50, as_bytes("more"));
+  file->flush();
+  EXPECT_EQ(GetParam().content(uri).size(), 54u);
+  EXPECT_EQ(error_of([&] { open_for_writing(uri, OpenMode::update, GetParam().write_options); }).problem(),
+            "cannot open for writing: another writer has it open");
+  file->close();
+  Bytes old(100);
+  before->read(0, old);
+  EXPECT_EQ(old, pattern(100)) << "readers keep the file that they opened";
+}
+
+TEST_P(UpdatingTransports, TwoNewFilesOfOneNameAreNotBegun) {
+  for (const bool there : {false, true}) {
+    const std::string uri = there ? stored(pattern(100)) : fresh();
+    auto first = open_for_writing(uri, OpenMode::create, GetParam().write_options);
+    first->write(0, pattern(10));
+    EXPECT_EQ(error_of([&] { open_for_writing(uri, OpenMode::create, GetParam().write_options); }).problem(),
+              "cannot open for writing: another writer has it open");
+    first->close();
+    EXPECT_EQ(GetParam().content(uri), pattern(10));
+  }
+}
+
 TEST_P(UpdatingTransports, CreateEmptiesAndUpdateKeeps) {
   const std::string uri = stored(pattern(100));
   auto file = open_for_writing(uri, OpenMode::update, GetParam().write_options);

@@ -21,9 +21,8 @@ namespace colonnade::io {
 namespace {
 
 constexpr std::array table{
-    Transport{"file", open_local_for_reading, open_local_for_writing},
-    Transport{"memory", open_memory_for_reading, open_memory_for_writing, nullptr, nullptr,
-              list_memory_files},
+    Transport{.scheme = "file", .file_system = local_file_system},
+    Transport{.scheme = "memory", .list_files = list_memory_files, .file_system = memory_file_system},
     Transport{"s3", open_s3_for_reading, open_s3_for_writing, open_s3_store, names_s3_file, list_s3_files},
     Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
@@ -73,7 +72,7 @@ const Transport& transport_for(std::string_view uri) {
 bool is_object_store(const std::string& uri) {
   const Transport& transport = transport_for(uri);
   if (transport.open_store == nullptr) return false;
-  return transport.names_file != nullptr ? !transport.names_file(uri) : transport.open_for_reading == nullptr;
+  return transport.names_file != nullptr ? !transport.names_file(uri) : transport.file_system == nullptr;
 }
 
 std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const StoreOptions& options) {
@@ -101,6 +100,7 @@ std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri, const
   if (is_object_store(uri))
     throw Error(ErrorKind::unsupported, "an object store cannot be opened as a file",
                 "open the data sets in it by name", {.uri = uri});
+  if (transport.file_system != nullptr) return transport.file_system()->open_for_reading(uri, options);
   return transport.open_for_reading(uri, options);
 }
 
@@ -110,6 +110,7 @@ std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode 
   if (is_object_store(uri))
     throw Error(ErrorKind::unsupported, "an object store cannot be written as a file",
                 "write data sets to it by name", {.uri = uri});
+  if (transport.file_system != nullptr) return open_for_writing(transport.file_system(), uri, mode, options);
   if (transport.open_for_writing == nullptr)
     throw Error(ErrorKind::unsupported, fmt::format("the transport \"{}\" can only read", transport.scheme),
                 "write to a local file and copy it", {.uri = uri});

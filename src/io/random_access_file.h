@@ -96,13 +96,19 @@ class WritableFile {
   virtual void preallocate(std::uint64_t /*size*/) {}
   // Writes may return before their bytes are in the file. flush() waits until all earlier ones are there, so
   // that other processes and a crash of this one find them, and reports what failed; sync() flushes and waits
-  // for the device.
+  // for the device, to have the name of the file as well if it is in its place.
   virtual void flush() {}
   virtual void sync() = 0;
-  virtual void close() = 0;  // reports every error; the destructor reports none
+  virtual void close() = 0;  // publishes it; reports every error, the destructor reports none
   // Whether nobody sees anything of the file before close(), and nothing at all if there is none.
   virtual bool appears_at_close() const noexcept { return false; }
-  // Ends the writing in place of close(): a file that appears at close does not. Default: nothing.
+  // A new file that is written aside takes its place, with everything written so far; true: now, false: it
+  // has before. What it replaces stays until it is on the device. Default: it is in its place.
+  virtual bool publish() { return false; }
+  virtual bool is_published() const noexcept { return true; }
+  // Whether publish() will replace a file.
+  virtual bool replaces() const noexcept { return false; }
+  // Ends the writing in place of close(): a file that is not in its place yet never is. Default: nothing.
   virtual void discard() noexcept {}
 };
 
@@ -118,10 +124,9 @@ std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
 // The URIs of all files that begin so, in order. Throws ErrorKind::unsupported for a transport that cannot
 // list.
 std::vector<std::string> list_files(const std::string& prefix);
-enum class OpenMode {
-  create,
-  update
-};  // create truncates; update needs an existing file and locks it against a second writer
+// create begins a new file, which takes its place when it is published or closed; update needs an existing
+// file. Both keep a second writer away.
+enum class OpenMode { create, update };
 struct WriteFileOptions {
   bool direct_io = false;
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/file_system.h"
 #include "io/object_store.h"
 #include "io/random_access_file.h"
 
@@ -28,6 +29,8 @@ struct Transport {
   bool (*names_file)(const std::string& uri) = nullptr;
   // The URIs of the files that begin so, of a transport that can list.
   std::vector<std::string> (*list_files)(const std::string& prefix) = nullptr;
+  // Of a transport that has names of files in place of the two functions that open them.
+  std::shared_ptr<FileSystem> (*file_system)() = nullptr;
 };
 
 std::span<const Transport> transports() noexcept;

@@ -117,9 +117,12 @@ std::vector<std::uint64_t> BareFileWriter::write_parts(std::span<const ByteSpan>
 
 void BareFileWriter::commit(const Anchor& anchor) {
   check_open();
+  is_half_made_ = !file_->is_published();
   settle();
   file_->write(anchor_at_, format::write_anchor(anchor, format::ChecksumOrder::little_endian));
   settle();
+  if (file_->publish()) settle();
+  is_half_made_ = false;
 }
 
 // Everything written so far is where a crash leaves it.
@@ -133,11 +136,11 @@ void BareFileWriter::settle() {
 void BareFileWriter::close() {
   if (closed_) return;
   closed_ = true;
-  file_->close();
+  is_half_made_ ? file_->discard() : file_->close();
 }
 
 void BareFileWriter::abandon() {
-  if (closed_ || !file_->appears_at_close()) return close();
+  if (closed_ || (file_->is_published() && !file_->appears_at_close())) return close();
   closed_ = true;
   file_->discard();
 }

@@ -30,6 +30,7 @@ class BareFileWriter final : public WriteContainer {
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
+  bool replaces() const noexcept override { return file_->replaces(); }
   void flush() override { file_->flush(); }
   void commit(const Anchor& anchor) override;
   void close() override;
@@ -47,6 +48,7 @@ class BareFileWriter final : public WriteContainer {
   std::string name_;
   std::uint64_t anchor_at_ = 0;
   std::atomic<std::uint64_t> end_{0};
+  bool is_half_made_ = false;  // the first commit failed
   bool closed_ = false;
 };
 

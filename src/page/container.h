@@ -124,6 +124,8 @@ class WriteContainer {
   virtual bool shares_pages() const noexcept { return true; }
   // Does a record of each cluster help to find it after a crash (cluster_journal.h)?
   virtual bool keeps_journal() const noexcept { return true; }
+  // Whether the first commit replaces what readers find until then.
+  virtual bool replaces() const noexcept { return false; }
   virtual std::uint64_t max_key_size() const noexcept = 0;
   // Waits until everything written so far is where a crash of the process leaves it.
   virtual void flush() = 0;
@@ -133,8 +135,8 @@ class WriteContainer {
   // before.
   virtual void commit(const Anchor& anchor) = 0;
   virtual void close() = 0;  // reports every error
-  // In place of close() when no more is committed: leaves the last commit where readers see each one, and
-  // nothing where they see only what was closed.
+  // In place of close() when no more is committed: leaves the last commit where readers see each one. Where
+  // there is none, or readers see only what was closed, it leaves what was there before.
   virtual void abandon() { close(); }
 };
 
@@ -155,8 +157,8 @@ struct ContainerOptions {
   std::size_t max_page_size = 0;  // that will be written, uncompressed; what cannot be is refused at once
 };
 
-// Creates (truncating) `uri` for the data set at `path` ("Events", "dir/Events"). In an object store other
-// data sets stay, and one of this name stays readable until the first commit.
+// Creates `uri` for the data set at `path` ("Events", "dir/Events"). What is there stays readable until the
+// first commit: a file, or in an object store, where other data sets stay for good, one of this name.
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 // Adds the data set at `path` to an existing ROOT file or object store, leaving every other object as it is.

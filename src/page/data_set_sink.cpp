@@ -58,10 +58,9 @@ void DataSetSink::start() {
   descriptor_.anchor.header_size = locator.size;
   descriptor_.anchor.header_length = header.bytes.size();
   descriptor_.anchor.max_key_size = container_->max_key_size();
-  described_fields_ = descriptor_.fields.size();
   committed_at_ = Clock::now();
   // Without an anchor nobody finds what the journal says.
-  if (checkpoints()) commit();
+  if (checkpoints()) checkpoint();
 }
 
 void DataSetSink::resume(const Descriptor& checkpoint) {
@@ -74,8 +73,8 @@ void DataSetSink::resume(const Descriptor& checkpoint) {
       next_elements_[team] = static_cast<std::uint64_t>(range.first_element) + range.pages.elements();
       begun_[team] = true;
     }
-  described_fields_ = descriptor_.fields.size();
-  grouped_clusters_ = committed_clusters_ = descriptor_.clusters.size();
+  grouped_clusters_ = descriptor_.clusters.size();
+  committed_ = contents();
   committed_at_ = Clock::now();
 }
 
@@ -94,12 +93,18 @@ bool DataSetSink::checkpoints() const noexcept {
   return options_.checkpoint_every.clusters > 0 || options_.checkpoint_every.seconds > 0;
 }
 
+DataSetSink::Contents DataSetSink::contents() const noexcept {
+  return {descriptor_.clusters.size(), descriptor_.fields.size(), descriptor_.columns.size(),
+          descriptor_.aliases.size(), descriptor_.type_infos.size()};
+}
+
 bool DataSetSink::checkpoint_due() const {
   if (!checkpoints()) return false;
   // What the journal says of columns that no footer describes is of no use.
-  if (descriptor_.fields.size() > described_fields_) return true;
+  const Contents before = committed_.value_or(Contents{.fields = descriptor_.header_fields});
+  if (descriptor_.fields.size() > before.fields) return true;
   const CheckpointEvery& every = options_.checkpoint_every;
-  if (every.clusters > 0 && descriptor_.clusters.size() - committed_clusters_ >= every.clusters) return true;
+  if (every.clusters > 0 && descriptor_.clusters.size() - before.clusters >= every.clusters) return true;
   const std::chrono::duration<double> since = Clock::now() - committed_at_;
   return every.seconds > 0 && since.count() >= every.seconds;
 }
@@ -145,7 +150,7 @@ void DataSetSink::add(ClusterDescriptor cluster) {
     const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1);
     container_->write_blob(record, record.size());
   }
-  if (checkpoint_due()) return commit();
+  if (checkpoint_due()) return checkpoint();
   if (descriptor_.clusters.size() - grouped_clusters_ >= options_.clusters_per_group) commit_cluster_group();
 }
 
@@ -189,6 +194,12 @@ void DataSetSink::commit_cluster_group() {
   grouped_clusters_ = descriptor_.clusters.size();
 }
 
+// What is there is not replaced by nothing: more is to come.
+void DataSetSink::checkpoint() {
+  if (container_->replaces() && (descriptor_.clusters.empty() || options_.replace_at_close)) return;
+  commit();
+}
+
 void DataSetSink::commit() {
   commit_cluster_group();
   const format::EnvelopeBytes footer = format::write_footer(descriptor_);
@@ -200,19 +211,20 @@ void DataSetSink::commit() {
     const Gate::Alone alone(gate_);
     container_->commit(descriptor_.anchor);
   }
-  committed_clusters_ = descriptor_.clusters.size();
-  described_fields_ = descriptor_.fields.size();
+  committed_ = contents();
   committed_at_ = Clock::now();
 }
 
 void DataSetSink::commit_data_set() {
   const std::lock_guard lock(mutex_);
   add_staged();
-  commit();
+  checkpoint();
 }
 
 void DataSetSink::close() {
   const std::lock_guard lock(mutex_);
+  add_staged();
+  if (!committed_ || *committed_ != contents()) commit();
   const Gate::Alone alone(gate_);
   container_->close();
 }
@@ -225,6 +237,11 @@ void DataSetSink::abandon() noexcept {
   } catch (...) {
     return;  // nothing is lost that was not to be
   }
+}
+
+bool DataSetSink::has_committed() const {
+  const std::lock_guard lock(mutex_);
+  return committed_.has_value();
 }
 
 std::uint64_t DataSetSink::entries() const {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,25 +85,39 @@ class DataSetSink {
   void stage_cluster(std::size_t number, ClusterDescriptor cluster);
   void commit_staged();
   // Writes page lists still missing, footer and anchor: the file is complete up to the last cluster. Staged
-  // clusters are added before.
+  // clusters are added before. What is there already is not replaced by a data set without entries: that is
+  // left to close().
   void commit_data_set();
+  // Commits what is not committed yet, and closes the container.
   void close();
+  // Whether anything has been committed, here or before resume().
+  bool has_committed() const;
   // Closes the file as the last commit left it, as far as that works.
   void abandon() noexcept;
   std::uint64_t entries() const;  // of added and staged clusters
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Contents {
+    std::size_t clusters = 0;
+    std::size_t fields = 0;
+    std::size_t columns = 0;
+    std::size_t aliases = 0;
+    std::size_t type_infos = 0;
+    bool operator==(const Contents&) const = default;
+  };
 
   Locator write_envelope(ByteSpan envelope);
   void add(ClusterDescriptor cluster);
   void add_staged();
+  void checkpoint();
   void commit();
   void commit_cluster_group();
   std::uint32_t team_of(std::uint32_t column) const;
   void note_teams(std::size_t columns);
   bool checkpoints() const noexcept;
   bool checkpoint_due() const;
+  Contents contents() const noexcept;
 
   std::unique_ptr<WriteContainer> container_;
   WriteOptions options_;
@@ -117,9 +132,8 @@ class DataSetSink {
   std::vector<bool> begun_;                             // likewise: has a cluster any?
   std::vector<std::vector<ClusterDescriptor>> staged_;  // by number
   std::uint64_t staged_entries_ = 0;
-  std::size_t grouped_clusters_ = 0;    // clusters that a cluster group covers already
-  std::size_t committed_clusters_ = 0;  // clusters that the footer knows
-  std::size_t described_fields_ = 0;    // likewise
+  std::size_t grouped_clusters_ = 0;   // clusters that a cluster group covers already
+  std::optional<Contents> committed_;  // what the footer knows; nothing: there is none yet
   Clock::time_point committed_at_ = Clock::now();
 };
 

@@ -307,9 +307,7 @@ TEST_P(RepairFiles, GoesOnAfterACrash) {
 
 TEST_P(RepairFiles, NeedsADataSet) {
   EXPECT_EQ(page::error_of([] { repair("memory:nothing-there"); }).kind(), ErrorKind::not_found);
-  {
-    const auto container = new_file(GetParam());
-  }
+  new_file(GetParam())->close();
   const Error error = page::error_of([] { repair(uri); });
   EXPECT_NE(error.kind(), ErrorKind::usage) << error.what();
   EXPECT_NE(page::error_of([] { repair(uri, "Other"); }).kind(), ErrorKind::usage);

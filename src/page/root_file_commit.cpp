@@ -18,6 +18,8 @@
 //                                                directory of the file: list of keys        (some 200 bytes
 //                                                in all)
 //   7. directory, if 3. is about a sub-directory: 60 bytes in place
+//   --- a new file, after its first commit ---
+//      it takes its place
 //   --- some commits later, or when the file is closed ---
 //   8. the replaced records are marked as gaps and may be used again
 //
@@ -412,9 +414,11 @@ void RootFileWriter::commit(const Anchor& anchor) {
 
 void RootFileWriter::commit_now(const Anchor& anchor) {
   with_context({.uri = uri(), .data_set = name_}, [&] {
+    uncertain_ = uncertain_ || !file_->is_published();
     Pending pending = place_records(anchor);
     switch_to(pending);
     adopt(std::move(pending));
+    if (file_->publish()) settle();
   });
 }
 

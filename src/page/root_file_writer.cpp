@@ -382,6 +382,7 @@ void RootFileWriter::close() {
   closed_ = true;
   if (latest_) commit_now(*std::exchange(latest_, {}));
   with_context({.uri = uri(), .data_set = name_}, [&] {
+    if (uncertain_ && !file_->is_published()) return file_->discard();
     if (!uncertain_) {
       for (const auto& segments : std::exchange(retired_, {}))
         for (const format::FreeSegment& segment : segments) release(segment);
@@ -397,7 +398,7 @@ void RootFileWriter::close() {
 }
 
 void RootFileWriter::abandon() {
-  if (closed_ || !file_->appears_at_close()) return close();
+  if (closed_ || (file_->is_published() && !file_->appears_at_close())) return close();
   closed_ = true;
   file_->discard();
 }

@@ -18,8 +18,8 @@ namespace colonnade::page {
 
 class RootFileWriter final : public WriteContainer {
  public:
-  // A new file: writes an empty ROOT file at once. A `first_free` above 0 leaves everything up to there
-  // unused; tests reach positions beyond 2 GB with it.
+  // A new file: writes an empty ROOT file at once, which the first commit publishes. A `first_free` above 0
+  // leaves everything up to there unused; tests reach positions beyond 2 GB with it.
   static std::unique_ptr<RootFileWriter> create(std::unique_ptr<io::WritableFile> file, std::string_view path,
                                                 const ContainerOptions& options,
                                                 std::uint64_t first_free = 0);
@@ -41,6 +41,7 @@ class RootFileWriter final : public WriteContainer {
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   void flush() override { file_->flush(); }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
+  bool replaces() const noexcept override { return file_->replaces(); }
   // A file that appears when it is closed needs one commit, then: rewriting what was written before would be
   // for nobody.
   void commit(const Anchor& anchor) override;

@@ -16,7 +16,6 @@
 #include "frame/results/arrays.h"
 #include "frame/results/kinds.h"
 #include "frame/results/memory_budget.h"
-#include "frame/results/snapshot_file.h"
 #include "frame/results/snapshot_options.h"
 
 namespace colonnade::frame {
@@ -99,8 +98,6 @@ class SnapshotAccumulator final : public ResultAccumulator {
     write_collected();
     writer_->close();
     writer_.reset();
-    file_->take_place();
-    file_.reset();
   }
   ResultValue value() const override { return SnapshotValue{settings_->uri, settings_->name, entries_}; }
 
@@ -152,13 +149,9 @@ class SnapshotAccumulator final : public ResultAccumulator {
     const std::lock_guard lock(opening_);
     if (writer_ != nullptr) return;
     auto model = make_model(*settings_);
-    auto file = std::make_unique<SnapshotFile>(
-        settings_->uri, settings_->update || settings_->write.checkpoint_every.clusters != 0 ||
-                            settings_->write.checkpoint_every.seconds != 0);
     writer_ = settings_->update
-                  ? Writer::add_to(std::move(model), settings_->name, file->uri(), settings_->write)
-                  : Writer::recreate(std::move(model), settings_->name, file->uri(), settings_->write);
-    file_ = std::move(file);
+                  ? Writer::add_to(std::move(model), settings_->name, settings_->uri, settings_->write)
+                  : Writer::recreate(std::move(model), settings_->name, settings_->uri, settings_->write);
   }
   void collect(std::span<const ValuesPtr> values, std::size_t count) {
     collected_.append(values, count);
@@ -179,7 +172,6 @@ class SnapshotAccumulator final : public ResultAccumulator {
 
   std::shared_ptr<const SnapshotSettings> settings_;
   std::mutex opening_;
-  std::unique_ptr<SnapshotFile> file_;
   std::unique_ptr<Writer> writer_;
   ColumnsBuilder collected_;
   std::uint64_t entries_ = 0;
@@ -199,6 +191,7 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   if (settings->name.empty()) options.refuse("name", "the name of the data set");
   settings->update = options.choice("mode", {"recreate", "update"}) == "update";
   settings->write = write_options_of(options.object("write"));
+  settings->write.replace_at_close = true;  // it may be what the rows are read from
   settings->names = names_of(request);
   // Members of records become columns of their own, which may not have dots in their names; as in RDataFrame.
   for (std::string& name : settings->names) std::replace(name.begin(), name.end(), '.', '_');

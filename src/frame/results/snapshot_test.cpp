@@ -134,6 +134,28 @@ TEST_F(Snapshot, LinksAndPermissionsStay) {
   EXPECT_EQ(Reader::open("Events", path("target.root"))->num_entries(), 2u);
 }
 
+// With checkpoints too: until its end others may be reading what it replaces, it may itself.
+TEST_F(Snapshot, ReplacesAtItsEnd) {
+  for (const std::string& name : {std::string("f.root"), std::string(245, 'n') + ".root"}) {
+    const std::string file = path(name);
+    Pass(spec(file, {"x"}), {column<double>({1, 2, 3})}).value();
+    const std::string before = bytes_of(file);
+    const std::vector<ValueType> types = {ElementType::float64};
+    auto result = make_accumulator(
+        spec(file, {"x"}, R"(, "write": {"checkpoint_every": 1, "cluster_size": "64 KiB"})"), types);
+    TestContext context;
+    auto partial = result->begin(context);
+    const std::vector<ValuesPtr> more = {column(normal_numbers(100000, 0, 1))};
+    partial->add({0, 100000}, more);
+    result->merge(std::move(partial));
+    EXPECT_EQ(bytes_of(file), before);
+    result->finish();
+    EXPECT_EQ(Reader::open("Events", file)->num_entries(), 100000u);
+    fs::remove(file);
+    EXPECT_EQ(files(), 0u);
+  }
+}
+
 TEST_F(Snapshot, AddsToAFile) {
   const std::string file = path("two.root");
   Pass(spec(file, {"x"}), {column<double>({1, 2, 3})}).value();

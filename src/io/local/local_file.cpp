@@ -18,7 +18,7 @@ std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri,
 std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri,
                                                          const ReadFileOptions& options, ReadCalls calls) {
   struct stat status{};
-  FileDescriptor file = open_regular(uri, O_RDONLY, status);
+  FileDescriptor file = open_regular(local_path(uri), uri, O_RDONLY, status);
   return std::make_unique<LocalFile>(uri, std::move(file), static_cast<std::uint64_t>(status.st_size),
                                      options, std::move(calls));
 }

@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "io/file_system.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::io {
 
+std::shared_ptr<FileSystem> local_file_system();
 std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri,
                                                          const ReadFileOptions& options);
-std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
-                                                     const WriteFileOptions& options);
 
 // The path that a local URI means. Throws ErrorKind::usage for another host or a broken percent sequence.
 std::string local_path(const std::string& uri);

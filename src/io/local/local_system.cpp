@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "io/local/local_file.h"
-
 namespace colonnade::io {
 namespace {
 
@@ -58,10 +56,10 @@ FileDescriptor::~FileDescriptor() {
 }
 
 // O_NONBLOCK keeps the open of a pipe from waiting for its other end; it has no effect on regular files.
-FileDescriptor open_regular(const std::string& uri, int flags, struct stat& status) {
-  const std::string path = local_path(uri);
+FileDescriptor open_regular(const std::string& path, const std::string& uri, int flags, struct stat& status,
+                            mode_t mode) {
   int number = -1;
-  do number = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
+  do number = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode);
   while (number < 0 && errno == EINTR);
   const bool writing = (flags & O_ACCMODE) != O_RDONLY;
   if (number < 0 && errno != EISDIR) fail_system(uri, writing ? "open for writing" : "open", errno);

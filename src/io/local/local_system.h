@@ -40,8 +40,9 @@ class FileDescriptor {
   int number_;
 };
 
-// Opens the regular file that a local URI means, or throws; `status` becomes that of the file.
-FileDescriptor open_regular(const std::string& uri, int flags, struct stat& status);
+// Opens a regular file, or throws; `status` becomes that of the file. A new one gets the permissions `mode`.
+FileDescriptor open_regular(const std::string& path, const std::string& uri, int flags, struct stat& status,
+                            mode_t mode = 0666);
 
 // Drops the first `done` bytes of the vectors from `first` on; returns the new first one.
 std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done);

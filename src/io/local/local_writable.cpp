@@ -1,10 +1,7 @@
-// Opening local files for writing, and the two ways of it: through the page cache (pwritev) and past it
-// (WriteStaging). A writer takes an exclusive advisory lock (flock) before it changes anything, truncation
-// included, so a second writer is refused and the first one's file stays whole. The lock goes with the
-// descriptor: a crashed process leaves none. File systems that know no locks are written without.
+// The two ways of writing an open local file: through the page cache (pwritev) and past it (WriteStaging).
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +12,6 @@
 #include <utility>
 
 #include "base/warning.h"
-#include "io/local/local_file.h"
 #include "io/local/local_system.h"
 #include "io/local/write_calls.h"
 #include "io/local/write_staging.h"
@@ -183,17 +179,6 @@ class DirectWritable final : public LocalWritable {
   std::unique_ptr<WriteStaging> staging_;
 };
 
-void lock_exclusively(const FileDescriptor& file, const std::string& uri) {
-  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == EWOULDBLOCK)
-      throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
-                  "close the other writer or write to another file", {.uri = uri});
-    if (errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL) return;
-    fail_system(uri, "lock", errno);
-  }
-}
-
 // What the file system wants direct requests to be multiples of; 0 if it does not say.
 std::uint64_t direct_alignment(int file) {
 #ifdef STATX_DIOALIGN
@@ -218,42 +203,14 @@ bool can_go_direct(const WriteCalls& calls, const FileDescriptor& file, const st
 
 }  // namespace
 
-WriteCalls WriteCalls::of_system() {
-  return {.pwrite = ::pwrite,
-          .pwritev = ::pwritev,
-          .pread = ::pread,
-          .fallocate = ::fallocate,
-          .ftruncate = ::ftruncate,
-          .fdatasync = ::fdatasync,
-          .close = ::close,
-          .set_direct = [](int file, bool on) {
-            const int flags = ::fcntl(file, F_GETFL);
-            return flags < 0 ? -1 : ::fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
-          }};
-}
-
-std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
-                                                     const WriteFileOptions& options) {
-  return open_local_for_writing(uri, mode, options, WriteCalls::of_system());
-}
-
-std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
-                                                     const WriteFileOptions& options, WriteCalls calls) {
+std::unique_ptr<WritableFile> writable_file(const std::string& uri, FileDescriptor file, WriteCalls calls,
+                                            const WriteFileOptions& options) {
   struct stat status{};
-  FileDescriptor file = open_regular(uri, O_RDWR | (mode == OpenMode::create ? O_CREAT : 0), status);
-  lock_exclusively(file, uri);
-  // As it is under the lock: another writer may have finished since the opening.
   if (::fstat(file.get(), &status) != 0) fail_system(uri, "examine", errno);
-  const bool direct = options.direct_io && can_go_direct(calls, file, uri);
-  std::unique_ptr<WritableFile> result;
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (direct)
-    result = std::make_unique<DirectWritable>(uri, std::move(file), std::move(calls), size);
-  else
-    result = std::make_unique<CachedWritable>(uri, std::move(file), std::move(calls));
-  // Only what is there: truncating makes ext4 write the whole file out when it is closed.
-  if (mode == OpenMode::create && size > 0) result->truncate(0);
-  return result;
+  if (options.direct_io && can_go_direct(calls, file, uri))
+    return std::make_unique<DirectWritable>(uri, std::move(file), std::move(calls), size);
+  return std::make_unique<CachedWritable>(uri, std::move(file), std::move(calls));
 }
 
 }  // namespace colonnade::io

@@ -78,7 +78,7 @@ int failing(int code) {
 
 std::unique_ptr<WritableFile> create(const std::string& uri, WriteCalls calls,
                                      const WriteFileOptions& options = direct) {
-  return open_local_for_writing(uri, OpenMode::create, options, std::move(calls));
+  return open_for_writing(local_file_system(std::move(calls)), uri, OpenMode::create, options);
 }
 
 // ---- equal to a model ----
@@ -123,6 +123,7 @@ TEST(DirectFile, EqualsAModelAfterAnyWrites) {
         change_at_random(*file, model, random);
         if (HasFatalFailure()) return;
       }
+      file->publish();
       file->flush();
       ASSERT_TRUE(content(uri) == model);
       change_at_random(*file, model, random);
@@ -193,7 +194,7 @@ TEST(DirectFile, IsSeenByOthersAfterFlushing) {
   const std::string uri = fresh("seen");
   const auto file = open_for_writing(uri, OpenMode::create, direct);
   file->write(0, as_bytes("first"));
-  file->flush();
+  file->publish();
   EXPECT_EQ(content(uri).size(), 5u);
   file->write(5, as_bytes(" and second"));
   file->sync();

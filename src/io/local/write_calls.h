@@ -9,7 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "io/random_access_file.h"
+#include "io/file_system.h"
+#include "io/local/local_system.h"
 
 namespace colonnade::io {
 
@@ -21,15 +22,20 @@ struct WriteCalls {
   std::function<int(int file, int mode, off_t offset, off_t count)> fallocate;
   std::function<int(int file, off_t size)> ftruncate;
   std::function<int(int file)> fdatasync;
+  std::function<int(int folder)> fsync;
+  std::function<int(const char* from, const char* to)> rename;
   std::function<int(int file)> close;
   std::function<int(int file, bool on)> set_direct;  // past the page cache from now on, or through it
 
   static WriteCalls of_system();
 };
 
-// open_local_for_writing() with other calls.
-std::unique_ptr<WritableFile> open_local_for_writing(const std::string& uri, OpenMode mode,
-                                                     const WriteFileOptions& options, WriteCalls calls);
+// An open file as one that is written.
+std::unique_ptr<WritableFile> writable_file(const std::string& uri, FileDescriptor file, WriteCalls calls,
+                                            const WriteFileOptions& options);
+
+// local_file_system() with other calls.
+std::shared_ptr<FileSystem> local_file_system(WriteCalls calls);
 
 }  // namespace colonnade::io
 

@@ -116,6 +116,10 @@ class FaultyWritableFile final : public WritableFile {
     if (faults_.sync_fails) fail(uri(), "flush to the device", 0);
     file_->sync();
   }
+  bool publish() override { return file_->publish(); }
+  bool is_published() const noexcept override { return file_->is_published(); }
+  bool replaces() const noexcept override { return file_->replaces(); }
+  void discard() noexcept override { file_->discard(); }
   void close() override {
     file_->close();
     if (faults_.close_fails) fail(uri(), "close", 0);

@@ -1,5 +1,6 @@
 // Buffers are kept in a map by name. Each has a lock of its own, shared by readers, so that several threads
 // may write at different offsets; the flag `has_writer` plays the part of the advisory lock of local files.
+// Names may have folders ("a/b.root"), which are nothing but the beginnings of names.
 #include "io/memory/memory_file.h"
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 namespace colonnade::io {
 namespace {
@@ -43,6 +45,16 @@ std::shared_ptr<Buffer> find_buffer(const std::string& uri, bool make) {
                 fmt::format("there is no buffer \"{}\" in the memory of this process", name),
                 "write it first", {.uri = uri});
   return all.buffers.emplace(name, std::make_shared<Buffer>()).first->second;
+}
+
+std::vector<std::string> names_that_begin(const std::string& start) {
+  std::vector<std::string> names;
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (auto at = all.buffers.lower_bound(start); at != all.buffers.end() && at->first.starts_with(start);
+       ++at)
+    names.push_back(at->first);
+  return names;
 }
 
 void copy_out(const Buffer& buffer, const std::string& uri, std::uint64_t offset, MutableByteSpan into) {
@@ -84,15 +96,9 @@ class MemoryFile final : public RandomAccessFile {
 
 class MemoryWritableFile final : public WritableFile {
  public:
-  MemoryWritableFile(std::string uri, std::shared_ptr<Buffer> buffer, OpenMode mode)
-      : uri_(std::move(uri)), buffer_(std::move(buffer)) {
-    const std::unique_lock lock(buffer_->mutex);
-    if (buffer_->has_writer)
-      throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
-                  "close the other writer or write to another file", {.uri = uri_});
-    buffer_->has_writer = true;
-    if (mode == OpenMode::create) buffer_->bytes.clear();
-  }
+  // Of a buffer whose `has_writer` is set for this one.
+  MemoryWritableFile(std::string uri, std::shared_ptr<Buffer> buffer)
+      : uri_(std::move(uri)), buffer_(std::move(buffer)) {}
   ~MemoryWritableFile() override { release(); }
   MemoryWritableFile(const MemoryWritableFile&) = delete;
   MemoryWritableFile& operator=(const MemoryWritableFile&) = delete;
@@ -145,25 +151,72 @@ class MemoryWritableFile final : public WritableFile {
   std::shared_ptr<Buffer> buffer_;
 };
 
-}  // namespace
-
-std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri, const ReadFileOptions&) {
-  return std::make_unique<MemoryFile>(uri, find_buffer(uri, false));
+LockedFile locked(const std::string& uri, std::shared_ptr<Buffer> buffer) {
+  {
+    const std::unique_lock lock(buffer->mutex);
+    if (std::exchange(buffer->has_writer, true)) return {};
+  }
+  return {std::make_unique<MemoryWritableFile>(uri, std::move(buffer))};
 }
 
-std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode,
-                                                      const WriteFileOptions&) {
-  return std::make_unique<MemoryWritableFile>(uri, find_buffer(uri, mode == OpenMode::create), mode);
+class MemoryFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
+                                                     const ReadFileOptions&) override {
+    return std::make_unique<MemoryFile>(uri, find_buffer(uri, false));
+  }
+  std::string path_of(const std::string& uri) override { return name_in(uri); }
+  bool exists(const std::string& path, const std::string&) override {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    return all.buffers.contains(path);
+  }
+  LockedFile open(const std::string& path, const std::string& uri, const WriteFileOptions&) override {
+    return locked(uri, find_buffer(path, false));
+  }
+  LockedFile create(const std::string& path, const std::string& uri, const std::string&,
+                    const WriteFileOptions&) override {
+    return locked(uri, find_buffer(path, true));
+  }
+  void rename(const std::string& from, const std::string& to, const std::string&) override {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    auto moved = all.buffers.extract(from);
+    all.buffers.erase(to);
+    moved.key() = to;
+    all.buffers.insert(std::move(moved));
+  }
+  void remove(const std::string& path) override { remove_memory_file(path); }
+  void sync_folder(const std::string&, const std::string&) override {}
+  std::vector<std::string> names_beside(const std::string& path) override {
+    const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+    std::vector<std::string> names;
+    for (const std::string& name : names_that_begin(folder))
+      if (name.find('/', folder.size()) == std::string::npos) names.push_back(name.substr(folder.size()));
+    return names;
+  }
+};
+
+std::shared_ptr<FileSystem>& current() {
+  static std::shared_ptr<FileSystem> instance = std::make_shared<MemoryFileSystem>();
+  return instance;
+}
+
+}  // namespace
+
+std::shared_ptr<FileSystem> memory_file_system() {
+  return current();
+}
+
+std::shared_ptr<FileSystem> replace_memory_file_system(std::shared_ptr<FileSystem> files) {
+  return std::exchange(current(), std::move(files));
 }
 
 std::vector<std::string> list_memory_files(const std::string& prefix) {
-  const std::string start = name_in(prefix);
   std::vector<std::string> uris;
-  Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  for (auto at = all.buffers.lower_bound(start); at != all.buffers.end() && at->first.starts_with(start);
-       ++at)
-    uris.push_back("memory:" + at->first);
+  for (const std::string& name : names_that_begin(name_in(prefix)))
+    if (!is_aside_name(std::string_view(name).substr(name.find_last_of('/') + 1)))
+      uris.push_back("memory:" + name);
   return uris;
 }
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "io/random_access_file.h"
+#include "io/file_system.h"
 
 namespace colonnade::io {
 
-std::unique_ptr<RandomAccessFile> open_memory_for_reading(const std::string& uri,
-                                                          const ReadFileOptions& options = {});
-std::unique_ptr<WritableFile> open_memory_for_writing(const std::string& uri, OpenMode mode,
-                                                      const WriteFileOptions& options = {});
+std::shared_ptr<FileSystem> memory_file_system();
+// Another file system for all URIs "memory:...", for simulations: returns the one before, which must be put
+// back. No file may be open, and no other thread may open one.
+std::shared_ptr<FileSystem> replace_memory_file_system(std::shared_ptr<FileSystem> files);
 std::vector<std::string> list_memory_files(const std::string& prefix);
 
 // The content of a buffer as a whole; `uri` with or without "memory:". Throws ErrorKind::not_found.

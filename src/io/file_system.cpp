@@ -1,0 +1,189 @@
+// Files that are opened by name, and new ones that take their place when they are complete; see
+// file_system.h.
+#include "io/file_system.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/environment.h"
+
+namespace colonnade::io {
+namespace {
+
+constexpr std::string_view suffix = ".part";
+constexpr std::size_t digits = 16;
+// Of the name of the file in the name of the one aside, so that this is no longer than a file system takes.
+constexpr std::size_t longest_stem = 96;
+
+std::string_view last_part(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
+}
+
+bool is_number(std::string_view text) noexcept {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// FNV-1a: the same in every process.
+std::uint64_t sum_of(std::string_view text) noexcept {
+  std::uint64_t sum = 0xcbf29ce484222325u;
+  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  return sum;
+}
+
+// What the names of all files aside for `path` begin with.
+std::string aside_stem(std::string_view path) {
+  const std::string_view name = last_part(path);
+  if (name.size() <= longest_stem) return fmt::format(".{}.", name);
+  std::size_t size = longest_stem - digits - 1;
+  while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0) == 0x80) --size;  // within a character
+  return fmt::format(".{}~{:016x}.", name.substr(0, size), sum_of(name));
+}
+
+std::string beside(const std::string& path, const std::string& name) {
+  return path.substr(0, path.size() - last_part(path).size()) + name;
+}
+
+[[noreturn]] void refuse(const std::string& uri) {
+  throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
+              "close the other writer or write to another file", {.uri = uri});
+}
+
+class NamedFile final : public WritableFile {
+ public:
+  NamedFile(std::shared_ptr<FileSystem> files, const std::string& uri, std::string path)
+      : files_(std::move(files)), uri_(uri), path_(std::move(path)) {}
+  ~NamedFile() override { drop_aside(); }
+  NamedFile(const NamedFile&) = delete;
+  NamedFile& operator=(const NamedFile&) = delete;
+
+  void open(const WriteFileOptions& options) {
+    file_ = files_->open(path_, uri_, options).file;
+    if (file_ == nullptr) refuse(uri_);
+  }
+
+  // Another writer that begins at the same time finds this one's file aside, or the other way round.
+  void create(const WriteFileOptions& options) {
+    if (files_->exists(path_, uri_)) {
+      replaced_ = files_->open(path_, uri_, {}).file;
+      if (replaced_ == nullptr) refuse(uri_);
+    }
+    const std::string stem = aside_stem(path_);
+    aside_ = beside(path_, fmt::format("{}{:016x}{}", stem, environment().random_number(), suffix));
+    LockedFile made = files_->create(aside_, uri_, replaced_ ? path_ : std::string(), options);
+    file_ = std::move(made.file);
+    if (file_ == nullptr) refuse(uri_);
+    if (made.is_locked) clear_leftovers(stem);
+  }
+
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return file().size(); }
+  void read(std::uint64_t offset, MutableByteSpan into) const override { file().read(offset, into); }
+  void write(std::uint64_t offset, ByteSpan bytes) override { file().write(offset, bytes); }
+  void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {
+    file().write_vector(offset, parts);
+  }
+  void truncate(std::uint64_t size) override { file().truncate(size); }
+  void preallocate(std::uint64_t size) override { file().preallocate(size); }
+  void flush() override { file().flush(); }
+
+  void sync() override {
+    file().sync();
+    if (is_name_safe_ || !is_published()) return;
+    files_->sync_folder(path_, uri_);
+    is_name_safe_ = true;
+  }
+
+  // What is replaced goes when the new file is on the device, however little else is waited for.
+  bool publish() override {
+    if (is_published()) return false;
+    const bool replaces = files_->exists(path_, uri_);
+    if (replaces)
+      file().sync();
+    else
+      file().flush();
+    if (replaces && !replaced_ && files_->open(path_, uri_, {}).file == nullptr) refuse(uri_);
+    files_->rename(aside_, path_, uri_);
+    aside_.clear();
+    replaced_.reset();
+    if (replaces) sync();
+    return true;
+  }
+  bool is_published() const noexcept override { return aside_.empty(); }
+  bool replaces() const noexcept override { return replaced_ != nullptr; }
+
+  void close() override {
+    publish();
+    file().close();
+  }
+  void discard() noexcept override { drop_aside(); }
+
+ private:
+  WritableFile& file() const {
+    if (file_ == nullptr)
+      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+    return *file_;
+  }
+
+  void clear_leftovers(const std::string& stem) {
+    for (const std::string& name : files_->names_beside(path_)) {
+      if (name == last_part(aside_) || !name.starts_with(stem) || !is_aside_name(name) ||
+          name.size() != stem.size() + digits + suffix.size())
+        continue;
+      if (is_alive(beside(path_, name))) refuse(uri_);
+    }
+    files_->remove_old_leftovers(path_);
+  }
+
+  // Removes the file aside if its writer is gone.
+  bool is_alive(const std::string& aside) {
+    try {
+      const LockedFile found = files_->open(aside, uri_, {});
+      if (found.file == nullptr) return true;
+      if (found.is_locked) files_->remove(aside);
+    } catch (const Error&) {  // its writer has just ended, or it is somebody else's
+    }
+    return false;
+  }
+
+  void drop_aside() noexcept {
+    if (is_published()) return;
+    try {
+      file_.reset();
+      const std::string aside = std::exchange(aside_, {});
+      if (::getpid() == process_) files_->remove(aside);
+    } catch (...) {  // whoever writes here next removes it
+    }
+    replaced_.reset();
+  }
+
+  std::shared_ptr<FileSystem> files_;
+  std::string uri_;
+  std::string path_;
+  std::string aside_;                       // where the file is until it takes its place; else empty
+  std::unique_ptr<WritableFile> replaced_;  // kept locked until then
+  std::unique_ptr<WritableFile> file_;
+  bool is_name_safe_ = false;   // on the device
+  pid_t process_ = ::getpid();  // a forked child leaves the file to its parent
+};
+
+}  // namespace
+
+bool is_aside_name(std::string_view name) noexcept {
+  if (!name.starts_with('.') || !name.ends_with(suffix)) return false;
+  name.remove_suffix(suffix.size());
+  return name.size() > digits + 2 && name[name.size() - digits - 1] == '.' &&
+         is_number(name.substr(name.size() - digits));
+}
+
+std::unique_ptr<WritableFile> open_for_writing(std::shared_ptr<FileSystem> files, const std::string& uri,
+                                               OpenMode mode, const WriteFileOptions& options) {
+  std::string path = files->path_of(uri);
+  auto file = std::make_unique<NamedFile>(std::move(files), uri, std::move(path));
+  mode == OpenMode::create ? file->create(options) : file->open(options);
+  return file;
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,206 @@
+// The names of local files. A writer takes an exclusive advisory lock (flock) before it changes anything, so
+// that a second writer is refused and the first one's file stays whole. The lock goes with the descriptor: a
+// process that died leaves none. Between the opening of a file and its lock another writer may put a new file
+// in its place: what is locked is compared with what the name means now.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "io/local/local_file.h"
+#include "io/local/local_system.h"
+#include "io/local/write_calls.h"
+
+namespace colonnade::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Lock { taken, busy, unknown };
+
+Lock lock_exclusively(const FileDescriptor& file, const std::string& uri) {
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) return Lock::busy;
+    if (errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL) return Lock::unknown;
+    fail_system(uri, "lock", errno);
+  }
+  return Lock::taken;
+}
+
+bool is_called(const FileDescriptor& file, const std::string& path) {
+  struct stat ours{};
+  struct stat named{};
+  return ::fstat(file.get(), &ours) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+// Whom a file belongs to and who may do what with it is copied as far as the system lets us. Where the group
+// cannot be the same, it may do no more than everybody.
+void make_like(const FileDescriptor& file, const struct stat& like, const std::string& uri) {
+  mode_t mode = like.st_mode & 0777;
+  if (::fchown(file.get(), like.st_uid, like.st_gid) != 0 &&
+      ::fchown(file.get(), static_cast<uid_t>(-1), like.st_gid) != 0) {
+    const mode_t group = ((mode >> 3) & mode & 07) << 3;
+    mode = (mode & ~static_cast<mode_t>(070)) | group;
+  }
+  if (::fchmod(file.get(), mode) != 0) fail_system(uri, "set the permissions of the new file", errno);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+class LocalFileSystem final : public FileSystem {
+ public:
+  explicit LocalFileSystem(WriteCalls calls) : calls_(std::move(calls)) {}
+
+  std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
+                                                     const ReadFileOptions& options) override {
+    return open_local_for_reading(uri, options);
+  }
+
+  std::string path_of(const std::string& uri) override {
+    constexpr int most_links = 40;  // as the kernel
+    fs::path path = local_path(uri);
+    for (int links = 0;; ++links) {
+      std::error_code failure;
+      const fs::path next = fs::read_symlink(path, failure);
+      if (failure) return path.string();  // no link
+      if (links == most_links) fail_system(uri, "open for writing", ELOOP);
+      path = next.is_absolute() ? next : path.parent_path() / next;
+    }
+  }
+
+  bool exists(const std::string& path, const std::string& uri) override {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) == 0) return true;
+    if (errno != ENOENT) fail_system(uri, "open for writing", errno);
+    return false;
+  }
+
+  LockedFile open(const std::string& path, const std::string& uri, const WriteFileOptions& options) override {
+    while (true) {
+      struct stat status{};
+      FileDescriptor file = open_regular(path, uri, O_RDWR, status);
+      const Lock lock = lock_exclusively(file, uri);
+      if (lock == Lock::busy) return {};
+      if (!is_called(file, path)) continue;  // another one has taken its place, or none has
+      return {writable_file(uri, std::move(file), calls_, options), lock == Lock::taken};
+    }
+  }
+
+  LockedFile create(const std::string& path, const std::string& uri, const std::string& like,
+                    const WriteFileOptions& options) override {
+    struct stat old{};
+    if (!like.empty() && ::stat(like.c_str(), &old) != 0) fail_system(uri, "examine", errno);
+    // Nobody reads what will not be theirs to read, not even while it is written.
+    FileDescriptor file = make_new(path, uri, like.empty() ? 0666 : 0600);
+    const Lock lock = lock_exclusively(file, uri);
+    // Another writer has looked for leftovers before it was locked, and has removed it.
+    if (lock == Lock::busy || !is_called(file, path)) return {};
+    if (!like.empty()) make_like(file, old, uri);
+    return {writable_file(uri, std::move(file), calls_, options), lock == Lock::taken};
+  }
+
+  void rename(const std::string& from, const std::string& to, const std::string& uri) override {
+    if (calls_.rename(from.c_str(), to.c_str()) != 0)
+      fail_system(uri, fmt::format("move the finished file \"{}\" to its place", from), errno);
+  }
+
+  void remove(const std::string& path) override { ::unlink(path.c_str()); }
+
+  void sync_folder(const std::string& path, const std::string& uri) override {
+    const std::string name = folder_of(path);
+    const FileDescriptor folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\" to flush it", name), errno);
+    while (calls_.fsync(folder.get()) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == EINVAL || errno == ENOTSUP) return;  // there is nothing to flush
+      fail_system(uri, fmt::format("flush the folder \"{}\" to the device", name), errno);
+    }
+  }
+
+  std::vector<std::string> names_beside(const std::string& path) override {
+    std::vector<std::string> names;
+    std::error_code failure;
+    fs::directory_iterator at(folder_of(path), failure);
+    for (; !failure && at != fs::directory_iterator(); at.increment(failure))
+      names.push_back(at->path().filename().string());
+    return names;
+  }
+
+  // Snapshots of version 0.1 were written in folders ".f.root.PID-0", under their own name.
+  void remove_old_leftovers(const std::string& path) override {
+    const std::string name = fs::path(path).filename().string();
+    for (const std::string& other : names_beside(path)) {
+      if (!other.starts_with("." + name + ".")) continue;
+      const std::string number = other.substr(name.size() + 2);
+      const std::size_t dash = number.find('-');
+      if (dash == 0 || dash == std::string::npos || dash + 1 == number.size() ||
+          number.find_first_not_of("0123456789-") != std::string::npos)
+        continue;
+      const fs::path folder = fs::path(folder_of(path)) / other;
+      try {
+        const LockedFile found = open((folder / name).string(), path, {});
+        if (found.file != nullptr && found.is_locked) remove((folder / name).string());
+      } catch (const Error&) {  // it is empty, or somebody else's
+      }
+      ::rmdir(folder.c_str());
+    }
+  }
+
+ private:
+  static FileDescriptor make_new(const std::string& path, const std::string& uri, mode_t mode) {
+    int number = -1;
+    do number = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    while (number < 0 && errno == EINTR);
+    if (number >= 0) return FileDescriptor(number);
+    if (errno != EACCES && errno != EPERM && errno != EROFS) fail_system(uri, "open for writing", errno);
+    throw Error(ErrorKind::io,
+                fmt::format("cannot open for writing: no file can be made in the folder \"{}\" ({})",
+                            folder_of(path), system_text(errno)),
+                "choose another folder: a new file is written beside its place, and moved there when it is "
+                "complete",
+                {.uri = uri});
+  }
+
+  WriteCalls calls_;
+};
+
+}  // namespace
+
+WriteCalls WriteCalls::of_system() {
+  return {.pwrite = ::pwrite,
+          .pwritev = ::pwritev,
+          .pread = ::pread,
+          .fallocate = ::fallocate,
+          .ftruncate = ::ftruncate,
+          .fdatasync = ::fdatasync,
+          .fsync = ::fsync,
+          .rename = ::rename,
+          .close = ::close,
+          .set_direct = [](int file, bool on) {
+            const int flags = ::fcntl(file, F_GETFL);
+            return flags < 0 ? -1 : ::fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
+          }};
+}
+
+std::shared_ptr<FileSystem> local_file_system() {
+  static const std::shared_ptr<FileSystem> instance = local_file_system(WriteCalls::of_system());
+  return instance;
+}
+
+std::shared_ptr<FileSystem> local_file_system(WriteCalls calls) {
+  return std::make_shared<LocalFileSystem>(std::move(calls));
+}
+
+}  // namespace colonnade::io

@@ -1,0 +1,275 @@
+// New local files beside what they replace: names, links, permissions, what killed writers leave, and what is
+// refused.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/test_errors.h"
+#include "base/test_folder.h"
+#include "io/local/write_calls.h"
+#include "io/local/write_test_tools.h"
+
+namespace colonnade::io {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class NewFile : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  void store(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  std::string text(const std::string& name) const {
+    const Bytes bytes = testing_tools::content(path(name));
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      all.push_back(entry.path().filename().string());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  static void write(const std::string& uri, const std::string& text) {
+    const auto file = open_for_writing(uri, OpenMode::create);
+    file->write(0, as_bytes(text));
+    file->close();
+  }
+
+  TestFolder folder_;
+};
+
+class NewFiles : public NewFile, public testing::WithParamInterface<std::string> {};
+
+// As long as a name may be, with characters of several bytes, and with dots.
+INSTANTIATE_TEST_SUITE_P(Names, NewFiles,
+                         testing::Values("f.root", ".hidden", "a b.c.d", std::string(250, 'x') + ".root",
+                                         std::string(200, 'y') + "\xc3\xa4\xc3\xa4.root", [] {
+                                           std::string name;
+                                           while (name.size() < 254) name += "\xe2\x82\xac";
+                                           return name;
+                                         }()));
+
+TEST_P(NewFiles, TakesItsPlaceAndLeavesNothingBeside) {
+  const std::string name = GetParam();
+  for (const char* const words : {"first", "second"}) {
+    {
+      const auto file = open_for_writing(path(name), OpenMode::create);
+      file->write(0, as_bytes("nothing"));
+    }
+    write(path(name), words);
+    EXPECT_EQ(text(name), words);
+    EXPECT_THAT(names(), testing::ElementsAre(name));
+  }
+}
+
+TEST_P(NewFiles, RemovesWhatAKilledWriterLeft) {
+  const std::string name = GetParam();
+  store(name, "old");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto file = open_for_writing(path(name), OpenMode::create);
+    file->write(0, as_bytes("half"));
+    ::kill(::getpid(), SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(names().size(), 2u);
+  EXPECT_EQ(text(name), "old");
+  store(".other.0123456789abcdef.part", "not ours");
+  write(path(name), "new");
+  EXPECT_EQ(text(name), "new");
+  EXPECT_EQ(names().size(), 2u);
+  EXPECT_EQ(text(".other.0123456789abcdef.part"), "not ours");
+}
+
+TEST_F(NewFile, RemovesFoldersThatEarlierVersionsLeft) {
+  for (const char* const folder :
+       {".k2.root.4711-0", ".k2.root.4712-13", ".k2.root.1-x", ".k2.root.backup"}) {
+    fs::create_directory(path(folder));
+    store(std::string(folder) + "/k2.root", "half");
+  }
+  write(path("k2.root"), "new");
+  EXPECT_THAT(names(), testing::ElementsAre(".k2.root.1-x", ".k2.root.backup", "k2.root"));
+}
+
+TEST_F(NewFile, ReplacesWhatALinkPointsTo) {
+  fs::create_directory(path("far"));
+  store("far/target.root", "old");
+  fs::create_symlink("far/target.root", path("middle.root"));
+  fs::create_symlink(path("middle.root"), path("link.root"));
+  fs::create_symlink("far/missing.root", path("dangling.root"));
+  write(path("link.root"), "new");
+  write(path("dangling.root"), "made");
+  EXPECT_TRUE(fs::is_symlink(path("link.root")));
+  EXPECT_TRUE(fs::is_symlink(path("middle.root")));
+  EXPECT_TRUE(fs::is_symlink(path("dangling.root")));
+  EXPECT_EQ(text("far/target.root"), "new");
+  EXPECT_EQ(text("far/missing.root"), "made");
+  fs::create_symlink("loop", path("loop"));
+  EXPECT_THAT(error_of([&] { open_for_writing(path("loop"), OpenMode::create); }).problem(),
+              HasSubstr("Too many levels of symbolic links"));
+}
+
+TEST_F(NewFile, KeepsThePermissions) {
+  store("f", "old");
+  ASSERT_EQ(::chmod(path("f").c_str(), 0640), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(path("f").c_str(), 65534, 12345), 0);
+  }
+  const mode_t mask = ::umask(077);
+  write(path("f"), "new");
+  ::umask(mask);
+  struct stat status{};
+  ASSERT_EQ(::stat(path("f").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(status.st_uid, 65534u);
+    EXPECT_EQ(status.st_gid, 12345u);
+  }
+}
+
+TEST_F(NewFile, SaysThatItsFolderTakesNone) {
+  store("f", "old");
+  ASSERT_EQ(::chmod(path("f").c_str(), 0666), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0555), 0);
+  const bool is_root = ::geteuid() == 0;  // root may write anywhere
+  if (is_root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const Error error = error_of([&] { open_for_writing(path("f"), OpenMode::create); });
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  fs::permissions(folder_.path(), fs::perms::owner_all);
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("no file can be made in the folder \"" + folder_.path().string()));
+  EXPECT_THAT(error.advice(), HasSubstr("choose another folder"));
+  EXPECT_EQ(text("f"), "old");
+}
+
+TEST_F(NewFile, IsNoDeviceAndNoPipe) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& uri : {path("pipe"), std::string("/dev/null")})
+    EXPECT_THAT(error_of([&] { open_for_writing(uri, OpenMode::create); }).problem(),
+                HasSubstr("it is not a regular file"));
+  EXPECT_THAT(names(), testing::ElementsAre("pipe"));
+}
+
+TEST_F(NewFile, HasANameThatIsTooLong) {
+  EXPECT_THAT(error_of([&] { open_for_writing(path(std::string(300, 'x')), OpenMode::create); }).problem(),
+              HasSubstr("File name too long"));
+}
+
+TEST_F(NewFile, StaysAsideIfItCannotBeMoved) {
+  store("f", "old");
+  WriteCalls calls = WriteCalls::of_system();
+  calls.rename = [](const char*, const char*) {
+    errno = EIO;
+    return -1;
+  };
+  const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
+  file->write(0, as_bytes("new"));
+  EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("cannot move the finished file"));
+  file->discard();
+  EXPECT_EQ(text("f"), "old");
+  EXPECT_THAT(names(), testing::ElementsAre("f"));
+}
+
+// What is on the device, in which order: the file, its new name, the folder.
+TEST_F(NewFile, WaitsForTheDeviceBeforeItReplaces) {
+  for (const bool there : {false, true}) {
+    if (there) store("f", "old");
+    std::vector<std::string> done;
+    WriteCalls calls = WriteCalls::of_system();
+    calls.fdatasync = [&](int file) {
+      done.emplace_back("file");
+      return ::fdatasync(file);
+    };
+    calls.fsync = [&](int folder) {
+      done.emplace_back("folder");
+      return ::fsync(folder);
+    };
+    calls.rename = [&](const char* from, const char* to) {
+      done.emplace_back("rename");
+      return ::rename(from, to);
+    };
+    const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
+    file->write(0, as_bytes("new"));
+    file->publish();
+    if (there)
+      EXPECT_THAT(done, testing::ElementsAre("file", "rename", "file", "folder"));
+    else
+      EXPECT_THAT(done, testing::ElementsAre("rename"));
+    done.clear();
+    file->sync();
+    file->sync();
+    if (there)
+      EXPECT_THAT(done, testing::ElementsAre("file", "file"));
+    else
+      EXPECT_THAT(done, testing::ElementsAre("file", "folder", "file"));
+    fs::remove(path("f"));
+  }
+}
+
+TEST_F(NewFile, OfAnExistingFileTheNameIsFlushedOnce) {
+  store("f", "old");
+  int folders = 0;
+  WriteCalls calls = WriteCalls::of_system();
+  calls.fsync = [&](int) { return ++folders, 0; };
+  const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::update, {});
+  file->sync();
+  file->sync();
+  EXPECT_EQ(folders, 1);
+}
+
+TEST_F(NewFile, SaysThatItsFolderCannotBeFlushed) {
+  WriteCalls calls = WriteCalls::of_system();
+  int code = EIO;
+  calls.fsync = [&](int) {
+    errno = code;
+    return -1;
+  };
+  const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
+  file->publish();
+  EXPECT_THAT(error_of([&] { file->sync(); }).problem(), HasSubstr("cannot flush the folder"));
+  code = EINVAL;  // a file system that has nothing to flush
+  EXPECT_NO_THROW(file->sync());
+}
+
+// The first writer's new file takes its place between the second's opening of the old one and its lock.
+TEST_F(NewFile, IsWhatASecondWriterGets) {
+  store("f", "old");
+  const auto files = local_file_system(WriteCalls::of_system());
+  for (int round = 0; round < 200; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        write(path("f"), "new" + std::to_string(round));
+      } catch (const Error&) {  // refused
+      }
+      ::_exit(0);
+    }
+    try {
+      const auto file = open_for_writing(files, path("f"), OpenMode::update, {});
+      struct stat named{};
+      ASSERT_EQ(::stat(path("f").c_str(), &named), 0);
+      file->write(100, as_bytes("mine"));
+      file->close();
+      EXPECT_EQ(text("f").size(), 104u) << "written to a file that has no name any more";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.problem(), HasSubstr("another writer has it open"));
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  }
+}
+
+}  // namespace
+}  // namespace colonnade::io
