@@ -73,6 +73,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "detail/frame_cell.h": "frame",
     "detail/frame_graph.h": "frame",
     "detail/frame_result.h": "frame",
+    "detail/merge_tree.h": "frame",
     "colonnade.h": "dataset",
 }
 

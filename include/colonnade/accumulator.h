@@ -31,6 +31,7 @@ class PartContext {
   std::uint64_t last = 0;
   unsigned slot = 0;
   unsigned sample = 0;
+  std::uint64_t number = 0;  // among all parts of the source; the same one in every pass and process
 
   // Are all parts before this one merged? Then the partial may add to its accumulator directly.
   virtual bool is_my_turn() const noexcept = 0;
@@ -51,6 +52,8 @@ class Accumulator {
   virtual ~Accumulator() = default;
   // A new, empty accumulator of the same result: for a repeated pass, for a variation, for another worker.
   virtual std::unique_ptr<Accumulator> empty_copy() const = 0;
+  // Should blocks be large, as adding one is dear? Their borders follow from the part either way.
+  virtual bool takes_large_blocks() const noexcept { return false; }
   // Called by any worker. The context stays until the partial is merged or dropped.
   virtual std::unique_ptr<Partial> begin(PartContext& context) = 0;
   // In entry order, one call at a time.

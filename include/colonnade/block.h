@@ -157,6 +157,8 @@ class Kernel {
   // May run() throw because of the values of its arguments, or is it dear? Then it is not run for rows that
   // the expression does not reach (the right side of && and ?:).
   virtual bool only_where_needed() const noexcept { return false; }
+  // Should blocks be large, as a call is dear?
+  virtual bool takes_large_blocks() const noexcept { return false; }
   // Does the result follow from the arguments alone? Then it is computed in advance if they are constants.
   virtual bool foldable() const noexcept { return true; }
 };

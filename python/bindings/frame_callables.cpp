@@ -9,6 +9,8 @@
 
 #include <atomic>
 
+#include "base/bytes.h"
+#include "colonnade/detail/merge_tree.h"
 #include "colonnade/error.h"
 #include "frame/values.h"
 #include "frame_python.h"
@@ -54,6 +56,7 @@ class PyKernel final : public Kernel {
   std::string key() const override { return key_; }
   bool only_where_needed() const noexcept override { return true; }
   bool foldable() const noexcept override { return false; }
+  bool takes_large_blocks() const noexcept override { return !constants_; }
 
  private:
   KeptObject call_;
@@ -93,6 +96,14 @@ PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, 
 // ---- Results
 
 class PyAccumulator final : public Accumulator {
+  using Tree = detail::MergeTree<KeptObject>;
+  auto merger() const {
+    return [this](const KeptObject& state, const KeptObject& later) {
+      const InsideCallable inside;
+      return keep_object((*calls_->merge)(*state, *later));
+    };
+  }
+
  public:
   // Python functions, none of which keeps what it is given:
   //   add(state, arguments, size) -> state     state is None for the first block of a part
@@ -109,30 +120,58 @@ class PyAccumulator final : public Accumulator {
   std::unique_ptr<Partial> begin(PartContext& context) override {
     return std::make_unique<Part>(calls_, context);
   }
+  bool takes_large_blocks() const noexcept override { return true; }
   void merge(std::unique_ptr<Partial> partial) override {
     auto& part = static_cast<Part&>(*partial);
     if (!part.state) return;
     const nb::gil_scoped_acquire held;
-    merge_state(*part.state);
+    parts_.add(part.number(), std::move(part.state), merger());
   }
+  void finish() override {
+    const nb::gil_scoped_acquire held;
+    total_ = make_total();
+  }
+  // The states of the tree one by one: where they stand, then what Python's save() gave.
   std::vector<std::byte> save() const override {
     const nb::gil_scoped_acquire held;
-    if (!state_) return {};
-    const nb::object saved = (*calls_->save)(*state_);
-    char* data = nullptr;
-    Py_ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(saved.ptr(), &data, &size) != 0) throw nb::python_error();
-    const auto* first = reinterpret_cast<const std::byte*>(data);
-    return {first, first + size};
+    ByteWriter to;
+    for (const Tree::Node& node : parts_.nodes()) {
+      to.le(node.first);
+      to.le(static_cast<std::uint8_t>(node.level));
+      to.le(static_cast<std::uint8_t>(node.state ? 1 : 0));
+      if (!node.state) continue;
+      const nb::object saved = (*calls_->save)(**node.state);
+      char* data = nullptr;
+      Py_ssize_t size = 0;
+      if (PyBytes_AsStringAndSize(saved.ptr(), &data, &size) != 0) throw nb::python_error();
+      to.le(static_cast<std::uint64_t>(size));
+      to.append({reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(size)});
+    }
+    return to.take();
   }
-  void merge_saved(std::span<const std::byte> later) override {
-    if (later.empty()) return;
+  void merge_saved(std::span<const std::byte> other) override {
     const nb::gil_scoped_acquire held;
-    merge_state((*calls_->load)(nb::bytes(later.data(), later.size())));
+    constexpr const char* what = "a saved result of Python code";
+    ByteReader from(other);
+    while (from.remaining() != 0) {
+      Tree::Node node;
+      node.first = from.le<std::uint64_t>(what);
+      node.level = from.le<std::uint8_t>(what);
+      if (node.level > 62 || (node.first & ((std::uint64_t{1} << node.level) - 1)) != 0)
+        throw Error(ErrorKind::format, fmt::format("{} has a state of parts that do not exist", what));
+      if (from.le<std::uint8_t>(what) != 0) {
+        const ByteSpan bytes = from.take(from.le<std::uint64_t>(what), what);
+        node.state = keep_object((*calls_->load)(nb::bytes(bytes.data(), bytes.size())));
+      }
+      if (!parts_.insert(std::move(node), merger()))
+        throw Error(ErrorKind::usage, "the saved result has parts that are there already",
+                    "merge each part of the entries once");
+    }
+    total_ = nullptr;
   }
   const KeptObjects& kept() const { return calls_->all; }
   // With the interpreter's lock.
-  nb::object state() const { return state_ ? *state_ : nb::none(); }
+  nb::object state() const { return *(total_ ? total_ : make_total()); }
 
  private:
   class Part final : public Partial {
@@ -148,19 +187,22 @@ class PyAccumulator final : public Accumulator {
       state = keep_object((*calls_->add)(state ? *state : nb::none(), as_list(given), rows.size));
     }
     KeptObject state;
+    std::uint64_t number() const noexcept { return context_.number; }
 
    private:
     std::shared_ptr<const Calls> calls_;
     PartContext& context_;
   };
-
-  void merge_state(const nb::object& later) {
-    const InsideCallable inside;
-    state_ = keep_object(state_ ? (*calls_->merge)(*state_, later) : later);
+  // States may be merged again with those of other parts, and functions change what they are given.
+  KeptObject make_total() const {
+    const nb::object copy = nb::module_::import_("copy").attr("deepcopy");
+    auto total = parts_.total(merger(), [&](const KeptObject& state) { return keep_object(copy(*state)); });
+    return total ? *total : keep_object(nb::none());
   }
 
   std::shared_ptr<const Calls> calls_;
-  KeptObject state_;
+  Tree parts_;
+  KeptObject total_;  // once the pass is over
 };
 
 KeptObjects kept_by(const Accumulator& accumulator) {

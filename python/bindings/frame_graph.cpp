@@ -293,7 +293,27 @@ void register_questions(nb::class_<PyGraph>& graph) {
           [](PyGraph& self, std::uint64_t first, std::uint64_t last) {
             self.locked([&](Graph& g) { g.restrict_entries(first, last); });
           },
-          nb::arg("first"), nb::arg("last"));
+          nb::arg("first"), nb::arg("last"))
+      .def(
+          "set_block_entries",
+          [](PyGraph& self, std::uint32_t entries) {
+            self.locked([&](Graph& g) { g.set_block_entries(entries); });
+          },
+          nb::arg("entries"))
+      .def(
+          "save_results",
+          [](PyGraph& self) {
+            const auto saved = self.locked([](Graph& g) { return g.save_results(); });
+            return nb::bytes(saved.data(), saved.size());
+          },
+          "What is computed, for a graph of the same plan that computed it for other entries.")
+      .def(
+          "merge_results",
+          [](PyGraph& self, const nb::bytes& saved) {
+            const std::span bytes(static_cast<const std::byte*>(saved.data()), saved.size());
+            self.locked([&](Graph& g) { g.merge_results(bytes); });
+          },
+          nb::arg("saved"));
 }
 
 }  // namespace
@@ -308,7 +328,9 @@ void register_frame_graph(nb::module_& module) {
       .def_ro("progress", &frame::RunReport::progress)
       .def_ro("metrics", &frame::RunReport::metrics)
       .def_ro("parts", &frame::RunReport::parts)
-      .def_ro("threads", &frame::RunReport::threads);
+      .def_ro("blocks", &frame::RunReport::blocks)
+      .def_ro("threads", &frame::RunReport::threads)
+      .def_ro("workers", &frame::RunReport::workers, "Threads that went through at least one part.");
   PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PyGraph::traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(&PyGraph::clear)},
                          {0, nullptr}};

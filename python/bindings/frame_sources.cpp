@@ -35,10 +35,19 @@ void register_frame_sources(nb::module_& module) {
       .def_ro("entries", &frame::Sample::entries);
   nb::class_<frame::Source>(module, "FrameSource", "Where the columns of a DataFrame come from.")
       .def_prop_ro("entries", &frame::Source::entries)
-      .def_prop_ro("samples", [](const frame::Source& self) {
-        const auto samples = self.samples();
-        return std::vector<frame::Sample>(samples.begin(), samples.end());
-      });
+      .def_prop_ro("samples",
+                   [](const frame::Source& self) {
+                     const auto samples = self.samples();
+                     return std::vector<frame::Sample>(samples.begin(), samples.end());
+                   })
+      .def(
+          "part_borders",
+          [](const frame::Source& self) {
+            std::vector<std::uint64_t> borders = {0};
+            for (const frame::Part& part : self.parts(0, self.entries())) borders.push_back(part.last);
+            return borders;
+          },
+          Released(), "Where the parts of all entries begin and end.");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
   module.def("empty_source", &frame::empty_source, nb::arg("entries"));
   module.def("array_source", &array_source, nb::arg("columns"));

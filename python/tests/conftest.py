@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from colonnade import DataFrame
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[DataFrame, int], None]:
+    """Cut sources that are opened from now on into parts of 30 entries, so that several threads have work.
+
+    Returns:
+        A function that asserts that the last pass over a DataFrame was really made by so many threads.
+    """
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "30")
+
+    def check(frame: DataFrame, threads: int) -> None:
+        report = frame._session.last_run
+        assert report is not None
+        assert report.parts >= 6 * threads + 4
+        assert report.workers == threads
+
+    return check
 
 
 @pytest.fixture

@@ -536,10 +536,67 @@ def everything(frame):
     ]
 
 
-def test_results_do_not_depend_on_the_number_of_threads(file):
+def test_results_do_not_depend_on_the_number_of_threads(file, small_parts):
     reference = everything(DataFrame("Events", file, threads=1))
     for threads in (2, 3, 7):
-        assert everything(DataFrame("Events", file, threads=threads)) == reference
+        frame = DataFrame("Events", file, threads=threads)
+        assert everything(frame) == reference
+        small_parts(frame, threads)
+
+
+def test_parts_do_not_depend_on_what_is_booked(file):
+    def blocks(book):
+        frame = DataFrame("Events", file, threads=1)
+        seen = []
+        other = book(frame)
+        frame.foreach(lambda n: seen.append(len(n)), ["n"])
+        return seen, other.value
+
+    alone, _ = blocks(lambda frame: frame.count())
+    assert blocks(lambda frame: frame.sum("pt"))[0] == alone
+    assert blocks(lambda frame: frame.take("jets"))[0] == alone
+    assert sum(alone) == ENTRIES
+
+
+def test_callables_see_the_same_blocks_with_any_number_of_threads(tmp_path, small_parts):
+    # Lists that are short in some clusters and long in others.
+    random = np.random.default_rng(8)
+    counts = np.concatenate([random.integers(0, most, 700) for most in (2, 200, 3, 90)])
+    values = random.normal(size=int(counts.sum())).astype(np.float32)
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", cluster_size=30_000, page_size=2048) as writer:
+        writer.extend({"i": np.arange(len(counts)), "v": ak.unflatten(values, counts)})
+
+    def outcome(threads, block_entries):
+        frame = DataFrame("Events", path, threads=threads, block_entries=block_entries)
+        node = frame.define("y", lambda v, i: ak.sum(v, axis=1) - i.mean(), ["v", "i"])
+        blocks = node.aggregate(lambda state, i: [*state, (int(i[0]), len(i))], lambda a, b: a + b, ["i"], [])
+        kept = node.filter("v.size() > 1").reduce(np.add, "v")
+        weighted = node.histo1d(("h", "", 9, -2000, 2000), "y", "y")
+        found = [blocks.value, kept.value.tobytes(), node.take("y").value.tobytes()]
+        small_parts(frame, threads)
+        return [*found, weighted.value.view(flow=True).tobytes()]
+
+    for block_entries in (7, 1000, 100_000):
+        reference = outcome(1, block_entries)
+        assert sum(size for _, size in reference[0]) == len(counts)
+        assert max(size for _, size in reference[0]) <= block_entries
+        for threads in (2, 3, 7):
+            assert outcome(threads, block_entries) == reference
+
+
+def test_blocks_of_callables_are_large():
+    entries = 250_000
+    sizes = []
+    DataFrame(entries).foreach(lambda n: sizes.append(len(n)), "rdfentry_")
+    assert max(sizes) == 65_536  # a part
+    frame = DataFrame.from_arrays({"x": np.arange(entries)})
+    assert frame.define("n", lambda x: np.full(len(x), len(x))).max("n").value == 100_000
+    small = DataFrame.from_arrays({"x": np.arange(entries)}, block_entries=1000)
+    assert small.define("n", lambda x: np.full(len(x), len(x))).max("n").value == 1000
+    for wrong in (0, -1, True, 1 << 40):
+        with pytest.raises(colonnade.UsageError, match="block_entries"):
+            DataFrame(10, block_entries=wrong)
 
 
 def test_several_graphs_in_one_pass(file, arrays):

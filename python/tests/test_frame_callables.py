@@ -207,14 +207,16 @@ def test_what_numba_has_compiled_runs_without_the_lock():
     assert DataFrame(10).define("y", twice, ["rdfentry_"], per_row=True).sum("y").value == 90
 
 
-def test_results_do_not_depend_on_the_number_of_threads(numba_or_not):
+def test_results_do_not_depend_on_the_number_of_threads(numba_or_not, small_parts):
     def everything(threads):
         frame = DataFrame.from_arrays(ARRAYS, threads=threads)
         node = frame.define("y", lambda pt, d: ak.sum(pt, axis=1) * d).define(
             "z", lambda y, n: y * n if n > 0 else y, per_row=True
         )
         total = node.aggregate(lambda state, z: state + float(np.sum(z)), lambda a, b: a + b, "z", 0.0)
-        return [node.take("z").value.tobytes(), node.sum("z").value, total.value]
+        found = [node.take("z").value.tobytes(), node.sum("z").value, total.value]
+        small_parts(frame, threads)
+        return found
 
     assert everything(1) == everything(2) == everything(3) == everything(7)
 

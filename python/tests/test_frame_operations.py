@@ -227,6 +227,12 @@ def test_variations(folder, source, factor):
     assert frame.num_runs == 1
 
 
+@pytest.fixture(autouse=True)
+def parts_of_one_entry(monkeypatch):
+    """Work for several threads, however few entries there are."""
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "1")
+
+
 @checked
 @given(source=sources())
 def test_the_number_of_threads_does_not_matter(folder, source):
@@ -244,6 +250,8 @@ def test_the_number_of_threads_does_not_matter(folder, source):
             node.graph("w", "n"),
         ]
         values = [result.value for result in results]
+        report = frame._session.last_run
+        assert report.workers == threads or report.parts < 6 * threads + 4
         outcomes.append(
             [
                 *(np.asarray(value).tobytes() for value in values[:5] if value is not None),

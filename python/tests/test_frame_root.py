@@ -259,7 +259,7 @@ def test_statistics_of_nothing(frame):
         frame.Histo2D(("h", "t", 1, 0, 1, 1, 0, 1), "x", "w").GetStats()
 
 
-def test_statistics_do_not_depend_on_threads(file, monkeypatch):
+def test_statistics_do_not_depend_on_threads(file, monkeypatch, small_parts):
     found = []
     for threads in (1, 2, 3, 7):
         monkeypatch.setattr(root_facade, "_threads", threads)
@@ -272,6 +272,7 @@ def test_statistics_do_not_depend_on_threads(file, monkeypatch):
             df.Histo2D((*model, 3, 0.6, 1.2), "w", "x"),
         ]
         found.append([(h.GetMean(), h.GetStdDev(), h.GetEffectiveEntries()) for h in histograms])
+        small_parts(df.AsDataFrame(), threads)
     assert found[1:] == found[:-1]
 
 

@@ -1,4 +1,5 @@
 // The DataFrame of C++ with several threads, for ThreadSanitizer: functions, samples, slots, results.
+#include <cstdlib>
 #include <numeric>
 
 #include "frame/dataframe_test_tools.h"
@@ -6,8 +7,18 @@
 namespace colonnade {
 namespace {
 
-class DataFrameThreadsTest : public DataFrameTest {};
+// Parts are small enough that every worker gets some: more than may be on their way before the first is done.
+class DataFrameThreadsTest : public DataFrameTest {
+ protected:
+  DataFrameThreadsTest() { ::setenv("COLONNADE_TEST_PART_ENTRIES", "20", 1); }
+  ~DataFrameThreadsTest() override { ::unsetenv("COLONNADE_TEST_PART_ENTRIES"); }
+};
 INSTANTIATE_TEST_SUITE_P(Threads, DataFrameThreadsTest, ::testing::Values(2u, 4u, 7u));
+
+TEST_P(DataFrameThreadsTest, AllWorkersWork) {
+  const auto slots = *frame().take<unsigned>("rdfslot_");
+  for (unsigned slot = 0; slot < GetParam(); ++slot) EXPECT_THAT(slots, ::testing::Contains(slot));
+}
 
 TEST_P(DataFrameThreadsTest, AllWorkersShareFunctionsAndResults) {
   const auto df =

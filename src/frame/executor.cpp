@@ -21,7 +21,7 @@ constexpr unsigned blocks_per_look = 32;  // at how much was read
 class Worker {
  public:
   Worker(RunningPass& pass, unsigned slot, const RunOptions& options)
-      : pass_(&pass), slot_(slot), block_entries_(options.block_entries) {}
+      : pass_(&pass), slot_(slot), options_(&options) {}
 
   void work() {
     while (const std::optional<std::size_t> number = pass_->claim(slot_)) {
@@ -32,6 +32,7 @@ class Worker {
       }
     }
     close();
+    pass_->add_work(parts_, blocks_);
   }
 
  private:
@@ -44,11 +45,13 @@ class Worker {
 
   RunningPass* pass_;
   unsigned slot_;
-  std::uint32_t block_entries_;
+  const RunOptions* options_;
   const Schedule* schedule_ = nullptr;
   std::unique_ptr<Cursor> cursor_;  // of the source of the program that runs
   std::unique_ptr<BlockRunner> runner_;
   std::uint64_t closed_bytes_ = 0;
+  std::uint64_t parts_ = 0;  // gone through
+  std::uint64_t blocks_ = 0;
 };
 
 void Worker::go_through(std::size_t number) {
@@ -61,6 +64,7 @@ void Worker::go_through(std::size_t number) {
     cursor_->start(job.part, goes_on ? &pass_->job(*next).part : nullptr);
     runner_->start(*part, *cursor_);
     go_through_blocks(*part);
+    ++parts_;
     if (!pass_->is_wanted(number)) return;
   }
   pass_->finish(std::move(part));
@@ -72,7 +76,7 @@ void Worker::open(std::size_t number) {
   const bool same_source = schedule_ != nullptr && schedule_->program->source == schedule.program->source;
   if (!same_source) close();
   schedule_ = &schedule;
-  runner_ = std::make_unique<BlockRunner>(schedule, block_entries_);
+  runner_ = std::make_unique<BlockRunner>(schedule, *options_);
   if (!same_source) cursor_ = schedule.program->source->open();
 }
 
@@ -88,13 +92,14 @@ void Worker::close() {
 
 void Worker::go_through_blocks(PartRun& part) {
   unsigned blocks = 0;
-  for (std::uint64_t first = part.first; first < part.last && pass_->is_wanted(part.number());) {
+  for (std::uint64_t first = part.first; first < part.last && pass_->is_wanted(part.job());) {
     const std::uint64_t count = std::min(runner_->block_entries(), part.last - first);
     run_block(part, first, count);
+    ++blocks_;
     first += count;
     const bool look = ++blocks % blocks_per_look == 0 || first == part.last;
     pass_->done_with(slot_, count, look ? std::optional(bytes_read()) : std::nullopt);
-    if (part.has_nothing_to_come()) return pass_->end_after(part.number());
+    if (part.has_nothing_to_come()) return pass_->end_after(part.job());
   }
 }
 

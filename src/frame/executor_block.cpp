@@ -28,19 +28,27 @@ std::uint8_t truth(const Values& condition) {
 
 }  // namespace
 
-BlockRunner::BlockRunner(const Schedule& schedule, std::uint32_t most_entries)
+BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
     : schedule_(&schedule),
       pool_(schedule.program->pool.get()),
       values_(schedule.values),
       sets_(schedule.narrowings.size()),
       stores_(schedule.stores),
       constants_(schedule.steps.size()),
-      block_entries_(most_entries != 0 ? most_entries : usual_entries),
-      most_entries_(block_entries_) {}
+      options_(&options) {}
 
 void BlockRunner::start(PartRun& part, Cursor& cursor) {
   part_ = &part;
   cursor_ = &cursor;
+  block_entries_ = block_entries_of_part();
+}
+
+// Where blocks end follows from the part and the options alone. What callables see depends on it.
+std::uint64_t BlockRunner::block_entries_of_part() const {
+  if (options_->block_entries != 0) return options_->block_entries;
+  if (schedule_->large_blocks) return schedule_->program->large_block_entries;
+  const std::uint64_t row_bytes = cursor_->row_bytes(schedule_->columns);
+  return std::clamp(array_bytes / (row_bytes + 1), fewest_entries, usual_entries);
 }
 
 void BlockRunner::run(std::uint64_t first, std::uint64_t count) {
@@ -129,27 +137,10 @@ ValuesPtr BlockRunner::constant(const Step& step, std::size_t size) {
 // picked from: cheaper than a source that looks for rows one by one.
 ValuesPtr BlockRunner::read(const Expression& expression, const Rows& rows) {
   const bool picks = rows.indices != nullptr && rows.size * most_unwanted > rows.indices[rows.size - 1];
-  if (!picks) {
-    ValuesPtr values = cursor_->read(expression.column, rows, memory_);
-    adapt(*values);
-    return values;
-  }
+  if (!picks) return cursor_->read(expression.column, rows, memory_);
   const Rows stretch{rows.first, rows.indices[rows.size - 1] + std::size_t{1}, nullptr};
   const ValuesPtr values = cursor_->read(expression.column, stretch, memory_);
-  adapt(*values);
   return gather(values, std::span(rows.indices, rows.size), memory_);
-}
-
-// Blocks have fewer entries where collections are long.
-void BlockRunner::adapt(const Values& column) {
-  if (column.type.is_scalar() || column.size == 0) return;
-  const std::uint64_t bytes_per_row = byte_count(column) / column.size + 1;
-  const std::uint64_t fitting = std::max(array_bytes / bytes_per_row, fewest_entries);
-  if (fitting < block_entries_)
-    block_entries_ = fitting;
-  else if (fitting > 2 * block_entries_ && column.size * 2 > count_)
-    block_entries_ = std::min(most_entries_, block_entries_ + block_entries_ / 8);
-  block_entries_ = std::min(block_entries_, most_entries_);
 }
 
 ValuesPtr BlockRunner::entries(const Rows& rows) {

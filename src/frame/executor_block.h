@@ -15,11 +15,10 @@ namespace colonnade::frame {
 // Belongs to one thread.
 class BlockRunner {
  public:
-  // `most_entries`: of a block; 0: as many as are good for the cache.
-  BlockRunner(const Schedule& schedule, std::uint32_t most_entries);
+  BlockRunner(const Schedule& schedule, const RunOptions& options);
 
   void start(PartRun& part, Cursor& cursor);
-  // Entries that the next block should have.
+  // Entries of the blocks of this part; the last one may have fewer.
   std::uint64_t block_entries() const noexcept { return block_entries_; }
   void run(std::uint64_t first, std::uint64_t count);
 
@@ -68,7 +67,7 @@ class BlockRunner {
             std::size_t count, RowSet& child);
   const std::uint32_t* places(RowSet& set);
   void put(Store& store, const Rows& rows, const ValuesPtr& values);
-  void adapt(const Values& column);
+  std::uint64_t block_entries_of_part() const;
 
   const Schedule* schedule_;
   const ExpressionPool* pool_;
@@ -82,8 +81,8 @@ class BlockRunner {
   Cursor* cursor_ = nullptr;
   std::uint64_t first_ = 0;  // of the block
   std::size_t count_ = 0;
-  std::uint64_t block_entries_;
-  std::uint64_t most_entries_;
+  std::uint64_t block_entries_ = 0;
+  const RunOptions* options_;
 };
 
 }  // namespace colonnade::frame

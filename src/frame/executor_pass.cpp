@@ -62,24 +62,25 @@ void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
 
 // ---- PartRun
 
-PartRun::PartRun(RunningPass& pass, std::size_t number, const Schedule& schedule, const Part& part,
+PartRun::PartRun(RunningPass& pass, std::size_t job, const Schedule& schedule, const Part& part,
                  unsigned worker)
     : reached(schedule.ranges.size()),
       pass_(&pass),
-      number_(number),
+      job_(job),
       schedule_(&schedule),
       partials_(schedule.program->outputs.size()) {
   first = part.first;
   last = part.last;
   slot = worker;
   sample = part.sample;
+  number = part.number;
 }
 
 bool PartRun::is_my_turn() const noexcept {
-  return pass_->is_turn(number_);
+  return pass_->is_turn(job_);
 }
 void PartRun::wait_for_turn() {
-  pass_->wait_for_turn(number_);
+  pass_->wait_for_turn(job_);
 }
 
 Partial& PartRun::partial(std::uint32_t output) {
@@ -90,8 +91,8 @@ Partial& PartRun::partial(std::uint32_t output) {
 
 std::uint64_t PartRun::reached_before(std::uint32_t range) {
   if (before_.empty()) {
-    pass_->wait_for_turn(number_);
-    before_ = pass_->reached_so_far(pass_->job(number_).program);
+    pass_->wait_for_turn(job_);
+    before_ = pass_->reached_so_far(pass_->job(job_).program);
   }
   return before_[range];
 }
@@ -125,8 +126,7 @@ void RunningPass::lay_out() {
   for (std::uint32_t p = 0; p < schedules_.size(); ++p) {
     const Schedule& schedule = schedules_[p];
     if (schedule.first >= schedule.last) continue;
-    for (const Part& part :
-         schedule.program->source->parts(schedule.columns, schedule.first, schedule.last)) {
+    for (const Part& part : schedule.program->source->parts(schedule.first, schedule.last)) {
       jobs_.push_back({part, p});
       total_ += part.last - part.first;
     }
@@ -188,7 +188,7 @@ std::vector<std::uint64_t> RunningPass::reached_so_far(std::uint32_t program) co
 
 void RunningPass::finish(std::unique_ptr<PartRun> part) {
   std::unique_lock lock(mutex_);
-  const std::size_t number = part->number();
+  const std::size_t number = part->job();
   finished_.emplace(number, std::move(part));
   if (merging_) return;
   merging_ = true;
@@ -205,14 +205,14 @@ void RunningPass::merge_finished(std::unique_lock<std::mutex>& lock) {
     try {
       part->merge();
     } catch (...) {
-      fail(part->number(), std::current_exception());
+      fail(part->job(), std::current_exception());
       part.reset();
       lock.lock();
       return;
     }
     lock.lock();
     count(*part);
-    merged_.store(part->number() + 1, std::memory_order_release);
+    merged_.store(part->job() + 1, std::memory_order_release);
     changed_.notify_all();
     lock.unlock();
     part.reset();
@@ -221,11 +221,11 @@ void RunningPass::merge_finished(std::unique_lock<std::mutex>& lock) {
 }
 
 void RunningPass::count(const PartRun& part) {
-  const std::uint32_t program = jobs_[part.number()].program;
+  const std::uint32_t program = jobs_[part.job()].program;
   std::vector<std::uint64_t>& reached = reached_[program];
   if (reached.empty()) return;
   for (std::size_t r = 0; r < reached.size(); ++r) reached[r] += part.reached[r];
-  if (all_ended(schedules_[program], [&](std::size_t r) { return reached[r]; })) end_after(part.number());
+  if (all_ended(schedules_[program], [&](std::size_t r) { return reached[r]; })) end_after(part.job());
 }
 
 // ---- RunningPass: ending
@@ -255,6 +255,12 @@ void RunningPass::leave() noexcept {
 void RunningPass::add(const ReadMetrics& metrics) {
   const std::lock_guard lock(mutex_);
   add_metrics(metrics_, metrics);
+}
+
+void RunningPass::add_work(std::uint64_t parts, std::uint64_t blocks) {
+  const std::lock_guard lock(mutex_);
+  busy_workers_ += parts > 0 ? 1 : 0;
+  blocks_ += blocks;
 }
 
 void RunningPass::check() const {
@@ -299,7 +305,8 @@ void RunningPass::wait_for_workers(unsigned workers) {
 
 RunReport RunningPass::report() const {
   const std::lock_guard lock(mutex_);
-  return {progress_now(), metrics_, jobs_.size(), static_cast<unsigned>(claims_.size())};
+  return {progress_now(), metrics_, jobs_.size(), blocks_, static_cast<unsigned>(claims_.size()),
+          busy_workers_};
 }
 
 }  // namespace colonnade::frame

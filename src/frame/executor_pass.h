@@ -23,13 +23,14 @@ class RunningPass;
 // A part while it is being computed, and what it leaves to be merged.
 class PartRun final : public PartContext {
  public:
-  PartRun(RunningPass& pass, std::size_t number, const Schedule& schedule, const Part& part, unsigned worker);
+  PartRun(RunningPass& pass, std::size_t job, const Schedule& schedule, const Part& part, unsigned worker);
 
   bool is_my_turn() const noexcept override;
   void wait_for_turn() override;
 
   const Schedule& schedule() const noexcept { return *schedule_; }
-  std::size_t number() const noexcept { return number_; }
+  // Its place in the pass; PartContext::number is the one in the source.
+  std::size_t job() const noexcept { return job_; }
   // The partial of an output, begun when it is asked for.
   Partial& partial(std::uint32_t output);
   // Rows that have reached a counted range in all parts before; waits for them.
@@ -44,7 +45,7 @@ class PartRun final : public PartContext {
 
  private:
   RunningPass* pass_;
-  std::size_t number_;
+  std::size_t job_;
   const Schedule* schedule_;
   std::vector<std::uint64_t> before_;  // empty: not asked for yet
   std::vector<std::unique_ptr<Partial>> partials_;
@@ -77,7 +78,8 @@ class RunningPass {
   void fail(std::size_t number, std::exception_ptr failure) noexcept;
   void done_with(unsigned slot, std::uint64_t entries, std::optional<std::uint64_t> bytes);
   void add(const ReadMetrics& metrics);
-  void leave() noexcept;  // a worker ends
+  void add_work(std::uint64_t parts, std::uint64_t blocks);  // of a worker
+  void leave() noexcept;                                     // a worker ends
 
   bool is_turn(std::size_t number) const noexcept {
     return merged_.load(std::memory_order_acquire) == number;
@@ -124,6 +126,8 @@ class RunningPass {
   std::vector<std::vector<std::uint64_t>> reached_;  // by counted range, in merged parts
   unsigned workers_left_ = 0;
   ReadMetrics metrics_;
+  unsigned busy_workers_ = 0;
+  std::uint64_t blocks_ = 0;
   std::exception_ptr failure_;
 
   std::atomic<std::size_t> merged_{0};  // parts before this one are merged

@@ -392,6 +392,7 @@ void ScheduleBuilder::evaluate(NodeId id) {
     out_.columns.push_back(e.column);
   } else if (e.op == Op::call) {
     nodes_[id].kind = Step::Kind::call;
+    out_.large_blocks = out_.large_blocks || e.kernel->takes_large_blocks();
     for (const ExpressionId argument : e.arguments) {
       const NodeId operand = request(argument, nodes_[id].selection);
       nodes_[id].dependencies.push_back(operand);
@@ -475,6 +476,8 @@ void ScheduleBuilder::emit_all() {
     for (const std::uint32_t o : places_[s].outputs) emit_output(o);
   };
   walk(0, enter, [](SelectionId) {});
+  for (const Output& output : program_.outputs)
+    out_.large_blocks = out_.large_blocks || output.accumulator->takes_large_blocks();
   std::ranges::sort(out_.columns);
   const auto repeated = std::ranges::unique(out_.columns);
   out_.columns.erase(repeated.begin(), repeated.end());

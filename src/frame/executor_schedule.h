@@ -102,6 +102,7 @@ struct Schedule {
   std::vector<std::uint32_t> columns;  // that are read
   std::vector<CountedRange> ranges;    // parents first
   std::uint32_t outputs_without_range = 0;
+  bool large_blocks = false;  // for what is dear to call
   // Entries outside of this cannot reach an output.
   std::uint64_t first = 0;
   std::uint64_t last = 0;

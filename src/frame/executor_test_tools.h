@@ -39,14 +39,15 @@ class FakeSource : public Source {
   const std::string& path(std::uint32_t column) const override { return paths_[column]; }
   bool has(std::uint32_t, unsigned) const override { return true; }
   std::vector<std::string> names() const override { return paths_; }
-  std::vector<Part> parts(std::span<const std::uint32_t> columns, std::uint64_t first,
-                          std::uint64_t last) const override {
-    columns_asked_for.assign(columns.begin(), columns.end());
+  std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override {
     std::vector<Part> parts;
+    std::uint64_t number = 0;
     for (unsigned s = 0; s < samples_.size(); ++s) {
-      const std::uint64_t end = std::min(last, samples_[s].first + samples_[s].entries);
-      for (std::uint64_t at = std::max(first, samples_[s].first); at < end; at += part_size_)
-        parts.push_back({at, std::min(at + part_size_, end), s});
+      const std::uint64_t end = samples_[s].first + samples_[s].entries;
+      for (std::uint64_t at = samples_[s].first; at < end; at += part_size_, ++number) {
+        const std::uint64_t begin = std::max(at, first), stop = std::min({at + part_size_, end, last});
+        if (begin < stop) parts.push_back({begin, stop, s, number});
+      }
     }
     return parts;
   }
@@ -92,7 +93,6 @@ class FakeSource : public Source {
  public:
   mutable std::vector<std::atomic<std::uint64_t>> rows_read;  // by column
   mutable std::atomic<std::uint64_t> parts_started{0};
-  mutable std::vector<std::uint32_t> columns_asked_for;
 };
 
 // A function of doubles, element by element.

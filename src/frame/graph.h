@@ -115,6 +115,8 @@ class Graph {
       const std::function<Definition(const std::string& payload, std::vector<std::string> columns)>& remake);
   // The entries to look at, for a worker that has a share of them.
   void restrict_entries(std::uint64_t first, std::uint64_t last);
+  // How many entries callables see at once, at most.
+  void set_block_entries(std::uint32_t entries);
   // The accumulators of everything booked, saved and merged with those of the graph that saw the entries
   // before. If merging throws, the results are to be computed anew.
   std::vector<std::byte> save_results() const;

@@ -202,4 +202,9 @@ void Graph::restrict_entries(std::uint64_t first, std::uint64_t last) {
   state_->restricted = true;
 }
 
+void Graph::set_block_entries(std::uint32_t entries) {
+  if (entries == 0) throw Error(ErrorKind::usage, "blocks without entries make no pass", "1, 2, ...");
+  state_->block_entries = entries;
+}
+
 }  // namespace colonnade::frame

@@ -221,6 +221,7 @@ Graph::State::Pass Graph::State::compile() {
   pass.program.pool = pool;
   pass.program.first = restricted ? std::min(first, source->entries()) : 0;
   pass.program.last = restricted ? std::min(last, source->entries()) : source->entries();
+  pass.program.large_block_entries = block_entries;
   SelectionSubset subset(selections);
   for (Wanted& output : wanted)
     pass.program.outputs.push_back(

@@ -153,6 +153,7 @@ struct Graph::State {
   std::vector<Result> results;
   std::uint64_t first = 0, last = 0;
   bool restricted = false;
+  std::uint32_t block_entries = usual_large_block_entries;
   unsigned passes = 0;
   std::uint64_t bindings = 0;
 

@@ -168,6 +168,7 @@ std::string Graph::to_json() const {
   json plan = {{"version", plan_version}};
   plan["source"] = json::parse(state_->source->specification());
   if (state_->restricted) plan["entries"] = {state_->first, state_->last};
+  if (state_->block_entries != usual_large_block_entries) plan["block_entries"] = state_->block_entries;
   plan["nodes"] = json::array();
   for (NodeId id = 1; id < state_->nodes.size(); ++id) plan["nodes"].push_back(node_json(state_->nodes[id]));
   plan["results"] = json::array();
@@ -195,6 +196,8 @@ std::unique_ptr<Graph> Graph::from_json(std::string_view text, const Remake& rem
     if (plan.contains("entries"))
       graph->restrict_entries(plan.at("entries").at(0).get<std::uint64_t>(),
                               plan.at("entries").at(1).get<std::uint64_t>());
+    if (plan.contains("block_entries"))
+      graph->set_block_entries(plan.at("block_entries").get<std::uint32_t>());
     return graph;
   } catch (const json::exception& error) {
     throw Error(ErrorKind::format, fmt::format("the plan of a graph is damaged: {}", error.what()));

@@ -46,11 +46,15 @@ struct Output {
   std::shared_ptr<Accumulator> accumulator;
 };
 
+inline constexpr std::uint32_t usual_large_block_entries = 100'000;
+
 struct Program {
   std::shared_ptr<Source> source;
   std::shared_ptr<const ExpressionPool> pool;
   std::uint64_t first = 0;  // entries of the source that are looked at
   std::uint64_t last = 0;
+  // Entries of a block where Python callables, which are dear to call, take part; they see blocks as arrays.
+  std::uint32_t large_block_entries = usual_large_block_entries;
   std::vector<Selection> selections;
   std::vector<Output> outputs;
 };
@@ -66,7 +70,8 @@ struct RunOptions {
   unsigned threads = 0;  // 0: one per processor that this process may use
   // Called by the thread that called run(), about ten times a second and at the end; false stops the pass.
   std::function<bool(const PassProgress&)> progress;
-  // Entries of a block; 0: as many as are good for the cache. Results do not depend on it.
+  // Entries of a block; 0: as many as are good for the cache, or Program::large_block_entries. Results of
+  // expressions do not depend on it.
   std::uint32_t block_entries = 0;
 };
 
@@ -75,7 +80,9 @@ struct RunReport {
   PassProgress progress;
   ReadMetrics metrics;  // of all workers
   std::uint64_t parts = 0;
-  unsigned threads = 0;
+  std::uint64_t blocks = 0;
+  unsigned threads = 0;  // that were there
+  unsigned workers = 0;  // that went through at least one part; all if there are many parts
 };
 
 // Goes through the entries of all programs once, in one pool of threads. An exception of any worker ends the

@@ -31,11 +31,12 @@ struct Sample {
 };
 
 // A stretch of entries that one worker goes through: within one sample, as a rule within one cluster and
-// from page to page. It depends on the source and on the columns alone, never on the number of threads.
+// from page to page. Where parts begin and end, and their numbers, follow from the source alone.
 struct Part {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   unsigned sample = 0;
+  std::uint64_t number = 0;  // among all parts of the source
 };
 
 // A worker's place in the source. One thread at a time.
@@ -49,6 +50,12 @@ class Cursor {
   // and a column may be read for several sets of rows of the same block. Pages without any wanted row are not
   // read. Shares the decoded page where it can; the Values keep it alive.
   virtual ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) = 0;
+  // About how many bytes a row of these columns has in the current part: of the one that has most. What is
+  // stored says so; the same for whoever asks.
+  virtual std::uint64_t row_bytes(std::span<const std::uint32_t> columns) {
+    static_cast<void>(columns);
+    return 0;
+  }
   virtual ReadMetrics metrics() const { return {}; }
 };
 
@@ -68,9 +75,8 @@ class Source {
   // Top-level columns in order, and the members of records and of lists of records behind each.
   virtual std::vector<std::string> names() const = 0;
 
-  // The parts of [first, last), in order, cut where the pages of these columns end.
-  virtual std::vector<Part> parts(std::span<const std::uint32_t> columns, std::uint64_t first,
-                                  std::uint64_t last) const = 0;
+  // The parts that have entries of [first, last), in order; the first and the last one without those beyond.
+  virtual std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const = 0;
   // A cursor for one more worker; may be called by several threads.
   virtual std::unique_ptr<Cursor> open() const = 0;
 

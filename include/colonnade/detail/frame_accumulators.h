@@ -11,6 +11,7 @@
 
 #include "colonnade/accumulator.h"
 #include "colonnade/detail/frame_call.h"
+#include "colonnade/detail/merge_tree.h"
 #include "colonnade/error.h"
 
 namespace colonnade::detail {
@@ -28,7 +29,8 @@ class LocalAccumulator : public Accumulator {
   }
 };
 
-// A state that every row changes, and that is merged: per part one, which begins as a copy of the first.
+// A state that every row changes, and that is merged: per part one, which begins as a copy of the first. In
+// which order states are merged follows from the numbers of the parts, see merge_tree.h.
 //   add(state, x, ...)  merge(state, later state)
 template <class State, class Add, class Merge, class... A>
 class StateAccumulator final : public LocalAccumulator {
@@ -44,10 +46,15 @@ class StateAccumulator final : public LocalAccumulator {
     return std::unique_ptr<Accumulator>(new StateAccumulator(plan_));
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(plan_, context.slot, context.sample);
+    return std::make_unique<Part>(plan_, context);
   }
   void merge(std::unique_ptr<Partial> partial) override {
-    plan_->merge(value_, static_cast<Part&>(*partial).state);
+    auto& part = static_cast<Part&>(*partial);
+    parts_.add(part.number, std::move(part.state), merger());
+  }
+  void finish() override {
+    auto total = parts_.total(merger(), [](const State& state) -> const State& { return state; });
+    value_ = total ? std::move(*total) : plan_->initial;
   }
 
  private:
@@ -58,8 +65,12 @@ class StateAccumulator final : public LocalAccumulator {
     std::vector<KernelPtr> conversions;
   };
   struct Part final : Partial {
-    Part(std::shared_ptr<const Plan> of, unsigned in_slot, unsigned of_sample)
-        : plan(std::move(of)), state(plan->initial), slot(in_slot), sample(of_sample) {}
+    Part(std::shared_ptr<const Plan> of, const PartContext& context)
+        : plan(std::move(of)),
+          state(plan->initial),
+          number(context.number),
+          slot(context.slot),
+          sample(context.sample) {}
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       CallArguments<A...> readers({memory, rows, slot, sample}, arguments, plan->conversions);
       for (std::size_t row = 0; row < rows.size; ++row) readers.call_with(plan->add, state, row);
@@ -67,12 +78,20 @@ class StateAccumulator final : public LocalAccumulator {
     std::shared_ptr<const Plan> plan;
     State state;
     BlockMemory memory;
+    std::uint64_t number;
     unsigned slot, sample;
   };
+  auto merger() const {
+    return [this](State state, const State& later) {
+      plan_->merge(state, later);
+      return state;
+    };
+  }
   explicit StateAccumulator(std::shared_ptr<const Plan> plan)
       : plan_(std::move(plan)), value_(plan_->initial) {}
 
   std::shared_ptr<const Plan> plan_;
+  MergeTree<State> parts_;
   State value_;
 };
 

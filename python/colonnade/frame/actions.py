@@ -398,7 +398,10 @@ class Actions(Node):
         names = self._select(columns)
         kept = self._book("take", names, {"names": names}, _columns, "cache").value
         source = _core.array_source([(name, values) for name, values in kept])
-        session = Session(source, f"columns of {self._session.place}", self.threads, self._session.progress)
+        before = self._session
+        session = Session(
+            source, f"columns of {before.place}", self.threads, before.progress, before.block_entries
+        )
         return DataFrame._over(session)
 
     @overload

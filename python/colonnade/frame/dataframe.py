@@ -18,7 +18,7 @@ from .actions import Actions
 from .callables import Definable, Returns, define_callable, define_per_sample
 from .expressions import Expression, ExpressionLike
 from .results import Result, Variations
-from .session import Session, run_sessions
+from .session import BLOCK_ENTRIES, Session, run_sessions
 from .values import values_of
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class DataFrame(Actions):
         threads: how many threads passes are made with; 0 for one per processor.
         entries: (start, stop), the entries to look at; all if None. They keep their numbers.
         progress: show a progress bar: always, never, or for passes over two seconds (None).
+        block_entries: how many entries callables see at once, at most; fewer use less memory, more save calls.
         **options: how files are read, see `colonnade.open`.
 
     Raises:
@@ -63,16 +64,24 @@ class DataFrame(Actions):
         threads: int = 0,
         entries: tuple[int, int] | None = None,
         progress: bool | None = None,
+        block_entries: int = BLOCK_ENTRIES,
         **options: Unpack[ReadSettings],
     ) -> None:
         source, place = _open(name, files, options)
-        session = Session(source, place, threads, progress)
+        session = Session(source, place, threads, progress, block_entries)
         if entries is not None:
             session.graph.restrict_entries(*_entry_range(entries, source.entries))
         super().__init__(session)
 
     @classmethod
-    def from_arrays(cls: type[D], data: Any, *, threads: int = 0, progress: bool | None = None) -> D:
+    def from_arrays(
+        cls: type[D],
+        data: Any,
+        *,
+        threads: int = 0,
+        progress: bool | None = None,
+        block_entries: int = BLOCK_ENTRIES,
+    ) -> D:
         """Make a DataFrame of arrays in memory, which are not copied where that is possible.
 
         Args:
@@ -80,6 +89,7 @@ class DataFrame(Actions):
                 structured NumPy array, an Arrow table, or a data frame of pandas or Polars.
             threads: see `DataFrame`.
             progress: see `DataFrame`.
+            block_entries: see `DataFrame`.
 
         Raises:
             UsageError: arrays of different lengths.
@@ -89,7 +99,7 @@ class DataFrame(Actions):
         batch = to_batch(data)
         columns = [(name, values_of(content)) for name, content in batch.columns.items()]
         source = _core.array_source(columns) if columns else _core.empty_source(batch.entries)
-        return cls._over(Session(source, "arrays", threads, progress))
+        return cls._over(Session(source, "arrays", threads, progress, block_entries))
 
     @classmethod
     def _over(cls: type[D], session: Session, node: int = 0) -> D:

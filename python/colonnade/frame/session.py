@@ -10,21 +10,32 @@ from colonnade.errors import UsageError
 
 from .progress import PassBar
 
-__all__ = ["Session", "run_sessions"]
+__all__ = ["BLOCK_ENTRIES", "Session", "run_sessions"]
+
+BLOCK_ENTRIES = 100_000
+"""Entries that Python callables see at once where no other number is given."""
 
 
 class Session:
     """The graph of a DataFrame with the options of its passes."""
 
     def __init__(
-        self, source: _core.FrameSource, place: str, threads: int = 0, progress: bool | None = None
+        self,
+        source: _core.FrameSource,
+        place: str,
+        threads: int = 0,
+        progress: bool | None = None,
+        block_entries: int = BLOCK_ENTRIES,
     ) -> None:
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise UsageError(
                 f"threads={threads!r} is no number of threads", "0 for one per processor, or 1, 2, ..."
             )
+        if isinstance(block_entries, bool) or not 0 < int(block_entries) < 1 << 32:
+            raise UsageError(f"block_entries={block_entries!r} is no number of entries", "1, 2, ... 100000")
         self.source, self.graph, self.place = source, _core.FrameGraph(source), place
-        self.threads, self.progress = threads, progress
+        self.threads, self.progress, self.block_entries = threads, progress, int(block_entries)
+        self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
         self._waiting: set[int] = set()
         self._gone: set[int] = set()

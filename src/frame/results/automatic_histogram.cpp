@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "colonnade/error.h"
 #include "frame/results/histogram.h"
 #include "frame/results/moments.h"
 #include "frame/results/turns.h"
@@ -139,86 +140,15 @@ struct AutomaticState {
     return value;
   }
 
-  void save(SavedWriter& to) const {
-    to.number(entries);
-    to.array(std::span<const double>(waiting));
-    to.number(static_cast<std::uint8_t>(values.empty() ? 0 : 1));
-    if (values.empty()) return;
-    for (const Axis& axis : binning.axes()) {
-      to.number(axis.regular().low);
-      to.number(axis.regular().high);
-    }
-    to.sparse(values);
-    if (settings->weighted) to.sparse(variances);
-    save_moments(moments.total(), to);
+  // The range follows from the first fills in entry order, and what came after them is binned in it: partial
+  // results could only be put together as the order of their merging says.
+  [[noreturn]] static void refuse() {
+    throw Error(ErrorKind::unsupported,
+                "a histogram that takes its range from the values cannot be put together from parts",
+                "give low and high of its axes");
   }
-  void merge_saved(SavedReader& from) {
-    AutomaticState later(settings);
-    later.entries = from.number<std::uint64_t>();
-    later.waiting = from.array<double>(first_fills * width());
-    if (later.waiting.size() % width() != 0) SavedReader::fail("a fill that is not complete");
-    if (from.flag()) later.load_bins(from);
-    from.done();
-    if (later.values.empty()) {
-      apply(later.waiting);
-    } else {
-      join(later);
-    }
-  }
-  void load_bins(SavedReader& from) {
-    if (!waiting.empty()) SavedReader::fail("fills that wait beside bins");
-    for (Axis& axis : binning.axes()) {
-      const auto low = from.number<double>();
-      const auto high = from.number<double>();
-      if (!axis.automatic()) continue;
-      if (!RegularAxis::can_be(axis.bins(), low, high)) SavedReader::fail("an axis without a range");
-      axis.set_range(low, high);
-    }
-    values.assign(binning.cells(), 0);
-    from.sparse(values.size(), [&](std::size_t bin, double value) { values[bin] = value; });
-    if (settings->weighted) {
-      variances.assign(binning.cells(), 0);
-      from.sparse(variances.size(), [&](std::size_t bin, double value) { variances[bin] = value; });
-    }
-    moments.add(load_moments(from, binning.axes().size()));
-  }
-  // Adds the bins of another one, each at its middle.
-  void join(AutomaticState& later) {
-    if (values.empty()) settle_for(later);
-    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
-      if (!binning.axes()[k].automatic()) continue;
-      const RegularAxis& other = later.binning.axes()[k].regular();
-      reach(k, other.low + other.width / 2);
-      reach(k, other.high - other.width / 2);
-    }
-    std::vector<std::uint32_t> to(values.size(), 0);
-    std::size_t stride = 1;
-    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
-      const Axis& axis = binning.axes()[k];
-      const AxisValue theirs = later.binning.axes()[k].value();
-      for (std::size_t i = 0; i < to.size(); ++i) {
-        const std::size_t bin = i / stride % (axis.bins() + 2);
-        const bool inside = bin > 0 && bin <= axis.bins() && axis.automatic();
-        const std::size_t moved = inside ? axis.find((theirs.edges[bin - 1] + theirs.edges[bin]) / 2) : bin;
-        to[i] += static_cast<std::uint32_t>(moved * stride);
-      }
-      stride *= axis.bins() + 2;
-    }
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      values[to[i]] += later.values[i];
-      if (settings->weighted) variances[to[i]] += later.variances[i];
-    }
-    moments.add(later.moments.total());
-    entries += later.entries;
-  }
-  // Fills what waited into the ranges of the other one: too few fills to know better.
-  void settle_for(const AutomaticState& later) {
-    binning = later.binning;
-    values.assign(binning.cells(), 0);
-    if (settings->weighted) variances.assign(binning.cells(), 0);
-    for (std::size_t i = 0; i < waiting.size(); i += width()) put(&waiting[i]);
-    waiting = {};
-  }
+  void save(SavedWriter&) const { refuse(); }
+  void merge_saved(SavedReader&) { refuse(); }
 
   std::shared_ptr<const HistogramSettings> settings;
   Binning binning;

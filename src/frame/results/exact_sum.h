@@ -7,6 +7,7 @@
 #ifndef COLONNADE_FRAME_RESULTS_EXACT_SUM_H
 #define COLONNADE_FRAME_RESULTS_EXACT_SUM_H
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -44,6 +45,22 @@ class ExactSum {
     }
   }
 
+  // number * 2^exponent, which must not be below the smallest double nor far above the largest.
+  void add_scaled(Int128 number, int exponent) {
+    const bool negative = number < 0;
+    const Wide size = negative ? Wide{0} - static_cast<Wide>(number) : static_cast<Wide>(number);
+    add_bits(negative, static_cast<unsigned>(exponent + 1074 * factors),
+             {static_cast<std::uint64_t>(size), static_cast<std::uint64_t>(size >> 64), 0});
+  }
+  // number * 2^exponent rounded once.
+  static double rounded(Int128 number, int exponent) {
+    if (number == 0) return 0;
+    const bool negative = number < 0;
+    const double size =
+        round(negative ? Wide{0} - static_cast<Wide>(number) : static_cast<Wide>(number), exponent, false);
+    return negative ? -size : size;
+  }
+
   void add(const ExactSum& other) {
     settle();
     ExactSum settled = other;
@@ -68,6 +85,16 @@ class ExactSum {
       rest.add(-part);
     }
     return parts;
+  }
+
+  bool is_sum_of(const Parts& parts) const {
+    ExactSum rest = *this;
+    for (const double part : parts) rest.add(-part);
+    return rest.is_zero();
+  }
+  bool is_zero() const {
+    const auto all = settled();
+    return special_ == 0 && std::ranges::all_of(all, [](std::int64_t chunk) { return chunk == 0; });
   }
 
   // The state as numbers; the same for equal sums.

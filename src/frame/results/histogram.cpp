@@ -1,22 +1,24 @@
 // Histograms of any number of dimensions.
 //
-// There is one set of bins per histogram, whatever the number of threads. Unweighted fills are counts, which
-// may be added in any order: a thread finds the bins of a chunk of values and adds them under the histogram's
-// lock, or keeps them for later if another thread has it; moments are summed up per part. Weighted fills are
-// added in entry order (turns.h), as are those of histograms that take their range from the values
-// (automatic_histogram.cpp).
+// Fills may be added in any order. Unweighted ones are counts, of which there is one set per histogram: a
+// thread finds the bins of a chunk of values and adds them under the histogram's lock, or keeps them for
+// later if another thread has it. Weighted ones go to exact sums (exact_cells.h), in a few copies if several
+// threads have some at the same time (shared_stores.h). Moments are exact sums as well, one set for each part
+// on its way. Histograms that take their range from the values: automatic_histogram.cpp.
 #include "frame/results/histogram.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 
 #include "colonnade/error.h"
 #include "frame/results/cells.h"
+#include "frame/results/exact_cells.h"
 #include "frame/results/moments.h"
-#include "frame/results/turns.h"
+#include "frame/results/shared_stores.h"
 
 namespace colonnade::frame {
 namespace {
@@ -28,7 +30,7 @@ class CountedHistogram final : public ResultAccumulator {
   explicit CountedHistogram(std::shared_ptr<const HistogramSettings> settings)
       : settings_(std::move(settings)),
         counts_(settings_->binning.cells()),
-        moments_(no_moments(settings_->binning.axes().size())) {}
+        moments_(settings_->binning.axes().size()) {}
 
   std::unique_ptr<Accumulator> empty_copy() const override {
     return std::make_unique<CountedHistogram>(settings_);
@@ -38,7 +40,7 @@ class CountedHistogram final : public ResultAccumulator {
     auto& part = static_cast<Part&>(*partial);
     part.flush();
     const std::lock_guard lock(mutex_);
-    add_moments(moments_, part.moments());
+    moments_.add(part.moments());
   }
 
   ResultValue value() const override {
@@ -52,7 +54,7 @@ class CountedHistogram final : public ResultAccumulator {
       value.values[i] = static_cast<double>(count);
       if (count != 0 && settings_->binning.is_inner(static_cast<std::uint32_t>(i))) inside += count;
     }
-    value.moments = moments_;
+    value.moments = moments_.total();
     value.moments.sum_w = value.moments.sum_w2 = static_cast<double>(inside);
     return value;
   }
@@ -69,7 +71,7 @@ class CountedHistogram final : public ResultAccumulator {
       to.number(static_cast<std::uint32_t>(i));
       to.number(counts_.at(i));
     }
-    save_coordinates(moments_, to);
+    moments_.save(to);
     return to.take();
   }
   void merge_saved(std::span<const std::byte> later) override {
@@ -88,13 +90,13 @@ class CountedHistogram final : public ResultAccumulator {
       counts.emplace_back(bin, count);
     }
     if (left != 0) SavedReader::fail("fewer counts than entries");
-    Moments moments = no_moments(moments_.sum_wx.size());
-    load_coordinates(moments, from);
+    MomentSums moments(settings_->binning.axes().size());
+    moments.load(from);
     from.done();
     const std::lock_guard lock(mutex_);
     for (const auto& [bin, count] : counts) counts_.add_counts(bin, count);
     counts_.add_entries(entries);
-    add_moments(moments_, moments);
+    moments_.add(moments);
   }
 
  private:
@@ -124,7 +126,7 @@ class CountedHistogram final : public ResultAccumulator {
       }
       waiting_ = {};
     }
-    Moments moments() const { return sums_.total(); }
+    const MomentSums& moments() const { return sums_; }
 
    private:
     // Fills that may wait for the lock: enough that the bins are rarely fought for, little enough that a
@@ -152,109 +154,109 @@ class CountedHistogram final : public ResultAccumulator {
   std::shared_ptr<const HistogramSettings> settings_;
   mutable std::mutex mutex_;
   CountCells counts_;
-  Moments moments_;  // without the weights: those are the counts
+  MomentSums moments_;  // without the weights: those are the counts
 };
 
 // ---- Weighted
 
-struct WeightedState {
-  struct Batch {
-    void clear() {
-      bins.clear();
-      for (auto& column : columns) column.clear();
-      weights.clear();
-    }
-    std::size_t bytes() const {
-      std::size_t numbers = weights.capacity();
-      for (const auto& column : columns) numbers += column.capacity();
-      return bins.capacity() * sizeof(std::uint32_t) + numbers * sizeof(double);
-    }
-    std::vector<std::uint32_t> bins;
-    std::vector<std::vector<double>> columns;  // coordinates, NaN for fills that are out of range on any axis
-    std::vector<double> weights;
-  };
+class WeightedHistogram final : public ResultAccumulator {
+ public:
+  explicit WeightedHistogram(std::shared_ptr<const HistogramSettings> settings)
+      : settings_(std::move(settings)),
+        moments_(settings_->binning.axes().size()),
+        stores_(Sums(settings_->binning.cells()), Sums(settings_->binning.cells()).bytes()) {}
 
-  explicit WeightedState(std::shared_ptr<const HistogramSettings> s)
-      : settings(std::move(s)), moments(settings->binning.axes().size()) {}
+  std::unique_ptr<Accumulator> empty_copy() const override {
+    return std::make_unique<WeightedHistogram>(settings_);
+  }
+  std::unique_ptr<Partial> begin(PartContext& context) override {
+    return std::make_unique<Part>(*this, context.slot);
+  }
+  void merge(std::unique_ptr<Partial> partial) override {
+    const auto& part = static_cast<const Part&>(*partial);
+    const std::lock_guard lock(mutex_);
+    moments_.add(part.moments);
+    entries_ += part.entries;
+  }
 
-  void compute(Fills& fills, std::size_t first, std::size_t count, Batch& to) const {
-    const Binning& binning = settings->binning;
-    std::uint32_t* bins = Fills::bin_scratch();
-    const std::size_t axes = binning.axes().size();
-    if (to.columns.size() < axes) to.columns.resize(axes);
-    double* marks = Fills::scratch(1);
-    std::fill_n(marks, count, 0.);
-    const auto column = [&](std::size_t axis) {
-      const double* values = fills.column(axis, first, count, Fills::scratch(0));
-      mark_outside(binning.axes()[axis].range(), values, count, marks);
-      to.columns[axis].insert(to.columns[axis].end(), values, values + count);
-      return values;
-    };
-    binning.find(column, count, bins);
-    for (std::size_t k = 0; k < axes; ++k) {
-      double* points = to.columns[k].data() + to.bins.size();
-      for (std::size_t i = 0; i < count; ++i) points[i] += marks[i];
-    }
-    to.bins.insert(to.bins.end(), bins, bins + count);
-    const double* weights = fills.column(axes, first, count, Fills::scratch(0));
-    to.weights.insert(to.weights.end(), weights, weights + count);
-  }
-  void apply(const Batch& batch) {
-    make();
-    for (std::size_t i = 0; i < batch.bins.size(); ++i) {
-      const double weight = batch.weights[i];
-      sums[batch.bins[i]] += weight;
-      squares[batch.bins[i]] += weight * weight;
-    }
-    moments.add(batch.columns, batch.weights);
-    entries += batch.bins.size();
-  }
-  void make() {
-    if (!sums.empty()) return;
-    sums.make(settings->binning.cells());
-    squares.make(settings->binning.cells());
-  }
-  ResultValue value() const {
-    HistogramValue value = settings->value();
+  ResultValue value() const override {
+    HistogramValue value = settings_->value();
     value.weighted = true;
-    value.entries = entries;
-    value.moments = moments.total();
-    value.values.assign(settings->binning.cells(), 0);
-    value.variances.assign(settings->binning.cells(), 0);
-    std::copy(sums.view().begin(), sums.view().end(), value.values.begin());
-    std::copy(squares.view().begin(), squares.view().end(), value.variances.begin());
+    const std::lock_guard lock(mutex_);
+    value.entries = entries_;
+    value.moments = moments_.total();
+    value.values.resize(settings_->binning.cells());
+    value.variances.resize(settings_->binning.cells());
+    stores_.with_total([&](const Sums& sums) {
+      for (std::size_t bin = 0; bin < value.values.size(); ++bin) {
+        value.values[bin] = sums.value(bin, 0);
+        value.variances[bin] = sums.value(bin, 1);
+      }
+    });
     return value;
   }
-  void save(SavedWriter& to) const {
-    to.number(entries);
-    to.sparse(sums.view());
-    to.sparse(squares.view());
-    save_moments(moments.total(), to);
+  std::vector<std::byte> save() const override {
+    const std::lock_guard lock(mutex_);
+    SavedWriter to(settings_->what);
+    to.number(entries_);
+    stores_.with_total([&](const Sums& sums) { sums.save(to); });
+    moments_.save(to);
+    return to.take();
   }
-  void merge_saved(SavedReader& from) {
-    const auto more = from.number<std::uint64_t>();
-    Cells<double> later_sums;
-    Cells<double> later_squares;
-    for (Cells<double>* cells : {&later_sums, &later_squares}) {
-      cells->make(settings->binning.cells());
-      from.sparse(cells->size(), [&](std::size_t bin, double value) { (*cells)[bin] = value; });
-    }
-    const Moments later_moments = load_moments(from, settings->binning.axes().size());
+  void merge_saved(std::span<const std::byte> other) override {
+    SavedReader from(other, settings_->what);
+    const auto entries = from.number<std::uint64_t>();
+    Sums sums(settings_->binning.cells());
+    sums.load(from);
+    MomentSums moments(settings_->binning.axes().size());
+    moments.load(from);
     from.done();
-    make();
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      sums[i] += later_sums[i];
-      squares[i] += later_squares[i];
-    }
-    moments.add(later_moments);
-    entries += more;
+    const std::lock_guard lock(mutex_);
+    entries_ += entries;
+    stores_.with_total([&](Sums& total) { total.add(std::move(sums)); });
+    moments_.add(moments);
   }
 
-  std::shared_ptr<const HistogramSettings> settings;
-  std::uint64_t entries = 0;
-  Cells<double> sums;
-  Cells<double> squares;
-  MomentSums moments;
+ private:
+  using Sums = ExactCells<2>;  // of w and of w * w
+
+  struct Part final : Partial {
+    Part(WeightedHistogram& of, unsigned in_slot)
+        : owner(of), slot(in_slot), moments(of.settings_->binning.axes().size()) {}
+
+    void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
+      const Binning& binning = owner.settings_->binning;
+      const std::size_t axes = binning.axes().size();
+      Fills fills(rows, arguments, owner.settings_->names);
+      const SharedStores<Sums>::Lease store(owner.stores_, slot);
+      for (std::size_t first = 0; first < fills.size(); first += Fills::chunk) {
+        const std::size_t count = std::min(Fills::chunk, fills.size() - first);
+        std::uint32_t* bins = Fills::bin_scratch();
+        const auto column = [&](std::size_t axis) {
+          const double* values = fills.column(axis, first, count, Fills::scratch(0));
+          moments.add_coordinates(binning, axis, values, count);
+          return values;
+        };
+        binning.find(column, count, bins);
+        const double* weights = fills.column(axes, first, count, Fills::scratch(0));
+        moments.add_weights(weights, count);
+        (*store).add(bins, count,
+                     [weights](std::size_t i) { return std::array{weights[i], weights[i] * weights[i]}; });
+      }
+      entries += fills.size();
+    }
+
+    WeightedHistogram& owner;
+    unsigned slot;
+    std::uint64_t entries = 0;
+    MomentSums moments;
+  };
+
+  std::shared_ptr<const HistogramSettings> settings_;
+  mutable std::mutex mutex_;  // for what is merged part by part
+  std::uint64_t entries_ = 0;
+  MomentSums moments_;
+  mutable SharedStores<Sums> stores_;
 };
 
 }  // namespace
@@ -286,7 +288,7 @@ std::unique_ptr<ResultAccumulator> make_histogram(const Request& request) {
   require_numbers(request.spec, request.types);
   if (settings->binning.automatic()) return make_automatic_histogram(std::move(settings));
   if (!settings->weighted) return std::make_unique<CountedHistogram>(std::move(settings));
-  return std::make_unique<OrderedAccumulator<WeightedState, HistogramSettings>>(std::move(settings));
+  return std::make_unique<WeightedHistogram>(std::move(settings));
 }
 
 }  // namespace colonnade::frame

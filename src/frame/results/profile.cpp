@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "colonnade/error.h"
 #include "frame/results/axis.h"
-#include "frame/results/cells.h"
+#include "frame/results/exact_cells.h"
 #include "frame/results/kinds.h"
-#include "frame/results/turns.h"
+#include "frame/results/shared_stores.h"
 
 namespace colonnade::frame {
 namespace {
@@ -29,94 +31,128 @@ struct ProfileSettings {
   std::vector<std::string> names;
 };
 
-struct ProfileState {
-  struct Batch {
-    void clear() {
-      bins.clear();
-      numbers.clear();
-    }
-    std::size_t bytes() const { return bins.capacity() * sizeof(std::uint32_t) + numbers.bytes(); }
-    std::vector<std::uint32_t> bins;
-    NumberBatch<2> numbers;  // value, weight
-  };
+// Sums per bin of w, w * y, w * y * y and, with weights, w * w: what TProfile keeps.
+template <bool weighted>
+class ProfileAccumulator final : public ResultAccumulator {
+ public:
+  explicit ProfileAccumulator(std::shared_ptr<const ProfileSettings> settings)
+      : settings_(std::move(settings)),
+        stores_(Sums(settings_->binning.cells()), Sums(settings_->binning.cells()).bytes()) {}
 
-  explicit ProfileState(std::shared_ptr<const ProfileSettings> s) : settings(std::move(s)) {}
-
-  void compute(Fills& fills, std::size_t first, std::size_t count, Batch& to) const {
-    const Binning& binning = settings->binning;
-    std::uint32_t* bins = Fills::bin_scratch();
-    binning.find([&](std::size_t axis) { return fills.column(axis, first, count, Fills::scratch(0)); }, count,
-                 bins);
-    const std::size_t axes = binning.axes().size();
-    to.bins.insert(to.bins.end(), bins, bins + count);
-    to.numbers.append(0, fills.column(axes, first, count, Fills::scratch(0)), count);
-    if (settings->weighted)
-      to.numbers.append(1, fills.column(axes + 1, first, count, Fills::scratch(0)), count);
+  std::unique_ptr<Accumulator> empty_copy() const override {
+    return std::make_unique<ProfileAccumulator>(settings_);
   }
-  // As TProfile::Fill does it.
-  void apply(const Batch& batch) {
-    make();
-    for (std::size_t i = 0; i < batch.bins.size(); ++i) {
-      const double y = batch.numbers.numbers[0][i];
-      // NaN is beyond limits, and a value like others without.
-      if (settings->limited && !(y >= settings->least && y <= settings->greatest)) continue;
-      const std::uint32_t bin = batch.bins[i];
-      const double weight = settings->weighted ? batch.numbers.numbers[1][i] : 1;
-      const double weighted_y = weight * y;
-      cells[0][bin] += weight;
-      if (settings->weighted) cells[1][bin] += weight * weight;
-      cells[2][bin] += weighted_y;
-      cells[3][bin] += weighted_y * y;
-      ++entries;
-    }
+  std::unique_ptr<Partial> begin(PartContext& context) override {
+    return std::make_unique<Part>(*this, context.slot);
   }
-  bool uses(std::size_t which) const { return which != 1 || settings->weighted; }
-  void make() {
-    if (!cells[0].empty()) return;
-    for (std::size_t k = 0; k < cells.size(); ++k)
-      if (uses(k)) cells[k].make(settings->binning.cells());
+  void merge(std::unique_ptr<Partial> partial) override {
+    const std::lock_guard lock(mutex_);
+    entries_ += static_cast<const Part&>(*partial).entries;
   }
 
-  ResultValue value() const {
+  ResultValue value() const override {
     ProfileValue value;
-    value.name = settings->name;
-    value.title = settings->title;
-    value.spread = settings->spread;
-    value.axes = settings->binning.values();
-    value.entries = entries;
-    const std::array<std::vector<double>*, 4> to = {&value.sum_w, &value.sum_w2, &value.sum_wy,
-                                                    &value.sum_wyy};
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      to[k]->assign(settings->binning.cells(), 0);
+    value.name = settings_->name;
+    value.title = settings_->title;
+    value.spread = settings_->spread;
+    value.axes = settings_->binning.values();
+    const std::lock_guard lock(mutex_);
+    value.entries = entries_;
+    const std::size_t bins = settings_->binning.cells();
+    stores_.with_total([&](const Sums& sums) {
+      const auto column = [&](std::size_t k) {
+        std::vector<double> all(bins);
+        for (std::size_t bin = 0; bin < bins; ++bin) all[bin] = sums.value(bin, k);
+        return all;
+      };
+      value.sum_w = column(0);
+      value.sum_wy = column(1);
+      value.sum_wyy = column(2);
       // Without weights all are 1, and so are their squares.
-      const auto from = cells[uses(k) ? k : 0].view();
-      std::copy(from.begin(), from.end(), to[k]->begin());
-    }
+      value.sum_w2 = weighted ? column(columns - 1) : value.sum_w;
+    });
     return value;
   }
-  void save(SavedWriter& to) const {
-    to.number(entries);
-    for (std::size_t k = 0; k < cells.size(); ++k)
-      if (uses(k)) to.sparse(cells[k].view());
+  std::vector<std::byte> save() const override {
+    const std::lock_guard lock(mutex_);
+    SavedWriter to(settings_->what);
+    to.number(entries_);
+    stores_.with_total([&](const Sums& sums) { sums.save(to); });
+    return to.take();
   }
-  void merge_saved(SavedReader& from) {
-    const auto more = from.number<std::uint64_t>();
-    std::array<Cells<double>, 4> later;
-    for (std::size_t k = 0; k < later.size(); ++k) {
-      if (!uses(k)) continue;
-      later[k].make(settings->binning.cells());
-      from.sparse(later[k].size(), [&](std::size_t bin, double value) { later[k][bin] = value; });
-    }
+  void merge_saved(std::span<const std::byte> other) override {
+    SavedReader from(other, settings_->what);
+    const auto entries = from.number<std::uint64_t>();
+    Sums sums(settings_->binning.cells());
+    sums.load(from);
     from.done();
-    make();
-    for (std::size_t k = 0; k < later.size(); ++k)
-      for (std::size_t i = 0; i < later[k].size(); ++i) cells[k][i] += later[k][i];
-    entries += more;
+    const std::lock_guard lock(mutex_);
+    entries_ += entries;
+    stores_.with_total([&](Sums& total) { total.add(std::move(sums)); });
   }
 
-  std::shared_ptr<const ProfileSettings> settings;
-  std::uint64_t entries = 0;
-  std::array<Cells<double>, 4> cells;  // sums of w, w^2, w y, w y^2
+ private:
+  static constexpr std::size_t columns = weighted ? 4 : 3;
+  using Sums = ExactCells<columns>;
+
+  struct Part final : Partial {
+    Part(ProfileAccumulator& of, unsigned in_slot) : owner(of), slot(in_slot) {}
+
+    void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
+      const Binning& binning = owner.settings_->binning;
+      const std::size_t axes = binning.axes().size();
+      Fills fills(rows, arguments, owner.settings_->names);
+      const typename SharedStores<Sums>::Lease store(owner.stores_, slot);
+      for (std::size_t first = 0; first < fills.size(); first += Fills::chunk) {
+        std::size_t count = std::min(Fills::chunk, fills.size() - first);
+        std::uint32_t* bins = Fills::bin_scratch();
+        binning.find([&](std::size_t axis) { return fills.column(axis, first, count, Fills::scratch(0)); },
+                     count, bins);
+        const double* y = fills.column(axes, first, count, Fills::scratch(0));
+        const double* w = weighted ? fills.column(axes + 1, first, count, Fills::scratch(1)) : nullptr;
+        if (owner.settings_->limited) count = keep_within_limits(count, bins, y, w);
+        add_chunk(*store, bins, count, y, w);
+        entries += count;
+      }
+    }
+    // Products as TProfile::Fill makes them.
+    static void add_chunk(Sums& to, const std::uint32_t* bins, std::size_t count, const double* y,
+                          const double* w) {
+      if constexpr (weighted)
+        to.add(bins, count, [=](std::size_t i) {
+          const double weighted_y = w[i] * y[i];
+          return std::array{w[i], weighted_y, weighted_y * y[i], w[i] * w[i]};
+        });
+      else
+        to.add(bins, count, [=](std::size_t i) { return std::array{1., y[i], y[i] * y[i]}; });
+    }
+    // Moves what counts to the front. NaN is beyond limits, and a value like others without.
+    std::size_t keep_within_limits(std::size_t count, std::uint32_t* bins, const double*& y,
+                                   const double*& w) const {
+      double* kept_y = Fills::scratch(0);
+      double* kept_w = Fills::scratch(1);
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!(y[i] >= owner.settings_->least && y[i] <= owner.settings_->greatest)) continue;
+        bins[kept] = bins[i];
+        kept_y[kept] = y[i];
+        if constexpr (weighted) kept_w[kept] = w[i];
+        ++kept;
+      }
+      y = kept_y;
+      w = kept_w;
+      return kept;
+    }
+
+    ProfileAccumulator& owner;
+    unsigned slot;
+    std::uint64_t entries = 0;
+  };
+
+  std::shared_ptr<const ProfileSettings> settings_;
+  mutable std::mutex mutex_;  // for what is merged part by part
+  std::uint64_t entries_ = 0;
+  mutable SharedStores<Sums> stores_;
 };
 
 }  // namespace
@@ -151,7 +187,8 @@ std::unique_ptr<ResultAccumulator> make_profile(const Request& request) {
                   settings->weighted ? ", then the weight" : "; or set the option 'weighted'");
   require_arguments(request.spec, request.types, wanted, wanted, advice.c_str());
   require_numbers(request.spec, request.types);
-  return std::make_unique<OrderedAccumulator<ProfileState, ProfileSettings>>(std::move(settings));
+  if (settings->weighted) return std::make_unique<ProfileAccumulator<true>>(std::move(settings));
+  return std::make_unique<ProfileAccumulator<false>>(std::move(settings));
 }
 
 }  // namespace colonnade::frame

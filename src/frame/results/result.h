@@ -32,10 +32,9 @@
 // snapshot is opened in the first begin() and committed in finish(); without finish() nothing of it stays,
 // and a local file that was there before is as it was.
 //
-// Results depend on the entries and their order alone, not on how they are split into parts, with three
-// exceptions: the moments of unweighted histograms are sums of the parts' rounded ones; and in results that
-// are merged from saved ones weighted histograms and profiles add sums that were rounded already, and
-// automatic axes take the range of the first of them.
+// Results depend on the entries and their order alone, not on how they are split into parts; those of
+// numbers, histograms and profiles not even on the order. So partial results may be merged in any grouping.
+// Histograms with automatic axes, whose range follows from the first fills, cannot be saved.
 #ifndef COLONNADE_FRAME_RESULTS_RESULT_H
 #define COLONNADE_FRAME_RESULTS_RESULT_H
 

@@ -107,7 +107,7 @@ TEST(ResultThreads, SharedCounts) {
   }
 }
 
-TEST(ResultThreads, WeightsInEntryOrder) {
+TEST(ResultThreads, WeightsInAnyOrder) {
   const std::vector<ValuesPtr> block = {column(normal_numbers(2500, 0, 1)),
                                         column(normal_numbers(2500, 1, 0.1, 2))};
   for (const char* kind : {"histogram", "profile"}) {
@@ -126,17 +126,16 @@ TEST(ResultThreads, WeightsInEntryOrder) {
       return std::get<ProfileValue>(value).sum_wyy;
     };
     const auto one = numbers(1);
-    for (const unsigned threads : {2, 7}) EXPECT_EQ(numbers(threads), one);
+    for (const unsigned threads : {2, 3, 7}) EXPECT_EQ(numbers(threads), one);
   }
   EXPECT_EQ(MemoryBudget::of_fills().used(), 0u);
 }
 
 TEST(ResultThreads, WaitsForItsTurnRatherThanForMemory) {
-  const ResultSpec spec{
-      "histogram", {"x", "w"}, R"({"axes": [{"bins": 10, "low": -3, "high": 3}], "weighted": true})"};
+  const ResultSpec spec{"graph", {"x", "y"}};
   const std::vector<ValuesPtr> block = {column(normal_numbers(2500, 0, 1)),
                                         column(normal_numbers(2500, 1, 0.1, 2))};
-  const auto one = std::get<HistogramValue>(run(spec, block, 1, 2, 1));
+  const auto one = std::get<GraphValue>(run(spec, block, 1, 2, 1));
   // Somebody else has taken all of the budget.
   MemoryBudget::Share all(MemoryBudget::of_fills());
   all.set(std::size_t{64} << 20);
@@ -153,7 +152,29 @@ TEST(ResultThreads, WaitsForItsTurnRatherThanForMemory) {
   line.pass_on(1);
   worker.join();
   result->merge(std::move(later));
-  EXPECT_EQ(std::get<HistogramValue>(result->value()).values, one.values);
+  EXPECT_EQ(std::get<GraphValue>(result->value()).y, one.y);
+}
+
+TEST(ResultThreads, NobodyWaitsToFill) {
+  const ResultSpec spec{
+      "histogram", {"x", "w"}, R"({"axes": [{"bins": 10, "low": -3, "high": 3}], "weighted": true})"};
+  const std::vector<ValuesPtr> block = {column(normal_numbers(2500, 0, 1)),
+                                        column(normal_numbers(2500, 1, 0.1, 2))};
+  auto result = make_accumulator(spec, types_of(block));
+  Line line(*result, 2, block, 1);
+  Line::Context first(line, 0);
+  Line::Context second(line, 1);
+  // The later part is through before the earlier one has begun.
+  auto later = result->begin(second);
+  later->add({2500, 2500}, block);
+  auto earlier = result->begin(first);
+  earlier->add({0, 2500}, block);
+  result->merge(std::move(earlier));
+  line.pass_on(1);
+  result->merge(std::move(later));
+  EXPECT_EQ(line.waits(), 0u);
+  EXPECT_EQ(std::get<HistogramValue>(result->value()).values,
+            std::get<HistogramValue>(run(spec, block, 1, 2, 1)).values);
 }
 
 TEST(ResultThreads, ArraysInEntryOrder) {

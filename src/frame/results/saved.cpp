@@ -8,7 +8,7 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr std::uint32_t magic = 0x32525243;  // "CRR2": the last character is the version
+constexpr std::uint32_t magic = 0x33525243;  // "CRR3": the last character is the version
 
 }  // namespace
 
@@ -16,19 +16,6 @@ SavedWriter::SavedWriter(std::string_view what) {
   bytes_.le(magic);
   bytes_.le(static_cast<std::uint32_t>(what.size()));
   bytes_.append(as_bytes(what));
-}
-
-void SavedWriter::sparse(std::span<const double> values) {
-  const auto used = static_cast<std::uint64_t>(
-      std::count_if(values.begin(), values.end(), [](double value) { return value != 0; }));
-  const bool dense = used != 0 && used * 12 >= values.size() * 8;
-  number<std::uint64_t>(dense ? values.size() : used);
-  number<std::uint8_t>(dense ? 1 : 0);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!dense && values[i] == 0) continue;
-    if (!dense) number(static_cast<std::uint32_t>(i));
-    number(values[i]);
-  }
 }
 
 void SavedWriter::chunks_of_sum(std::span<const std::int64_t> chunks) {

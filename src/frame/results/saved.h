@@ -27,8 +27,6 @@ class SavedWriter {
     number<std::uint64_t>(values.size());
     bytes_.append(std::as_bytes(values));
   }
-  // Numbers of which most may be zero.
-  void sparse(std::span<const double> values);
   template <int factors>
   void sum(const ExactSum<factors>& sum) {
     const auto chunks = sum.settled();
@@ -59,19 +57,6 @@ class SavedReader {
     const ByteSpan from = bytes_.take(size * sizeof(T), "a saved result");
     if (size != 0) std::memcpy(values.data(), from.data(), from.size());
     return values;
-  }
-  // Calls add(index, value) for what is not zero; indices below `size`.
-  template <class Add>
-  void sparse(std::uint64_t size, const Add& add) {
-    const auto stored = number<std::uint64_t>();
-    const bool dense = flag();
-    if (dense ? stored != size : stored > size) fail("an array of another length");
-    for (std::uint64_t i = 0; i < stored; ++i) {
-      const std::uint64_t index = dense ? i : number<std::uint32_t>();
-      if (index >= size) fail("a bin beyond the last one");
-      const double value = number<double>();
-      if (value != 0) add(static_cast<std::size_t>(index), value);
-    }
   }
   template <int factors>
   ExactSum<factors> sum() {

@@ -29,8 +29,6 @@ std::vector<Kind> kinds() {
           {{"stats", {"x", "y"}}, {x, y}},
           {{"histogram", {"x"}, "{" + axes + "}"}, {x}},
           {{"histogram", {"x", "y"}, "{" + axes + R"(, "weighted": true})"}, {x, y}},
-          {{"histogram", {"x", "y"}, R"({"axes": [{"bins": 10}], "weighted": true})"}, {x, y}},
-          {{"histogram", {"x"}, R"({"axes": [{"bins": 10}]})"}, {column(normal_numbers(1200, 1, 2))}},
           {{"profile", {"x", "y"}, "{" + axes + "}"}, {x, y}},
           {{"graph", {"x", "y"}}, {x, y}},
           {{"take", {"t", "l"}}, {texts, lists}},
@@ -79,7 +77,7 @@ TEST(Saved, IsCompact) {
   const auto sparse = Pass({"histogram", {"x"}, R"({"axes": [{"bins": 1000000, "low": 0, "high": 1}]})"},
                            {column<double>({0.1, 0.2})})
                           .accumulate();
-  EXPECT_LT(sparse->save().size(), 120u);
+  EXPECT_LT(sparse->save().size(), 200u);
 }
 
 }  // namespace

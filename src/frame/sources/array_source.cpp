@@ -7,12 +7,11 @@
 
 #include "colonnade/error.h"
 #include "frame/source.h"
+#include "frame/sources/parts.h"
 #include "frame/values.h"
 
 namespace colonnade::frame {
 namespace {
-
-constexpr std::uint64_t entries_per_part = std::uint64_t{128} << 10;
 
 // The values of a path below some values, or how many items they have; null if there are none.
 ValuesPtr find_below(const ValuesPtr& values, std::string_view path, bool count);
@@ -76,7 +75,13 @@ using ArrayColumns = std::deque<ArrayColumn>;
 class ArrayCursor final : public Cursor {
  public:
   explicit ArrayCursor(std::shared_ptr<const ArrayColumns> columns) : columns_(std::move(columns)) {}
-  void start(const Part&, const Part*) override {}
+  void start(const Part& part, const Part*) override { part_ = part; }
+  std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override {
+    std::uint64_t most = 0;
+    for (const std::uint32_t column : columns)
+      most = std::max(most, bytes_below(*(*columns_)[column].values, part_.first, part_.last));
+    return most / std::max<std::uint64_t>(part_.last - part_.first, 1);
+  }
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
     const ValuesPtr& values = (*columns_)[column].values;
     if (rows.indices == nullptr) return slice(values, rows.first, rows.size, memory);
@@ -86,7 +91,21 @@ class ArrayCursor final : public Cursor {
   }
 
  private:
+  // Bytes of the elements [first, last).
+  static std::uint64_t bytes_below(const Values& values, std::uint64_t first, std::uint64_t last) {
+    if (values.constant) return 0;
+    if (values.type.is_scalar()) return (last - first) * size_of(values.type.element());
+    if (values.offsets != nullptr)
+      return (last - first) * sizeof(std::int64_t) +
+             bytes_below(values.items(), static_cast<std::uint64_t>(values.offsets[first]),
+                         static_cast<std::uint64_t>(values.offsets[last]));
+    std::uint64_t sum = 0;
+    for (const ValuesPtr& member : values.children) sum += bytes_below(*member, first, last);
+    return sum;
+  }
+
   std::shared_ptr<const ArrayColumns> columns_;
+  Part part_;
 };
 
 class ArraySource final : public Source {
@@ -126,16 +145,8 @@ class ArraySource final : public Source {
     }
     return names;
   }
-  std::vector<Part> parts(std::span<const std::uint32_t>, std::uint64_t first,
-                          std::uint64_t last) const override {
-    std::vector<Part> parts;
-    last = std::min(last, sample_.entries);
-    while (first < last) {
-      const std::uint64_t end = std::min((first / entries_per_part + 1) * entries_per_part, last);
-      parts.push_back({first, end, 0});
-      first = end;
-    }
-    return parts;
+  std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override {
+    return equal_parts(limits_.array_entries, first, std::min(last, sample_.entries));
   }
   std::unique_ptr<Cursor> open() const override { return std::make_unique<ArrayCursor>(columns_); }
   std::string specification() const override {
@@ -159,6 +170,7 @@ class ArraySource final : public Source {
 
   std::vector<NamedValues> given_;
   Sample sample_;
+  PartLimits limits_ = PartLimits::of_process();
   std::shared_ptr<ArrayColumns> columns_ = std::make_shared<ArrayColumns>();
   std::map<std::string, std::uint32_t, std::less<>> by_path_;
 };

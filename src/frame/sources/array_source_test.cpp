@@ -116,7 +116,7 @@ TEST(ArraySource, NeedsArraysOfOneLength) {
 
 TEST(ArraySource, MayHaveNoColumns) {
   EXPECT_EQ(array_source({})->entries(), 0u);
-  EXPECT_TRUE(array_source({})->parts({}, 0, 10).empty());
+  EXPECT_TRUE(array_source({})->parts(0, 10).empty());
 }
 
 }  // namespace

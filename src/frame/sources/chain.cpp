@@ -12,7 +12,6 @@
 #include "dataset/open_source.h"
 #include "frame/sources/chain_cursor.h"
 #include "frame/sources/file_names.h"
-#include "frame/sources/parts.h"
 #include "frame/sources/specification.h"
 
 namespace colonnade::frame {
@@ -227,20 +226,27 @@ std::vector<std::string> Chain::names() const {
 
 // ---- Work
 
-std::vector<Part> Chain::parts(std::span<const std::uint32_t> columns, std::uint64_t first,
-                               std::uint64_t last) const {
+const std::vector<std::uint64_t>& Chain::part_borders_of(unsigned sample) const {
+  const File& file = files_[sample];
+  {
+    const std::lock_guard lock(file.mutex);
+    if (!file.part_borders.empty()) return file.part_borders;
+  }
+  std::vector<std::uint64_t> borders = part_borders(*descriptor_of(sample), limits_);
+  const std::lock_guard lock(file.mutex);
+  if (file.part_borders.empty()) file.part_borders = std::move(borders);
+  return file.part_borders;
+}
+
+// Of the files before `first` only the number of parts counts.
+std::vector<Part> Chain::parts(std::uint64_t first, std::uint64_t last) const {
   std::vector<Part> all;
-  for (unsigned i = 0; i < samples_.size(); ++i) {
-    const Sample& sample = samples_[i];
-    const std::uint64_t begin = std::max(first, sample.first);
-    const std::uint64_t end = std::min(last, sample.first + sample.entries);
-    if (begin >= end) continue;
-    std::vector<const ColumnShape*> shapes;
-    for (const std::uint32_t column : columns)
-      if (const ColumnShape* found = shape(column, i)) shapes.push_back(found);
-    const auto borders = part_borders(*descriptor_of(i), shapes, begin - sample.first, end - sample.first);
-    for (std::size_t k = 0; k + 1 < borders.size(); ++k)
-      all.push_back({sample.first + borders[k], sample.first + borders[k + 1], i});
+  std::uint64_t number = 0;
+  for (unsigned i = 0; i < samples_.size() && samples_[i].first < last; ++i) {
+    if (samples_[i].entries == 0) continue;
+    const std::vector<std::uint64_t>& borders = part_borders_of(i);
+    add_parts(borders, samples_[i].first, i, number, first, last, all);
+    number += borders.empty() ? 0 : borders.size() - 1;
   }
   return all;
 }

@@ -18,6 +18,7 @@
 #include "frame/source.h"
 #include "frame/sources/border_pages.h"
 #include "frame/sources/column_shape.h"
+#include "frame/sources/parts.h"
 #include "page/page_source.h"
 
 namespace colonnade::frame {
@@ -34,8 +35,7 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   const std::string& path(std::uint32_t column) const override { return columns_[column].path; }
   bool has(std::uint32_t column, unsigned sample) const override;
   std::vector<std::string> names() const override;
-  std::vector<Part> parts(std::span<const std::uint32_t> columns, std::uint64_t first,
-                          std::uint64_t last) const override;
+  std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override;
   std::unique_ptr<Cursor> open() const override;
   std::string specification() const override;
 
@@ -58,6 +58,7 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
     mutable std::mutex mutex;  // for what follows
     mutable std::weak_ptr<const page::PageSource> current;
     mutable std::weak_ptr<BorderPages> borders;
+    mutable std::vector<std::uint64_t> part_borders;  // empty: not known yet
   };
   struct Schema {
     Descriptor descriptor;  // fields and columns alone
@@ -73,11 +74,13 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   std::vector<OpenFile> open_files(std::span<const std::string> uris) const;
   void add_file(const std::string& uri, const OpenFile& source, bool keep);
   std::shared_ptr<const Descriptor> descriptor_of(unsigned sample) const;
+  const std::vector<std::uint64_t>& part_borders_of(unsigned sample) const;
   unsigned schema_of(const page::PageSource& source);
   void check_compatible(const Schema& schema) const;
 
   std::string name_;
   std::uint64_t kept_bytes_ = 0;  // of descriptors
+  PartLimits limits_ = PartLimits::of_process();
   ReadOptions options_;
   std::deque<File> files_;
   std::vector<Sample> samples_;

@@ -23,6 +23,22 @@ void add(ReadMetrics& sum, const page::ReadCounters& c) {
   sum.seconds_decoding += c.seconds_decoding;
 }
 
+// Decoded bytes of a column in a cluster.
+std::uint64_t bytes_in(const ClusterDescriptor& cluster, const ColumnShape& shape) {
+  std::uint64_t bytes = 0;
+  const auto add_stored = [&](const ColumnShape::Stored& stored) {
+    for (const std::uint32_t column : stored.columns) {
+      if (column >= cluster.columns.size() || cluster.columns[column].suppressed) continue;
+      bytes += cluster.columns[column].pages.elements() * size_of(stored.element);
+      break;
+    }
+  };
+  add_stored(shape.stored);
+  add_stored(shape.characters);
+  for (const ColumnShape& child : shape.children) bytes += bytes_in(cluster, child);
+  return bytes;
+}
+
 }  // namespace
 
 ChainCursor::ChainCursor(std::shared_ptr<const Chain> chain) : chain_(std::move(chain)) {}
@@ -103,6 +119,27 @@ ValuesPtr ChainCursor::read(std::uint32_t column, const Rows& rows, BlockMemory&
     where.field = chain_->path(column);
     throw error.with(where);
   }
+}
+
+// From what the clusters of the part hold.
+std::uint64_t ChainCursor::row_bytes(std::span<const std::uint32_t> columns) {
+  std::uint64_t most = 0;
+  const Sample& sample = chain_->samples()[part_.sample];
+  for (const std::uint32_t column : columns) {
+    const ColumnShape* shape = chain_->shape(column, part_.sample);
+    if (shape == nullptr || shape->type.is_scalar()) continue;
+    if (!cursor_) enter_file();
+    const auto& clusters = file_->descriptor().clusters;
+    std::uint64_t bytes = 0;
+    std::uint64_t entries = 0;
+    for (std::size_t i = file_->descriptor().cluster_of_entry(part_.first - sample.first);
+         i < clusters.size() && clusters[i].first_entry < part_.last - sample.first; ++i) {
+      bytes += bytes_in(clusters[i], *shape);
+      entries += clusters[i].entries;
+    }
+    most = std::max(most, bytes / std::max<std::uint64_t>(entries, 1));
+  }
+  return most;
 }
 
 ReadMetrics ChainCursor::metrics() const {

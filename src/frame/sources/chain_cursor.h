@@ -19,6 +19,7 @@ class ChainCursor final : public Cursor {
 
   void start(const Part& part, const Part* next) override;
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override;
+  std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override;
   ReadMetrics metrics() const override;
 
  private:

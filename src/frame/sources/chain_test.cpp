@@ -53,7 +53,7 @@ std::vector<double> all_of(const Source& source, std::uint32_t column) {
   std::vector<double> all;
   const auto cursor = source.open();
   BlockMemory memory;
-  for (const Part& part : source.parts(std::span(&column, 1), 0, source.entries())) {
+  for (const Part& part : source.parts(0, source.entries())) {
     if (!source.has(column, part.sample)) continue;
     cursor->start(part, nullptr);
     const auto values = cursor->read(column, {part.first, part.last - part.first, nullptr}, memory);
@@ -99,8 +99,7 @@ TEST(Chain, IsOneFileBehindTheOther) {
   EXPECT_EQ(samples[2].first, 5u);
   EXPECT_EQ(samples[2].entries, 7u);
   EXPECT_THAT(all_of(*source, *source->find("x")), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
-  const std::uint32_t x = *source->find("x");
-  const auto parts = source->parts(std::span(&x, 1), 3, 6);
+  const auto parts = source->parts(3, 6);
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0].first, 3u);
   EXPECT_EQ(parts[0].sample, 0u);
@@ -311,14 +310,14 @@ TEST(Chain, AnEmptySourceHasEntriesAndNothingElse) {
   EXPECT_EQ(source->entries(), 200'000u);
   EXPECT_FALSE(source->find("x"));
   EXPECT_TRUE(source->names().empty());
-  const auto parts = source->parts({}, 10, 200'000);
+  const auto parts = source->parts(10, 200'000);
   ASSERT_GT(parts.size(), 1u);
   EXPECT_EQ(parts.front().first, 10u);
   for (std::size_t i = 1; i < parts.size(); ++i) EXPECT_EQ(parts[i].first, parts[i - 1].last);
   EXPECT_EQ(parts.back().last, 200'000u);
   EXPECT_EQ(source_from(source->specification())->entries(), 200'000u);
   // Any number of entries makes no more than a bearable number of parts.
-  EXPECT_LE(empty_source(~std::uint64_t{0})->parts({}, 0, ~std::uint64_t{0}).size(), (1u << 20) + 1);
+  EXPECT_LE(empty_source(~std::uint64_t{0})->parts(0, ~std::uint64_t{0}).size(), (1u << 20) + 1);
   EXPECT_EQ(error_of([&] {
               BlockMemory memory;
               source->open()->read(0, {0, 1, nullptr}, memory);
@@ -347,7 +346,7 @@ TEST(Chain, LongOnesAreNotAllOpen) {
   const auto source = open(uris);
   EXPECT_LT(open_files(), before + 20);
   const std::uint32_t x = *source->find("x");
-  const auto parts = source->parts(std::span(&x, 1), 0, source->entries());
+  const auto parts = source->parts(0, source->entries());
   ASSERT_EQ(parts.size(), 300u);
   const auto first = source->open();
   const auto second = source->open();
@@ -373,7 +372,7 @@ TEST(Chain, AFileThatWasReplacedIsNoticed) {
   }
   const auto source = open(uris);
   const std::uint32_t x = *source->find("x");
-  const auto parts = source->parts(std::span(&x, 1), 0, source->entries());
+  const auto parts = source->parts(0, source->entries());
   fs::remove(uris[50]);
   write<int>(uris[50], 0, 50'000);
   const auto cursor = source->open();

@@ -123,7 +123,7 @@ TEST_F(CorruptEnds, AnyByteMayBeWrong) {
       for (const std::string& name : source->names()) columns.push_back(*source->find(name));
       const auto cursor = source->open();
       BlockMemory memory;
-      for (const Part& part : source->parts(columns, 0, std::min<std::uint64_t>(source->entries(), 1000))) {
+      for (const Part& part : source->parts(0, std::min<std::uint64_t>(source->entries(), 1000))) {
         cursor->start(part, nullptr);
         for (std::uint64_t first = part.first; first < part.last; first += 16)
           for (const std::uint32_t column : columns) {

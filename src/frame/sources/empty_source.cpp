@@ -5,13 +5,13 @@
 
 #include "colonnade/error.h"
 #include "frame/source.h"
+#include "frame/sources/parts.h"
 
 namespace colonnade::frame {
 namespace {
 
 // Work of unknown cost hangs on every entry: small parts, of which all workers get some, but not any number
 // of them.
-constexpr std::uint64_t least_entries_per_part = std::uint64_t{64} << 10;
 constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
 
 [[noreturn]] void fail_column() {
@@ -35,17 +35,9 @@ class EmptySource final : public Source {
   const std::string& path(std::uint32_t) const override { fail_column(); }
   bool has(std::uint32_t, unsigned) const override { return false; }
   std::vector<std::string> names() const override { return {}; }
-  std::vector<Part> parts(std::span<const std::uint32_t>, std::uint64_t first,
-                          std::uint64_t last) const override {
-    std::vector<Part> parts;
-    last = std::min(last, sample_.entries);
-    const std::uint64_t per_part = std::max(least_entries_per_part, sample_.entries / most_parts + 1);
-    while (first < last) {
-      const std::uint64_t end = first + std::min(per_part, last - first);
-      parts.push_back({first, end, 0});
-      first = end;
-    }
-    return parts;
+  std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override {
+    return equal_parts(std::max(limits_.empty_entries, sample_.entries / most_parts + 1), first,
+                       std::min(last, sample_.entries));
   }
   std::unique_ptr<Cursor> open() const override { return std::make_unique<EmptyCursor>(); }
   std::string specification() const override {
@@ -54,6 +46,7 @@ class EmptySource final : public Source {
 
  private:
   Sample sample_;
+  PartLimits limits_ = PartLimits::of_process();
 };
 
 }  // namespace

@@ -2,72 +2,106 @@
 #include "frame/sources/parts.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <string_view>
+#include <tuple>
 
 namespace colonnade::frame {
 namespace {
 
-using Kind = ColumnShape::Kind;
-
-// A stored column, and how many of its elements belong to each entry; 0 where that varies.
-struct Leaf {
-  const ColumnShape::Stored* stored;
-  std::uint64_t per_entry;
-};
-
-void collect_leaves(const ColumnShape& shape, std::uint64_t per_entry, std::vector<Leaf>& leaves) {
-  if (!shape.stored.columns.empty()) leaves.push_back({&shape.stored, per_entry});
-  if (!shape.characters.columns.empty()) leaves.push_back({&shape.characters, 0});
-  std::uint64_t of_children = per_entry;
-  if (shape.kind == Kind::list) of_children = 0;
-  if (shape.kind == Kind::array && __builtin_mul_overflow(per_entry, shape.length, &of_children))
-    of_children = 0;
-  for (const ColumnShape& child : shape.children) collect_leaves(child, of_children, leaves);
+// How many elements of the field's first column belong to each entry; 0 where that varies.
+std::vector<std::uint64_t> elements_per_entry(const Descriptor& descriptor) {
+  std::vector<std::uint64_t> per_entry(descriptor.fields.size(), 0);
+  for (std::uint32_t id = 0; id < per_entry.size(); ++id) {  // parents stand before their children
+    const FieldDescriptor& field = descriptor.fields[id];
+    if (field.parent == id) {
+      per_entry[id] = 1;
+    } else if (field.parent < id) {
+      const FieldRole role = descriptor.fields[field.parent].role;
+      if (role == FieldRole::leaf || role == FieldRole::record) per_entry[id] = per_entry[field.parent];
+    }
+    if (field.array_size > 0 && __builtin_mul_overflow(per_entry[id], field.array_size, &per_entry[id]))
+      per_entry[id] = 0;
+  }
+  return per_entry;
 }
 
-const ColumnRange* stored_in(const ClusterDescriptor& cluster, const Leaf& leaf) {
-  for (const std::uint32_t column : leaf.stored->columns)
-    if (column < cluster.columns.size() && !cluster.columns[column].suppressed)
-      return &cluster.columns[column];
-  return nullptr;
+// A stored column: bits of an element, and elements of each entry or 0.
+struct Stored {
+  std::uint64_t bits = 0;
+  std::uint64_t per_entry = 0;
+};
+
+std::vector<Stored> stored_columns(const Descriptor& descriptor) {
+  const std::vector<std::uint64_t> per_entry = elements_per_entry(descriptor);
+  std::vector<Stored> columns(descriptor.columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i].bits = descriptor.columns[i].encoding.bits;
+  // Second columns, as the characters of a text, have as many elements as they like.
+  for (std::uint32_t id = 0; id < descriptor.fields.size(); ++id)
+    for (const ColumnIds& representation : descriptor.fields[id].representations)
+      if (!representation.empty() && representation.front() < columns.size() &&
+          !descriptor.fields[id].source_field)
+        columns[representation.front()].per_entry = per_entry[id];
+  return columns;
 }
 
 // What the columns say about one cluster.
 struct ClusterLayout {
-  std::uint64_t largest = 0;  // decoded bytes of a column
+  std::uint64_t largest = 0;  // bytes of a column
   // Entries of the cluster at which pages begin, and the bytes of the pages that end there.
   std::map<std::uint64_t, std::uint64_t> borders;
 };
 
-ClusterLayout lay_out(const ClusterDescriptor& cluster, std::span<const Leaf> leaves) {
+void add_borders(const PageList& pages, std::uint64_t skipped, const Stored& stored, std::uint64_t bytes,
+                 ClusterLayout& layout) {
+  std::uint64_t at = skipped;  // what is missing in front was never written
+  for (std::size_t page = 0; page + 1 < pages.size(); ++page) {
+    at += pages[page].elements;
+    if (at % stored.per_entry == 0) layout.borders[at / stored.per_entry] += bytes / pages.size();
+  }
+}
+
+ClusterLayout lay_out(const ClusterDescriptor& cluster, std::span<const Stored> columns) {
   ClusterLayout layout;
-  for (const Leaf& leaf : leaves) {
-    const ColumnRange* range = stored_in(cluster, leaf);
-    if (range == nullptr) continue;
-    const std::uint64_t width = size_of(leaf.stored->element);
-    const std::uint64_t elements = range->pages.elements();
-    layout.largest = std::max(layout.largest, elements * width);
+  // Columns with pages of the same sizes, as most of a data set have, are looked at once.
+  struct Alike {
+    const PageList* pages = nullptr;
+    Stored stored;
+    std::uint64_t elements = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::size_t, std::uint32_t>, Alike> alike;
+  for (std::size_t i = 0; i < cluster.columns.size() && i < columns.size(); ++i) {
+    const ColumnRange& range = cluster.columns[i];
+    if (range.suppressed || range.pages.empty()) continue;
+    const std::uint64_t elements = range.pages.elements();
+    const std::uint64_t bytes = elements / 8 * columns[i].bits + elements % 8 * columns[i].bits / 8;
+    layout.largest = std::max(layout.largest, bytes);
+    if (columns[i].per_entry == 0 || range.pages.size() < 2) continue;
+    Alike& of = alike[{columns[i].per_entry, elements, range.pages.size(), range.pages.front().elements}];
+    if (of.pages == nullptr) of = {&range.pages, columns[i], elements, 0};
+    of.bytes += bytes;
+  }
+  for (const auto& [key, of] : alike) {
     std::uint64_t expected = 0;
-    if (leaf.per_entry == 0 || __builtin_mul_overflow(cluster.entries, leaf.per_entry, &expected)) continue;
-    if (elements > expected) continue;
-    // What is missing in front was never written.
-    std::uint64_t at = expected - elements;
-    for (std::size_t page = 0; page + 1 < range->pages.size(); ++page) {
-      const std::uint32_t count = range->pages[page].elements;
-      at += count;
-      if (at % leaf.per_entry == 0) layout.borders[at / leaf.per_entry] += count * width;
-    }
+    if (__builtin_mul_overflow(cluster.entries, of.stored.per_entry, &expected) || of.elements > expected)
+      continue;
+    add_borders(*of.pages, expected - of.elements, of.stored, of.bytes, layout);
   }
   return layout;
 }
 
-std::uint64_t pieces_of(std::uint64_t entries, const ClusterLayout& layout) {
+std::uint64_t pieces_of(std::uint64_t entries, const ClusterLayout& layout, const PartLimits& limits) {
   const auto needed = [](std::uint64_t all, std::uint64_t most) { return all / most + (all % most != 0); };
-  std::uint64_t pieces = std::max(
-      {std::uint64_t{1}, needed(entries, most_part_entries), needed(layout.largest, most_part_bytes)});
-  const bool is_large = entries >= parts_of_large_cluster * least_part_entries ||
-                        layout.largest >= parts_of_large_cluster * least_part_bytes;
-  return is_large ? std::max(pieces, parts_of_large_cluster) : pieces;
+  if (!limits.at_pages) return needed(entries, limits.most_entries);
+  const std::uint64_t pieces = std::max(
+      {std::uint64_t{1}, needed(entries, limits.most_entries), needed(layout.largest, limits.most_bytes)});
+  const bool is_large = entries >= limits.of_large_cluster * limits.least_entries ||
+                        layout.largest >= limits.of_large_cluster * limits.least_bytes;
+  return is_large ? std::max(pieces, limits.of_large_cluster) : pieces;
 }
 
 // The border around `ideal` that most bytes of pages end at; the nearest one of these. 0: there is none.
@@ -87,13 +121,15 @@ std::uint64_t best_border(const ClusterLayout& layout, double ideal, double reac
   return best;
 }
 
-void cut_cluster(const ClusterDescriptor& cluster, const ClusterLayout& layout,
+void cut_cluster(const ClusterDescriptor& cluster, const ClusterLayout& layout, const PartLimits& limits,
                  std::vector<std::uint64_t>& borders) {
-  const std::uint64_t pieces = pieces_of(cluster.entries, layout);
+  const std::uint64_t pieces = pieces_of(cluster.entries, layout, limits);
   const double piece = static_cast<double>(cluster.entries) / static_cast<double>(pieces);
   std::uint64_t last = 0;
   for (std::uint64_t k = 1; k < pieces; ++k) {
-    const std::uint64_t border = best_border(layout, piece * static_cast<double>(k), piece / 2);
+    const std::uint64_t border = limits.at_pages
+                                     ? best_border(layout, piece * static_cast<double>(k), piece / 2)
+                                     : k * limits.most_entries;
     if (border <= last || border >= cluster.entries) continue;
     borders.push_back(cluster.first_entry + border);
     last = border;
@@ -102,38 +138,63 @@ void cut_cluster(const ClusterDescriptor& cluster, const ClusterLayout& layout,
 
 }  // namespace
 
-std::vector<std::uint64_t> part_borders(const Descriptor& descriptor,
-                                        std::span<const ColumnShape* const> columns, std::uint64_t first,
-                                        std::uint64_t last) {
-  std::vector<Leaf> leaves;
-  for (const ColumnShape* column : columns) collect_leaves(*column, 1, leaves);
+PartLimits PartLimits::of_process() {
+  PartLimits limits;
+  const char* text = std::getenv("COLONNADE_TEST_PART_ENTRIES");
+  if (text == nullptr) return limits;
+  const std::string_view given(text);
+  std::uint64_t entries = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), entries);
+  if (error != std::errc() || end != given.data() + given.size() || entries == 0) return limits;
+  limits.most_entries = limits.array_entries = limits.empty_entries = entries;
+  limits.least_entries = entries / 2;
+  limits.at_pages = false;
+  return limits;
+}
+
+std::vector<std::uint64_t> part_borders(const Descriptor& descriptor, const PartLimits& limits) {
+  const std::vector<Stored> columns = stored_columns(descriptor);
   // Small clusters go together until they are worth it.
   std::vector<std::uint64_t> borders;
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t end = 0;
   for (const ClusterDescriptor& cluster : descriptor.clusters) {
-    const std::uint64_t end = cluster.first_entry + cluster.entries;
-    if (cluster.entries == 0 || end <= first || cluster.first_entry >= last) continue;
-    const ClusterLayout layout = lay_out(cluster, leaves);
+    if (cluster.entries == 0) continue;
+    const ClusterLayout layout = lay_out(cluster, columns);
     const bool is_full =
-        entries + cluster.entries > least_part_entries || bytes + layout.largest > least_part_bytes;
+        entries + cluster.entries > limits.least_entries || bytes + layout.largest > limits.least_bytes;
     if (borders.empty() || is_full) {
       borders.push_back(cluster.first_entry);
       entries = bytes = 0;
     }
     entries += cluster.entries;
     bytes += layout.largest;
-    cut_cluster(cluster, layout, borders);
+    cut_cluster(cluster, layout, limits, borders);
+    end = cluster.first_entry + cluster.entries;
   }
-  if (borders.empty()) return borders;
-  // Cut down to the range: the border before it becomes its beginning.
-  const auto inside =
-      std::find_if(borders.begin(), borders.end(), [&](std::uint64_t b) { return b > first; });
-  borders.erase(borders.begin(), inside);
-  borders.insert(borders.begin(), first);
-  while (borders.back() >= last) borders.pop_back();
-  borders.push_back(last);
+  if (!borders.empty()) borders.push_back(end);
   return borders;
+}
+
+void add_parts(std::span<const std::uint64_t> borders, std::uint64_t base, unsigned sample,
+               std::uint64_t number, std::uint64_t first, std::uint64_t last, std::vector<Part>& parts) {
+  for (std::size_t k = 0; k + 1 < borders.size(); ++k) {
+    const std::uint64_t begin = std::max(first, base + borders[k]);
+    const std::uint64_t end = std::min(last, base + borders[k + 1]);
+    if (begin < end) parts.push_back({begin, end, sample, number + k});
+  }
+}
+
+std::vector<Part> equal_parts(std::uint64_t size, std::uint64_t first, std::uint64_t last) {
+  std::vector<Part> parts;
+  while (first < last) {
+    const std::uint64_t number = first / size;
+    const std::uint64_t end = last - first <= size - first % size ? last : (number + 1) * size;
+    parts.push_back({first, end, 0, number});
+    first = end;
+  }
+  return parts;
 }
 
 }  // namespace colonnade::frame

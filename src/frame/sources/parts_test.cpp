@@ -52,11 +52,9 @@ WriteOptions pages_of(std::size_t bytes) {
   return {.compression = "none", .initial_page_size = bytes, .max_page_size = bytes};
 }
 
-std::vector<Part> parts_of(Source& source, std::vector<std::string> paths, std::uint64_t first = 0,
+std::vector<Part> parts_of(const Source& source, std::uint64_t first = 0,
                            std::uint64_t last = ~std::uint64_t{0}) {
-  std::vector<std::uint32_t> columns;
-  for (const std::string& path : paths) columns.push_back(*source.find(path));
-  return source.parts(columns, first, last);
+  return source.parts(first, last);
 }
 
 TEST(Parts, OfALargeClusterEndWherePagesEnd) {
@@ -64,43 +62,97 @@ TEST(Parts, OfALargeClusterEndWherePagesEnd) {
   const std::uint64_t clusters[] = {700'000};
   write(file, clusters, pages_of(64 << 10));
   const auto source = open(file);
-  const auto borders = borders_of(parts_of(*source, {"x"}));
+  const auto borders = borders_of(parts_of(*source));
   ASSERT_EQ(borders.size(), 5u);
   EXPECT_EQ(borders.front(), 0u);
   EXPECT_EQ(borders.back(), 700'000u);
+  // Pages of y have twice as many entries as those of x; where they end pages of x end as well.
   for (std::size_t i = 1; i + 1 < borders.size(); ++i) {
-    EXPECT_EQ(borders[i] % 8192, 0u);
-    EXPECT_NEAR(static_cast<double>(borders[i]), static_cast<double>(i) * 175'000, 4096 + 1);
+    EXPECT_EQ(borders[i] % 16384, 0u);
+    EXPECT_NEAR(static_cast<double>(borders[i]), static_cast<double>(i) * 175'000, 8192 + 1);
   }
-  // Pages of y have twice as many entries; where they end pages of x end as well.
-  const auto both = borders_of(parts_of(*source, {"x", "y"}));
-  ASSERT_EQ(both.size(), 5u);
-  for (std::size_t i = 1; i + 1 < both.size(); ++i) EXPECT_EQ(both[i] % 16384, 0u);
-  // Of a list the pages with its ends.
-  const auto list = borders_of(parts_of(*source, {"v"}));
-  ASSERT_EQ(list.size(), 5u);
-  for (std::size_t i = 1; i + 1 < list.size(); ++i) EXPECT_EQ(list[i] % 8192, 0u);
+}
+
+// Columns of elements without any value; `pages`: elements of each.
+Descriptor descriptor_of(std::uint64_t entries, const std::vector<std::vector<std::uint32_t>>& pages) {
+  Descriptor descriptor;
+  ClusterDescriptor cluster;
+  cluster.entries = entries;
+  for (std::uint32_t i = 0; i < pages.size(); ++i) {
+    FieldDescriptor field;
+    field.id = field.parent = i;
+    field.representations.push_back({i});
+    descriptor.fields.push_back(field);
+    ColumnDescriptor column;
+    column.id = column.field = i;
+    column.encoding.bits = 64;
+    descriptor.columns.push_back(column);
+    ColumnRange range;
+    for (const std::uint32_t elements : pages[i]) range.pages.push_back({.elements = elements});
+    cluster.columns.push_back(range);
+  }
+  descriptor.clusters.push_back(cluster);
+  return descriptor;
 }
 
 TEST(Parts, LargePagesDecideOverSmallOnes) {
-  // The first column ends its pages everywhere, the second rarely.
-  Descriptor descriptor;
-  descriptor.columns.resize(2);
-  ClusterDescriptor cluster;
-  cluster.entries = 400'000;
-  cluster.columns.resize(2);
-  for (int i = 0; i < 400; ++i) cluster.columns[0].pages.push_back({.elements = 1000});
-  for (int i = 0; i < 5; ++i) cluster.columns[1].pages.push_back({.elements = 80'000});
-  descriptor.clusters.push_back(cluster);
-  ColumnShape small, large;
-  small.stored = {{0}, ElementType::float64, 1};
-  large.stored = {{1}, ElementType::float64, 1};
-  const ColumnShape* shapes[] = {&small, &large};
-  EXPECT_THAT(part_borders(descriptor, shapes, 0, 400'000),
+  const std::vector<std::uint32_t> small(400, 1000), large(5, 80'000);
+  EXPECT_THAT(part_borders(descriptor_of(400'000, {small, large})),
               ElementsAre(0u, 80'000u, 160'000u, 320'000u, 400'000u));
-  const ColumnShape* only_small[] = {&small};
-  EXPECT_THAT(part_borders(descriptor, only_small, 0, 400'000),
+  EXPECT_THAT(part_borders(descriptor_of(400'000, {small})),
               ElementsAre(0u, 100'000u, 200'000u, 300'000u, 400'000u));
+}
+
+TEST(Parts, OfLongListsHaveFewerEntries) {
+  // 5000 entries with 32 MiB in one column.
+  std::vector<std::uint32_t> pages(5, 1000), items(64, 65'536);
+  Descriptor descriptor = descriptor_of(5000, {pages, items});
+  descriptor.fields[1].parent = 0;
+  descriptor.fields[0].role = FieldRole::collection;
+  EXPECT_THAT(part_borders(descriptor), ElementsAre(0u, 1000u, 2000u, 4000u, 5000u));
+  EXPECT_THAT(part_borders(descriptor, {.most_bytes = 64 << 20, .least_bytes = 64 << 20}),
+              ElementsAre(0u, 5000u));
+}
+
+TEST(Parts, HaveTheNumbersThatTheyHaveInTheWholeSource) {
+  const MemoryFile a, b;
+  const std::uint64_t clusters[] = {300'000, 50'000, 300'000};
+  write(a, clusters, pages_of(64 << 10));
+  write(b, clusters, pages_of(32 << 10));
+  const std::vector<std::string> uris = {a, b, a};
+  const auto source = open_chain("Data", uris);
+  const auto whole = source->parts(0, source->entries());
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(whole[i].number, i);
+  testing::Random random(5);
+  for (int turn = 0; turn < 50; ++turn) {
+    const std::uint64_t first = random() % source->entries();
+    const std::uint64_t last = first + 1 + random() % (source->entries() - first);
+    for (const Part& part : source->parts(first, last)) {
+      const Part& same = whole[part.number];
+      EXPECT_EQ(part.first, std::max(first, same.first));
+      EXPECT_EQ(part.last, std::min(last, same.last));
+      EXPECT_EQ(part.sample, same.sample);
+    }
+  }
+  for (const auto& [from, size] : {std::pair{empty_source(1'000'000), 65'536u}, {array_source({}), 1u}}) {
+    const auto all = from->parts(0, from->entries());
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].number, i);
+    if (!all.empty()) {
+      EXPECT_EQ(from->parts(70'000, 80'000).front().number, 70'000 / size);
+    }
+  }
+}
+
+TEST(Parts, AreAsSmallAsATestAsksFor) {
+  ::setenv("COLONNADE_TEST_PART_ENTRIES", "70", 1);
+  const MemoryFile file;
+  const std::uint64_t clusters[] = {100, 20, 10, 300};
+  write(file, clusters, {});
+  const auto borders = borders_of(parts_of(*open(file)));
+  const auto entries = empty_source(150)->parts(0, 150);
+  ::unsetenv("COLONNADE_TEST_PART_ENTRIES");
+  EXPECT_THAT(borders, ElementsAre(0u, 70u, 100u, 130u, 200u, 270u, 340u, 410u, 430u));
+  EXPECT_THAT(borders_of(entries), ElementsAre(0u, 70u, 140u, 150u));
 }
 
 TEST(Parts, SmallClustersGoTogether) {
@@ -108,11 +160,11 @@ TEST(Parts, SmallClustersGoTogether) {
   const std::vector<std::uint64_t> clusters(20, 1000);
   write(file, clusters, pages_of(64 << 10));
   const auto source = open(file);
-  EXPECT_THAT(borders_of(parts_of(*source, {"x"})), ElementsAre(0u, 20'000u));
+  EXPECT_THAT(borders_of(parts_of(*source)), ElementsAre(0u, 20'000u));
   // Medium ones stay alone.
   const std::vector<std::uint64_t> medium(3, 50'000);
   write(file, medium, pages_of(64 << 10));
-  EXPECT_THAT(borders_of(parts_of(*open(file), {"x"})), ElementsAre(0u, 50'000u, 100'000u, 150'000u));
+  EXPECT_THAT(borders_of(parts_of(*open(file))), ElementsAre(0u, 50'000u, 100'000u, 150'000u));
 }
 
 TEST(Parts, CoverTheRangeAndNothingElse) {
@@ -120,24 +172,17 @@ TEST(Parts, CoverTheRangeAndNothingElse) {
   const std::uint64_t clusters[] = {300'000, 50'000, 300'000};
   write(file, clusters, pages_of(64 << 10));
   const auto source = open(file);
-  const auto whole = borders_of(parts_of(*source, {"x"}));
+  const auto whole = borders_of(parts_of(*source));
   for (const auto& [first, last] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {0, 1}, {5, 300'000}, {299'999, 300'001}, {100'000, 640'000}, {649'999, 650'000}}) {
-    const auto borders = borders_of(parts_of(*source, {"x"}, first, last));
+    const auto borders = borders_of(parts_of(*source, first, last));
     EXPECT_EQ(borders.front(), first);
     EXPECT_EQ(borders.back(), last);
     // Within the range they are where they are for all entries.
     for (std::size_t i = 1; i + 1 < borders.size(); ++i) EXPECT_THAT(whole, ::testing::Contains(borders[i]));
   }
-  EXPECT_THAT(parts_of(*source, {"x"}, 7, 7), IsEmpty());
-  EXPECT_THAT(parts_of(*source, {"x"}, 650'000), IsEmpty());
-}
-
-TEST(Parts, OfNoColumnsAreClusters) {
-  const MemoryFile file;
-  const std::uint64_t clusters[] = {300'000, 100'000};
-  write(file, clusters, pages_of(64 << 10));
-  EXPECT_THAT(borders_of(parts_of(*open(file), {})), ElementsAre(0u, 300'000u, 400'000u));
+  EXPECT_THAT(parts_of(*source, 7, 7), IsEmpty());
+  EXPECT_THAT(parts_of(*source, 650'000), IsEmpty());
 }
 
 TEST(Parts, OfAFileWithoutEntriesAreNone) {
@@ -145,7 +190,7 @@ TEST(Parts, OfAFileWithoutEntriesAreNone) {
   write(file, {}, {});
   const auto source = open(file);
   EXPECT_EQ(source->entries(), 0u);
-  EXPECT_THAT(parts_of(*source, {"x"}), IsEmpty());
+  EXPECT_THAT(parts_of(*source), IsEmpty());
 }
 
 // ---- What reading a part costs
@@ -191,7 +236,7 @@ class PartCosts : public ::testing::Test {
 
 TEST_F(PartCosts, APartCostsItsOwnPages) {
   const std::vector<std::uint32_t> columns = {*source_->find("x"), *source_->find("y")};
-  const auto parts = source_->parts(columns, 0, source_->entries());
+  const auto parts = source_->parts(0, source_->entries());
   ASSERT_EQ(parts.size(), 8u);
   for (const Part& part : parts) {
     const auto cursor = source_->open();
@@ -206,21 +251,21 @@ TEST_F(PartCosts, APartCostsItsOwnPages) {
 
 TEST_F(PartCosts, TheNextPartIsReadAhead) {
   const std::vector<std::uint32_t> columns = {*source_->find("x")};
-  const auto parts = source_->parts(columns, 0, source_->entries());
+  const auto parts = source_->parts(0, source_->entries());
   const auto cursor = source_->open();
-  // Parts 1 and 6 lie in different clusters.
-  cursor->start(parts[1], &parts[6]);
+  // Parts 1 and 5 lie in different clusters.
+  cursor->start(parts[1], &parts[5]);
   read(*cursor, columns, parts[1]);
-  EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[6]));
-  cursor->start(parts[6], nullptr);
-  read(*cursor, columns, parts[6]);
-  EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[6]));
+  EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[5]));
+  cursor->start(parts[5], nullptr);
+  read(*cursor, columns, parts[5]);
+  EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[5]));
   EXPECT_EQ(cursor->metrics().prefetched_unused, 0u);
 }
 
 TEST_F(PartCosts, ListsCostAPageMoreAtABorder) {
   const std::uint32_t column = *source_->find("v");
-  const auto parts = source_->parts(std::span(&column, 1), 0, source_->entries());
+  const auto parts = source_->parts(0, source_->entries());
   std::uint64_t pages = 0;
   for (const Part& part : parts) {
     const auto cursor = source_->open();
@@ -243,7 +288,7 @@ TEST_F(PartCosts, ListsCostAPageMoreAtABorder) {
 
 TEST_F(PartCosts, CursorsThatTakeTurnsDecodeNoPageTwice) {
   const std::vector<std::uint32_t> columns = {*source_->find("v"), *source_->find("x"), *source_->find("y")};
-  const auto parts = source_->parts(columns, 0, source_->entries());
+  const auto parts = source_->parts(0, source_->entries());
   const auto pages_with = [&](std::size_t count, bool backwards) {
     std::vector<std::unique_ptr<Cursor>> cursors;
     for (std::size_t i = 0; i < count; ++i) cursors.push_back(source_->open());
@@ -264,7 +309,7 @@ TEST_F(PartCosts, CursorsThatTakeTurnsDecodeNoPageTwice) {
 
 TEST_F(PartCosts, PartsInAnyOrderAreReadRight) {
   const std::uint32_t column = *source_->find("v");
-  const auto parts = source_->parts(std::span(&column, 1), 0, source_->entries());
+  const auto parts = source_->parts(0, source_->entries());
   testing::Random random(3);
   const auto cursor = source_->open();
   for (int turn = 0; turn < 30; ++turn) {

@@ -212,7 +212,7 @@ TEST_F(Jets, OnlyWhatAPathNamesIsRead) {
     for (const std::string& path : paths) columns.push_back(*source_->find(path));
     const auto cursor = source_->open();
     BlockMemory memory;
-    for (const Part& part : source_->parts(columns, 0, source_->entries())) {
+    for (const Part& part : source_->parts(0, source_->entries())) {
       cursor->start(part, nullptr);
       for (const std::uint32_t column : columns)
         static_cast<void>(cursor->read(column, {part.first, part.last - part.first, nullptr}, memory));
@@ -235,7 +235,7 @@ TEST_F(Jets, ColumnsWithTheSameEndsShareThem) {
   const std::uint32_t columns[] = {*source_->find("x.pt"), *source_->find("x.flags")};
   const auto cursor = source_->open();
   BlockMemory memory;
-  const Part part = source_->parts(columns, 0, source_->entries()).front();
+  const Part part = source_->parts(0, source_->entries()).front();
   cursor->start(part, nullptr);
   const std::uint32_t wanted[] = {0, 2, 3};
   for (const auto& rows : {Rows{0, 5, nullptr}, Rows{0, 3, wanted}}) {

@@ -110,7 +110,7 @@ void expect_blocks(const Source& source, std::span<const std::uint32_t> columns,
                    std::span<const std::vector<std::string>> expected, std::size_t block,
                    std::uint64_t seed) {
   testing::Random random(seed);
-  const std::vector<Part> parts = source.parts(columns, 0, source.entries());
+  const std::vector<Part> parts = source.parts(0, source.entries());
   std::uint64_t covered = 0;
   for (const Part& part : parts) {
     ASSERT_EQ(part.first, covered);

@@ -40,7 +40,7 @@ class Workers : public ::testing::Test {
   void run(const Source& source, std::span<const std::uint32_t> columns, unsigned threads) {
     std::vector<Part> parts;
     for (std::uint64_t first = 0; first < source.entries(); first += 2500)
-      for (const Part& part : source.parts(columns, first, std::min(first + 2500, source.entries())))
+      for (const Part& part : source.parts(first, std::min(first + 2500, source.entries())))
         parts.push_back(part);
     std::atomic<std::size_t> next{0};
     std::atomic<std::uint64_t> wrong{0};
@@ -96,7 +96,7 @@ TEST_F(Workers, ShareTheFilesOfALongChain) {
   while (many.size() < 70) many.push_back(last);
   const auto source = open_chain("Data", many);
   const std::uint32_t column = *source->find("x");
-  std::vector<Part> parts = source->parts(std::span(&column, 1), 0, source->entries());
+  std::vector<Part> parts = source->parts(0, source->entries());
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> read{0};
   std::vector<std::thread> workers;
