@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/redacted.h"
+
 namespace colonnade {
 namespace {
 
@@ -22,6 +24,12 @@ std::string message(const std::string& problem, const std::string& advice, const
   if (!advice.empty()) text += "; try: " + advice;
   if (!place.empty()) text += " [" + place + "]";
   return text;
+}
+
+ErrorContext redacted(const ErrorContext& context) {
+  ErrorContext result = context;
+  result.uri = colonnade::redacted(context.uri);
+  return result;
 }
 
 }  // namespace
@@ -53,11 +61,11 @@ const char* name_of(ErrorKind kind) noexcept {
 }
 
 Error::Error(ErrorKind kind, std::string problem, std::string advice, ErrorContext context)
-    : std::runtime_error(message(problem, advice, context)),
+    : std::runtime_error(message(redacted(problem), redacted(advice), redacted(context))),
       kind_(kind),
-      problem_(std::move(problem)),
-      advice_(std::move(advice)),
-      context_(std::move(context)) {}
+      problem_(redacted(problem)),
+      advice_(redacted(advice)),
+      context_(redacted(context)) {}
 
 Error Error::with(const ErrorContext& outer) const {
   ErrorContext merged = context_;

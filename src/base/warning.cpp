@@ -6,6 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/redacted.h"
+
 namespace colonnade {
 namespace {
 
@@ -31,8 +33,10 @@ WarningHandler set_warning_handler(WarningHandler handler) {
 }
 
 // The handler is copied, so that it may set another one or warn itself.
-void warn(const std::string& message) noexcept {
+void warn(const std::string& text) noexcept {
+  std::string message;
   try {
+    message = redacted(text);
     WarningHandler handler;
     {
       const std::lock_guard lock(handler_mutex());

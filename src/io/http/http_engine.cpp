@@ -333,6 +333,17 @@ void set_timeouts(CURL* easy, const HttpRequest& request) {
   ::curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, at_least_one(request.timeout));
 }
 
+// What ends a line would begin another header.
+void check_headers(const HttpHeaders& headers) {
+  const auto is_one_line = [](const std::string& text) {
+    return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos;
+  };
+  for (const auto& [name, value] : headers)
+    if (!is_one_line(name) || !is_one_line(value))
+      throw Error(ErrorKind::usage, fmt::format("the header {} of a request has a line break in it", name),
+                  "a value of one line");
+}
+
 void configure(Transfer& transfer, const Environment& environment) {
   CURL* easy = transfer.easy;
   ::curl_easy_reset(easy);
@@ -631,6 +642,7 @@ bool HttpEngine::is_of_this_process() const noexcept {
 }
 
 void HttpEngine::start(HttpRequest request, const void* owner, Done done) {
+  check_headers(request.headers);
   loop_->start(std::move(request), owner, std::move(done));
 }
 

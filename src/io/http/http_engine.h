@@ -58,7 +58,7 @@ enum class HttpFailure {
   none,       // there is an answer, with whatever status
   refused,    // no connection: name not known, connection refused
   dropped,    // the connection was lost before the answer was complete
-  timed_out,  // one of the three time-outs
+  timed_out,  // one of the three timeouts
   too_large,  // the answer is larger than was asked for
   tls,        // the certificate or the handshake
   cancelled,
@@ -104,7 +104,8 @@ class HttpEngine {
   bool is_of_this_process() const noexcept;
 
   // From any thread; `done` is called once, unless `owner` is cancelled first. Throws ErrorKind::resource if
-  // there can be no thread, ErrorKind::usage in a child of the process that made the engine.
+  // there can be no thread, ErrorKind::usage in a child of the process that made the engine and for headers
+  // of several lines.
   void start(HttpRequest request, const void* owner, Done done);
   // Ends all requests of `owner`: afterwards their memory is not touched and their `done` not called any
   // more. Nobody may start others for it meanwhile, except their `done`. Not from within a `done`.

@@ -20,8 +20,8 @@ namespace colonnade::io {
 namespace {
 
 // Long enough for a cluster that moves its data after a loss, short enough to be waited for.
-constexpr unsigned default_patience = 60;  // seconds
-constexpr unsigned connect_patience = 30;
+constexpr unsigned default_timeout = 60;  // seconds
+constexpr unsigned connect_timeout = 30;
 
 // Fails before there is a connection, so that the configuration is the likely reason.
 Error connect_error(int code, const RadosPlace& place) {
@@ -52,7 +52,7 @@ constexpr std::array advice_table{
            "the pool is full: remove data, raise its quota (`ceph osd pool get-quota`) or add space"},
     Advice{
         ETIMEDOUT, ErrorKind::io, "ETIMEDOUT",
-        "check that monitors and OSDs are up (`ceph -s`) and can be reached; ?timeout= sets the patience in "
+        "check that monitors and OSDs are up (`ceph -s`) and can be reached; ?timeout= sets the timeout in "
         "seconds"},
     Advice{EIO, ErrorKind::io, "EIO",
            "the cluster could not read or write its disks: see `ceph health detail`"},
@@ -90,7 +90,7 @@ std::string variable(const char* name) {
 }
 
 std::string key_of(const RadosAccess& access) {
-  const std::string seconds = access.patience ? std::to_string(*access.patience) : "";
+  const std::string seconds = access.timeout ? std::to_string(*access.timeout) : "";
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", access.cluster, access.configuration, access.user, seconds,
                      variable("CEPH_CONF"), variable("CEPH_ARGS"));
 }
@@ -161,14 +161,14 @@ void RadosCluster::configure(const RadosPlace& place) {
   api_->conf_parse_env(handle_, nullptr);
   // What goes wrong is thrown, not printed.
   for (const char* option : {"log_to_stderr", "err_to_stderr"}) set(option, "false");
-  const auto& patience = place.access.patience;
-  set("client_mount_timeout", std::to_string(patience.value_or(connect_patience)));
+  const auto& timeout = place.access.timeout;
+  set("client_mount_timeout", std::to_string(timeout.value_or(connect_timeout)));
   // Never to give up is Ceph's own default.
   for (const char* option : {"rados_osd_op_timeout", "rados_mon_op_timeout"}) {
     std::array<char, 64> configured{};
     const bool is_set = api_->conf_get(handle_, option, configured.data(), configured.size()) == 0 &&
                         std::strtod(configured.data(), nullptr) > 0;
-    if (patience || !is_set) set(option, std::to_string(patience.value_or(default_patience)));
+    if (timeout || !is_set) set(option, std::to_string(timeout.value_or(default_timeout)));
   }
 }
 

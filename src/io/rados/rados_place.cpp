@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view form =
     "rados://pool/namespace, with ?conf=FILE, &id=USER and &timeout=SECONDS if needed";
-constexpr unsigned longest_patience = 86400;
+constexpr unsigned longest_timeout = 86400;
 
 [[noreturn]] void fail(const std::string& uri, const std::string& problem) {
   throw Error(ErrorKind::usage, problem, std::string(form), {.uri = uri});
@@ -44,9 +44,9 @@ unsigned seconds_of(const std::string& text, const std::string& uri) {
   unsigned seconds = 0;
   const char* end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, seconds);
-  if (code != std::errc() || stop != end || seconds == 0 || seconds > longest_patience)
+  if (code != std::errc() || stop != end || seconds == 0 || seconds > longest_timeout)
     fail(uri,
-         fmt::format("the time-out \"{}\" is not a number of seconds from 1 to {}", text, longest_patience));
+         fmt::format("the timeout \"{}\" is not a number of seconds from 1 to {}", text, longest_timeout));
   return seconds;
 }
 
@@ -62,7 +62,7 @@ void apply_option(std::string_view option, RadosPlace& place) {
   else if (key == "id")
     place.access.user = "client." + value;
   else if (key == "timeout")
-    place.access.patience = seconds_of(value, place.uri);
+    place.access.timeout = seconds_of(value, place.uri);
   else
     fail(place.uri, fmt::format("rados: has no option \"{}\"", key));
 }

@@ -13,7 +13,7 @@ struct RadosAccess {
   std::string cluster = "ceph";  // its name, for where its configuration is looked for
   std::string configuration;     // file; empty: where Ceph's tools look for it
   std::string user = "client.admin";
-  std::optional<unsigned> patience;  // seconds; nullopt: what the configuration says, or the default
+  std::optional<unsigned> timeout;  // seconds; nullopt: what the configuration says, or the default
   friend bool operator==(const RadosAccess&, const RadosAccess&) = default;
 };
 

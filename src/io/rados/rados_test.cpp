@@ -24,7 +24,7 @@ TEST(Rados, UrisNameAPoolAndANamespace) {
   EXPECT_EQ(place.name_space, "a/b c");
   EXPECT_EQ(place.access.user, "client.admin");
   EXPECT_EQ(place.access.configuration, "");
-  EXPECT_EQ(place.access.patience, std::nullopt);
+  EXPECT_EQ(place.access.timeout, std::nullopt);
   EXPECT_TRUE(is_object_store("rados://pool/x.root"));
 }
 
@@ -32,7 +32,7 @@ TEST(Rados, UrisMaySayHowTheClusterIsReached) {
   const RadosPlace place = parse_rados_uri("RADOS://p/n?conf=/a%26b/c.conf&id=me&timeout=5");
   EXPECT_EQ(place.access.configuration, "/a&b/c.conf");
   EXPECT_EQ(place.access.user, "client.me");
-  EXPECT_EQ(place.access.patience, 5u);
+  EXPECT_EQ(place.access.timeout, 5u);
 }
 
 TEST(Rados, BadUrisAreRefused) {

@@ -1,15 +1,18 @@
 // See s3_call.h.
 #include "io/s3/s3_call.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <condition_variable>
 #include <mutex>
 #include <random>
 #include <utility>
 
+#include "base/redacted.h"
 #include "io/s3/s3_xml.h"
 
 namespace colonnade::io {
@@ -17,9 +20,9 @@ namespace {
 
 using Clock = S3Retry::Clock;
 
-// Bodies up to here are signed with their hash: bytes.
+// Bodies up to here are signed with their hash, larger ones only where TLS does not protect them: bytes.
 constexpr std::size_t largest_hashed_body = std::size_t{64} << 10;
-// A connection that moves less has not much longer than the patience: bytes per second.
+// A connection that moves less has not much longer than the timeout: bytes per second.
 constexpr std::size_t slowest_rate = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds longest_connect{10'000};
 constexpr std::chrono::milliseconds longest_stall{20'000};
@@ -46,8 +49,8 @@ void read_error_body(S3Answer& answer) {
   if (http.status < 300 && text.substr(0, 512).find("<Error") == std::string_view::npos) return;
   const auto document = parse_xml(text);
   if (!document || document->name != "Error") return;
-  answer.code = tidy(document->child_text("Code"));
-  answer.message = tidy(document->child_text("Message"));
+  answer.code = document->child_text("Code");
+  answer.message = document->child_text("Message");
   if (answer.code.empty()) answer.code = "Error";
 }
 
@@ -60,6 +63,32 @@ std::string host_header(std::string_view scheme, std::string host) {
   const std::string_view usual = scheme == "https" ? ":443" : ":80";
   if (host.ends_with(usual)) host.resize(host.size() - usual.size());
   return host;
+}
+
+// Of a host as URLs have it. Names are believed only where they cannot mean another machine.
+bool is_this_machine(std::string host) {
+  const std::size_t port = host.rfind(':');
+  if (port != std::string::npos && host.find_first_not_of("0123456789", port + 1) == std::string::npos &&
+      (host.find(':') == port || (port > 0 && host[port - 1] == ']')))
+    host.resize(port);
+  std::transform(host.begin(), host.end(), host.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  if (host == "localhost" || host.ends_with(".localhost") || host == "[::1]") return true;
+  in_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+}
+
+void refuse_open_token(const S3Settings& settings, const std::string& base, const std::string& host) {
+  if (!settings.credentials || settings.credentials->session_token.empty() || settings.token_over_http ||
+      is_this_machine(host))
+    return;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("the session token would go to {} without encryption, where everybody on the way can "
+                  "read it",
+                  base),
+      "an https:// endpoint, keys without a token, or COLONNADE_S3_TOKEN_OVER_HTTP=1 in a network that "
+      "you trust");
 }
 
 std::string request_id(const HttpAnswer& answer) {
@@ -91,19 +120,32 @@ S3Caller::S3Caller(std::string bucket, S3Settings settings)
   }
   host_ = host_header(scheme, host);
   base_ = scheme + "://" + host;
+  is_encrypted_ = scheme == "https";
+  if (!is_encrypted_) refuse_open_token(settings_, base_, host);
 }
 
 ErrorContext S3Caller::context(const std::string& key) const {
   return {.uri = fmt::format("s3://{}/{}", bucket_, key)};
 }
 
-std::chrono::milliseconds S3Caller::patience(const S3Call& call) const noexcept {
+std::chrono::milliseconds S3Caller::timeout(const S3Call& call) const noexcept {
   std::size_t size = call.into.size() + call.text.size();
   for (ByteSpan part : call.parts) size += part.size();
-  return settings_.patience + std::chrono::milliseconds(size / (slowest_rate / 1000));
+  return settings_.timeout + std::chrono::milliseconds(size / (slowest_rate / 1000));
 }
 
-HttpRequest S3Caller::request(const S3Call& call, std::chrono::milliseconds time_left) const {
+// Takes as long as reading the body: never on the engine's thread.
+std::string S3Caller::payload_hash(const S3Call& call) const {
+  if (!settings_.credentials) return {};
+  std::vector<ByteSpan> body{as_bytes(call.text)};
+  body.insert(body.end(), call.parts.begin(), call.parts.end());
+  std::size_t size = 0;
+  for (ByteSpan part : body) size += part.size();
+  return is_encrypted_ && size > largest_hashed_body ? unsigned_payload : hex(sha256(body));
+}
+
+HttpRequest S3Caller::request(const S3Call& call, const std::string& payload_hash,
+                              std::chrono::milliseconds time_left) const {
   const std::string path = path_prefix_ + "/" + url_encoded(call.key, true);
   const std::string query = canonical_query(call.query);
   HttpRequest request;
@@ -115,23 +157,19 @@ HttpRequest S3Caller::request(const S3Call& call, std::chrono::milliseconds time
   request.into = call.into;
   request.max_body = call.max_body;
   request.ca_file = settings_.ca_file;
-  const auto third = std::max(settings_.patience / 3, std::chrono::milliseconds(1));
+  const auto third = std::max(settings_.timeout / 3, std::chrono::milliseconds(1));
   request.connect_timeout = std::min(third, longest_connect);
   request.stall_timeout = call.answer_takes_long ? time_left : std::min(third, longest_stall);
   request.timeout = time_left;
-  if (settings_.credentials) sign(call, path, query, request);
+  if (settings_.credentials) sign(call, payload_hash, path, query, request);
   return request;
 }
 
-void S3Caller::sign(const S3Call& call, const std::string& path, const std::string& query,
-                    HttpRequest& request) const {
+void S3Caller::sign(const S3Call& call, const std::string& payload_hash, const std::string& path,
+                    const std::string& query, HttpRequest& request) const {
   S3Signing signing{call.method, path, query, settings_.region};
   signing.time = std::time(nullptr);
-  std::vector<ByteSpan> body{as_bytes(call.text)};
-  body.insert(body.end(), call.parts.begin(), call.parts.end());
-  std::size_t size = 0;
-  for (ByteSpan part : body) size += part.size();
-  signing.payload_hash = size <= largest_hashed_body ? hex(sha256(body)) : unsigned_payload;
+  signing.payload_hash = payload_hash;
 
   request.headers.emplace_back("x-amz-content-sha256", signing.payload_hash);
   request.headers.emplace_back("x-amz-date", amz_date(signing.time));
@@ -153,10 +191,11 @@ class S3Caller::Attempts : public std::enable_shared_from_this<Attempts> {
         owner_(owner),
         call_(std::move(call)),
         done_(std::move(done)),
-        retry_(S3RetryPolicy{.patience = caller.patience(*call_), .most_attempts = call_->most_attempts}) {}
+        payload_hash_(caller.payload_hash(*call_)),
+        retry_(S3RetryPolicy{.timeout = caller.timeout(*call_), .most_attempts = call_->most_attempts}) {}
 
   void begin(std::chrono::milliseconds delay) {
-    HttpRequest request = caller_->request(*call_, retry_.time_left(Clock::now() + delay));
+    HttpRequest request = caller_->request(*call_, payload_hash_, retry_.time_left(Clock::now() + delay));
     request.delay = delay;
     engine_->start(
         std::move(request), owner_,
@@ -195,6 +234,7 @@ class S3Caller::Attempts : public std::enable_shared_from_this<Attempts> {
   const void* owner_;
   std::shared_ptr<const S3Call> call_;
   Done done_;
+  const std::string payload_hash_;
   S3Retry retry_;
   bool may_be_done_ = false;
 };
@@ -321,6 +361,13 @@ std::string S3Caller::advice(const S3Answer& answer) const {
   return advice;
 }
 
+// What others said, without what they may have repeated of us.
+std::string S3Caller::printable(std::string_view text) const {
+  if (!settings_.credentials) return tidy(redacted(text));
+  const S3Credentials& ours = *settings_.credentials;
+  return tidy(redacted(text, {ours.secret_key.reveal(), ours.session_token.reveal(), ours.access_key}));
+}
+
 Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {
   const std::string what = call.key.empty()
                                ? fmt::format("cannot {} bucket \"{}\" at {}", call.action, bucket_, base_)
@@ -328,12 +375,12 @@ Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {
                                              tidy(call.key), bucket_, base_);
   const HttpAnswer& http = answer.http;
   if (http.failure != HttpFailure::none)
-    return {ErrorKind::io, fmt::format("{}: {}{}", what, tidy(http.problem), attempts_text(answer)),
+    return {ErrorKind::io, fmt::format("{}: {}{}", what, printable(http.problem), attempts_text(answer)),
             advice_after(http.failure), context(call.key)};
   const KnownError* known = known_error(answer.code, http.status);
   std::string said = fmt::format("status {}", http.status);
-  if (!answer.code.empty()) said += " " + answer.code;
-  if (!answer.message.empty()) said += fmt::format(" \"{}\"", answer.message);
+  if (!answer.code.empty()) said += " " + printable(answer.code);
+  if (!answer.message.empty()) said += fmt::format(" \"{}\"", printable(answer.message));
   said += request_id(http) + attempts_text(answer);
   const std::string problem = known != nullptr ? fmt::format("{}: {} ({})", what, known->problem, said)
                                                : fmt::format("{}: the server answered {}", what, said);

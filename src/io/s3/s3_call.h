@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -36,7 +37,7 @@ struct S3Call {
 struct S3Answer {
   HttpAnswer http;
   std::string code;     // of an error: "NoSuchKey"
-  std::string message;  // of the server
+  std::string message;  // of the server, as it came
   unsigned attempts = 1;
   // An attempt before the last ended without an answer, so that it may have been carried out.
   bool may_be_done = false;
@@ -55,6 +56,7 @@ class S3Caller {
  public:
   using Done = std::function<void(S3Answer&& answer)>;
 
+  // Throws ErrorKind::usage for a session token that would go over plain HTTP to another machine.
   S3Caller(std::string bucket, S3Settings settings);
 
   const std::string& bucket() const noexcept { return bucket_; }
@@ -72,16 +74,20 @@ class S3Caller {
  private:
   class Attempts;
 
-  HttpRequest request(const S3Call& call, std::chrono::milliseconds time_left) const;
-  void sign(const S3Call& call, const std::string& path, const std::string& query,
-            HttpRequest& request) const;
-  std::chrono::milliseconds patience(const S3Call& call) const noexcept;
+  HttpRequest request(const S3Call& call, const std::string& payload_hash,
+                      std::chrono::milliseconds time_left) const;
+  void sign(const S3Call& call, const std::string& payload_hash, const std::string& path,
+            const std::string& query, HttpRequest& request) const;
+  std::string payload_hash(const S3Call& call) const;
+  std::string printable(std::string_view text) const;
+  std::chrono::milliseconds timeout(const S3Call& call) const noexcept;
   std::string advice(const S3Answer& answer) const;
 
   std::string bucket_;
   S3Settings settings_;
-  std::string base_;         // "https://host:port/bucket" or "https://bucket.host"
-  std::string host_;         // as the header has it
+  std::string base_;  // "https://host:port/bucket" or "https://bucket.host"
+  std::string host_;  // as the header has it
+  bool is_encrypted_ = false;
   std::string path_prefix_;  // of the URL's path, encoded, without a slash at the end
 };
 

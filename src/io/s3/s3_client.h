@@ -1,8 +1,8 @@
 // A bucket of S3: the requests, signed, repeated when that may help, with errors that say what is wrong.
 //
 // Each operation has an asynchronous form (S3Queue, below) and one that waits. An attempt that fails for a
-// reason that may pass (no connection, a dropped one, a time-out, status 429, 500, 502, 503, 504, SlowDown)
-// is repeated after a random wait that doubles at most (or after Retry-After), until S3Patience ends.
+// reason that may pass (no connection, a dropped one, a timeout, status 429, 500, 502, 503, 504, SlowDown)
+// is repeated after a random wait that doubles at most (or after Retry-After), until the timeout.
 //
 // Errors: ErrorKind::not_found for a bucket or key that is not there; ErrorKind::format for an object that
 // ends before the range; ErrorKind::io for all else. They name bucket and key, status, code, request id,

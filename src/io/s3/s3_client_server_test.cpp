@@ -247,7 +247,7 @@ class S3Toxics : public S3Server {
     client_->put(key("x"), parts, {});
     settings_.endpoint = variable("COLONNADE_TEST_S3_PROXY_ENDPOINT");
     patient_ = make_s3_client(bucket(), settings_);
-    settings_.patience = std::chrono::seconds(3);
+    settings_.timeout = std::chrono::seconds(3);
     impatient_ = make_s3_client(bucket(), settings_);
   }
   void TearDown() override {

@@ -54,6 +54,19 @@ bool says_yes(const std::optional<std::string>& text) {
   return word == "1" || word == "true" || word == "yes" || word == "on";
 }
 
+// What goes into a header must not end it. Says where, never what.
+std::string checked_text(std::string_view text, const std::string& what) {
+  const std::string_view value = trimmed(text);
+  for (std::size_t i = 0; i < value.size(); ++i)
+    if (static_cast<unsigned char>(value[i]) < 0x20 || value[i] == 0x7f)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} has a {} as character {} of {}", what,
+                              value[i] == '\n' || value[i] == '\r' ? "line break" : "control character",
+                              i + 1, value.size()),
+                  "set it without; $(cat FILE) of a shell drops line breaks at the end");
+  return std::string(value);
+}
+
 // The sources, asked for one profile.
 class Finder {
  public:
@@ -135,8 +148,9 @@ class Finder {
           fmt::format("{} has {} for S3 without its {}", where, access_key ? "an access key" : "a secret key",
                       access_key ? "secret key" : "access key"),
           "set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or both keys of the profile");
-    return S3Credentials{std::string(trimmed(*access_key)), Secret(std::string(trimmed(*secret_key))),
-                         Secret(std::string(trimmed(token.value_or(""))))};
+    return S3Credentials{checked_text(*access_key, "the access key of " + where),
+                         Secret(checked_text(*secret_key, "the secret key of " + where)),
+                         Secret(checked_text(token.value_or(""), "the session token of " + where))};
   }
 
   const S3Sources* sources_;
@@ -149,20 +163,19 @@ class Finder {
 
 std::string checked_endpoint(std::string endpoint) {
   while (endpoint.ends_with('/')) endpoint.pop_back();
+  const std::size_t scheme = endpoint.find("://");
+  const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+  if (endpoint.substr(host, endpoint.find('/', host) - host).find('@') != std::string::npos)
+    throw Error(ErrorKind::usage, "the S3 endpoint has a user name or password in it",
+                "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
   if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://"))
     throw Error(ErrorKind::usage, fmt::format("the S3 endpoint \"{}\" is no URL", endpoint),
                 "an endpoint such as https://s3.example.org in AWS_ENDPOINT_URL_S3");
-  // A password within would end up in messages.
-  const std::size_t host = endpoint.find("://");
-  if (host != std::string::npos &&
-      endpoint.substr(host + 3, endpoint.find('/', host + 3) - host - 3).find('@') != std::string::npos)
-    throw Error(ErrorKind::usage, "the S3 endpoint has a user name or password in it",
-                "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
   return endpoint;
 }
 
-std::chrono::milliseconds patience_of(const std::optional<std::string>& text) {
-  if (!text) return S3Settings{}.patience;
+std::chrono::milliseconds timeout_of(const std::optional<std::string>& text) {
+  if (!text) return S3Settings{}.timeout;
   const std::string_view digits = trimmed(*text);
   double seconds = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
@@ -237,18 +250,19 @@ S3Settings find_s3_settings(const S3Sources& sources) {
   settings.credentials = finder.credentials(settings.credentials_from);
   auto region = finder.first_of({"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (!region) region = finder.config("region");
-  if (region) settings.region = trimmed(*region);
+  if (region) settings.region = checked_text(*region, "the region of S3");
 
   auto endpoint = finder.first_of({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
   if (!endpoint) endpoint = finder.config("s3.endpoint_url");
   if (!endpoint) endpoint = finder.config("endpoint_url");
-  settings.endpoint = checked_endpoint(std::string(trimmed(endpoint.value_or(""))));
+  settings.endpoint = checked_endpoint(checked_text(endpoint.value_or(""), "the endpoint of S3"));
+  settings.token_over_http = says_yes(finder.environment("COLONNADE_S3_TOKEN_OVER_HTTP"));
   settings.path_style = uses_paths(finder, !settings.endpoint.empty());
 
   auto certificates = finder.environment("AWS_CA_BUNDLE");
   if (!certificates) certificates = finder.config("ca_bundle");
   settings.ca_file = certificates.value_or("");
-  settings.patience = patience_of(finder.environment("COLONNADE_S3_TIMEOUT"));
+  settings.timeout = timeout_of(finder.environment("COLONNADE_S3_TIMEOUT"));
   return settings;
 }
 

@@ -9,11 +9,13 @@
 //   region        AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile, us-east-1
 //   endpoint      AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url` of the profile (under `s3 =`, then by
 //                 itself), AWS itself
+//   tokens        COLONNADE_S3_TOKEN_OVER_HTTP=1: session tokens may go to an http:// endpoint that is not on
+//                 this machine, where everybody on the way can read them
 //   addressing    COLONNADE_S3_ADDRESSING (path, virtual), `addressing_style` of the profile (under `s3 =`,
 //   then
 //                 by itself), virtual at AWS and path at other endpoints
 //   certificates  AWS_CA_BUNDLE, `ca_bundle` of the profile; then what http_engine.h says
-//   patience      COLONNADE_S3_TIMEOUT: seconds until a request that keeps failing is given up (60)
+//   timeout       COLONNADE_S3_TIMEOUT: seconds until a request that keeps failing is given up (60)
 #ifndef COLONNADE_IO_S3_S3_CREDENTIALS_H
 #define COLONNADE_IO_S3_S3_CREDENTIALS_H
 
@@ -51,8 +53,9 @@ struct S3Settings {
   std::string region = "us-east-1";
   std::string endpoint;  // "https://host:port/base", without a slash at the end; empty: AWS
   bool path_style = false;
+  bool token_over_http = false;  // to other machines than this one
   std::string ca_file;
-  std::chrono::milliseconds patience{60'000};
+  std::chrono::milliseconds timeout{60'000};
 };
 
 // Sections of a file of the AWS tools: name -> key -> value. A nested value ("s3 =" and indented lines below)
@@ -68,7 +71,8 @@ struct S3Sources {
 S3Sources system_sources();
 
 // Throws ErrorKind::usage for settings that contradict themselves: a key without its secret, a profile that
-// is nowhere, a time-out that is no number.
+// is nowhere, a timeout that is no number; and for texts that would change a request: a token with a line
+// break.
 S3Settings find_s3_settings(const S3Sources& sources = system_sources());
 
 }  // namespace colonnade::io

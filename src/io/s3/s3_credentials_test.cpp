@@ -68,7 +68,7 @@ TEST(S3Settings, AreThoseOfAwsWithoutAnything) {
   EXPECT_EQ(settings.region, "us-east-1");
   EXPECT_EQ(settings.endpoint, "");
   EXPECT_FALSE(settings.path_style);
-  EXPECT_EQ(settings.patience, std::chrono::seconds(60));
+  EXPECT_EQ(settings.timeout, std::chrono::seconds(60));
 }
 
 TEST(S3Settings, TakeTheEnvironmentFirst) {
@@ -93,7 +93,7 @@ TEST(S3Settings, TakeTheEnvironmentFirst) {
   EXPECT_EQ(settings.endpoint, "http://10.0.0.1:9000");
   EXPECT_TRUE(settings.path_style);
   EXPECT_EQ(settings.ca_file, "/ca.pem");
-  EXPECT_EQ(settings.patience, std::chrono::milliseconds(2500));
+  EXPECT_EQ(settings.timeout, std::chrono::milliseconds(2500));
 }
 
 TEST(S3Settings, TakeProfilesFromBothFiles) {
@@ -174,6 +174,39 @@ TEST(Secrets, CannotBePrintedByAccident) {
   EXPECT_FALSE((std::is_convertible_v<Secret, std::string>));
   EXPECT_FALSE((std::is_convertible_v<Secret, std::string_view>));
   EXPECT_THAT(testing::PrintToString(Secret("hush")), Not(HasSubstr("hush")));
+}
+
+TEST(S3Settings, RefuseLineBreaks) {
+  for (const char* broken : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
+                             "AWS_ENDPOINT_URL_S3"}) {
+    for (const char* end : {"\n", "\nx-amz-acl: public-read", "\r\nx", "\x01y", "\x7f"}) {
+      Names names{{"AWS_ACCESS_KEY_ID", "identity"},
+                  {"AWS_SECRET_ACCESS_KEY", "hidden"},
+                  {"AWS_SESSION_TOKEN", "concealed"},
+                  {"AWS_REGION", "eu-west-1"},
+                  {"AWS_ENDPOINT_URL_S3", "https://host"}};
+      names[broken] += end;
+      const Error error = error_of([&] { find_s3_settings(sources(names)); });
+      EXPECT_EQ(error.kind(), ErrorKind::usage) << broken;
+      EXPECT_THAT(error.problem(), HasSubstr(end[0] == '\n' || end[0] == '\r' ? "line break" : "control"));
+      for (const char* secret : {"hidden", "concealed", "identity"})
+        EXPECT_THAT(std::string(error.what()), Not(HasSubstr(secret)));
+    }
+  }
+}
+
+TEST(S3Settings, MayLetTokensGoOverHttp) {
+  EXPECT_FALSE(find_s3_settings(sources({})).token_over_http);
+  EXPECT_FALSE(find_s3_settings(sources({{"COLONNADE_S3_TOKEN_OVER_HTTP", "0"}})).token_over_http);
+  EXPECT_TRUE(find_s3_settings(sources({{"COLONNADE_S3_TOKEN_OVER_HTTP", "1"}})).token_over_http);
+}
+
+TEST(S3Settings, DoNotRepeatPasswordsOfEndpoints) {
+  for (const char* endpoint : {"https://user:hidden@host", "user:hidden@host", "ftp://user:hidden@host/x"}) {
+    const Error error = error_of([&] { find_s3_settings(sources({{"AWS_ENDPOINT_URL_S3", endpoint}})); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(std::string(error.what()), Not(HasSubstr("hidden")));
+  }
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ S3Settings settings_for(const std::string& endpoint) {
   settings.path_style = true;
   settings.credentials = S3Credentials{"AKIDEXAMPLE", Secret(secret), Secret(token)};
   settings.credentials_from = "the test";
-  settings.patience = std::chrono::seconds(10);
+  settings.timeout = std::chrono::seconds(10);
   return settings;
 }
 
@@ -99,6 +99,71 @@ TEST_F(S3Faults, SignsNothingWithoutKeys) {
   EXPECT_EQ(server.requests().at(0).header("x-amz-date"), "");
 }
 
+// Without TLS nothing else protects a body on its way.
+TEST_F(S3Faults, SignsBodiesThatTlsDoesNotProtect) {
+  const HttpTestServer server([](const TestRequest&) { return TestAnswer{.headers = {{"ETag", "\"e\""}}}; });
+  for (const std::size_t size : {0, 1, 65'536, 65'537, 3'000'000}) {
+    const std::string body(size, 'x');
+    const std::array parts{as_bytes(body).first(size / 3), as_bytes(body).subspan(size / 3)};
+    client_of(server)->put("key", parts);
+    const TestRequest request = server.requests().back();
+    EXPECT_EQ(request.body.size(), size);
+    EXPECT_EQ(request.header("x-amz-content-sha256"), hex(sha256(std::array{as_bytes(request.body)})));
+  }
+}
+
+TEST_F(S3Faults, KeepTokensFromOpenNetworks) {
+  const auto client = [](const std::string& endpoint, bool allowed = false) {
+    S3Settings settings = settings_for(endpoint);
+    settings.token_over_http = allowed;
+    return make_s3_client("bucket", settings);
+  };
+  for (const char* host :
+       {"s3.example.org", "10.0.0.1:9000", "127.0.0.1.example.org", "localhost.example.org", "[::2]:80",
+        "[::ffff:1.2.3.4]", "2130706433", "0", "127.1", "localhost:1x", "[::1].org", ""}) {
+    const Error error = error_of([&] { client(std::string("http://") + host); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << host;
+    EXPECT_THAT(error.problem(), HasSubstr(host));
+    EXPECT_THAT(error.advice(), HasSubstr("COLONNADE_S3_TOKEN_OVER_HTTP"));
+    expect_no_secret(error);
+    EXPECT_NO_THROW(client(std::string("http://") + host, true));
+    EXPECT_NO_THROW(client(std::string("https://") + host));
+  }
+  for (const char* host :
+       {"127.0.0.1", "127.9.8.7:1", "localhost:9000", "LocalHost", "s3.localhost", "[::1]:9000"})
+    EXPECT_NO_THROW(client(std::string("http://") + host)) << host;
+  S3Settings keys = settings_for("http://s3.example.org");
+  keys.credentials->session_token = {};
+  EXPECT_NO_THROW(make_s3_client("bucket", keys));
+}
+
+TEST_F(S3Faults, DoNotRepeatWhatServersSayOfKeys) {
+  const HttpTestServer server([](const TestRequest& request) {
+    const std::string said = "you sent " + request.header("authorization") + " and " +
+                             request.header("x-amz-security-token") + ", not " + secret +
+                             " of AKIDEXAMPLE; see " + "https://u:hidden@h/x?X-Amz-Signature=hidden &quot;" +
+                             std::string(400, 'x') + secret;
+    return TestAnswer{
+        .status = 403,
+        .body = "<Error><Code>Code " + std::string(token) + "</Code><Message>" + said + "</Message></Error>"};
+  });
+  Bytes into(1);
+  const Error error = error_of([&] { client_of(server)->get_range("key", 0, into); });
+  for (const char* hidden : {secret, token, "AKIDEXAMPLE", "hidden"})
+    EXPECT_THAT(std::string(error.what()), Not(HasSubstr(hidden)));
+  EXPECT_THAT(error.problem(), AllOf(HasSubstr("you sent"), HasSubstr("status 403")));
+}
+
+TEST_F(S3Faults, RefuseHeadersOfTwoLines) {
+  const HttpTestServer server([](const TestRequest& request) { return part_of("0123456789", request); });
+  Bytes into(1);
+  const Error error =
+      error_of([&] { client_of(server)->get_range("key", 0, into, "\"e\"\r\nx-amz-acl: public-read"); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.problem(), HasSubstr("if-match"));
+  EXPECT_TRUE(server.requests().empty());
+}
+
 TEST_F(S3Faults, KnowsVirtualHosts) {
   const HttpTestServer server([](const TestRequest& request) { return part_of("0123456789", request); });
   S3Settings settings = settings_for("http://localhost:" + server.port() + "/base");
@@ -154,7 +219,7 @@ TEST_F(S3Faults, GivesUpAfterSomeAttempts) {
   expect_no_secret(error);
 }
 
-TEST_F(S3Faults, DoesNotWaitLongerThanItsPatience) {
+TEST_F(S3Faults, DoesNotWaitLongerThanItsTimeout) {
   const HttpTestServer server(
       [&](const TestRequest&) { return TestAnswer{.status = 503, .headers = {{"Retry-After", "3600"}}}; });
   Bytes into(4);
@@ -166,7 +231,7 @@ TEST_F(S3Faults, DoesNotWaitLongerThanItsPatience) {
 TEST_F(S3Faults, EndsRequestsThatHang) {
   const HttpTestServer server([&](const TestRequest&) { return TestAnswer{.hangs = true}; });
   S3Settings settings = settings_for(server.url());
-  settings.patience = std::chrono::milliseconds(1500);
+  settings.timeout = std::chrono::milliseconds(1500);
   Bytes into(4);
   const Error error = error_of([&] { make_s3_client("bucket", settings)->get_range("key", 3, into); });
   EXPECT_EQ(error.kind(), ErrorKind::io);

@@ -183,7 +183,7 @@ TEST(S3Files, NeedTheRightKeys) {
 
 TEST(S3Files, GiveUpInBoundedTimeWithoutAServer) {
   const Variable endpoint("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9");
-  const Variable patience("COLONNADE_S3_TIMEOUT", "1");
+  const Variable timeout("COLONNADE_S3_TIMEOUT", "1");
   const std::string uri = "s3://bucket/file.root";
   for (const Error& error : {error_of([&] { open_for_writing(uri, OpenMode::create); }),
                              error_of([&] { open_for_reading(uri); })}) {

@@ -13,7 +13,7 @@ std::chrono::milliseconds S3Retry::elapsed(Clock::time_point now) const noexcept
 }
 
 std::chrono::milliseconds S3Retry::time_left(Clock::time_point now) const noexcept {
-  return std::max(policy_.patience - elapsed(now), std::chrono::milliseconds(1));
+  return std::max(policy_.timeout - elapsed(now), std::chrono::milliseconds(1));
 }
 
 std::optional<std::chrono::milliseconds> S3Retry::failed(Clock::time_point now,
@@ -28,7 +28,7 @@ std::optional<std::chrono::milliseconds> S3Retry::failed(Clock::time_point now,
   auto wait =
       std::chrono::milliseconds(static_cast<std::int64_t>(chance * static_cast<double>(bound.count())));
   if (retry_after) wait += *retry_after;
-  if (elapsed(now) + wait >= policy_.patience) return std::nullopt;
+  if (elapsed(now) + wait >= policy_.timeout) return std::nullopt;
   return wait;
 }
 

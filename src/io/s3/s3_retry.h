@@ -15,7 +15,7 @@
 namespace colonnade::io {
 
 struct S3RetryPolicy {
-  std::chrono::milliseconds patience{60'000};  // from the first attempt on
+  std::chrono::milliseconds timeout{60'000};  // from the first attempt on
   unsigned most_attempts = 10;
   std::chrono::milliseconds first_bound{100};
   std::chrono::milliseconds largest_bound{10'000};
@@ -28,7 +28,7 @@ class S3Retry {
   S3Retry() = default;
   explicit S3Retry(const S3RetryPolicy& policy) : policy_(policy) {}
 
-  // Of an attempt that is about to begin: what is left of the patience.
+  // Of an attempt that is about to begin: what is left of the timeout.
   std::chrono::milliseconds time_left(Clock::time_point now) const noexcept;
   // After an attempt that took so long: how long to wait for the next one; nullopt: give up. `chance` is
   // evenly distributed in [0, 1).

@@ -11,8 +11,8 @@ using std::chrono::seconds;
 const S3Retry::Clock::time_point start{std::chrono::hours(1)};
 
 TEST(Retries, WaitUpToTwiceAsLongEachTime) {
-  S3Retry longest({.patience = seconds(600)});
-  S3Retry shortest({.patience = seconds(600)});
+  S3Retry longest({.timeout = seconds(600)});
+  S3Retry shortest({.timeout = seconds(600)});
   auto bound = milliseconds(100);
   for (unsigned i = 1; i < 10; ++i) {
     EXPECT_EQ(shortest.failed(start, milliseconds(0), std::nullopt, 0), milliseconds(0));
@@ -26,8 +26,8 @@ TEST(Retries, WaitUpToTwiceAsLongEachTime) {
   EXPECT_EQ(longest.attempts(), 10u);
 }
 
-TEST(Retries, EndWithThePatience) {
-  S3Retry retry({.patience = seconds(60)});
+TEST(Retries, EndWithTheTimeout) {
+  S3Retry retry({.timeout = seconds(60)});
   EXPECT_EQ(retry.time_left(start), seconds(60));
   EXPECT_TRUE(retry.failed(start + seconds(20), seconds(20), std::nullopt, 0.5));
   EXPECT_EQ(retry.time_left(start + seconds(25)), seconds(35));
@@ -38,7 +38,7 @@ TEST(Retries, EndWithThePatience) {
 }
 
 TEST(Retries, WaitAsLongAsTheServerAsks) {
-  S3Retry retry({.patience = seconds(60)});
+  S3Retry retry({.timeout = seconds(60)});
   EXPECT_GE(retry.failed(start, milliseconds(0), seconds(7), 0).value(), seconds(7));
   EXPECT_EQ(retry.failed(start, milliseconds(0), seconds(61), 0), std::nullopt);
 }
