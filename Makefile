@@ -19,16 +19,15 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help setup setup-run setup-bench test demo bench bench-local bench-objects bench-frame bench-programs clean format minimal $(STAGES)
+.PHONY: help setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-frame bench-programs clean format minimal $(STAGES)
 
-help:  ## Lists the targets
+help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
-	@echo "make test                   everything that continuous integration runs"
-	@echo "make bench                  read and write against ROOT, with ratios"
-	@echo "make bench-local [BENCH_OPTIONS=...]  local storage against ROOT, uproot and fio, with targets"
-	@echo "make bench-objects [BENCH_OPTIONS=...]  object stores against their own limits, with targets"
-	@echo "make bench-frame [BENCH_OPTIONS=...]  the data frame against ROOT, Polars and DuckDB, with targets"
-	@echo "stages of make test:        $(STAGES)"
+	@echo "make test                   everything that continuous integration runs, which is, one after the other:"
+	@echo "                            $(STAGES)"
+	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
+	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
+	@echo "                            bench-local (disk), bench-objects (object stores), bench-frame (the data frame)"
 	@echo "others:                     setup format minimal clean"
 
 setup:
@@ -44,10 +43,19 @@ setup-bench:
 test: setup
 	@MAKE='$(MAKE)' tools/run_stages.sh $(STAGES)
 
-demo: setup-run
-	@$(MAKE) --no-print-directory python-package
+# What the package imports is installed while it is compiled.
+demo:
+	@tools/bootstrap.sh build
+	@tools/bootstrap.sh run & $(MAKE) --no-print-directory python-package && wait $$!
 	@mkdir -p demo
 	.venv/bin/colonnade demo --events $(EVENTS) --output demo
+
+# On a machine that has nothing yet: see tools/fresh.sh. FRESH names other targets than the two.
+SYSTEM ?= debian
+FRESH ?= demo test
+
+fresh:
+	@tools/fresh.sh $(SYSTEM) $(FRESH)
 
 # ---- C++
 
@@ -61,6 +69,7 @@ build:
 unit: build
 	ctest --preset default -LE example --no-tests=error --quiet -O build/unit.log || { tail -n 200 build/unit.log; exit 1; }
 	@grep -E 'tests passed|tests failed' build/unit.log
+	@grep -hE '^\[  SKIPPED \] .*\(' build/default/Testing/Temporary/LastTest.log || true
 
 minimal:
 	$(call configure,minimal)
@@ -96,7 +105,8 @@ python-package: $(PACKAGE_STAMP)
 # With compiler and flags of `build`, so that the compiler cache has most of it; without, those that Python was built with.
 $(PACKAGE_STAMP): $(PACKAGE_INPUTS)
 	@mkdir -p build/python
-	CXX="$${CXX:-c++}" $(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall \
+	@echo "compiling and installing the Python package; its log is build/python/install.log"
+	@CXX="$${CXX:-c++}" $(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall \
 	  --disable-pip-version-check -v --config-settings=build-dir=build/python \
 	  --config-settings=cmake.define.COLONNADE_WERROR=ON \
 	  >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what is missing to build (`bootstrap.sh run`), to test (`test`), or to test and to measure (`bench`): system
-# packages through apt, Python packages into .venv. Does nothing, and asks for no privileges, where everything is there already.
+# Installs what is missing to build (`bootstrap.sh build`), to run the Python package (`run`), to test (`test`), or to test
+# and to measure (`bench`): system packages through apt, Python packages into .venv. Does nothing, and asks for no
+# privileges, where everything is there already.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,11 +18,11 @@ go_servers="github.com/versity/versitygw/cmd/versitygw v1.8.0 versitygw
 github.com/Shopify/toxiproxy/v2/cmd/server v2.5.0 toxiproxy-server"
 
 case $level in
-  run) packages=$build_packages ;;
+  build | run) packages=$build_packages ;;
   test) packages="$build_packages $test_packages" ;;
   bench) packages="$build_packages $test_packages $bench_packages" ;;
   *)
-    echo "usage: tools/bootstrap.sh [run|test|bench]" >&2
+    echo "usage: tools/bootstrap.sh [build|run|test|bench]" >&2
     exit 2
     ;;
 esac
@@ -30,6 +31,23 @@ say() { echo "bootstrap: $*"; }
 fail() {
   echo "bootstrap: $*" >&2
   exit 1
+}
+
+# step WHAT COMMAND...: one line that says what is done and how long it took; the command's output only where it fails.
+step() {
+  what=$1
+  shift
+  started=$(date +%s)
+  log=$(mktemp)
+  printf 'bootstrap: %s ...' "$what"
+  if ! "$@" >"$log" 2>&1; then
+    printf ' failed after %s s\n' "$(($(date +%s) - started))"
+    tail -n 100 "$log" >&2
+    rm -f "$log"
+    exit 1
+  fi
+  rm -f "$log"
+  printf ' %s s\n' "$(($(date +%s) - started))"
 }
 
 is_installed() {
@@ -48,15 +66,16 @@ install_system_packages() {
   [ -n "$missing" ] || return 0
 
   if [ "$(id -u)" = 0 ]; then
-    as_root="env"
+    apt="env DEBIAN_FRONTEND=noninteractive apt-get -q"
   elif command -v sudo >/dev/null 2>&1; then
-    as_root="sudo env"
+    apt="sudo env DEBIAN_FRONTEND=noninteractive apt-get -q"
   else
     fail "cannot install$missing (neither root nor sudo); ask an administrator for: apt-get install$missing"
   fi
-  say "installing system packages:$missing"
-  $as_root DEBIAN_FRONTEND=noninteractive apt-get update -q
-  $as_root DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+  say "these system packages are missing:$missing"
+  step "looking up system packages" $apt update
+  step "downloading system packages" $apt install -y --no-install-recommends --download-only $missing
+  step "installing system packages" $apt install -y --no-install-recommends $missing
 }
 
 # The first Python of at least 3.11 that can make virtual environments and compile against its own headers.
@@ -77,8 +96,7 @@ CHECK
 make_environment() {
   if [ -x .venv/bin/python ] && .venv/bin/python -m pip --version >/dev/null 2>&1; then return 0; fi
   python=$(find_python)
-  say "making .venv with $python"
-  "$python" -m venv --clear .venv
+  step "making .venv with $python" "$python" -m venv --clear .venv
 }
 
 # install_requirements NAME [pip options]: tools/requirements-NAME.txt, unless its last installed state is the same.
@@ -87,21 +105,19 @@ install_requirements() {
   shift
   file=tools/requirements-$name.txt
   stamp=.venv/.installed-$name
-  state=$(cat tools/requirements-run.txt "$file")
+  state=$(cat tools/requirements-build.txt tools/requirements-run.txt "$file")
   if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$state" ]; then return 0; fi
-  say "installing Python packages of $file"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" -r "$file"
+  step "installing Python packages of $file" .venv/bin/python -m pip install --disable-pip-version-check "$@" -r "$file"
   printf '%s\n' "$state" >"$stamp"
 }
 
 # The servers that have to be compiled, into .venv/bin; with a Go of their own, since the system's may be too old.
 install_go_servers() {
+  mkdir -p .venv/go/bin
   echo "$go_servers" | while read -r module version program; do
-    say "compiling $program $version"
-    mkdir -p .venv/go/bin
     # Without cgo: no C compiler, no libraries. All that is downloaded and compiled on the way stays in one folder.
-    env CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-modcacherw GOPATH="$PWD/.venv/go" GOCACHE="$PWD/.venv/go/cache" \
-      GOBIN="$PWD/.venv/go/bin" .venv/bin/go install "$module@$version"
+    step "compiling $program $version" env CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-modcacherw GOPATH="$PWD/.venv/go" \
+      GOCACHE="$PWD/.venv/go/cache" GOBIN="$PWD/.venv/go/bin" .venv/bin/go install "$module@$version"
     mv ".venv/go/bin/$(basename "$module")" ".venv/bin/$program"
   done
   rm -rf .venv/go
@@ -113,23 +129,28 @@ has_go_servers() {
   echo "$go_servers" | while read -r _ _ program; do [ -x ".venv/bin/$program" ] || exit 1; done
 }
 
-install_system_packages
-make_environment
-if [ "$level" != run ] && ! has_go_servers; then
-  install_requirements go
-  # They take minutes of which some are waiting for downloads: meanwhile the Python packages are installed.
-  install_go_servers >.venv/servers.log 2>&1 &
-  compiling=$!
-fi
-install_requirements run
-if [ "$level" != run ]; then
+# Compiling the servers takes minutes, of which some are waiting for downloads: meanwhile the Python packages are installed.
+install_for_tests() {
+  if ! has_go_servers; then
+    install_requirements go
+    install_go_servers >.venv/servers.log 2>&1 &
+    servers=$!
+  fi
+  install_requirements run
   install_requirements test
   install_requirements root --pre
-fi
-if [ -n "${compiling:-}" ]; then
-  say "waiting for the servers that are compiled"
-  wait "$compiling" || {
-    cat .venv/servers.log >&2
-    fail "the test servers could not be compiled"
-  }
-fi
+  if [ -n "${servers:-}" ]; then
+    say "waiting for the servers that are compiled"
+    compiled=yes
+    wait "$servers" || compiled=
+    cat .venv/servers.log
+    [ "$compiled" ] || fail "the test servers could not be compiled"
+  fi
+}
+
+install_system_packages
+make_environment
+case $level in
+  build | run) install_requirements "$level" ;;
+  *) install_for_tests ;;
+esac

@@ -57,7 +57,7 @@ TEST(ObjectQueues, OfManyThreadsUseOneStore) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(ObjectQueues, AreLeftWhileThreadsWork) {
+TEST(ObjectQueues, LeavingOneWhileThreadsWorkDoesNotCrash) {
   const auto store = fresh("queue_left");
   const Bytes value(20000, std::byte{1});
   for (int round = 0; round < 20; ++round) {

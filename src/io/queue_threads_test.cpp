@@ -119,7 +119,7 @@ TEST(ThreadQueue, KeepsToItsDepth) {
   for (std::size_t i = 0; i < into.size(); ++i) EXPECT_EQ(into[i][0], static_cast<std::byte>(i + 100));
 }
 
-TEST(ThreadQueue, IsLeftWhileThreadsRead) {
+TEST(ThreadQueue, LeavingItWhileThreadsReadDoesNotCrash) {
   const CountingFile file;
   for (int round = 0; round < 20; ++round) {
     std::vector<Bytes> into(5, Bytes(1000));

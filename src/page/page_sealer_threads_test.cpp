@@ -83,7 +83,7 @@ TEST(PageSealer, WhatFailsSaysSoInItsPlace) {
   }
 }
 
-TEST(PageSealer, MayBeGivenUpAtAnyTime) {
+TEST(PageSealer, GivingItUpAtAnyTimeDoesNotCrash) {
   ThreadPool pool(3);
   for (std::size_t pages = 0; pages < 40; ++pages) {
     PageSealer sealer(settings, pool);

@@ -1,0 +1,138 @@
+#!/bin/bash
+# fresh.sh [debian|ubuntu] [TARGET...]: the commit that is checked out, on a machine that has nothing yet: a bare Debian 12
+# or Ubuntu 24.04 in a folder, with git, g++, make and python3, in which `make TARGET` runs one after the other (demo and
+# test, unless others are named). Only what these install is there. Needs root, and debootstrap.
+#
+# FRESH_KEEP=yes keeps the folder; FRESH_FOLDER says where it is made.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+system=${1:-debian}
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=(demo test)
+
+say() { echo "fresh: $*"; }
+fail() {
+  echo "fresh: $*" >&2
+  exit 1
+}
+
+case $system in
+  debian) suite=bookworm components=main updates="bookworm-updates bookworm-security" script= ;;
+  ubuntu) suite=noble components="main universe" updates="noble-updates noble-security" script=gutsy ;;
+  *) fail "'$system' is neither 'debian' nor 'ubuntu'" ;;
+esac
+[ "$(id -u)" = 0 ] || fail "building a root of $system needs root; run: sudo make fresh"
+for program in debootstrap unshare chroot; do
+  command -v $program >/dev/null || fail "$program is missing; run: apt-get install debootstrap util-linux"
+done
+
+# What the host is told about archives of its suites serves the root, too: SITE of a release, or the public one.
+site_of() {
+  local site
+  site=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 2>/dev/null | awk -v release="$1" '$1 == release {print $2; exit}')
+  echo "${site:-$2}"
+}
+case $system in
+  debian)
+    site=$(site_of $suite http://deb.debian.org/debian)
+    security=$(site_of $suite-security http://deb.debian.org/debian-security)
+    ;;
+  ubuntu)
+    site=$(site_of $suite http://archive.ubuntu.com/ubuntu)
+    security=$(site_of $suite-security http://security.ubuntu.com/ubuntu)
+    ;;
+esac
+
+commit=$(git rev-parse HEAD)
+[ -z "$(git status --porcelain)" ] || say "what is not committed is left out"
+folder=$(mktemp -d "${FRESH_FOLDER:-/var/tmp}/colonnade-fresh-$system.XXXXXX")
+root=$folder/root
+cleanup() {
+  # debootstrap leaves them where it is interrupted.
+  umount -q "$root/proc" "$root/sys" 2>/dev/null || true
+  if [ "${FRESH_KEEP:-}" ]; then say "kept: $folder"; else rm -rf --one-file-system "$folder"; fi
+}
+trap cleanup EXIT
+trap 'exit 1' HUP INT TERM
+
+times=
+# Seconds that processors have spent on what this script has run.
+busy() { awk '{print int(($16 + $17) / 100)}' /proc/$$/stat; }
+# timed WHAT COMMAND...: the command, and its time for the summary.
+timed() {
+  local what=$1 before=$SECONDS busy_before
+  busy_before=$(busy)
+  shift
+  "$@" || fail "$what failed after $((SECONDS - before)) s on a bare $system, commit $commit"
+  times+=$(printf '\n  %-24s %5d s, of processors %5d s' "$what" $((SECONDS - before)) $(($(busy) - busy_before)))
+}
+
+make_root() {
+  # Ubuntu's archive key is seldom installed elsewhere; without it, only what was signed is not checked.
+  local keyring=/usr/share/keyrings/$system-archive-keyring.gpg options=()
+  if [ -f "$keyring" ]; then options+=(--keyring="$keyring"); else options+=(--no-check-gpg); fi
+  debootstrap --variant=minbase --components="${components// /,}" --include=git,g++,make,python3 "${options[@]}" \
+    $suite "$root" "$site" $script >"$folder/debootstrap.log" 2>&1 || { tail -n 50 "$folder/debootstrap.log" >&2; return 1; }
+}
+
+# How this host reaches archives: its names, certificates, and settings of apt, pip and Go. Nothing else comes along.
+copy_settings() {
+  : >"$root/etc/apt/sources.list"
+  local from
+  echo "deb $site $suite $components" >>"$root/etc/apt/sources.list"
+  for update in $updates; do
+    from=$site
+    [[ $update == *-security ]] && from=$security
+    echo "deb $from $update $components" >>"$root/etc/apt/sources.list"
+  done
+  if [ -d /etc/apt/apt.conf.d ]; then grep -lsE '^ *Acquire' -r /etc/apt/apt.conf.d /etc/apt/apt.conf || true; fi |
+    while read -r file; do cp "$file" "$root/etc/apt/apt.conf.d/"; done
+  [ ! -d /etc/apt/auth.conf.d ] || cp -r /etc/apt/auth.conf.d "$root/etc/apt/"
+  for file in /etc/resolv.conf /etc/hosts /etc/pip.conf; do
+    [ ! -e $file ] || cp -L $file "$root/etc/"
+  done
+  for file in .config/pip .config/go .pip; do
+    [ ! -e "$HOME/$file" ] || { mkdir -p "$root/root/$(dirname $file)" && cp -rL "$HOME/$file" "$root/root/$file"; }
+  done
+  # What goes away needs not survive a loss of power.
+  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io"
+  # Certificates that only this host trusts; installing the package ca-certificates takes them up.
+  if [ -f /etc/ssl/certs/ca-certificates.crt ]; then
+    mkdir -p "$root/usr/local/share/ca-certificates"
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/usr/local/share/ca-certificates/host.crt"
+  fi
+}
+
+clone() {
+  git clone -q --no-local --no-checkout . "$root/root/colonnade"
+  git -C "$root/root/colonnade" checkout -q "$commit"
+}
+
+# inside COMMAND: with processes and mounts of its own, which end with it.
+inside() {
+  local environment=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8)
+  local name
+  while read -r name; do environment+=("$name=${!name}"); done < <(
+    compgen -e | grep -E '^((http|https|ftp|all|no)_proxy|PIP_(CERT|INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT)|GO(PROXY|SUMDB|NOSUMDB|NOSUMCHECK|FLAGS)|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|GIT_SSL_CAINFO|JOBS)$' -i
+  )
+  # shellcheck disable=SC2016
+  unshare --mount --pid --ipc --fork --kill-child bash -c '
+    root=$1
+    shift
+    mount -t proc proc "$root/proc"
+    mount --rbind /dev "$root/dev"
+    mount -t tmpfs tmpfs "$root/dev/shm"
+    mount --rbind -o ro /sys "$root/sys"
+    exec chroot "$root" env -i "$@"' inside "$root" "${environment[@]}" bash -c "cd /root/colonnade && $1"
+}
+
+say "$commit on a bare $system ($suite) in $root, $(nproc) cores"
+timed "a root of $system" make_root
+copy_settings
+clone
+for target in "${targets[@]}"; do
+  say "make $target"
+  timed "make $target" inside "make $target"
+done
+echo "fresh: passed on $system ($suite), commit $commit:$times"
