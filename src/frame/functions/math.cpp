@@ -1,14 +1,13 @@
 // Mathematics: the functions of <cmath>, of scalars and item by item of lists.
 //
 // float stays float and integers count as double, as in C++. Functions that IEEE 754 leaves to the library
-// are computed by the C library's scalar functions, so that results have the bits that they have everywhere
-// else; what is exact (sqrt, abs, min, max) runs in vectors.
+// run in the kernels of kernels/mathematics.h, which give the same bits on every processor; what is exact
+// needs none.
 #include "frame/functions/math.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -71,6 +70,15 @@ Function function(const std::string& name, std::size_t count, const Loops& loops
                  name);
   };
   return {name, signature_of(name, count), std::move(bind)};
+}
+
+Function of_kernel(const std::string& name, std::size_t count, Mathematics function) {
+  return math::function(
+      name, count, {math_loop(function, ElementType::float32), math_loop(function, ElementType::float64)});
+}
+
+Function of_double_kernel(const std::string& name, std::size_t count, Mathematics function) {
+  return math::function(name, count, {nullptr, math_loop(function, ElementType::float64)});
 }
 
 Function exact(const std::string& name, Operation operation) {
@@ -140,28 +148,6 @@ struct Square {
   double operator()(double x, double) const { return x * x; }
 };
 
-// pow(x, 2), mostly without calling it. The C library's pow computes to within 0.04 of the last place before
-// it rounds, so where x * x is within 0.45 of the last place of the true square, pow cannot round to anything
-// else.
-struct SecondPower {
-  // `two` is 2, which the compiler must not know: it would make x * x of pow().
-  double operator()(double x, double two) const {
-    constexpr double smallest = 0x1p-250;
-    constexpr double largest = 0x1p250;
-    const double square = x * x;
-    if (const double size = std::abs(x); !(size > smallest && size < largest)) return std::pow(x, two);
-    // The error of x * x, exactly (Dekker): x is split in halves, the products of which are exact.
-    const double high = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~std::uint64_t{0x7ffffff});
-    const double low = x - high;
-    const double error = ((high * high - square) + 2 * (high * low)) + low * low;
-    const auto bits = std::bit_cast<std::uint64_t>(square);
-    const double last_place = std::bit_cast<double>(bits & 0x7ff0000000000000) * 0x1p-52;
-    // Below a power of two the places are half as wide.
-    const bool is_power_of_two = (bits & 0xfffffffffffff) == 0;
-    return std::abs(error) < (is_power_of_two ? 0.225 : 0.45) * last_place ? square : std::pow(x, two);
-  }
-};
-
 bool is_two(const Argument& exponent) {
   if (exponent.constant == nullptr || !exponent.type.is_scalar()) return false;
   const Operand operand{exponent.constant->data, true};
@@ -170,33 +156,26 @@ bool is_two(const Argument& exponent) {
   return value == 2;
 }
 
-// With 2. for an exponent compilers write x * x, which is the nearest number; what pow gives may be its
-// neighbour.
-bool is_product(const Argument& base, const Argument& exponent) {
-  return base.type.is_scalar() && base.type.is_floating() && exponent.type == ValueType(ElementType::float64);
-}
-
+// The square of a number is x * x, rounded once.
 Function power() {
-  Function general = overloaded<2>("pow", [](auto x, auto y) { return std::pow(x, y); });
+  Function general = math::of_kernel("pow", 2, Mathematics::pow);
   auto bind = [otherwise = general.bind](const Call& call) -> Bound {
     if (auto refused = math::refuse(call, 2, 2)) return *refused;
     if (!is_two(call.arguments[1]) || math::common_float(call.arguments) != ElementType::float64)
       return otherwise(call);
-    return math::bound(
-        call,
-        {ElementType::float64,
-         {ElementType::float64, ElementType::float64},
-         is_product(call.arguments[0], call.arguments[1]) ? &plain_loop<Square, double, double, double>
-                                                          : &plain_loop<SecondPower, double, double, double>},
-        "pow");
+    return math::bound(call,
+                       {ElementType::float64,
+                        {ElementType::float64, ElementType::float64},
+                        &plain_loop<Square, double, double, double>},
+                       "pow");
   };
   return {"pow", "pow(x, y)", std::move(bind)};
 }
 
 // Two or three sides.
 Function hypotenuse() {
-  const auto two = overloaded<2>("hypot", [](auto x, auto y) { return std::hypot(x, y); });
-  const auto three = overloaded<3>("hypot", [](auto x, auto y, auto z) { return std::hypot(x, y, z); });
+  const auto two = math::of_kernel("hypot", 2, Mathematics::hypot);
+  const auto three = math::of_kernel("hypot", 3, Mathematics::hypot3);
   return {"hypot", "hypot(x, y) or hypot(x, y, z)",
           [two, three](const Call& call) { return (call.arguments.size() == 3 ? three : two).bind(call); }};
 }
@@ -215,40 +194,17 @@ Function scaled(const std::string& name, F) {
 }
 
 void add_elementary(std::vector<Function>& table) {
-  table.push_back(overloaded<1>("cbrt", [](auto x) { return std::cbrt(x); }));
-  table.push_back(overloaded<1>("exp", [](auto x) { return std::exp(x); }));
-  table.push_back(overloaded<1>("exp2", [](auto x) { return std::exp2(x); }));
-  table.push_back(overloaded<1>("expm1", [](auto x) { return std::expm1(x); }));
-  table.push_back(overloaded<1>("log", [](auto x) { return std::log(x); }));
-  table.push_back(overloaded<1>("log2", [](auto x) { return std::log2(x); }));
-  table.push_back(overloaded<1>("log10", [](auto x) { return std::log10(x); }));
-  table.push_back(overloaded<1>("log1p", [](auto x) { return std::log1p(x); }));
+  using enum Mathematics;
+  const std::pair<const char*, Mathematics> of_one[] = {
+      {"cbrt", cbrt}, {"exp", exp},     {"exp2", exp2},     {"expm1", expm1},  {"log", log},
+      {"log2", log2}, {"log10", log10}, {"log1p", log1p},   {"sin", sin},      {"cos", cos},
+      {"tan", tan},   {"asin", asin},   {"acos", acos},     {"atan", atan},    {"sinh", sinh},
+      {"cosh", cosh}, {"tanh", tanh},   {"asinh", asinh},   {"acosh", acosh},  {"atanh", atanh},
+      {"erf", erf},   {"erfc", erfc},   {"tgamma", tgamma}, {"lgamma", lgamma}};
+  for (const auto& [name, function] : of_one) table.push_back(math::of_kernel(name, 1, function));
+  table.push_back(math::of_kernel("atan2", 2, atan2));
   table.push_back(overloaded<1>("logb", [](auto x) { return std::logb(x); }));
   table.push_back(overloaded<1>("ilogb", [](auto x) { return static_cast<std::int32_t>(std::ilogb(x)); }));
-  table.push_back(overloaded<1>("sin", [](auto x) { return std::sin(x); }));
-  table.push_back(overloaded<1>("cos", [](auto x) { return std::cos(x); }));
-  table.push_back(overloaded<1>("tan", [](auto x) { return std::tan(x); }));
-  table.push_back(overloaded<1>("asin", [](auto x) { return std::asin(x); }));
-  table.push_back(overloaded<1>("acos", [](auto x) { return std::acos(x); }));
-  table.push_back(overloaded<1>("atan", [](auto x) { return std::atan(x); }));
-  table.push_back(overloaded<2>("atan2", [](auto y, auto x) { return std::atan2(y, x); }));
-  table.push_back(overloaded<1>("sinh", [](auto x) { return std::sinh(x); }));
-  table.push_back(overloaded<1>("cosh", [](auto x) { return std::cosh(x); }));
-  table.push_back(overloaded<1>("tanh", [](auto x) { return std::tanh(x); }));
-  table.push_back(overloaded<1>("asinh", [](auto x) { return std::asinh(x); }));
-  table.push_back(overloaded<1>("acosh", [](auto x) { return std::acosh(x); }));
-  table.push_back(overloaded<1>("atanh", [](auto x) { return std::atanh(x); }));
-  table.push_back(overloaded<1>("erf", [](auto x) { return std::erf(x); }));
-  table.push_back(overloaded<1>("erfc", [](auto x) { return std::erfc(x); }));
-  table.push_back(overloaded<1>("tgamma", [](auto x) { return std::tgamma(x); }));
-  table.push_back(overloaded<1>("lgamma", [](auto x) {
-    // std::lgamma would write a global variable, beside other threads.
-    int sign = 0;
-    if constexpr (sizeof(x) == sizeof(float))
-      return ::lgammaf_r(x, &sign);
-    else
-      return ::lgamma_r(x, &sign);
-  }));
 }
 
 void add_remainders(std::vector<Function>& table) {

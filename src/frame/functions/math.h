@@ -13,6 +13,7 @@
 #include "colonnade/columnar.h"
 #include "frame/expression/function.h"
 #include "frame/functions/elementwise.h"
+#include "frame/kernels/mathematics.h"
 #include "frame/kernels/plain.h"
 
 namespace colonnade::frame {
@@ -71,6 +72,10 @@ Function of_doubles(const std::string& name, F) {
   loops.result_of_double = loop.second;
   return function(name, count, loops);
 }
+
+// With the loops of the mathematical kernels: of `count` floats, or of `count` doubles; or of doubles only.
+Function of_kernel(const std::string& name, std::size_t count, Mathematics function);
+Function of_double_kernel(const std::string& name, std::size_t count, Mathematics function);
 
 // With an operation of the vector kernels: |x| and the square root.
 Function exact(const std::string& name, Operation operation);

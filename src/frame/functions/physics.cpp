@@ -10,6 +10,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "frame/functions/batch.h"
 #include "frame/functions/elementwise.h"
 #include "frame/functions/lists.h"
 
@@ -59,14 +60,16 @@ C delta_r_pi(E eta1, E eta2, P phi1, P phi2) {
 }
 
 template <class T>
-T angle(T x1, T y1, T z1, T x2, T y2, T z2) {
-  const T cross_x = y1 * z2 - y2 * z1;
-  const T cross_y = x1 * z2 - x2 * z1;
-  const T cross_z = x1 * y2 - x2 * y1;
-  const T cross = std::sqrt(cross_x * cross_x + cross_y * cross_y + cross_z * cross_z);
-  const T dot = x1 * x2 + y1 * y2 + z1 * z2;
-  return std::atan2(cross, dot);
-}
+struct AngleBetween {
+  using B = Batch<T>;
+  B operator()(const B& x1, const B& y1, const B& z1, const B& x2, const B& y2, const B& z2) const {
+    const B cross_x = y1 * z2 - y2 * z1;
+    const B cross_y = x1 * z2 - x2 * z1;
+    const B cross_z = x1 * y2 - x2 * y1;
+    const B cross = sqrt(cross_x * cross_x + cross_y * cross_y + cross_z * cross_z);
+    return atan2(cross, x1 * x2 + y1 * y2 + z1 * z2);
+  }
+};
 
 // The mass of a particle at rest with mass `at_rest` and of another one.
 template <class C, class A, class B, class K>
@@ -75,11 +78,10 @@ C mass_with_one_at_rest(A at_rest, B mass, K p_squared) {
   return static_cast<C>(std::sqrt(std::abs(energy * energy - p_squared)));
 }
 
-// Of momenta in type K and masses in type M; numerically stable for small angles and for small masses.
+// Of momenta in type K and masses in type M; numerically stable for small angles and for small masses. The
+// angle between the two is not looked at where one is at rest.
 template <class K, class M, class C = std::common_type_t<K, M>>
-C mass_of_pair(K x1, K y1, K z1, M mass1, K x2, K y2, K z2, M mass2) {
-  const K p1_squared = x1 * x1 + y1 * y1 + z1 * z1;
-  const K p2_squared = x2 * x2 + y2 * y2 + z2 * z2;
+C mass_of_pair(K p1_squared, M mass1, K p2_squared, M mass2, K sine, K cosine) {
   if (p1_squared <= 0 && p2_squared <= 0) return static_cast<C>(mass1 + mass2);
   if (p1_squared <= 0) return mass_with_one_at_rest<C>(mass1, mass2, p2_squared);
   if (p2_squared <= 0) return mass_with_one_at_rest<C>(mass2, mass1, p1_squared);
@@ -89,18 +91,30 @@ C mass_of_pair(K x1, K y1, K z1, M mass1, K x2, K y2, K z2, M mass2) {
   const C r1 = m1_squared / p1_squared;
   const C r2 = m2_squared / p2_squared;
   const C x = r1 + r2 + r1 * r2;
-  const K alpha = angle(x1, y1, z1, x2, y2, z2);
-  const K cosine = std::cos(alpha);
-  const C y = cosine >= 0 ? (x + std::sin(alpha) * std::sin(alpha)) / (std::sqrt(x + 1) + cosine)
-                          : std::sqrt(x + 1) - cosine;
+  const C y = cosine >= 0 ? (x + sine * sine) / (std::sqrt(x + 1) + cosine) : std::sqrt(x + 1) - cosine;
   const K z = 2 * std::sqrt(p1_squared * p2_squared);
   return std::sqrt(m1_squared + m2_squared + y * z);
 }
-template <class K, class M, class C = std::common_type_t<K, M>>
-C mass_of_pt_pair(K pt1, K eta1, K phi1, M mass1, K pt2, K eta2, K phi2, M mass2) {
-  return mass_of_pair<K, M>(pt1 * std::cos(phi1), pt1 * std::sin(phi1), pt1 * std::sinh(eta1), mass1,
-                            pt2 * std::cos(phi2), pt2 * std::sin(phi2), pt2 * std::sinh(eta2), mass2);
-}
+
+template <class K, class M>
+struct MassOfPair {
+  using P = Batch<K>;
+  auto operator()(const P& x1, const P& y1, const P& z1, const Batch<M>& mass1, const P& x2, const P& y2,
+                  const P& z2, const Batch<M>& mass2) const {
+    const P angle = AngleBetween<K>{}(x1, y1, z1, x2, y2, z2);
+    return over(mass_of_pair<K, M>, x1 * x1 + y1 * y1 + z1 * z1, mass1, x2 * x2 + y2 * y2 + z2 * z2, mass2,
+                sin(angle), cos(angle));
+  }
+};
+template <class K, class M>
+struct MassOfPtPair {
+  using P = Batch<K>;
+  auto operator()(const P& pt1, const P& eta1, const P& phi1, const Batch<M>& mass1, const P& pt2,
+                  const P& eta2, const P& phi2, const Batch<M>& mass2) const {
+    return MassOfPair<K, M>{}(pt1 * cos(phi1), pt1 * sin(phi1), pt1 * sinh(eta1), mass1, pt2 * cos(phi2),
+                              pt2 * sin(phi2), pt2 * sinh(eta2), mass2);
+  }
+};
 
 // ---- Loops
 
@@ -127,6 +141,10 @@ ElementSignature signature_of(R (*)(A...)) {
 template <auto f>
 ElementSignature signature() {
   return signature_of<f>(f);
+}
+template <class F, class R, class... A>
+ElementSignature batch_signature() {
+  return {element_of<R>(), {element_of<A>()...}, &batch_loop<F, R, A...>};
 }
 
 // ---- Types of calls
@@ -201,8 +219,9 @@ Bound bind_delta_r(const Call& call) {
 Bound bind_angle(const Call& call) {
   if (has_vectors(call)) return vector_angle(call);
   if (auto why_not = not_numbers(call, 6, 6); !why_not.empty()) return {nullptr, std::move(why_not)};
-  return with_floating(floating_type(call, {0, 1, 2, 3, 4, 5}),
-                       [&]<class T>() { return bind_elementwise("Angle", signature<angle<T>>(), call); });
+  return with_floating(floating_type(call, {0, 1, 2, 3, 4, 5}), [&]<class T>() {
+    return bind_elementwise("Angle", batch_signature<AngleBetween<T>, T, T, T, T, T, T, T>(), call);
+  });
 }
 
 template <bool from_pt>
@@ -210,44 +229,63 @@ Bound bind_masses(const Call& call) {
   if (auto why_not = not_numbers(call, 8, 8); !why_not.empty()) return {nullptr, std::move(why_not)};
   return with_floating(floating_type(call, {0, 1, 2, 4, 5, 6}), [&]<class K>() {
     return with_floating(floating_type(call, {3, 7}), [&]<class M>() {
+      using F = std::conditional_t<from_pt, MassOfPtPair<K, M>, MassOfPair<K, M>>;
       return bind_elementwise(from_pt ? "InvariantMasses" : "InvariantMasses_PxPyPzM",
-                              from_pt ? signature<mass_of_pt_pair<K, M>>() : signature<mass_of_pair<K, M>>(),
-                              call);
+                              batch_signature<F, std::common_type_t<K, M>, K, K, K, M, K, K, K, M>(), call);
     });
   });
 }
 
 // ---- The mass of all items together
 
+// Px, py and pz of each item in type K, and its energy.
+template <class K, class M, class C = std::common_type_t<K, M>>
+struct Momenta {
+  std::array<K*, 3> momentum{};
+  C* energy = nullptr;
+  std::vector<std::shared_ptr<void>> owners{4};
+
+  Momenta(BlockMemory& memory, std::span<const ValuesPtr> items, std::size_t count) {
+    for (std::size_t k = 0; k < 3; ++k) std::tie(momentum[k], owners[k]) = memory.array<K>(count);
+    std::tie(energy, owners[3]) = memory.array<C>(count);
+    for_batches(count, [&](std::size_t begin, std::size_t size) {
+      const auto part = [&](std::size_t k) { return Batch<K>(size, items[k]->as<K>() + begin, 1); };
+      const Batch<K> pt = part(0);
+      const Batch<M> mass(size, items[3]->as<M>() + begin, 1);
+      const Batch<K> phi = part(2);
+      const std::array p = {pt * cos(phi), pt * sin(phi), pt * sinh(part(1))};
+      for (std::size_t k = 0; k < 3; ++k) std::copy_n(p[k].data(), size, momentum[k] + begin);
+      const auto e = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + mass * mass);
+      std::copy_n(e.data(), size, energy + begin);
+    });
+  }
+};
+
 template <class K, class M>
 ValuesPtr mass_of_all(const CallContext& context, Arguments arguments) {
   using C = std::common_type_t<K, M>;
-  const ListView pts(*arguments[0]);
-  std::vector<ListView> views;
+  std::vector<ValuesPtr> lists;
   std::vector<ValuesPtr> items;
   for (const auto& argument : arguments) {
-    views.emplace_back(*argument);
-    lists::require_same_sizes(context, pts, views.back(), "the lists of InvariantMass");
-    items.push_back(lists::dense_items(*argument, context.memory));
+    lists.push_back(argument->constant ? spread(argument, context.memory) : argument);
+    lists::require_same_sizes(context, ListView(*lists[0]), ListView(*lists.back()),
+                              "the lists of InvariantMass");
+    items.push_back(lists::dense_items(*lists.back(), context.memory));
   }
+  const ListView view(*lists[0]);
+  const Momenta<K, M> momenta(context.memory, items, view.total(context.rows.size));
   auto [out, owner] = context.memory.array<C>(context.rows.size);
   for (std::size_t row = 0; row < context.rows.size; ++row) {
-    const K* pt = items[0]->as<K>() + views[0].begin(row);
-    const K* eta = items[1]->as<K>() + views[1].begin(row);
-    const K* phi = items[2]->as<K>() + views[2].begin(row);
-    const M* mass = items[3]->as<M>() + views[3].begin(row);
     C x_sum = 0;
     C y_sum = 0;
     C z_sum = 0;
     C energy_sum = 0;
-    for (std::size_t i = 0; i < pts.count(row); ++i) {
-      const K x = pt[i] * std::cos(phi[i]);
-      const K y = pt[i] * std::sin(phi[i]);
-      const K z = pt[i] * std::sinh(eta[i]);
-      x_sum += x;
-      y_sum += y;
-      z_sum += z;
-      energy_sum += std::sqrt(x * x + y * y + z * z + mass[i] * mass[i]);
+    const auto begin = static_cast<std::size_t>(view.begin(row));
+    for (std::size_t i = begin; i < begin + view.count(row); ++i) {
+      x_sum += momenta.momentum[0][i];
+      y_sum += momenta.momentum[1][i];
+      z_sum += momenta.momentum[2][i];
+      energy_sum += momenta.energy[i];
     }
     out[row] = std::sqrt(energy_sum * energy_sum - x_sum * x_sum - y_sum * y_sum - z_sum * z_sum);
   }

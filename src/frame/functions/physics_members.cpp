@@ -119,29 +119,42 @@ namespace {
 // ---- Formulas of members, for every system
 
 template <class V>
-typename V::Scalar rapidity(const V& v) {
+using BatchOf = Batch<typename V::Scalar>;
+
+template <class V>
+BatchOf<V> rapidity(const V& v) {
   using S = typename V::Scalar;
-  return S(0.5) * std::log((v.e() + v.pz()) / (v.e() - v.pz()));
+  const BatchOf<V> e = v.e();
+  const BatchOf<V> z = v.pz();
+  return S(0.5) * log((e + z) / (e - z));
 }
 template <class V>
-typename V::Scalar colinear_rapidity(const V& v) {
+BatchOf<V> colinear_rapidity(const V& v) {
   using S = typename V::Scalar;
-  return S(0.5) * std::log((v.e() + v.p()) / (v.e() - v.p()));
+  const BatchOf<V> e = v.e();
+  const BatchOf<V> p = v.p();
+  return S(0.5) * log((e + p) / (e - p));
 }
 template <class V>
-typename V::Scalar beta(const V& v) {
+BatchOf<V> beta(const V& v) {
   using S = typename V::Scalar;
-  if (v.e() == 0) return v.p() * v.p() == 0 ? 0 : static_cast<S>(1. / v.e());
-  return v.p() / v.e();
+  const auto of = [](S p, S e) -> S {
+    if (e == 0) return p * p == 0 ? 0 : static_cast<S>(1. / e);
+    return p / e;
+  };
+  return over(of, v.p(), v.e());
 }
 template <class V>
-typename V::Scalar gamma_of(const V& v) {
+BatchOf<V> gamma_of(const V& v) {
   using S = typename V::Scalar;
-  const S p2 = v.p() * v.p();
-  const S e2 = v.e() * v.e();
-  if (v.e() == 0 && p2 == 0) return 1;
-  if (e2 < p2) return 0;
-  return S(1) / std::sqrt(S(1) - p2 / e2);
+  const auto of = [](S p, S e) -> S {
+    const S p2 = p * p;
+    const S e2 = e * e;
+    if (e == 0 && p2 == 0) return 1;
+    if (e2 < p2) return 0;
+    return S(1) / std::sqrt(S(1) - p2 / e2);
+  };
+  return over(of, v.p(), v.e());
 }
 
 template <class V, class F>
@@ -151,9 +164,11 @@ ValuesPtr each(BlockMemory& memory, std::span<const ValuesPtr> arrays, F f) {
   const bool constant = std::ranges::all_of(arrays, [](const ValuesPtr& a) { return a->constant; });
   const std::size_t size = arrays.front()->size;
   const Reader<V> in(arrays);
-  if (constant && size > 0) return make_constant<S>(size, f(in[0]));
+  if (constant && size > 0) return make_constant<S>(size, f(in.vectors(0, 1))[0]);
   auto [out, owner] = memory.array<S>(size);
-  for (std::size_t i = 0; i < size; ++i) out[i] = f(in[i]);
+  for_batches(size, [&, results = out](std::size_t begin, std::size_t count) {
+    std::copy_n(f(in.vectors(begin, count)).data(), count, results + begin);
+  });
   return make_scalars(element_of<S>(), size, out, std::move(owner));
 }
 
@@ -181,7 +196,12 @@ ValuesPtr space_member(BlockMemory& memory, std::span<const ValuesPtr> arrays, M
     case Member::eta:
       return of([](const V& v) { return v.eta(); });
     default:
-      return of([](const V& v) { return v.px() * v.px() + v.py() * v.py() + v.pz() * v.pz(); });
+      return of([](const V& v) {
+        const auto x = v.px();
+        const auto y = v.py();
+        const auto z = v.pz();
+        return x * x + y * y + z * z;
+      });
   }
 }
 
@@ -196,7 +216,10 @@ ValuesPtr four_member(BlockMemory& memory, std::span<const ValuesPtr> arrays, Me
     case Member::m2:
       return of([](const V& v) { return v.m2(); });
     case Member::p2:
-      return of([](const V& v) { return v.p() * v.p(); });
+      return of([](const V& v) {
+        const auto p = v.p();
+        return p * p;
+      });
     case Member::mt:
       return of([](const V& v) { return coordinates::signed_root(v.mt2()); });
     case Member::mt2:
@@ -248,8 +271,9 @@ Arrays from_cartesian(BlockMemory& memory, const VectorType& type, std::size_t c
     if constexpr (V::size == 4) {
       const Reader<coordinates::PxPyPzE<S>> in(cartesian);
       Writer<V> out(memory, count);
-      for (std::size_t i = 0; i < count; ++i)
-        out.put(i, V::from_cartesian(in.get(0, i), in.get(1, i), in.get(2, i), in.get(3, i)));
+      for_batches(count, [&](std::size_t i, std::size_t n) {
+        out.put(i, V::from_cartesian(in.get(0, i, n), in.get(1, i, n), in.get(2, i, n), in.get(3, i, n)));
+      });
       return out.take();
     }
     return cartesian;

@@ -56,14 +56,16 @@ Arrays scaled(BlockMemory& memory, const VectorType& vector, const Values& vecto
               bool inverse, std::size_t count) {
   return with_vector(vector, [&]<class V>() {
     using S = typename V::Scalar;
-    const lists::ScalarView<S> factor(*factors);
+    const S* factor = factors->as<S>();
+    const std::size_t step = factors->constant ? 0 : 1;
     const Reader<V> in(coordinates_of(vector, vectors));
     Writer<V> out(memory, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      V v = in[i];
-      v.scale(inverse ? 1 / factor[i] : factor[i]);
-      out.put(i, v);
-    }
+    for_batches(count, [&](std::size_t begin, std::size_t size) {
+      const Batch<S> by(size, factor + begin * step, step);
+      V v = in.vectors(begin, size);
+      v.scale(inverse ? S(1) / by : by);
+      out.put(begin, v);
+    });
     return out.take();
   });
 }
@@ -125,12 +127,48 @@ Bound bind_equality(const Call& call, bool equal) {
 
 // ---- Sums over lists
 
+// The vectors of some rows, each with the item at `places` added.
 template <class V>
-V plus(const V& v, typename V::Scalar x, typename V::Scalar y, typename V::Scalar z, typename V::Scalar e) {
+V plus(const V& v, const std::array<const typename V::Scalar*, 4>& items, const Batch<std::size_t>& places) {
+  using S = typename V::Scalar;
+  const auto item = [&](std::size_t k) {
+    return over([&](std::size_t place) { return items[k][place]; }, places);
+  };
   if constexpr (V::size == 4) {
-    return V::from_cartesian(v.px() + x, v.py() + y, v.pz() + z, v.e() + e);
+    return V::from_cartesian(v.px() + item(0), v.py() + item(1), v.pz() + item(2), v.e() + item(3));
   } else {
-    return V::from_cartesian(v.px() + x, v.py() + y, v.pz() + z);
+    return V::from_cartesian(v.px() + item(0), v.py() + item(1), v.pz() + item(2), Batch<S>(places.count()));
+  }
+}
+
+// Adds the items of `count` rows from `first` on to the vectors that stand there: the first item of each,
+// then the second one of those that have it, and so on.
+template <class V>
+void add_items(const lists::ListView& lists, const std::array<const typename V::Scalar*, 4>& items,
+               const Writer<V>& sums, std::size_t first, std::size_t count) {
+  using S = typename V::Scalar;
+  Batch<std::size_t> rows(count);
+  for (std::size_t i = 0; i < count; ++i) rows[i] = first + i;
+  for (std::size_t step = 0;; ++step) {
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < rows.count(); ++i)
+      if (step < lists.count(rows[i])) rows[left++] = rows[i];
+    if (left == 0) return;
+    rows = Batch<std::size_t>(left, rows.data(), 1);
+    const auto places =
+        over([&](std::size_t row) { return static_cast<std::size_t>(lists.begin(row)) + step; }, rows);
+    const auto before = [&](std::size_t k) {
+      return over([&](std::size_t row) { return sums.data(k)[row]; }, rows);
+    };
+    const auto sum = [&] {
+      if constexpr (V::size == 4)
+        return plus(V{{before(0), before(1), before(2)}, before(3)}, items, places);
+      else
+        return plus(V{{before(0), before(1), before(2)}}, items, places);
+    }();
+    const std::array<const Batch<S>*, V::size> coordinates = sum.coordinates();
+    for (std::size_t k = 0; k < V::size; ++k)
+      for (std::size_t i = 0; i < left; ++i) sums.data(k)[rows[i]] = (*coordinates[k])[i];
   }
 }
 
@@ -148,14 +186,17 @@ ValuesPtr sum_vectors(const CallContext& context, const ValuesPtr& list, const V
     const std::array<const S*, 4> in = {cartesian[0]->as<S>(), cartesian[1]->as<S>(), cartesian[2]->as<S>(),
                                         cartesian.back()->as<S>()};
     Writer<V> out(context.memory, context.rows.size);
-    for (std::size_t row = 0; row < context.rows.size; ++row) {
-      V sum = begin[row];
-      const auto first = static_cast<std::size_t>(view.begin(row));
-      for (std::size_t i = first; i < first + view.count(row); ++i)
-        sum = plus(sum, in[0][i], in[1][i], in[2][i], in[3][i]);
-      if (mean && view.count(row) > 0) sum.scale(1 / static_cast<S>(view.count(row)));
-      out.put(row, sum);
-    }
+    for_batches(context.rows.size, [&](std::size_t first, std::size_t count) {
+      out.put(first, begin.vectors(first, count));
+      add_items<V>(view, in, out, first, count);
+      if (!mean) return;
+      Batch<S> factors(count);
+      for (std::size_t i = 0; i < count; ++i)
+        factors[i] = view.count(first + i) == 0 ? S(1) : 1 / static_cast<S>(view.count(first + i));
+      V sum = out.vectors(first, count);
+      sum.scale(factors);
+      out.put(first, sum);
+    });
     return out.take();
   });
   return make_vectors(type, context.rows.size, std::move(arrays));

@@ -68,13 +68,8 @@ struct CosTheta {
     return cosine < -1.0 ? -1.0 : cosine;
   }
 };
-struct Angle {
-  static constexpr std::array members = CosTheta::members;
-  template <class S>
-  static double of(S x1, S y1, S z1, S x2, S y2, S z2) {
-    return std::acos(CosTheta::of(x1, y1, z1, x2, y2, z2));
-  }
-};
+// The arc of what it computes: see angles().
+struct Angle : CosTheta {};
 struct InvariantMass2 {
   static constexpr std::array members = {Member::px, Member::py, Member::pz, Member::e};
   template <class S>
@@ -171,6 +166,13 @@ ValuesPtr compute(BlockMemory& memory, const Pair& pair, const Flat& flat) {
   }(std::make_index_sequence<2 * n>{});
 }
 
+ValuesPtr angles(BlockMemory& memory, const Values& cosines) {
+  auto [out, owner] = memory.array<double>(cosines.size);
+  const Operand operand{cosines.as<double>(), cosines.constant};
+  math_loop(Mathematics::acos, ElementType::float64)(cosines.size, &operand, out);
+  return make_scalars(ElementType::float64, cosines.size, out, std::move(owner));
+}
+
 template <class Formula>
 Bound bind_pair(const Call& call, const char* name) {
   const Pair pair = pair_of(call);
@@ -181,8 +183,10 @@ Bound bind_pair(const Call& call, const char* name) {
   const ElementType result = is_double ? ElementType::float64 : pair.first.scalar;
   const auto body = [pair, name](const CallContext& context, Arguments arguments) {
     const Flat flat = flatten(context, arguments, name);
-    return flat.wrap(with_scalar(pair.first.scalar,
-                                 [&]<class S>() { return compute<Formula, S>(context.memory, pair, flat); }));
+    ValuesPtr computed = with_scalar(
+        pair.first.scalar, [&]<class S>() { return compute<Formula, S>(context.memory, pair, flat); });
+    if constexpr (std::is_same_v<Formula, Angle>) computed = angles(context.memory, *computed);
+    return flat.wrap(std::move(computed));
   };
   return lists::make_bound({name, wrapped_type(call, result), {}, body, true});
 }

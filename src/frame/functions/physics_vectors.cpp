@@ -46,8 +46,9 @@ Arrays construct(BlockMemory& memory, const VectorType& vector, std::size_t coun
     if constexpr (V::size == 4) {
       const Reader<V> in(arrays);
       Writer<V> out(memory, count);
-      for (std::size_t i = 0; i < count; ++i)
-        out.put(i, V::make(in.get(0, i), in.get(1, i), in.get(2, i), in.get(3, i)));
+      for_batches(count, [&](std::size_t i, std::size_t n) {
+        out.put(i, V::make(in.get(0, i, n), in.get(1, i, n), in.get(2, i, n), in.get(3, i, n)));
+      });
       return out.take();
     }
     return arrays;

@@ -113,11 +113,15 @@ class Reader {
     }
   }
   S get(std::size_t k, std::size_t i) const { return data_[k][i * step_[k]]; }
-  V operator[](std::size_t i) const {
+  Batch<S> get(std::size_t k, std::size_t begin, std::size_t count) const {
+    return {count, data_[k] + begin * step_[k], step_[k]};
+  }
+  V vectors(std::size_t begin, std::size_t count) const {
+    const auto part = [&](std::size_t k) { return get(k, begin, count); };
     if constexpr (V::size == 3) {
-      return V{{get(0, i), get(1, i), get(2, i)}};
+      return V{{part(0), part(1), part(2)}};
     } else {
-      return V{{get(0, i), get(1, i), get(2, i)}, get(3, i)};
+      return V{{part(0), part(1), part(2)}, part(3)};
     }
   }
 
@@ -126,7 +130,7 @@ class Reader {
   std::array<std::size_t, V::size> step_{};
 };
 
-// Arrays for new vectors, filled by V::store.
+// Arrays for new vectors.
 template <class V>
 class Writer {
  public:
@@ -134,7 +138,21 @@ class Writer {
   Writer(BlockMemory& memory, std::size_t count) : count_(count) {
     for (std::size_t k = 0; k < V::size; ++k) std::tie(data_[k], owners_[k]) = memory.array<S>(count);
   }
-  void put(std::size_t i, const V& vector) const { vector.store(data_.data(), i); }
+  void put(std::size_t begin, const V& vectors) const {
+    const auto coordinates = vectors.coordinates();
+    for (std::size_t k = 0; k < V::size; ++k)
+      std::copy_n(coordinates[k]->data(), coordinates[k]->count(), data_[k] + begin);
+  }
+  S* data(std::size_t k) const { return data_[k]; }
+  // What has been put there.
+  V vectors(std::size_t begin, std::size_t count) const {
+    const auto part = [&](std::size_t k) { return Batch<S>(count, data_[k] + begin, 1); };
+    if constexpr (V::size == 3) {
+      return V{{part(0), part(1), part(2)}};
+    } else {
+      return V{{part(0), part(1), part(2)}, part(3)};
+    }
+  }
   Arrays take() {
     Arrays arrays;
     for (std::size_t k = 0; k < V::size; ++k)

@@ -1,16 +1,18 @@
-// TMath: the functions and constants of ROOT's header that are formulas, with ROOT's results to the bit.
+// TMath: the functions and constants of ROOT's header that are formulas, in ROOT's order of operations.
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "frame/functions/batch.h"
 #include "frame/functions/math.h"
 
 namespace colonnade::frame {
 
 namespace {
 
+using math::of_double_kernel;
 using math::of_doubles;
 
 // ---- Constants
@@ -87,12 +89,19 @@ std::int32_t nearest_integer(double x) {
   return x >= 0 ? i - 1 : i + 1;
 }
 
-double gauss(double x, double mean, double sigma, bool normalised) {
-  if (sigma == 0) return 1.e30;
-  const double distance = (x - mean) / sigma;
-  if (distance < -39.0 || distance > 39.0) return 0.0;
-  const double value = std::exp(-0.5 * distance * distance);
-  return normalised ? value / (2.50662827463100024 * sigma) : value;
+using Doubles = Batch<double>;
+
+Doubles gauss(const Doubles& x, const Doubles& mean, const Doubles& sigma, const Doubles& normalised) {
+  const Doubles distance = (x - mean) / sigma;
+  const Doubles value = exp(-0.5 * distance * distance);
+  const Doubles scaled =
+      over([](double v, double s, double n) { return n != 0 ? v / (2.50662827463100024 * s) : v; }, value,
+           sigma, normalised);
+  const Doubles near = select(distance < -39.0 || distance > 39.0, 0.0, scaled);
+  return select(sigma == 0, 1.e30, near);
+}
+Doubles all(std::size_t count, double value) {
+  return {count, &value, 0};
 }
 
 double breit_wigner(double x, double mean, double gamma) {
@@ -100,11 +109,37 @@ double breit_wigner(double x, double mean, double gamma) {
   return value / (2 * pi);
 }
 
-double arc_tangent(double y, double x) {
-  if (x != 0) return std::atan2(y, x);
-  if (y == 0) return 0;
-  return y > 0 ? pi / 2 : -pi / 2;
+struct ArcTangent {
+  Doubles operator()(const Doubles& y, const Doubles& x) const {
+    const auto on_axis = [](double v) { return v == 0 ? 0. : v > 0 ? pi / 2 : -pi / 2; };
+    return select(x == 0, over(on_axis, y), atan2(y, x));
+  }
+};
+
+// By way of the natural logarithm, as ROOT does: the last bit may be another one than that of log2.
+struct Log2 {
+  Doubles operator()(const Doubles& x) const { return log(x) / 0.693147180559945309417; }
+};
+
+// A function of batches of doubles.
+template <class F, class... A>
+Function of_batches(const std::string& name) {
+  return math::function(name, sizeof...(A), {nullptr, &batch_loop<F, double, A...>});
 }
+
+struct Gauss {
+  Doubles operator()(const Doubles& x) const { return (*this)(x, all(x.count(), 0)); }
+  Doubles operator()(const Doubles& x, const Doubles& mean) const {
+    return (*this)(x, mean, all(x.count(), 1));
+  }
+  Doubles operator()(const Doubles& x, const Doubles& mean, const Doubles& sigma) const {
+    return gauss(x, mean, sigma, all(x.count(), 0));
+  }
+  Doubles operator()(const Doubles& x, const Doubles& mean, const Doubles& sigma,
+                     const Doubles& normalised) const {
+    return gauss(x, mean, sigma, normalised);
+  }
+};
 
 // ---- Functions of several numbers of arguments, and of mixed types
 
@@ -121,14 +156,11 @@ Function by_count(std::string name, std::string signature, std::vector<Function>
 
 Function gauss_function() {
   const std::string name = "TMath::Gaus";
-  return by_count(
-      name, "TMath::Gaus(x, mean = 0, sigma = 1, normalised = false)",
-      {of_doubles<1>(name, [](double x) { return gauss(x, 0, 1, false); }),
-       of_doubles<2>(name, [](double x, double mean) { return gauss(x, mean, 1, false); }),
-       of_doubles<3>(name, [](double x, double mean, double sigma) { return gauss(x, mean, sigma, false); }),
-       of_doubles<4>(name, [](double x, double mean, double sigma,
-                              double normalised) { return gauss(x, mean, sigma, normalised != 0); })},
-      1);
+  return by_count(name, "TMath::Gaus(x, mean = 0, sigma = 1, normalised = false)",
+                  {of_batches<Gauss, double>(name), of_batches<Gauss, double, double>(name),
+                   of_batches<Gauss, double, double, double>(name),
+                   of_batches<Gauss, double, double, double, double>(name)},
+                  1);
 }
 
 Function breit_wigner_function() {
@@ -229,26 +261,25 @@ Function absolute() {
 void add_elementary(std::vector<Function>& table) {
   table.push_back(of_doubles<1>("TMath::Sqrt", [](double x) { return std::sqrt(x); }));
   table.push_back(of_doubles<1>("TMath::Sq", [](double x) { return x * x; }));
-  table.push_back(of_doubles<1>("TMath::Exp", [](double x) { return std::exp(x); }));
-  table.push_back(of_doubles<1>("TMath::Log", [](double x) { return std::log(x); }));
-  table.push_back(of_doubles<1>("TMath::Log10", [](double x) { return std::log10(x); }));
-  // Not std::log2, which differs in the last bit.
-  table.push_back(of_doubles<1>("TMath::Log2", [](double x) { return std::log(x) / std::log(2.0); }));
-  table.push_back(of_doubles<2>("TMath::Power", [](double x, double y) { return std::pow(x, y); }));
-  table.push_back(of_doubles<2>("TMath::Hypot", [](double x, double y) { return std::hypot(x, y); }));
-  table.push_back(of_doubles<1>("TMath::Sin", [](double x) { return std::sin(x); }));
-  table.push_back(of_doubles<1>("TMath::Cos", [](double x) { return std::cos(x); }));
-  table.push_back(of_doubles<1>("TMath::Tan", [](double x) { return std::tan(x); }));
-  table.push_back(of_doubles<1>("TMath::ASin", [](double x) { return std::asin(x); }));
-  table.push_back(of_doubles<1>("TMath::ACos", [](double x) { return std::acos(x); }));
-  table.push_back(of_doubles<1>("TMath::ATan", [](double x) { return std::atan(x); }));
-  table.push_back(of_doubles<2>("TMath::ATan2", [](double y, double x) { return arc_tangent(y, x); }));
-  table.push_back(of_doubles<1>("TMath::SinH", [](double x) { return std::sinh(x); }));
-  table.push_back(of_doubles<1>("TMath::CosH", [](double x) { return std::cosh(x); }));
-  table.push_back(of_doubles<1>("TMath::TanH", [](double x) { return std::tanh(x); }));
-  table.push_back(of_doubles<1>("TMath::ASinH", [](double x) { return std::asinh(x); }));
-  table.push_back(of_doubles<1>("TMath::ACosH", [](double x) { return std::acosh(x); }));
-  table.push_back(of_doubles<1>("TMath::ATanH", [](double x) { return std::atanh(x); }));
+  table.push_back(of_double_kernel("TMath::Exp", 1, Mathematics::exp));
+  table.push_back(of_double_kernel("TMath::Log", 1, Mathematics::log));
+  table.push_back(of_double_kernel("TMath::Log10", 1, Mathematics::log10));
+  table.push_back(of_batches<Log2, double>("TMath::Log2"));
+  table.push_back(of_double_kernel("TMath::Power", 2, Mathematics::pow));
+  table.push_back(of_double_kernel("TMath::Hypot", 2, Mathematics::hypot));
+  table.push_back(of_double_kernel("TMath::Sin", 1, Mathematics::sin));
+  table.push_back(of_double_kernel("TMath::Cos", 1, Mathematics::cos));
+  table.push_back(of_double_kernel("TMath::Tan", 1, Mathematics::tan));
+  table.push_back(of_double_kernel("TMath::ASin", 1, Mathematics::asin));
+  table.push_back(of_double_kernel("TMath::ACos", 1, Mathematics::acos));
+  table.push_back(of_double_kernel("TMath::ATan", 1, Mathematics::atan));
+  table.push_back(of_batches<ArcTangent, double, double>("TMath::ATan2"));
+  table.push_back(of_double_kernel("TMath::SinH", 1, Mathematics::sinh));
+  table.push_back(of_double_kernel("TMath::CosH", 1, Mathematics::cosh));
+  table.push_back(of_double_kernel("TMath::TanH", 1, Mathematics::tanh));
+  table.push_back(of_double_kernel("TMath::ASinH", 1, Mathematics::asinh));
+  table.push_back(of_double_kernel("TMath::ACosH", 1, Mathematics::acosh));
+  table.push_back(of_double_kernel("TMath::ATanH", 1, Mathematics::atanh));
 }
 
 void add_rounding(std::vector<Function>& table) {
