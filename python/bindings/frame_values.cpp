@@ -3,13 +3,17 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "colonnade/error.h"
 #include "dtypes.h"
+#include "frame/expression/expression.h"
 #include "frame/expression/function.h"
 #include "frame/values.h"
 #include "frame_python.h"
@@ -146,24 +150,27 @@ PyValues scalar_values(ElementType element, const GivenArray& array) {
 
 using Offsets = nb::ndarray<const std::int64_t, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
 
-// Whatever comes from Python, no offset may point outside of the items.
-void check_offsets(const Offsets& offsets, std::size_t items) {
-  const std::int64_t* data = offsets.data();
-  bool grow = offsets.size() > 0 && data[0] == 0;
-  for (std::size_t i = 1; i < offsets.size(); ++i) grow &= data[i] >= data[i - 1];
-  if (!grow || static_cast<std::size_t>(data[offsets.size() - 1]) > items)
+// A copy of offsets, since whatever comes from Python may be written to later. No offset may point outside of
+// the items.
+std::shared_ptr<const std::int64_t[]> checked_offsets(const Offsets& offsets, std::size_t items) {
+  const std::shared_ptr<std::int64_t[]> copy(new std::int64_t[offsets.size() + 1]);
+  std::copy_n(offsets.data(), offsets.size(), copy.get());
+  bool grow = offsets.size() > 0 && copy[0] == 0;
+  for (std::size_t i = 1; i < offsets.size(); ++i) grow &= copy[i] >= copy[i - 1];
+  if (!grow || static_cast<std::size_t>(copy[offsets.size() - 1]) > items)
     throw Error(ErrorKind::usage, fmt::format("offsets of lists do not grow from 0 to at most {}", items));
+  return copy;
 }
 
 PyValues list_values(const Offsets& offsets, const PyValues& items) {
-  check_offsets(offsets, items.values->size);
-  return {make_list(offsets.size() - 1, offsets.data(), items.values, keep_object(nb::cast(offsets)))};
+  const auto kept = checked_offsets(offsets, items.values->size);
+  return {make_list(offsets.size() - 1, kept.get(), items.values, kept)};
 }
 
 PyValues string_values(const Offsets& offsets, const GivenArray& characters) {
-  check_offsets(offsets, characters.size());
+  const auto kept = checked_offsets(offsets, characters.size());
   auto items = scalar_values(ElementType::character, characters).values;
-  return {make_string(offsets.size() - 1, offsets.data(), std::move(items), keep_object(nb::cast(offsets)))};
+  return {make_string(offsets.size() - 1, kept.get(), std::move(items), kept)};
 }
 
 PyValues record_values(const ValueType& type, std::size_t size, const std::vector<PyValues>& members) {
@@ -182,6 +189,8 @@ void register_frame_values(nb::module_& module) {
   register_value_type(module);
   module.def("expression_functions", &expression_functions,
              "Names and signatures of all functions of expressions, operators included.");
+  module.def("column_text", &frame::column_text, nb::arg("name"),
+             "The expression that is the column of this name.");
   const char* array = "def data(self) -> numpy.typing.NDArray[typing.Any]";
   const char* offsets = "def offsets(self) -> numpy.typing.NDArray[numpy.int64]";
   nb::class_<PyValues>(module, "Values", "Values of one type, as flat arrays; see colonnade/block.h.")

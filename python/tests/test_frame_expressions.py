@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import colonnade
-from colonnade import col, fn
+from colonnade import DataFrame, col, fn
 from colonnade.frame.expressions import literal, where
 
 X, N = col("x"), col("n")
@@ -180,3 +180,27 @@ def test_errors_name_the_place_when_booked(frame):
         frame.define("y", col("nn") + 1)
     with pytest.raises(colonnade.TypeMismatchError, match="is no expression"):
         frame.sum(3)
+
+
+def test_columns_of_any_name():
+    data = {
+        "a": [1.0, 2.0],
+        "b": [10.0, 20.0],
+        "a+b": [5.0, 6.0],
+        "and": [7.0, 8.0],
+        "M_PI": [9.0, 9.5],
+        "x y": [1, 2],
+    }
+    frame = DataFrame.from_arrays(data)
+    for name, expected in data.items():
+        assert values(frame, col(name)) == expected
+    assert values(frame, col("a+b") * 2 + col("a")) == [11.0, 14.0]
+    assert values(frame, "`a+b` + a + b") == [16.0, 28.0]
+    assert values(frame.define("s", col("and") + col("a+b")), "s") == [12.0, 14.0]
+    assert str(col("a+b")) == "`a+b`"
+    assert str(col("jets.pt")) == "jets.pt"
+    with pytest.raises(colonnade.Error, match=r"there is no column 'b\+a'"):
+        frame.take(col("b+a"))
+    for name in ("", "a`b"):
+        with pytest.raises(colonnade.Error, match="no name of a column"):
+            col(name)

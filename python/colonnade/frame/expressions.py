@@ -360,8 +360,12 @@ class _Kind:
 
 
 def col(name: str) -> Expression:
-    """Return the expression that is a column: `col("Muon_pt")`, `col("jets.pt")`."""
-    return Expression("text", name)
+    """Return the expression that is a column: `col("Muon_pt")`, `col("jets.pt")`, and of any other name, `col("a+b")`.
+
+    Raises:
+        UsageError: the name is empty, or has backticks.
+    """
+    return Expression("text", _core.column_text(name))
 
 
 def where(condition: object, yes: object, no: object) -> Expression:

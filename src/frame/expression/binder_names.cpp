@@ -68,6 +68,18 @@ std::optional<Op> special_of(std::string_view name) {
 
 }  // namespace
 
+std::string column_text(std::string_view name) {
+  try {
+    const Formula::Syntax syntax = parse(std::string(name));
+    if (dotted_path(syntax, syntax.root) == name && !is_named_constant(name)) return std::string(name);
+  } catch (const Error&) {  // then it is no plain name
+  }
+  if (name.empty() || name.find('`') != std::string_view::npos)
+    throw Error(ErrorKind::usage, fmt::format("'{}' is no name of a column that expressions can spell", name),
+                "another name, without '`'");
+  return fmt::format("`{}`", name);
+}
+
 bool is_named_constant(std::string_view name) {
   return find_constant(name) != nullptr;
 }
@@ -75,6 +87,10 @@ bool is_named_constant(std::string_view name) {
 // A local variable, a constant, or a column.
 ExpressionId Binder::name(NodeIndex index) {
   const Node& node = syntax_[index];
+  if (node.quoted) {
+    if (const auto column = at(node.whole, [&] { return scope_.find(node.text); })) return *column;
+    unknown_column(node, node.text);
+  }
   for (const auto& [local, value] : std::views::reverse(locals_))
     if (local == node.text) return value;
   if (const NamedConstant* constant = find_constant(node.text)) return pool_.constant(constant->value);
@@ -104,9 +120,9 @@ ExpressionId Binder::member(NodeIndex index) {
   for (; syntax_[object].kind == NodeKind::member; object = syntax_[object].children.front())
     levels.push_back(object);
   const Node& base = syntax_[object];
-  const bool is_local = base.kind == NodeKind::name && std::ranges::any_of(locals_, [&](const auto& local) {
-                          return local.first == base.text;
-                        });
+  const bool is_local =
+      base.kind == NodeKind::name && !base.quoted &&
+      std::ranges::any_of(locals_, [&](const auto& local) { return local.first == base.text; });
   std::size_t known = levels.size();  // levels[known - 1] is the first that is a member
   std::optional<ExpressionId> value;
   if (base.kind == NodeKind::name && !is_local) {

@@ -110,6 +110,10 @@ class Formula {
   std::shared_ptr<const Syntax> syntax_;
 };
 
+// The expression that is the column of this name: the name, in backticks unless it is the spelling of a name
+// anyway. Throws ErrorKind::usage for names with backticks.
+std::string column_text(std::string_view name);
+
 // An expression as text, for Describe and SaveGraph: about `limit` characters of it at most. `column_name` is
 // Source::path(); without it columns are shown by their numbers.
 std::string text_of(const ExpressionPool& pool, ExpressionId id,

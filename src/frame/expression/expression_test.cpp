@@ -180,6 +180,24 @@ TEST_F(Expressions, NameWhatTheyLookUp) {
   EXPECT_EQ(names("a ? b : c"), (std::vector<std::string>{"a", "b", "c"}));
 }
 
+TEST_F(Expressions, QuotedNamesAreColumnsAndNothingElse) {
+  columns.add("a+b", testing::scalars<double>({5, 6}));
+  columns.add("M_PI", testing::scalars<double>({1, 2}));
+  EXPECT_EQ(pool[bind("`a+b`")].op, Op::column);
+  EXPECT_EQ(pool[bind("`M_PI`")].op, Op::column);
+  EXPECT_EQ(pool[bind("M_PI")].op, Op::constant);
+  EXPECT_EQ(bind("auto x = 1; return `x`;"), bind("x"));
+  EXPECT_EQ(Formula("`a+b` + `M_PI` * M_PI").names(), (std::vector<std::string>{"a+b", "M_PI"}));
+  for (const std::string text : {"`sqrt`(x)", "`a+b", "``", "`x` `x`"})
+    EXPECT_THROW(Formula{text}, Error) << text;
+
+  for (const std::string name : {"x", "jets.pt", "#pt", "rdfentry_"}) EXPECT_EQ(column_text(name), name);
+  for (const std::string name : {"a+b", "M_PI", "and", "true", "int", "return", " x", "1", "x[0]", "x()"})
+    EXPECT_EQ(column_text(name), "`" + name + "`");
+  EXPECT_THROW(column_text("a`b"), Error);
+  EXPECT_THROW(column_text(""), Error);
+}
+
 TEST_F(Expressions, GiveTheItemsOfVariations) {
   const auto items = [&](const std::string& text) {
     std::string all;

@@ -24,7 +24,7 @@ class NameCollector {
       const Node& node = syntax_[index];
       if (node.kind == NodeKind::name || node.kind == NodeKind::member) {
         const std::string path = dotted_path(syntax_, index);
-        if (!path.empty()) return add(path, locals);
+        if (!path.empty()) return add(path, locals, is_quoted(index));
       }
       if (node.children.empty()) return;
       const bool left_deep = node.kind == NodeKind::binary;
@@ -43,9 +43,15 @@ class NameCollector {
     for (const NodeIndex operand : std::views::reverse(right)) visit(operand, locals);
   }
 
-  void add(const std::string& path, const Locals& locals) {
+  bool is_quoted(NodeIndex index) const {
+    while (syntax_[index].kind == NodeKind::member) index = syntax_[index].children.front();
+    return syntax_[index].quoted;
+  }
+
+  void add(const std::string& path, const Locals& locals, bool is_quoted) {
     const std::string_view first = std::string_view(path).substr(0, path.find('.'));
-    if (std::ranges::find(locals, first) != locals.end() || is_named_constant(path)) return;
+    const bool is_other = std::ranges::find(locals, first) != locals.end() || is_named_constant(path);
+    if (is_other && !is_quoted) return;
     if (std::ranges::find(names_, path) == names_.end()) names_.push_back(path);
   }
 

@@ -120,6 +120,7 @@ class Lexer {
     if (c == '\'') return character();
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return number();
     if (starts_name(c) || (c == '#' && starts_name(peek(1)))) return name();
+    if (c == '`') return quoted_name();
     return symbol();
   }
 
@@ -132,6 +133,19 @@ class Lexer {
         made.kind = Token::Kind::symbol;
         made.text = meant;
       }
+    return made;
+  }
+
+  // `any text`: the column of that name.
+  Token quoted_name() {
+    const std::size_t begin = at_;
+    const std::size_t end = text_.find('`', begin + 1);
+    if (end == std::string_view::npos || end == begin + 1)
+      fail(begin, begin + 1, "a quoted name is what stands between two '`'");
+    at_ = end + 1;
+    Token made = token(Token::Kind::name, begin);
+    made.text = text_.substr(begin + 1, end - begin - 1);
+    made.is_quoted = true;
     return made;
   }
 

@@ -18,11 +18,14 @@ struct Token {
   // A name as written, with "#" in front of one that asks for a size; a symbol, "&&" also for "and".
   std::string_view text;
   ValuesPtr value;           // of a literal: a constant of one row
+  bool is_quoted = false;    // a name in backticks, which `text` is without
   bool is_string = false;    // a literal that may have another behind it
   std::string string_value;  // of such a literal
 
   bool is(std::string_view symbol) const noexcept { return kind == Kind::symbol && text == symbol; }
-  bool is_name(std::string_view name) const noexcept { return kind == Kind::name && text == name; }
+  bool is_name(std::string_view name) const noexcept {
+    return kind == Kind::name && !is_quoted && text == name;
+  }
 };
 
 // The tokens of `text`, which must outlive them, with one of kind `end` behind. Throws ErrorKind::usage.

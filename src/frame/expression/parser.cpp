@@ -285,6 +285,12 @@ NodeIndex Parser::list() {
 NodeIndex Parser::name() {
   const std::size_t first = at_;
   const Place begin = here().place;
+  if (here().is_quoted) {
+    Node node = make(NodeKind::name, begin);
+    node.text = take().text;
+    node.quoted = true;
+    return add(std::move(node));
+  }
   if (here().is_name("true") || here().is_name("false")) {
     Node node = make(NodeKind::literal, begin);
     node.value = make_constant<bool>(1, take().is_name("true"));

@@ -16,7 +16,7 @@ using NodeIndex = std::uint32_t;
 
 enum class NodeKind : std::uint8_t {
   literal,      // value
-  name,         // text
+  name,         // text; quoted: of a column, whatever else has that name
   member,       // text; child: the object
   subscript,    // children: the object, the index
   call,         // text: the function or type as written; children: the arguments
@@ -31,7 +31,8 @@ enum class NodeKind : std::uint8_t {
 
 struct Node {
   NodeKind kind = NodeKind::literal;
-  bool braces = false;      // a call spelled T{...}
+  bool braces = false;  // a call spelled T{...}
+  bool quoted = false;
   std::uint32_t depth = 1;  // of the recursion that goes through it
   Place whole;
   Place mark;  // what a message about the node points at

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t most_template_tokens = 100;
 
 bool is_word(const Token& token) {
-  return token.kind == Token::Kind::name || token.kind == Token::Kind::literal;
+  return (token.kind == Token::Kind::name && !token.is_quoted) || token.kind == Token::Kind::literal;
 }
 
 bool is_builtin(const Token& token) {
