@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import colonnade
 from colonnade import DataFrame
 from colonnade.frame import callables, compiled
+from colonnade.frame.sharing import is_shared
 
 ENTRIES = 2000
 RANDOM = np.random.default_rng(5)
@@ -369,3 +370,108 @@ def test_a_dataframe_that_its_callable_knows_is_collected():
     session = make()
     gc.collect()
     assert session() is None
+
+
+# ---- Memory that others write to
+
+
+MANY = 60_000
+MANY_COUNTS = RANDOM.integers(0, 4, MANY)
+LARGE = {
+    "x": RANDOM.normal(size=MANY),
+    "v": ak.unflatten(RANDOM.normal(size=MANY_COUNTS.sum()), MANY_COUNTS),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("returns", [None, "double"])
+def test_a_buffer_that_is_filled_for_each_block(threads, returns):
+    buffer = np.empty(MANY)
+    frame = DataFrame.from_arrays(LARGE, threads=threads)
+    twice = frame.define("y", lambda x: np.multiply(x, 2, out=buffer[: len(x)]), returns=returns)
+    both = twice.define("z", lambda x: np.multiply(x, 3, out=buffer[: len(x)]), returns=returns)
+    taken = both.to_numpy(["y", "z"])
+    np.testing.assert_array_equal(taken["y"], LARGE["x"] * 2)
+    np.testing.assert_array_equal(taken["z"], LARGE["x"] * 3)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_buffer_behind_lists_that_is_filled_for_each_block(threads):
+    buffer = np.empty(len(ak.flatten(LARGE["v"])))
+
+    def twice(v):
+        items = np.multiply(np.asarray(ak.flatten(v)), 2, out=buffer[: ak.sum(ak.num(v))])
+        return ak.unflatten(items, ak.num(v))
+
+    frame = DataFrame.from_arrays(LARGE, threads=threads).define("y", twice, ["v"])
+    assert ak.array_equal(column(frame), LARGE["v"] * 2)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_buffer_that_is_filled_for_each_entry(threads, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    numbers, items = np.empty(10), []
+
+    def of_array(v):
+        numbers[: len(v)] = v * 2
+        return numbers[: len(v)]
+
+    def of_list(v):
+        items[:] = (v * 2).tolist()
+        return items
+
+    frame = DataFrame.from_arrays({"v": LARGE["v"][:5000]}, threads=threads)
+    for function in (of_array, of_list):
+        made = frame.define("y", function, ["v"], per_row=True, returns="std::vector<double>")
+        assert ak.array_equal(column(made), LARGE["v"][:5000] * 2)
+
+
+def test_memory_is_shared_only_where_nobody_else_has_it():
+    held = np.arange(5.0)
+
+    def given(make):
+        answer = make()
+        return is_shared(answer)
+
+    assert not given(lambda: held * 2)
+    assert not given(lambda: (held * 2)[1:])
+    assert not given(lambda: ak.unflatten(held * 2, [2, 3]))
+    assert not given(lambda: [1, 2])
+    assert not given(lambda: (held * 2, held * 3))
+    assert given(lambda: held)
+    assert given(lambda: held[1:])
+    assert given(lambda: ak.unflatten(held, [2, 3]))
+    assert given(lambda: (held * 2, held))
+    assert given(lambda: np.frombuffer(bytearray(8)))
+
+    seen = []
+
+    def part(x):
+        seen.append((is_shared(x), is_shared(x[1:])))
+        return x[::2].repeat(2)[: len(x)]
+
+    column(DataFrame.from_arrays({"x": held}).define("y", part, ["x"], returns="double"))
+    assert seen == [(False, False)]
+
+
+def test_offsets_are_those_of_when_they_were_given():
+    offsets = np.array([0, 2, 3], dtype=np.int64)
+    content = ak.contents.ListOffsetArray(ak.index.Index64(offsets), ak.contents.NumpyArray(np.arange(3.0)))
+    frame = DataFrame.from_arrays({"v": ak.Array(content)})
+    offsets[:] = [0, 1_000_000, 2_000_000]
+    assert column(frame, "v").to_list() == [[0.0, 1.0], [2.0]]
+
+
+# ---- Reductions
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_reductions_of_lists_without_items(threads):
+    frame = DataFrame.from_arrays(LARGE, threads=threads)
+    few = frame.filter("rdfentry_ == 777 || v.size() == 0")
+    expected = ak.max(LARGE["v"][777]) if len(LARGE["v"][777]) else None
+    assert few.reduce(np.maximum, "v").value == expected
+    none = frame.filter("v.size() == 0")
+    assert none.reduce(np.maximum, "v").value is None
+    assert none.reduce(np.maximum, "v", start=-1.0).value == -1.0
+    assert frame.reduce(np.maximum, "v").value == ak.max(LARGE["v"])

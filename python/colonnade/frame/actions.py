@@ -280,7 +280,7 @@ class Actions(Node):
 
         Args:
             function: a NumPy ufunc (numpy.maximum), which works on whole blocks; or any callable, called per value.
-            x: the values.
+            x: the values; for a ufunc also lists, whose items are the values.
             start: combined with the result at the end; the result of no values.
 
         Returns:
@@ -290,7 +290,10 @@ class Actions(Node):
 
         def add(state: Any, arrays: list[Any]) -> Any:
             if isinstance(function, np.ufunc):
-                block = function.reduce(np.asarray(ak.flatten(arrays[0], axis=None)))
+                values = np.asarray(ak.flatten(arrays[0], axis=None))
+                if values.size == 0:  # lists without items: not every ufunc has an answer to that
+                    return state
+                block = function.reduce(values)
                 return block if state is None else function(state, block)
             for value in ak.to_list(arrays[0]):
                 state = value if state is None else function(state, value)
@@ -301,7 +304,12 @@ class Actions(Node):
                 return start if state is None else state
             return function(start, state)
 
-        return self._accumulate(f"reduce({text})", [text], add, function, finish)
+        def merge(state: Any, later: Any) -> Any:
+            if state is None or later is None:
+                return later if state is None else state
+            return function(state, later)
+
+        return self._accumulate(f"reduce({text})", [text], add, merge, finish)
 
     def aggregate(
         self,

@@ -23,6 +23,7 @@ from colonnade import _core
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError
 
 from .compiled import compile_rows
+from .sharing import Guarded, is_shared, kept, turns
 from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
 
 __all__ = ["Definable", "Returns", "columns_of", "define_callable", "define_per_sample", "load_callable"]
@@ -195,21 +196,28 @@ class _Binder:
         else:
             for _ in spec.stack:
                 wanted = _core.ValueType.list_of(wanted)
+        finished = wanted
+
+        def converted(arguments: list[_core.Values], size: int) -> tuple[_core.Values, bool]:
+            layout, shared = run([layout_of(each) for each in arguments], size)
+            return self._converted(layout, finished, shared), shared
+
+        guarded = Guarded(converted)
 
         def call(arguments: list[_core.Values], size: int) -> _core.Values:
             if size == 0:
-                return values_of(ak.contents.EmptyArray(), wanted)
-            return self._converted(run([layout_of(each) for each in arguments], size), wanted)
+                return values_of(ak.contents.EmptyArray(), finished)
+            return guarded(arguments, size)
 
-        return wanted, call
+        return finished, call
 
     def _try(
-        self, run: Callable[[list[Content], int], Content], types: list[_core.ValueType]
+        self, run: Callable[[list[Content], int], tuple[Content, bool]], types: list[_core.ValueType]
     ) -> _core.ValueType:
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
+            with turns.alone(), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return type_of(run([trial(kind, _TRIAL) for kind in types], _TRIAL))
+                return type_of(run([trial(kind, _TRIAL) for kind in types], _TRIAL)[0])
         except Error:
             raise
         except Exception as error:
@@ -222,17 +230,19 @@ class _Binder:
                 "returns='float', or the type that it gives: then nothing is tried",
             ) from error
 
-    def _converted(self, layout: Content, wanted: _core.ValueType) -> _core.Values:
+    def _converted(self, layout: Content, wanted: _core.ValueType, shared: bool) -> _core.Values:
         try:
-            return values_of(layout, wanted)
+            return values_of(layout, wanted, copies=shared)
         except (ConversionError, TypeMismatchError) as error:
             raise type(error)(f"{_name(self._spec.function)}: {error.problem}", error.advice) from None
 
     # ---- Per block
 
-    def _block(self, layouts: list[Content], size: int) -> Content:
+    def _block(self, layouts: list[Content], size: int) -> tuple[Content, bool]:
+        """The answer for a block, and whether somebody else may write to it."""
         answer = self._spec.function(*(python_array(layout) for layout in layouts))
-        return self._stacked(answer, self._spec.stack, lambda part: self._checked(part, size))
+        shared = is_shared(answer)
+        return self._stacked(answer, self._spec.stack, lambda part: self._checked(part, size)), shared
 
     def _stacked(self, answer: Any, shape: tuple[int, ...], finish: Callable[[Any], Content]) -> Content:
         """What the callable gave one by one, as an array with lists of these."""
@@ -268,11 +278,18 @@ class _Binder:
 
     # ---- Per entry, without Numba
 
-    def _rows(self, layouts: list[Content], size: int) -> Content:
+    def _rows(self, layouts: list[Content], size: int) -> tuple[Content, bool]:
         columns = [_items(layout) for layout in layouts]
         rows = zip(*columns, strict=True) if columns else [()] * size
-        answers = [self._spec.function(*row) for row in rows]
-        return self._gathered(answers, self._spec.stack)
+        answers = []
+        shared = False
+        for row in rows:
+            answer = self._spec.function(*row)
+            is_others = is_shared(answer)
+            shared = shared or is_others
+            # Lists are copied in any case: what is in them may be used again.
+            answers.append(answer if isinstance(answer, np.ndarray) and not is_others else kept(answer))
+        return self._gathered(answers, self._spec.stack), shared
 
     def _gathered(self, answers: list[Any], shape: tuple[int, ...]) -> Content:
         if not shape:

@@ -98,13 +98,14 @@ def type_of(content: Content) -> _core.ValueType:
     return _core.ValueType.record(content.parameter("__record__") or "", members)
 
 
-def values_of(content: Content, kind: _core.ValueType | None = None) -> _core.Values:
+def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: bool = False) -> _core.Values:
     """Turn a layout into values.
 
     Args:
         content: one element per value.
         kind: the type that is wanted, in which numbers are converted as NumPy's "same_kind" allows; that of the layout
             if None.
+        copies: copy the arrays, since somebody else may write to them.
 
     Raises:
         TypeMismatchError: other kinds of values.
@@ -115,18 +116,18 @@ def values_of(content: Content, kind: _core.ValueType | None = None) -> _core.Va
     if content.is_unknown:
         return _empty(wanted)
     if wanted.kind == "scalar" and content.is_numpy:
-        return _scalars(content.data, wanted)
+        return _scalars(content.data, wanted, copies)
     is_text = content.parameter("__array__") in ("string", "bytestring")
     if wanted.kind == "string" and is_text:
         offsets, characters = _list_parts(content)
-        return _core.string_values(offsets, _flat(characters.data))
+        return _core.string_values(offsets, _flat(characters.data, copies))
     if wanted.kind == "list" and content.is_list and not is_text:
         offsets, items = _list_parts(content)
-        return _core.list_values(offsets, values_of(items, wanted.item))
+        return _core.list_values(offsets, values_of(items, wanted.item, copies=copies))
     if wanted.kind == "record" and content.is_record:
         parts = _members(content)
         if set(parts) == {name for name, _ in wanted.members}:
-            members = [values_of(parts[name], member) for name, member in wanted.members]
+            members = [values_of(parts[name], member, copies=copies) for name, member in wanted.members]
             return _core.record_values(wanted, content.length, members)
     raise TypeMismatchError(
         f"values of type '{content.form.type}' are not of type '{type_name(wanted)}'",
@@ -176,19 +177,20 @@ def _members(content: Content) -> dict[str, Content]:
     return {name: part[: content.length] for name, part in zip(names, content.contents, strict=True)}
 
 
-def _flat(data: Any) -> NDArray[Any]:
-    return np.require(np.asarray(data), requirements=["C_CONTIGUOUS", "ALIGNED"])
+def _flat(data: Any, copies: bool) -> NDArray[Any]:
+    array = np.asarray(data)
+    return np.array(array) if copies else np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
-def _scalars(data: Any, kind: _core.ValueType) -> _core.Values:
+def _scalars(data: Any, kind: _core.ValueType, copies: bool) -> _core.Values:
     array = np.asarray(data)
     element_of(array.dtype)
     dtype = dtype_of(kind)
     if array.dtype != dtype:
         if not np.can_cast(array.dtype, dtype, "same_kind"):
             raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
-        array = array.astype(dtype)
-    return _core.scalar_values(kind.element, _flat(array))
+        array, copies = array.astype(dtype), False
+    return _core.scalar_values(kind.element, _flat(array, copies))
 
 
 def _empty(kind: _core.ValueType) -> _core.Values:

@@ -1,0 +1,175 @@
+"""Whether somebody else may write to what a callable gave, and the turns that callables take where that is so."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+
+__all__ = ["Guarded", "Turns", "is_shared", "kept", "turns"]
+
+T = TypeVar("T")
+
+
+def _references(thing: object) -> int:
+    return sys.getrefcount(thing)
+
+
+def _alone() -> int:
+    nothing_else = object()
+    return _references(nothing_else)
+
+
+_ALONE = _alone()
+"""What `_references` says of an object that one variable of the caller holds."""
+
+
+def _others(thing: object, known: int) -> int:
+    """How many hold a thing besides a variable of the caller and `known` others.
+
+    An additional reference must not come into being on the way: the count belongs into a statement of its own.
+    """
+    return sys.getrefcount(thing) - _ALONE - known
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, range, np.generic, type(None))
+
+
+def is_shared(answer: Any, known: int = 0) -> bool:
+    """Whether somebody else may write to what a callable gave.
+
+    Args:
+        answer: what it gave, which a variable of the caller holds.
+        known: how many others hold it that do not count.
+    """
+    if isinstance(answer, _PLAIN):
+        return False
+    others = _others(answer, known + 1)  # the caller's variable
+    if isinstance(answer, np.ndarray):
+        return _is_shared_buffer(answer, others)
+    if others > 0:
+        return True
+    if isinstance(answer, ak.Array):
+        return any(_is_shared_buffer(*found) for found in _buffers(answer.layout))
+    if isinstance(answer, list | tuple):
+        return any(is_shared(each, 1) for each in answer)
+    return True
+
+
+def _buffers(layout: Content) -> Iterator[tuple[Any, int]]:
+    """The arrays of a layout, each with the number of others that hold it."""
+    for name in ("_data", "_offsets", "_starts", "_stops", "_index", "_mask", "_tags"):
+        part = getattr(layout, name, None)
+        if part is None:
+            continue
+        data = getattr(part, "_data", part) if not isinstance(part, np.ndarray) else part
+        del part
+        others = _others(data, 1)
+        yield data, others
+        del data
+    inner = getattr(layout, "_contents", None) or [getattr(layout, "_content", None)]
+    for content in inner:
+        if content is not None:
+            yield from _buffers(content)
+
+
+def _is_shared_buffer(array: Any, others: int) -> bool:
+    """`others`: how many more references there are than the one of the result."""
+    if not isinstance(array, np.ndarray):
+        return True
+    if not array.flags.writeable and _is_block(array):
+        return False
+    if others > 0:
+        return True
+    base = array.base
+    if base is None:
+        return not array.flags.owndata
+    held = _others(base, 1)
+    return _is_shared_buffer(base, held)
+
+
+def _is_block(array: np.ndarray[Any, Any]) -> bool:
+    """Whether it is a part of an argument: nobody can write to these."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, memoryview) and base.readonly and type(base.obj).__module__ == "nanobind"
+
+
+def kept(answer: Any) -> Any:
+    """Return a value that stays as it is whatever is done to the answer of a callable later."""
+    if isinstance(answer, _PLAIN):
+        return answer
+    if isinstance(answer, np.ndarray):
+        return answer if not answer.flags.writeable and _is_block(answer) else answer.copy()
+    if isinstance(answer, list | tuple):
+        return [kept(each) for each in answer]
+    return copy.deepcopy(answer)
+
+
+class Turns:
+    """Lets any number of callables run beside each other, or one alone."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._alone = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Run beside others that do so, too."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Run beside no other."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone and self._running == 0)
+            self._alone = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._alone = False
+                self._changed.notify_all()
+
+
+turns = Turns()
+"""Those of all callables: what one writes to may be another one's as well."""
+
+
+class Guarded(Generic[T]):
+    """Calls what gives values, alone from the moment on when it gave memory that others may write to.
+
+    A call that shows this is made again, since others may have written in between.
+    """
+
+    def __init__(self, call: Callable[..., tuple[T, bool]]) -> None:
+        """`call` returns the values, which are nobody else's by then, and whether what was given was shared."""
+        self._call = call
+        self._shared = False
+
+    def __call__(self, *arguments: Any) -> T:
+        """Return the values of a block."""
+        if not self._shared:
+            with turns.together():
+                values, self._shared = self._call(*arguments)
+            if not self._shared:
+                return values
+        with turns.alone():
+            return self._call(*arguments)[0]
