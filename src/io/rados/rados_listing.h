@@ -15,7 +15,8 @@ namespace colonnade::io {
 void list_rados_objects(const RadosPool& pool, const std::function<void(std::string_view name)>& visit);
 
 // Ceph's hash of strings (Jenkins 1996): the position of an object in its pool is that of
-// "<namespace>\x1f<key>".
+// "<namespace>\x1f<key>". librados tells it through its C++ interface alone, which cannot be loaded at run
+// time.
 std::uint32_t rados_hash(std::string_view text) noexcept;
 
 }  // namespace colonnade::io
