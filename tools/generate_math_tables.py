@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-import mpmath as mp
+import mpmath as mp  # type: ignore[import-not-found]
 
 mp.mp.prec = 600
 OUT = Path(__file__).resolve().parent.parent / "src/frame/kernels/math_tables.h"
@@ -75,7 +75,7 @@ def logarithms() -> Iterator[float]:
 
 
 def double_of(bits: int) -> float:
-    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
 
 
 def sines() -> Iterator[float]:
