@@ -42,6 +42,7 @@ struct GarbageReport {
   std::vector<RemovedGeneration> removed;
   std::vector<GarbageClaim> released;  // claims of writers that are gone
   std::vector<GarbageClaim> kept;      // of those at work, or about which nothing is known
+  std::uint64_t leftovers = 0;         // files in a folder that writers left that were killed
   std::vector<std::string> problems;   // records that cannot be read: what they speak of is left as it is
 };
 

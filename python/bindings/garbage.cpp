@@ -24,6 +24,7 @@ void register_garbage(nb::module_& module) {
       .def_ro("removed", &GarbageReport::removed)
       .def_ro("released", &GarbageReport::released)
       .def_ro("kept", &GarbageReport::kept)
+      .def_ro("leftovers", &GarbageReport::leftovers)
       .def_ro("problems", &GarbageReport::problems);
   module.def(
       "collect_garbage",

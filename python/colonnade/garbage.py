@@ -42,6 +42,8 @@ class GarbageReport:
     """Claims of writers that are gone."""
     kept: tuple[GarbageClaim, ...]
     """Claims of writers that are at work."""
+    leftovers: int
+    """Files of unfinished values that killed writers left, in a folder."""
     problems: tuple[str, ...]
     """Records that cannot be read; what they speak of is left as it is."""
 
@@ -76,6 +78,7 @@ def collect_garbage(
         ),
         released=tuple(GarbageClaim(one.data_set, one.writer) for one in found.released),
         kept=tuple(GarbageClaim(one.data_set, one.writer) for one in found.kept),
+        leftovers=found.leftovers,
         problems=tuple(found.problems),
     )
 

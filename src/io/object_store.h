@@ -134,6 +134,10 @@ class ObjectStore {
   // them; the others try each, so let the range be true.
   virtual void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) = 0;
 
+  // What processes have left that ended while they were writing: no values, and nobody sees them. Removes
+  // them unless told only to look; returns how many there are.
+  virtual std::uint64_t remove_leftovers(bool /*only_look*/) { return 0; }
+
   // Waits until what was updated before survives a crash of the machine, where that is not so already.
   virtual void sync() = 0;
 };

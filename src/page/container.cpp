@@ -37,6 +37,19 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
 }
 
 // A payload above the maximum key size lies in several places; whoever reads it checks those.
+void ReadContainer::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
+  std::vector<io::ReadRequest> requests;
+  for (const BlobRead& blob : blobs) {
+    const bool is_split = max_key_size != 0 && blob.into.size() > max_key_size;
+    if (is_split) {
+      read_blob(blob.locator, max_key_size, blob.into);
+    } else {
+      requests.push_back({blob.locator.offset, blob.into});
+    }
+  }
+  file().read_vector(requests);
+}
+
 void ReadContainer::check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const {
   const std::uint64_t file_size = file().size();
   const bool in_one_piece = max_key_size == 0 || locator.size <= max_key_size;

@@ -52,6 +52,12 @@ class ReadContainer {
   // Reads the blob at a file locator, joining a payload that was split because it exceeds max_key_size (0:
   // never split).
   virtual void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const = 0;
+  // Many at once: requests that are under way together where that is faster.
+  struct BlobRead {
+    Locator locator;
+    MutableByteSpan into;
+  };
+  virtual void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const;
   // Throws ErrorKind::format if the blob ("page list") cannot be there as a whole, before anybody makes room
   // for it.
   virtual void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const;
@@ -129,6 +135,9 @@ class WriteContainer {
   virtual std::uint64_t max_key_size() const noexcept = 0;
   // Waits until everything written so far is where a crash of the process leaves it.
   virtual void flush() = 0;
+  // The next commit does not name this blob any more. Its space may be used again, but not before some more
+  // commits, so that who is opening an older state finds it, or close().
+  virtual void retire_blob(const Locator& /*blob*/) {}
   // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free
   // list, streamer info. After it returns the file is complete and readable; may be called again later. While
   // it runs, and after a crash at any moment of it, whoever opens the file finds this state or the one

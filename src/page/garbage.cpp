@@ -65,6 +65,7 @@ class Collector {
     }
     // Those that changed: their writers live, or have ended just now.
     for (const std::uint64_t place : waiting_) at(place, [&] { collect(place, nullptr); });
+    report_.leftovers = store_.remove_leftovers(options_.dry_run);
     return std::move(report_);
   }
 

@@ -10,6 +10,7 @@
 #include "base/test_environment.h"
 #include "colonnade/garbage.h"
 #include "page/object_claim.h"
+#include "page/object_container_reader.h"
 #include "page/object_container_writer.h"
 #include "page/object_generations.h"
 #include "page/object_test_tools.h"
@@ -411,6 +412,127 @@ TEST_F(ObjectCommit, AChildOfTheProcessCannotHarmItsWriter) {
   EXPECT_EQ(error_of([&] { writer->commit(written); }).kind(), ErrorKind::usage);
   EXPECT_NO_THROW(writer->close());
   EXPECT_EQ(test_.addresses(), before);
+}
+
+// ---- what checkpoints leave
+
+TEST_F(ObjectCommit, FootersOfOldCheckpointsAreRemoved) {
+  const Writer writer = open();
+  std::vector<AnchorRecord> states;
+  std::vector<Locator> lists;
+  for (unsigned i = 0; i < 100; ++i) {
+    const Bytes list = page_bytes(20, i);
+    if (i > 0) writer->retire_blob(lists.back());
+    lists.push_back(writer->write_blob(list, list.size()));
+    writer->commit(fill(*writer, 1));
+    states.push_back(*anchor());
+    std::size_t blobs = 0;
+    for (const io::ValueAddress& at : test_.addresses())
+      blobs += at.object.group != 0 && at.object.number == metadata_object;
+    EXPECT_LE(blobs, 2u * 17);
+    // The state of 15 commits ago can still be opened.
+    const std::size_t old = i < 15 ? 0 : i - 15;
+    const ObjectContainerReader reader(store_, states[old]);
+    Bytes into(lists[old].size);
+    EXPECT_NO_THROW(reader.read_blob(lists[old], 0, into));
+    EXPECT_EQ(into, page_bytes(20, old));
+    const Locator footer{.size = 60, .offset = states[old].anchor.footer_offset};
+    Bytes content(60);
+    EXPECT_NO_THROW(reader.read_blob(footer, 0, content));
+  }
+  writer->close();
+  std::size_t blobs = 0;
+  for (const io::ValueAddress& at : test_.addresses())
+    blobs += at.object.group != 0 && at.object.number == metadata_object;
+  EXPECT_EQ(blobs, 2u);
+  expect_whole();
+}
+
+TEST_F(ObjectCommit, WhatACommitThatFailedDoesNotNameStays) {
+  for (const bool is_made : {false, true}) {
+    Writer writer = open();
+    const Bytes list = page_bytes(20, 1);
+    const Locator at = writer->write_blob(list, list.size());
+    writer->commit(fill(*writer, 1));
+    writer->retire_blob(at);
+    const Anchor next = fill(*writer, 1);
+    if (is_made) {
+      test_.faults().lose_answer(StoreOperation::put_if);
+      test_.faults().lose_server(2);
+    } else {
+      test_.faults().fail(StoreOperation::put_if, 0, 2);
+    }
+    EXPECT_THROW(writer->commit(next), Error);
+    test_.faults().restore();
+    writer.reset();
+    EXPECT_EQ(objects(), is_made ? 2u : 1u);
+    const io::ValueAddress blob{{anchor()->generation, metadata_object}, 0, at.offset};
+    EXPECT_EQ(store_->size(blob).has_value(), !is_made);
+    expect_whole();
+  }
+}
+
+TEST_F(ObjectCommit, ManyBlobsAreReadInFewRequests) {
+  for (const bool vectors : {false, true}) {
+    io::StoreTraits traits = TestStore::like_daos();
+    traits.vectors = vectors;
+    traits.max_value = 1000;
+    const TestStore other(traits);
+    const auto store = other.open();
+    Writer writer = ObjectContainerWriter::open(store, "Events", {}, ObjectTarget::any);
+    std::vector<Locator> blobs;
+    for (unsigned i = 0; i < 150; ++i) {
+      if (i == 70) {  // the rest is of another generation
+        writer->commit(fill(*writer, 1));
+        writer->close();
+        writer = ObjectContainerWriter::open(store, "Events", {}, ObjectTarget::present);
+      }
+      const Bytes bytes = page_bytes(i == 100 ? 2500 : i, i);
+      blobs.push_back(writer->write_blob(bytes, bytes.size()));
+    }
+    writer->commit(fill(*writer, 1));
+    writer->close();
+    const ObjectContainerReader reader(store, *find_anchor(*store, "Events"));
+    std::vector<Bytes> content;
+    std::vector<ReadContainer::BlobRead> reads;
+    for (const Locator& blob : blobs) content.emplace_back(blob.size);
+    for (std::size_t i = 0; i < blobs.size(); ++i) reads.push_back({blobs[i], content[i]});
+    other.reset_counts();
+    reader.read_blobs(reads, 1000);
+    for (unsigned i = 0; i < blobs.size(); ++i) EXPECT_EQ(content[i], page_bytes(content[i].size(), i));
+    EXPECT_LE(other.counts().fetches, vectors ? 4u : 153u);
+    store->remove({{find_anchor(*store, "Events")->generation, metadata_object}, 0, blobs[120].offset});
+    EXPECT_EQ(error_of([&] { reader.read_blobs(reads, 1000); }).kind(), ErrorKind::format);
+    remove_data_set(other, "Events");
+    const Error error = error_of([&] { reader.read_blobs(reads, 1000); });
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+    EXPECT_THAT(error.problem(), HasSubstr("the data set was removed while it was open"));
+  }
+}
+
+TEST_F(ObjectCommit, AReaderIsToldWhatBecameOfItsDataSet) {
+  write(3);
+  const ObjectContainerReader reader(store_, *anchor());
+  Bytes into(60);
+  const auto read = [&] { reader.read_blob({.size = 60, .offset = 0}, 0, into); };
+  EXPECT_NO_THROW(read());
+  write(4);
+  EXPECT_THAT(error_of(read).problem(),
+              HasSubstr("the data set was replaced by another one while it was open"));
+  EXPECT_EQ(error_of(read).advice(), "open it again");
+  remove_data_set(test_, "Events");
+  EXPECT_THAT(error_of(read).problem(), HasSubstr("the data set was removed while it was open"));
+  const Error absent = error_of([&] { ObjectContainerReader(store_).anchor("Events"); });
+  EXPECT_EQ(absent.kind(), ErrorKind::not_found);
+  EXPECT_THAT(absent.problem(), testing::Not(HasSubstr("being written")));
+  Writer writer = open();
+  EXPECT_THAT(error_of([&] { ObjectContainerReader(store_).anchor("Events"); }).problem(),
+              HasSubstr("it is being written (by process 1 on host)"));
+  test_.faults().lose_server();  // killed
+  writer.reset();
+  test_.faults().restore();
+  EXPECT_THAT(error_of([&] { ObjectContainerReader(store_).anchor("Events"); }).problem(),
+              testing::Not(HasSubstr("being written")));
 }
 
 // ---- any order

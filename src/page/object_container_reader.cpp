@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/environment.h"
 #include "base/warning.h"
@@ -98,6 +99,49 @@ void ObjectContainerReader::read_blob(const Locator& locator, std::uint64_t max_
       throw missing_value(*store_, *record_, error);
     }
     into = into.subspan(count);
+  }
+}
+
+// Where operations take several values, those of one metadata object go together.
+void ObjectContainerReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
+  const io::StoreTraits traits = store_->traits();
+  const std::size_t most = traits.vectors ? std::max<std::size_t>(traits.max_items, 1) : 1;
+  std::vector<std::pair<io::ObjectId, io::FetchItem>> items;
+  for (const auto& [locator, into] : blobs)
+    for (std::size_t from = 0; from < into.size();) {
+      const std::size_t part = max_key_size == 0 ? into.size() : std::size_t{max_key_size};
+      const io::ValueAddress address = blob(locator.offset + from / part);
+      const MutableByteSpan bytes = into.subspan(from, std::min(part, into.size() - from));
+      items.push_back({address.object, {address.akey, 0, bytes}});
+      from += bytes.size();
+    }
+  const unsigned depth = std::max(traits.concurrency, 1U);
+  const std::unique_ptr<io::ObjectQueue> queue = store_->open_queue(depth);
+  std::vector<io::FetchItem> operation;
+  for (std::size_t next = 0; next < items.size() || queue->in_flight() > 0;) {
+    if (next == items.size() || queue->in_flight() >= depth) {
+      take_blobs(*queue);
+      continue;
+    }
+    const io::ObjectId object = items[next].first;
+    operation.clear();
+    for (; next < items.size() && items[next].first == object && operation.size() < most; ++next)
+      operation.push_back(items[next].second);
+    queue->submit_fetch(next, object, 0, operation);
+  }
+}
+
+void ObjectContainerReader::take_blobs(io::ObjectQueue& queue) const {
+  std::array<io::ObjectQueue::Completion, 16> completions;
+  const std::size_t count = queue.wait(completions);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!completions[i].failure) continue;
+    try {
+      std::rethrow_exception(completions[i].failure);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::not_found) throw;
+      throw missing_value(*store_, *record_, error);
+    }
   }
 }
 

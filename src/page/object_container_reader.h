@@ -28,6 +28,7 @@ class ObjectContainerReader final : public ReadContainer {
   std::vector<ObjectEntry> objects() const override { return {}; }
   Anchor anchor(std::string_view path) const override;
   void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
+  void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const override;
   void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const override;
   Error locate(const Error& error, const Locator& locator) const override;
   const io::RandomAccessFile& file() const override;
@@ -36,6 +37,7 @@ class ObjectContainerReader final : public ReadContainer {
  private:
   AnchorRecord find(std::string_view path) const;
   io::ValueAddress blob(std::uint64_t number) const;
+  void take_blobs(io::ObjectQueue& queue) const;
 
   std::shared_ptr<io::ObjectStore> store_;
   std::optional<AnchorRecord> record_;  // of the data set that this is the container of

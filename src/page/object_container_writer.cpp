@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::size_t checksum_size = sizeof(std::uint64_t);
 
+// States that stay readable besides the last one while a writer goes on: who has read the record has the time
+// of as many commits to read header, footer and page lists.
+constexpr std::uint64_t kept_commits = 16;
+
 // Object numbers reserved at once: so many requests fewer, and at most so many too many for `gc` to look for.
 std::uint64_t reservation_step(ObjectMapping mapping) noexcept {
   return mapping == ObjectMapping::locality ? 64 : 16384;
@@ -98,6 +102,7 @@ void ObjectContainerWriter::claim(ObjectTarget target) {
     claim_ = Claim::put(store_, name_, place, plan_.group, lease_);
     if (!claim_) continue;  // somebody else was faster
     others_left_generations_ = place.found.has_value();
+    replaces_ = place.committed() && target != ObjectTarget::present;
     if (target == ObjectTarget::present) continue_data_set(place.found->record.anchor);
     begin_generation();
     return;
@@ -168,11 +173,14 @@ std::uint64_t ObjectContainerWriter::take_objects(std::uint64_t count) {
   return std::exchange(next_object_, next_object_ + count);
 }
 
+std::uint64_t ObjectContainerWriter::blobs_of(std::uint64_t size) const noexcept {
+  return std::max<std::uint64_t>(1, (size + max_key_size() - 1) / max_key_size());
+}
+
 Locator ObjectContainerWriter::write_blob(ByteSpan payload, std::uint64_t) {
   check_open();
   claim_->check();
-  const std::uint64_t chunks =
-      std::max<std::uint64_t>(1, (payload.size() + max_key_size() - 1) / max_key_size());
+  const std::uint64_t chunks = blobs_of(payload.size());
   const std::uint64_t first = next_blob_.fetch_add(chunks);
   for (std::uint64_t i = 0; i < chunks; ++i) {
     const ByteSpan rest = payload.subspan(static_cast<std::size_t>(i * max_key_size()));
@@ -240,10 +248,54 @@ void ObjectContainerWriter::commit(const Anchor& anchor) {
       record = anchor_record(anchor);
     }
     claim_->commit(record);
-    committed_ = std::move(record);
+    adopt(std::move(record));
     if (durability_ == Durability::machine) store_->sync();
-    if (!std::exchange(has_committed_, true) && others_left_generations_) remove_older_generations();
+    if (!has_committed_.exchange(true) && others_left_generations_) remove_older_generations();
+    if (committed_.commit > kept_commits) remove_retired_quietly(committed_.commit - kept_commits);
   });
+}
+
+void ObjectContainerWriter::retire_blob(const Locator& blob) {
+  const std::lock_guard lock(numbers_mutex_);
+  retired_.push_back({committed_.commit + 1, blob});
+}
+
+// The commit is made: it names another footer than the one before, and perhaps one that was retired.
+void ObjectContainerWriter::adopt(AnchorRecord record) {
+  const std::lock_guard lock(numbers_mutex_);
+  const Anchor& before = committed_.anchor;
+  if (committed_.generation != 0)
+    retired_.push_back({record.commit, {.size = before.footer_size, .offset = before.footer_offset}});
+  std::erase_if(retired_, [&](const Retired& each) {
+    return each.blob.offset == record.anchor.header_offset || each.blob.offset == record.anchor.footer_offset;
+  });
+  committed_ = std::move(record);
+}
+
+// Blobs that this commit, which is known to be made, and those after it do not name.
+void ObjectContainerWriter::remove_retired(std::uint64_t commit) {
+  for (;;) {
+    Retired next;
+    {
+      const std::lock_guard lock(numbers_mutex_);
+      if (retired_.empty() || retired_.front().commit > commit) return;
+      next = retired_.front();
+    }
+    for (std::uint64_t i = 0; i < blobs_of(next.blob.size); ++i) {
+      const std::uint64_t number = next.blob.offset + i;
+      store_->remove({{group_of_blob(committed_, number), metadata_object}, 0, number});
+    }
+    const std::lock_guard lock(numbers_mutex_);
+    retired_.pop_front();
+  }
+}
+
+void ObjectContainerWriter::remove_retired_quietly(std::uint64_t commit) noexcept {
+  try {
+    remove_retired(commit);
+  } catch (const std::exception&) {
+    return;  // again after the next commit, or at the end
+  }
 }
 
 // Those that the commit does not name never come back, whoever writes the data set by now; later ones may be
@@ -265,6 +317,7 @@ void ObjectContainerWriter::remove_older_generations() {
 void ObjectContainerWriter::finish() {
   const AnchorRecord anchor = claim_->release();
   if (reserved_.generation != 0) remove_garbage(*store_, claim_->place(), anchor, reserved_);
+  if (anchor.generation == plan_.group) remove_retired(anchor.commit);
 }
 
 void ObjectContainerWriter::close() {

@@ -11,6 +11,8 @@
 #define COLONNADE_PAGE_OBJECT_CONTAINER_WRITER_H
 
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,7 +52,9 @@ class ObjectContainerWriter final : public WriteContainer {
   bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
   bool keeps_journal() const noexcept override { return false; }
   std::uint64_t max_key_size() const noexcept override { return plan_.traits.max_value; }
+  bool replaces() const noexcept { return replaces_ && !has_committed_; }
   void flush() override;
+  void retire_blob(const Locator& blob) override;
   void commit(const Anchor& anchor) override;
   void close() override;
 
@@ -70,6 +74,10 @@ class ObjectContainerWriter final : public WriteContainer {
   void check_open() const;
   AnchorRecord anchor_record(const Anchor& anchor) const;
   void remove_older_generations();
+  void adopt(AnchorRecord record);
+  std::uint64_t blobs_of(std::uint64_t size) const noexcept;
+  void remove_retired(std::uint64_t commit);
+  void remove_retired_quietly(std::uint64_t commit) noexcept;
   void finish();
 
   std::shared_ptr<io::ObjectStore> store_;
@@ -80,12 +88,18 @@ class ObjectContainerWriter final : public WriteContainer {
   std::chrono::milliseconds lease_;
   std::unique_ptr<Claim> claim_;
   bool others_left_generations_ = false;
-  bool has_committed_ = false;
+  bool replaces_ = false;  // a data set that is there until the first commit
+  std::atomic<bool> has_committed_ = false;
   AnchorRecord committed_;  // the last; of a data set that is continued: what was there
   std::atomic<std::uint64_t> next_blob_ = 0;
   std::mutex numbers_mutex_;
   std::uint64_t next_object_ = first_page_object;
   GenerationRecord reserved_;
+  struct Retired {
+    std::uint64_t commit = 0;  // the first that does not name it
+    Locator blob;
+  };
+  std::deque<Retired> retired_;
   bool closed_ = false;
   std::unique_ptr<ObjectUploader> uploader_;  // last: it ends first
 };

@@ -47,6 +47,8 @@ def _lines(report: GarbageReport, dry_run: bool) -> list[str]:
         lines.append(f"{one.data_set}: {part} {would}removed, up to {one.objects} objects of pages")
     lines += [f"{one.data_set}: claim of {one.writer} {would}released" for one in report.released]
     lines += [f"{one.data_set}: left alone, being written by {one.writer}" for one in report.kept]
+    if report.leftovers:
+        lines.append(f"{report.leftovers} files of unfinished values {would}removed")
     lines += [f"not touched, since it cannot be read: {problem}" for problem in report.problems]
     return lines or ["nothing to remove"]
 

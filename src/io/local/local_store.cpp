@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/environment.h"
 #include "io/local/local_file.h"
 #include "io/local/local_store_names.h"
 #include "io/local/local_store_pending.h"
@@ -98,6 +100,7 @@ class LocalStore final : public ObjectStore {
   std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const override;
   void remove(const ValueAddress& address) override;
   void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) override;
+  std::uint64_t remove_leftovers(bool only_look) override;
   void sync() override;
 
  private:
@@ -115,6 +118,8 @@ class LocalStore final : public ObjectStore {
   std::vector<std::string> names_in(const std::string& path) const;
   void remove_file(const std::string& path) const;
   void remove_object(const ObjectId& object) const;
+  std::vector<std::string> temporary_files() const;
+  bool is_abandoned(const std::string& path, std::int64_t now) const;
   void sync_file(const std::string& path, bool is_folder) const;
   void sync_values(const std::vector<ValueAddress>& addresses) const;
 
@@ -264,10 +269,12 @@ class LocalStore::Staged {
   Staged(const LocalStore& store, const ValueAddress& address, std::span<const ByteSpan> parts)
       : store_(&store),
         address_(address),
-        path_(fmt::format("{}/{}", path_of(address.object), temporary_name())) {
-    const FileDescriptor file = store.create(address.object, path_, to_text(address));
+        path_(fmt::format("{}/{}", path_of(address.object), temporary_name())),
+        file_(store.create(address.object, path_, to_text(address))) {
+    // As long as it has this name it is locked, which tells it from what a process has left that ended.
+    static_cast<void>(::flock(file_.get(), LOCK_EX | LOCK_NB));
     try {
-      store.write(file.get(), address, parts);
+      store.write(file_.get(), address, parts);
     } catch (...) {
       remove();
       throw;
@@ -297,6 +304,7 @@ class LocalStore::Staged {
   const LocalStore* store_;
   ValueAddress address_;
   std::string path_;
+  FileDescriptor file_;
   bool done_ = false;
 };
 
@@ -421,6 +429,55 @@ void LocalStore::remove_objects(std::uint32_t group, std::uint64_t first, std::u
   ::unlinkat(root_.get(), path_of(group).c_str(), AT_REMOVEDIR);
   open_.forget_all();
   pending_.add_root();
+}
+
+// --- Leftovers ---
+
+// File systems of this machine alone, whose locks all processes see that may use the store.
+bool is_of_this_machine(int file) noexcept {
+  constexpr std::array<std::uint32_t, 7> local{0xef53,     0x58465342, 0x9123683e, 0x01021994,
+                                               0x794c7630, 0xf2f52010, 0x2fc12fc1};
+  struct statfs status{};
+  if (::fstatfs(file, &status) != 0) return false;
+  return std::find(local.begin(), local.end(), static_cast<std::uint32_t>(status.f_type)) != local.end();
+}
+
+std::vector<std::string> LocalStore::temporary_files() const {
+  std::vector<std::string> files;
+  const auto look_into = [&](const std::string& folder) {
+    for (const std::string& name : names_in(folder))
+      if (is_temporary(name)) files.push_back(fmt::format("{}/{}", folder, name));
+  };
+  look_into(".");
+  for (const std::string& group : names_in("."))
+    if (number_in(group))
+      for (const std::string& number : names_in(group))
+        if (number_in(number)) look_into(fmt::format("{}/{}", group, number));
+  return files;
+}
+
+// Elsewhere a lock may not be seen; nobody takes so long for a value.
+bool LocalStore::is_abandoned(const std::string& path, std::int64_t now) const {
+  constexpr std::int64_t longest = 600;  // seconds
+  const FileDescriptor file(uninterrupted(
+      [&] { return ::openat(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC); }));
+  struct stat status{};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return is_of_this_machine(file.get()) || now - status.st_ctim.tv_sec > longest;
+}
+
+std::uint64_t LocalStore::remove_leftovers(bool only_look) {
+  std::vector<std::string> files = temporary_files();
+  if (files.empty()) return 0;
+  // One that was made just now may not be locked yet.
+  environment().sleep_for(std::chrono::milliseconds(100));
+  const std::int64_t now = environment().unix_time();
+  std::erase_if(files, [&](const std::string& path) { return !is_abandoned(path, now); });
+  if (only_look) return files.size();
+  for (const std::string& path : files) remove_file(path);
+  pending_.add_root();
+  return files.size();
 }
 
 // --- Making it durable ---

@@ -7,7 +7,7 @@
 //     7/                       group
 //       42/                    object 7:42
 //         3-0                  the value of distribution key 3 and attribute key 0, all its bytes
-//         .5f3c...-12.tmp      a value while it is written, or what a process that died has left
+//         .5f3c...-12.tmp      a value while it is written (locked), or what a process that died has left
 //
 // A value is written under a temporary name and renamed, so there is the old one, the new one or none,
 // whatever happens to the process. After sync() that holds for the machine, too. The version of a value is

@@ -44,7 +44,13 @@ std::string temporary_name() {
 }
 
 bool is_temporary(std::string_view name) noexcept {
-  return name.size() > 16 && name.front() == '.' && name.ends_with(temporary_end);
+  constexpr std::size_t digits = 16;
+  if (name.size() < digits + 2 || name.front() != '.' || !name.ends_with(temporary_end)) return false;
+  std::uint64_t process = 0;
+  const char* const end = name.data() + 1 + digits;
+  if (std::from_chars(name.data() + 1, end, process, 16).ptr != end || *end != '-') return false;
+  name.remove_suffix(temporary_end.size());
+  return keys_in(name.substr(digits + 2)).has_value();
 }
 
 std::optional<std::uint64_t> number_in(std::string_view name) noexcept {

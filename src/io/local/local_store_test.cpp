@@ -1,9 +1,11 @@
 // Object stores in folders: the conformance suite, several processes, crashes, and what the system refuses.
 #include "io/local/local_store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +179,45 @@ TEST_F(LocalStore, RemovesWhatDeadProcessesLeft) {
   EXPECT_THAT(store->list_akeys({1, 2}, 3), ElementsAre(4u));
   store->remove_objects(1, 2, 2);
   EXPECT_FALSE(fs::exists(path_ + "/1"));
+}
+
+TEST_F(LocalStore, GarbageCollectionRemovesUnfinishedValuesOfThoseWhoAreGone) {
+  const auto store = open();
+  put(*store, somewhere, as_bytes("x"));
+  EXPECT_EQ(store->remove_leftovers(false), 0u);
+  const std::vector<std::string> dead{"/.0123456789abcdef-1-0.tmp", "/1/2/.0123456789abcdef-1-1.tmp",
+                                      "/1/2/.0123456789abcdef-12-34.tmp"};
+  const std::string at_work = path_ + "/1/2/.fedcba9876543210-1-1.tmp";
+  const std::vector<std::string> others{at_work, path_ + "/1/2/.0123456789abcdef-1.tmp",
+                                        path_ + "/1/2/.something_of_somebody-1-1.tmp",
+                                        path_ + "/1/.0123456789abcdef-1-1.tmp"};
+  for (const std::string& name : dead) std::ofstream(path_ + name) << "half a va";
+  for (const std::string& name : others) std::ofstream(name) << "half a va";
+  const int file = ::open(at_work.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(file, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(store->remove_leftovers(true), 3u);
+  EXPECT_EQ(store->remove_leftovers(false), 3u);
+  for (const std::string& name : dead) EXPECT_FALSE(fs::exists(path_ + name)) << name;
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(name)) << name;
+  ::close(file);
+  EXPECT_EQ(store->remove_leftovers(false), 1u);
+  EXPECT_EQ(store->get(somewhere)->value.size(), 1u);
+}
+
+// A value is locked as long as it has its temporary name.
+TEST_F(LocalStore, GarbageCollectionLeavesValuesAloneThatAreBeingWritten) {
+  open();
+  StoreCalls calls = StoreCalls::of_system();
+  std::uint64_t found = 99;
+  const auto rename = calls.rename;
+  calls.rename = [&](int folder, const char* from, const char* to, bool replace) {
+    if (found == 99) found = open()->remove_leftovers(false);
+    return rename(folder, from, to, replace);
+  };
+  const auto store = open_local_store(uri_, {}, std::move(calls));
+  put(*store, somewhere, as_bytes("x"));
+  EXPECT_EQ(found, 0u);
+  EXPECT_TRUE(store->get(somewhere));
 }
 
 TEST_F(LocalStore, SaysWhatDoesNotBelongThere) {

@@ -230,6 +230,8 @@ class FaultyStore final : public ObjectStore {
         [&] { store_->remove_objects(group, first, last); });
   }
 
+  std::uint64_t remove_leftovers(bool only_look) override { return store_->remove_leftovers(only_look); }
+
   void sync() override {
     run(StoreOperation::sync, "the store", [&] { store_->sync(); });
   }
