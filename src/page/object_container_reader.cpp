@@ -115,7 +115,8 @@ void ObjectContainerReader::read_blobs(std::span<const BlobRead> blobs, std::uin
       items.push_back({address.object, {address.akey, 0, bytes}});
       from += bytes.size();
     }
-  const unsigned depth = std::max(traits.concurrency, 1U);
+  const unsigned depth =
+      std::max(traits.concurrency, 1U) * 4;  // they are small: it is the way that takes time
   const std::unique_ptr<io::ObjectQueue> queue = store_->open_queue(depth);
   std::vector<io::FetchItem> operation;
   for (std::size_t next = 0; next < items.size() || queue->in_flight() > 0;) {

@@ -77,6 +77,19 @@ void write(const std::string& uri, const ContainerOptions& how, const std::strin
   sink.close();
 }
 
+void one_column(Descriptor& d) {
+  d.name = "Data";
+  FieldDescriptor field;
+  field.name = "a";
+  field.type_name = "std::uint64_t";
+  field.representations = {{0}};
+  ColumnDescriptor c;
+  c.raw_type = static_cast<std::uint16_t>(ColumnType::uint64);
+  c.encoding = default_encoding(ColumnType::uint64);
+  d.fields.push_back(field);
+  d.columns.push_back(c);
+}
+
 std::unique_ptr<PageSource> open(const std::string& uri, bool helped = false) {
   return PageSource::open("Data", uri, {.parallel_decompression = helped});
 }
@@ -457,6 +470,59 @@ TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
          "object");
   expect([](AnchorRecord& r) { r.anchor.footer_length = std::size_t{1} << 50; }, ErrorKind::format, "claims");
   expect([](AnchorRecord& r) { ++r.generation; }, ErrorKind::format, "object");
+}
+
+// One after the other they would take a round trip each.
+TEST(ObjectPageLists, AreReadTogether) {
+  const TestStore store(like_daos());
+  const WriteOptions options{.compression = "none", .clusters_per_group = 1};
+  PageSink sink(create_container(store, "Data", {}), options);
+  one_column(sink.descriptor());
+  sink.start();
+  ColumnWriter& writer = sink.add_column(0, ElementType::uint64);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    writer.append(i);
+    sink.commit_cluster(1);
+  }
+  sink.commit_data_set();
+  sink.close();
+  store.reset_counts();
+  const auto source = open(store);
+  EXPECT_EQ(source->descriptor().cluster_groups.size(), 300u);
+  EXPECT_EQ(source->descriptor().entries(), 300u);
+  EXPECT_LE(store.counts().fetches, 2u + 3);  // header, footer, and what an operation takes of the lists
+  EXPECT_EQ(store.counts().sizes, 0u);
+  ColumnReader reader(*source, {0}, ElementType::uint64);
+  EXPECT_EQ(reader.at<std::uint64_t>(299, 0), 299u);
+}
+
+TEST(ObjectRecreating, ReplacesByEntriesOrAtTheEnd) {
+  const TestStore store(like_s3());
+  const auto recreate = [&](std::uint64_t entries, const std::function<void(const char*)>& at) {
+    WriteOptions options{.compression = "none"};
+    options.checkpoint_every.clusters = 1;
+    PageSink sink(create_container(store, "Data", {}), options);
+    one_column(sink.descriptor());
+    sink.start();
+    ColumnWriter& writer = sink.add_column(0, ElementType::uint64);
+    at("begun");
+    for (std::uint64_t i = 0; i < entries; ++i) {
+      writer.append(i);
+      sink.commit_cluster(1);
+      at("written");
+    }
+    sink.close();
+  };
+  recreate(5, [](const char*) {});
+  EXPECT_EQ(open(store)->descriptor().entries(), 5u);
+  std::uint64_t written = 0;
+  recreate(3, [&](const char* where) {
+    written += where == std::string("written");
+    EXPECT_EQ(open(store)->descriptor().entries(), written == 0 ? 5 : written);
+  });
+  EXPECT_EQ(open(store)->descriptor().entries(), 3u);
+  recreate(0, [&](const char*) { EXPECT_EQ(open(store)->descriptor().entries(), 3u); });
+  EXPECT_EQ(open(store)->descriptor().entries(), 0u);
 }
 
 TEST_P(HostileObjects, PageListsThatShareAPlace) {

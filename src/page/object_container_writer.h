@@ -52,7 +52,7 @@ class ObjectContainerWriter final : public WriteContainer {
   bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
   bool keeps_journal() const noexcept override { return false; }
   std::uint64_t max_key_size() const noexcept override { return plan_.traits.max_value; }
-  bool replaces() const noexcept { return replaces_ && !has_committed_; }
+  bool replaces() const noexcept override { return replaces_ && !has_committed_; }
   void flush() override;
   void retire_blob(const Locator& blob) override;
   void commit(const Anchor& anchor) override;

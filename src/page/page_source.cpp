@@ -130,16 +130,47 @@ PageSource::PageSource(std::string_view data_set, std::shared_ptr<const ReadCont
 
 PageSource::~PageSource() = default;
 
+AlignedBuffer PageSource::read_stored(const Locator& locator, const char* what) {
+  if (auto ahead = ahead_.extract(locator.offset); !ahead.empty()) return std::move(ahead.mapped());
+  container_->check_blob(locator, descriptor_->anchor.max_key_size, what);
+  AlignedBuffer stored(locator.size);
+  container_->read_blob(locator, descriptor_->anchor.max_key_size, stored.span());
+  return stored;
+}
+
+// Page lists from this group's on, as many as are worth reading together: one after the other they would take
+// a round trip each. What is wrong with one of them is found when it is read alone.
+void PageSource::read_ahead(std::size_t group) {
+  constexpr std::size_t most_lists = 1024;
+  constexpr std::uint64_t most_bytes = std::uint64_t{32} << 20;
+  constexpr std::uint64_t small_list = std::uint64_t{1} << 20;
+  if (group % most_lists != 0 || descriptor_->cluster_groups.size() - group < 2) return;
+  const std::uint64_t max_key_size = descriptor_->anchor.max_key_size;
+  std::vector<ReadContainer::BlobRead> reads;
+  std::uint64_t bytes = 0;
+  try {
+    for (; group < descriptor_->cluster_groups.size() && reads.size() < most_lists; ++group) {
+      const Locator& list = descriptor_->cluster_groups[group].page_list.locator;
+      if (list.kind != container_->locator_kind() || list.size > small_list || ahead_.contains(list.offset))
+        break;
+      container_->check_blob(list, max_key_size, "page list");
+      if ((bytes += list.size) > most_bytes) break;
+      reads.push_back({list, ahead_.emplace(list.offset, AlignedBuffer(list.size)).first->second.span()});
+    }
+    container_->read_blobs(reads, max_key_size);
+  } catch (const Error&) {
+    ahead_.clear();
+  }
+}
+
 AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
   if (locator.kind != container_->locator_kind()) fail_elsewhere(what, locator);
-  container_->check_blob(locator, descriptor_->anchor.max_key_size, what);
   if (!is_plausible_length(locator.size, length))
     throw container_->locate(
         Error(ErrorKind::format, fmt::format("the {} claims {} bytes uncompressed for {} bytes stored", what,
                                              length, locator.size)),
         locator);
-  AlignedBuffer stored(locator.size);
-  container_->read_blob(locator, descriptor_->anchor.max_key_size, stored.span());
+  AlignedBuffer stored = read_stored(locator, what);
   metadata_bytes_ += stored.size();
   if (length == locator.size) return stored;
   AlignedBuffer content(length);
@@ -170,9 +201,11 @@ void PageSource::read_descriptor() {
   for (std::size_t group = 0; group < descriptor_->cluster_groups.size(); ++group) {
     const EnvelopeLink link = descriptor_->cluster_groups[group].page_list;
     guard.take(link.locator);
+    read_ahead(group);
     const AlignedBuffer list = read_envelope(link.locator, link.length, "page list");
     in_envelope(*container_, link.locator, [&] { format::read_page_list(list.span(), group, *descriptor_); });
   }
+  ahead_.clear();
   format::finish(*descriptor_);
   find_pages();
 }

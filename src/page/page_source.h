@@ -9,6 +9,7 @@
 #define COLONNADE_PAGE_PAGE_SOURCE_H
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -110,6 +111,8 @@ class PageSource {
   void read_descriptor();
   void find_pages();
   AlignedBuffer read_envelope(const Locator& locator, std::uint64_t length, const char* what);
+  AlignedBuffer read_stored(const Locator& locator, const char* what);
+  void read_ahead(std::size_t group);
 
   std::string data_set_;
   std::shared_ptr<const ReadContainer> container_;
@@ -118,6 +121,7 @@ class PageSource {
   ReadOptions options_;
   std::shared_ptr<Descriptor> descriptor_ = std::make_shared<Descriptor>();  // never changed once it is open
   std::uint64_t metadata_bytes_ = 0;
+  std::map<std::uint64_t, AlignedBuffer> ahead_;  // page lists that were read together, while it is opened
   std::unique_ptr<ClusterPool> pool_;
 };
 
