@@ -80,10 +80,12 @@ void write(const std::string& uri, const ContainerOptions& how, const std::strin
 void one_column(Descriptor& d) {
   d.name = "Data";
   FieldDescriptor field;
+  field.id = field.parent = 0;
   field.name = "a";
   field.type_name = "std::uint64_t";
   field.representations = {{0}};
   ColumnDescriptor c;
+  c.id = c.field = 0;
   c.raw_type = static_cast<std::uint16_t>(ColumnType::uint64);
   c.encoding = default_encoding(ColumnType::uint64);
   d.fields.push_back(field);
