@@ -28,8 +28,8 @@ __all__ = ["gc", "rm"]
 def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
     """Remove from the object store URI what crashed writers left behind.
 
-    Data sets stay as their last commit made them. Writers that still run are left alone. For those on other machines that
-    takes up to a minute to find out.
+    Data sets stay as their last commit made them. Writers that still run are left alone. For those on other machines
+    that takes up to a minute to find out.
     """
     report = collect_garbage(uri, dry_run=dry_run, older_than=older_than, force=force)
     if as_json:
