@@ -393,6 +393,24 @@ TEST_F(ObjectCommit, AStoreThatIsSilentTakesNobodysLease) {
   EXPECT_NO_THROW(writer->commit(written));
 }
 
+// Both machines stood still, as copies on one host do that is suspended.
+TEST_F(ObjectCommit, WhoStoodStillItselfWatchesOn) {
+  const Writer writer = open();
+  const Anchor written = fill(*writer, 2);
+  around_.become(2, "other");
+  bool stood_still = false;
+  around_.while_asleep([&] {
+    if (std::exchange(stood_still, true)) return;
+    around_.stop_process(1);
+    around_.sleep_for(600s);
+    around_.stop_process(1, false);
+  });
+  EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::usage);
+  EXPECT_TRUE(stood_still);
+  around_.become(1, "host");
+  EXPECT_NO_THROW(writer->commit(written));
+}
+
 TEST_F(ObjectCommit, RenewalsCostOneReadAndOnePutEach) {
   const Writer writer = open();
   test_.reset_counts();
