@@ -116,8 +116,10 @@ typing: python-package
 	.venv/bin/mypy -p colonnade
 	MYPYPATH=benchmarks:tests/servers .venv/bin/mypy benchmarks/*.py
 
+# Random graphs are tried for so long.
+RANDOM_SECONDS ?= 60
 pytest: build python-package
-	$(PYTHON_ENV) -m pytest -q
+	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) $(PYTHON_ENV) -m pytest -q
 
 examples: build python-package
 	ctest --preset default -L example --no-tests=error

@@ -118,10 +118,22 @@ class BlockMemory {
     return {static_cast<T*>(memory.get()), std::move(memory)};
   }
 
+  // From now on allocate() gives out no more than so many bytes: what would go beyond throws, and
+  // is_exhausted() says so. What is freed is not given back to it, so that it follows from what was asked for
+  // alone.
+  void limit(std::size_t bytes) noexcept {
+    left_ = bytes;
+    exhausted_ = false;
+  }
+  std::size_t left() const noexcept { return left_; }
+  bool is_exhausted() const noexcept { return exhausted_; }
+
  private:
   static std::size_t byte_count(std::size_t count, std::size_t size);
   struct Pool;
   std::shared_ptr<Pool> pool_;
+  std::size_t left_ = ~std::size_t{0};
+  bool exhausted_ = false;
 };
 
 // Which rows of a block are looked at: `size` of them, row i is entry `first + indices[i]`, or `first + i`

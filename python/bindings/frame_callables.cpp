@@ -157,7 +157,8 @@ class PyAccumulator final : public Accumulator {
       Tree::Node node;
       node.first = from.le<std::uint64_t>(what);
       node.level = from.le<std::uint8_t>(what);
-      if (node.level > 62 || (node.first & ((std::uint64_t{1} << node.level) - 1)) != 0)
+      if (node.level > 62 || node.first >> 63 != 0 ||
+          (node.first & ((std::uint64_t{1} << node.level) - 1)) != 0)
         throw Error(ErrorKind::format, fmt::format("{} has a state of parts that do not exist", what));
       if (from.le<std::uint8_t>(what) != 0) {
         const ByteSpan bytes = from.take(from.le<std::uint64_t>(what), what);

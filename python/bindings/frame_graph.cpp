@@ -9,7 +9,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <mutex>
+#include <thread>
+#include <utility>
 
 #include "colonnade/error.h"
 #include "frame/graph.h"
@@ -58,8 +62,19 @@ class PyGraph {
   auto locked(Work&& work) {
     refuse_inside_callable();
     const nb::gil_scoped_release released;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(*this);
     return work(*graph_);
+  }
+
+  // Gives a result up: at once, or when whoever uses the graph is done with it. It may be called by what
+  // Python code drops, which may be this thread in the middle of something.
+  void drop(ResultId result) {
+    {
+      const std::lock_guard noting(dropped_mutex_);
+      dropped_.push_back(result);
+    }
+    if (user_.load() == std::this_thread::get_id() || !mutex_.try_lock()) return;
+    const Turn turn(*this, std::adopt_lock);
   }
 
   // Adds a node, which keeps what its definition keeps.
@@ -102,10 +117,10 @@ class PyGraph {
     PassWatcher watcher(std::move(progress));
     try {
       const nb::gil_scoped_release released;
-      std::vector<std::unique_lock<std::mutex>> turns;
+      std::deque<Turn> turns;
       std::vector<Graph*> raw;
       for (PyGraph* each : graphs) {
-        turns.emplace_back(each->mutex_);
+        turns.emplace_back(*each);
         raw.push_back(each->graph_.get());
       }
       return Graph::run(raw, {.threads = threads, .progress = std::ref(watcher)});
@@ -116,6 +131,36 @@ class PyGraph {
   }
 
  private:
+  // While one lives its thread has the graph for itself. What was dropped meanwhile is given up at the end,
+  // and freed when others may have the graph: freeing may run Python code.
+  class Turn {
+   public:
+    explicit Turn(PyGraph& graph) : Turn((graph.mutex_.lock(), graph), std::adopt_lock) {}
+    Turn(PyGraph& graph, std::adopt_lock_t) : graph_(graph) { graph.user_ = std::this_thread::get_id(); }
+    ~Turn() {
+      do {
+        std::vector<std::shared_ptr<Accumulator>> freed;
+        for (const ResultId result : graph_.take_dropped())
+          for (auto& accumulator : graph_.graph_->forget(result)) freed.push_back(std::move(accumulator));
+        graph_.user_ = std::thread::id();
+        graph_.mutex_.unlock();
+      } while (graph_.has_dropped() && graph_.mutex_.try_lock());
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    PyGraph& graph_;
+  };
+  bool has_dropped() {
+    const std::lock_guard noting(dropped_mutex_);
+    return !dropped_.empty();
+  }
+  std::vector<ResultId> take_dropped() {
+    const std::lock_guard noting(dropped_mutex_);
+    return std::exchange(dropped_, {});
+  }
+
   static void refuse_inside_callable() {
     if (InsideCallable::here())
       throw Error(ErrorKind::usage, "a callable of a DataFrame cannot use a DataFrame while it is run",
@@ -125,6 +170,9 @@ class PyGraph {
   std::unique_ptr<Graph> graph_;
   std::vector<std::weak_ptr<std::vector<KeptObject>>> kept_;  // by the graph
   std::mutex mutex_;
+  std::atomic<std::thread::id> user_;
+  std::mutex dropped_mutex_;
+  std::vector<ResultId> dropped_;  // and not forgotten yet
 };
 
 void register_nodes(nb::class_<PyGraph>& graph) {
@@ -227,8 +275,10 @@ void register_bookings(nb::class_<PyGraph>& graph) {
           },
           nb::arg("result"))
       .def(
-          "forget", [](PyGraph& self, ResultId result) { self.locked([&](Graph& g) { g.forget(result); }); },
-          nb::arg("result"))
+          "retry", [](PyGraph& self, ResultId result) { self.locked([&](Graph& g) { g.retry(result); }); },
+          nb::arg("result"), "Take up again what made a pass fail.")
+      .def("drop", &PyGraph::drop, nb::arg("result"),
+           "Give a result up, at once or after the pass that runs.")
       .def(
           "value",
           [](PyGraph& self, ResultId result, const std::string& variation) {

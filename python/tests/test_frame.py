@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import weakref
 
 import awkward as ak
 import hist
@@ -642,6 +643,79 @@ def test_damaged_pages_leave_the_graph_usable(tmp_path):
     with pytest.raises(colonnade.ChecksumError):
         broken.value  # noqa: B018
     assert frame.count().value == 5000
+
+
+def test_after_a_failure_one_pass_computes_all_else(file, arrays):
+    frame = DataFrame("Events", file, threads=2)
+
+    def fails(x):
+        raise ZeroDivisionError("on purpose")
+
+    bad = frame.define("bad", fails, ["x"], returns="double")
+    broken = [bad.sum("bad"), bad.filter("bad > 0").count(), bad.histo1d(("h", "", 3, 0, 1), "x", "bad")]
+    others = [
+        bad.sum("n"),
+        bad.count(),
+        bad.histo1d(("h", "", 3, 0, 1), "x", "w"),
+        bad.take("pt"),
+        bad.report(),
+    ]
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        others[0].value  # noqa: B018
+    assert others[1].value == ENTRIES
+    assert all(each.is_ready for each in others)
+    assert frame.num_runs == 2
+    assert others[0].value == int(np.sum(arrays["n"]))
+    for each in broken:
+        assert not each.is_ready
+        with pytest.raises(ZeroDivisionError, match="on purpose"):
+            each.value  # noqa: B018
+    assert frame.count().value == ENTRIES
+    with pytest.raises(ZeroDivisionError, match="on purpose"):
+        colonnade.run_graphs(broken)
+
+
+def test_what_failed_once_may_work_later(file):
+    frame = DataFrame("Events", file)
+    calls = []
+
+    def fails_once(x):
+        calls.append(len(x))
+        if len(calls) == 1:
+            raise OSError("not now")
+        return x
+
+    total = frame.define("y", fails_once, ["x"], returns="double").sum("y")
+    with pytest.raises(OSError, match="not now"):
+        total.value  # noqa: B018
+    assert total.value == frame.sum("x").value
+
+
+def test_dropped_results_free_their_memory_at_once(file):
+    class State(list):
+        pass
+
+    frame = DataFrame("Events", file)
+    result = frame.aggregate(lambda state, n: state, lambda a, b: a, ["n"], State([1]))
+    kept = weakref.ref(result.value)
+    assert kept() == [1]
+    del result
+    assert kept() is None
+    # While a pass runs, right after it.
+    results = [frame.aggregate(lambda state, n: state, lambda a, b: a, ["n"], State([2]))]
+    kept = weakref.ref(results[0].value)
+    frame.foreach(lambda n: results.clear(), ["n"])
+    assert kept() is None
+
+
+def test_lists_that_double_end_with_an_error_that_names_them():
+    frame = DataFrame(1).define("v0", "ROOT::RVecD{1.0, 2.0}")
+    for k in range(45):
+        frame = frame.define(f"v{k + 1}", f"Concatenate(v{k}, v{k})")
+    result = frame.sum("v45.size()")
+    with pytest.raises(colonnade.Error, match=r"'Concatenate\(.*would take more than the 512 MiB"):
+        result.value  # noqa: B018
+    assert frame.sum("v10.size()").value == 2048
 
 
 # ---- Drawings and notebooks

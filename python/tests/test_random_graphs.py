@@ -42,6 +42,10 @@ SECONDS = float(os.environ.get("COLONNADE_RANDOM_SECONDS", "5"))
 SEED = os.environ.get("COLONNADE_RANDOM_SEED")
 THREADS = (1, 2, 3, 7)
 PART_ENTRIES = 16
+REDUCES_NOTHING = False
+"""Whether reduce(np.maximum) over blocks without any item has an answer."""
+SHARED_BUFFERS = False
+"""Whether answers of callables are copied while somebody else may write them."""
 LESSER_PROCESSORS = ("sse2", "avx2")
 
 
@@ -170,6 +174,16 @@ def list_function(v: Any, a: Any) -> Any:
     return ak.sum(v, axis=1) / 3.0 + c_float(a)
 
 
+def buffer_function(size: int) -> Callable[[Any], Any]:
+    """A callable that gives the same memory each time."""
+    buffer = np.empty(size)
+
+    def fill(a: Any) -> Any:
+        return np.multiply(a, 2.0, out=buffer[: len(a)])
+
+    return fill
+
+
 def row_function(a: float, v: Any) -> float:
     total = float(a)
     for value in v:
@@ -234,6 +248,12 @@ class Grower:
         elif how == "block" and self.random.random() < 0.5:
             made.node = place.node.define(name, block_function, [used["a"]], returns="double")
             made.columns[name] = None  # depends on the blocks
+        elif how == "block" and SHARED_BUFFERS and self.random.random() < 0.3:
+            made.node = place.node.define(
+                name, buffer_function(len(self.data["n"])), [used["a"]], returns="double"
+            )
+            made.columns[name] = c_float(values["a"]) * 2.0
+            made.scalars.append(name)
         elif how == "block":
             made.node = place.node.define(name, list_function, [used["v"], used["a"]], returns="double")
             made.columns[name] = list_function(values["v"], values["a"])
@@ -337,9 +357,6 @@ class Grower:
             self.add(kind, lambda: node.display([a, v], rows=7))
         elif kind == "report":
             self.add(kind, node.report)
-
-
-REDUCES_NOTHING = False  # reduce(np.maximum) over blocks without any item has an answer
 
 
 # ---- Outcomes

@@ -167,7 +167,9 @@ std::shared_ptr<void> BlockMemory::allocate(std::size_t bytes) {
   constexpr std::size_t most = std::size_t{1} << 46;
   void* array = nullptr;
   unsigned power = 0;
-  if (bytes < most) {
+  exhausted_ = exhausted_ || bytes > left_;
+  if (bytes < most && !exhausted_) {
+    left_ -= bytes;
     power = static_cast<unsigned>(std::bit_width(std::max(bytes, Pool::smallest) - 1));
     array = pool_->take(power);
     if (array == nullptr)

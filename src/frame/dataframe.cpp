@@ -156,6 +156,11 @@ void frame_run(FrameGraph& graph) {
   graph.graph.run(run_options(graph.options));
 }
 
+void frame_run(FrameGraph& graph, ResultId wanted) {
+  graph.graph.retry(wanted);
+  frame_run(graph);
+}
+
 void frame_run(std::span<FrameGraph* const> graphs) {
   if (graphs.empty()) return;
   std::vector<frame::Graph*> all;

@@ -26,9 +26,10 @@ class Worker {
   void work() {
     while (const std::optional<std::size_t> number = pass_->claim(slot_)) {
       try {
+        failed_.clear();
         go_through(*number);
       } catch (...) {
-        pass_->fail(*number, std::current_exception());
+        pass_->fail(*number, std::current_exception(), failed_);
       }
     }
     close();
@@ -50,7 +51,8 @@ class Worker {
   std::unique_ptr<Cursor> cursor_;  // of the source of the program that runs
   std::unique_ptr<BlockRunner> runner_;
   std::uint64_t closed_bytes_ = 0;
-  std::uint64_t parts_ = 0;  // gone through
+  std::vector<std::uint32_t> failed_;  // outputs that need what failed
+  std::uint64_t parts_ = 0;            // gone through
   std::uint64_t blocks_ = 0;
 };
 
@@ -105,8 +107,10 @@ void Worker::go_through_blocks(PartRun& part) {
 
 void Worker::run_block(PartRun& part, std::uint64_t first, std::uint64_t count) {
   try {
+    failed_.clear();
     runner_->run(first, count);
   } catch (const Error& error) {
+    failed_ = runner_->failed_outputs();
     const auto samples = schedule_->program->source->samples();
     const std::string in = part.sample < samples.size() && !samples[part.sample].name.empty()
                                ? " of " + samples[part.sample].name
@@ -114,6 +118,9 @@ void Worker::run_block(PartRun& part, std::uint64_t first, std::uint64_t count) 
     throw Error(error.kind(),
                 fmt::format("{} (in the entries {} to {}{})", error.problem(), first, first + count - 1, in),
                 error.advice(), error.context());
+  } catch (...) {
+    failed_ = runner_->failed_outputs();
+    throw;
   }
 }
 
@@ -127,7 +134,7 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
         try {
           Worker(pass, slot, options).work();
         } catch (...) {  // outside of any part: closing what was read
-          pass.fail(0, std::current_exception());
+          pass.fail(0, std::current_exception(), {});
         }
         pass.leave();
       });
@@ -146,6 +153,16 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
   }
 }
 
+void finish(std::span<const Program> programs, const RunOptions& options) {
+  for (std::uint32_t p = 0; p < programs.size(); ++p)
+    for (std::uint32_t o = 0; o < programs[p].outputs.size(); ++o) try {
+        programs[p].outputs[o].accumulator->finish();
+      } catch (...) {
+        if (options.failed != nullptr) *options.failed = {{p, o}};
+        throw;
+      }
+}
+
 }  // namespace
 
 RunReport run(std::span<const Program> programs, const RunOptions& options) {
@@ -154,15 +171,19 @@ RunReport run(std::span<const Program> programs, const RunOptions& options) {
   for (const Program& program : programs) schedules.emplace_back(program);
   RunningPass pass(schedules, options.threads != 0 ? options.threads : usable_processors(), options);
   const unsigned workers = pass.report().threads;
-  if (workers == 1)
-    Worker(pass, 0, options).work();
-  else
-    run_in_threads(pass, workers, options);
-  pass.check();
-  pass.report_progress();
-  pass.check();
-  for (const Program& program : programs)
-    for (const Output& output : program.outputs) output.accumulator->finish();
+  try {
+    if (workers == 1)
+      Worker(pass, 0, options).work();
+    else
+      run_in_threads(pass, workers, options);
+    pass.check();
+    pass.report_progress();
+    pass.check();
+  } catch (...) {
+    if (options.failed != nullptr) *options.failed = pass.failed_outputs();
+    throw;
+  }
+  finish(programs, options);
   return pass.report();
 }
 

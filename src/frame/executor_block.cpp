@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "colonnade/error.h"
 #include "frame/executor_rows.h"
@@ -35,7 +36,8 @@ BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
       sets_(schedule.narrowings.size()),
       stores_(schedule.stores),
       constants_(schedule.steps.size()),
-      options_(&options) {}
+      options_(&options),
+      bytes_(schedule.values) {}
 
 void BlockRunner::start(PartRun& part, Cursor& cursor) {
   part_ = &part;
@@ -52,31 +54,99 @@ std::uint64_t BlockRunner::block_entries_of_part() const {
 }
 
 void BlockRunner::run(std::uint64_t first, std::uint64_t count) {
+  run_piece(first, count, 0);
+}
+
+// Halves of a block that was too large run again what the whole one has computed, but give nothing twice to
+// outputs that had it. Callables would see other blocks, and be called twice.
+void BlockRunner::run_piece(std::uint64_t first, std::uint64_t count, std::size_t outputs_done) {
+  const std::vector<std::uint64_t> reached = part_->reached;
   first_ = first;
   count_ = count;
+  outputs_done_ = outputs_done;
   for (RowSet& set : sets_) set.rows = {};
   sets_.front().rows = {first, count_, nullptr};
   try {
-    go_through();
-  } catch (...) {  // what the block holds goes before the memory of the source may
-    for (ValuesPtr& value : values_) value.reset();
-    for (Store& store : stores_) store = {};
+    return go_through();
+  } catch (const Error&) {
+    const bool too_large = memory_.is_exhausted();
+    drop_values();
+    if (!too_large) throw;
+    if (count_ == 1 || schedule_->large_blocks) fail_too_large(schedule_->steps[at_]);
+  } catch (...) {
+    drop_values();
     throw;
   }
+  part_->reached = reached;
+  const std::size_t done = std::max(outputs_done, at_);
+  run_piece(first, count / 2, done);
+  run_piece(first + count / 2, count - count / 2, done);
+}
+
+// What the block holds goes before the memory of the source may.
+void BlockRunner::drop_values() noexcept {
+  for (ValuesPtr& value : values_) value.reset();
+  for (Store& store : stores_) store = {};
+  arguments_.clear();
+  std::ranges::fill(bytes_, 0);
+  held_ = 0;
+}
+
+void BlockRunner::fail_too_large(const Step& step) const {
+  const auto name = [&](std::uint32_t column) { return schedule_->program->source->path(column); };
+  throw Error(ErrorKind::resource,
+              fmt::format("'{}' would take more than the {} MiB that a block of {} entr{} may have",
+                          text_of(*pool_, step.expression, name), options_->block_bytes >> 20, count_,
+                          count_ == 1 ? "y" : "ies"),
+              count_ == 1 ? "keep its lists shorter" : "use blocks of fewer entries (block_entries)");
 }
 
 void BlockRunner::go_through() {
-  for (const Step& step : schedule_->steps) {
+  const std::vector<Step>& steps = schedule_->steps;
+  for (at_ = 0; at_ < steps.size(); ++at_) {
+    const Step& step = steps[at_];
     if (sets_[step.selection].rows.size != 0) {
-      if (step.kind == Step::Kind::narrow)
+      memory_.limit(~std::size_t{0});
+      if (step.kind == Step::Kind::narrow) {
         narrow(step);
-      else if (step.kind == Step::Kind::output)
-        output(step);
-      else
+      } else if (step.kind == Step::Kind::output) {
+        if (at_ >= outputs_done_) output(step);
+      } else {
+        const std::size_t room = options_->block_bytes - std::min(held_, options_->block_bytes);
+        memory_.limit(room);
         values_[step.result] = evaluate(step);
+        bytes_[step.result] = room - memory_.left();
+        held_ += bytes_[step.result];
+      }
     }
     if (step.released_count != 0) release(step);
   }
+}
+
+// What needs the value, or rows that a condition on it lets pass. Arguments have lower numbers than what is
+// computed from them, and parents than the selections below.
+std::vector<std::uint32_t> BlockRunner::failed_outputs() const {
+  if (at_ >= schedule_->steps.size()) return {};
+  const Step& failed = schedule_->steps[at_];
+  if (failed.kind == Step::Kind::narrow) return {};
+  if (failed.kind == Step::Kind::output) return {failed.expression};
+  std::vector<bool> needs(pool_->size());
+  for (ExpressionId id = failed.expression; id < needs.size(); ++id)
+    needs[id] = id == failed.expression ||
+                std::ranges::any_of((*pool_)[id].arguments, [&](ExpressionId a) { return needs[a]; });
+  const Program& program = *schedule_->program;
+  std::vector<bool> narrowed(program.selections.size());
+  for (SelectionId s = 1; s < narrowed.size(); ++s) {
+    const Selection& selection = program.selections[s];
+    narrowed[s] = narrowed[selection.parent] ||
+                  (selection.kind == Selection::Kind::condition && needs[selection.condition]);
+  }
+  std::vector<std::uint32_t> outputs;
+  for (std::uint32_t o = 0; o < program.outputs.size(); ++o)
+    if (narrowed[program.outputs[o].selection] ||
+        std::ranges::any_of(program.outputs[o].arguments, [&](ExpressionId a) { return needs[a]; }))
+      outputs.push_back(o);
+  return outputs;
 }
 
 void BlockRunner::release(const Step& step) {
@@ -86,6 +156,7 @@ void BlockRunner::release(const Step& step) {
     switch (r.kind) {
       case Released::Kind::value:
         values_[r.id].reset();
+        held_ -= std::exchange(bytes_[r.id], 0);
         break;
       case Released::Kind::selection:
         sets_[r.id] = {};

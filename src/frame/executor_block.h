@@ -21,6 +21,8 @@ class BlockRunner {
   // Entries of the blocks of this part; the last one may have fewer.
   std::uint64_t block_entries() const noexcept { return block_entries_; }
   void run(std::uint64_t first, std::uint64_t count);
+  // Of the block that ended with an exception: the outputs that need what was being computed.
+  std::vector<std::uint32_t> failed_outputs() const;
 
  private:
   // The rows of a selection in this block.
@@ -37,7 +39,10 @@ class BlockRunner {
     std::shared_ptr<void> owner;
   };
 
+  void run_piece(std::uint64_t first, std::uint64_t count, std::size_t outputs_done);
   void go_through();
+  void drop_values() noexcept;
+  [[noreturn]] void fail_too_large(const Step& step) const;
   void release(const Step& step);
   ValuesPtr evaluate(const Step& step);
   const ValuesPtr& operand(const Step& step, std::uint32_t i) const {
@@ -83,6 +88,10 @@ class BlockRunner {
   std::size_t count_ = 0;
   std::uint64_t block_entries_ = 0;
   const RunOptions* options_;
+  std::size_t at_ = 0;              // the step that runs
+  std::size_t outputs_done_ = 0;    // steps before this one have given their rows to outputs already
+  std::vector<std::size_t> bytes_;  // by value, as far as it was allocated for it
+  std::size_t held_ = 0;            // the sum of these
 };
 
 }  // namespace colonnade::frame

@@ -102,8 +102,9 @@ bool PartRun::has_nothing_to_come() const {
 }
 
 void PartRun::merge() {
-  for (std::size_t i = 0; i < partials_.size(); ++i)
-    if (partials_[i] != nullptr) schedule_->program->outputs[i].accumulator->merge(std::move(partials_[i]));
+  for (merging_ = 0; merging_ < partials_.size(); ++merging_)
+    if (partials_[merging_] != nullptr)
+      schedule_->program->outputs[merging_].accumulator->merge(std::move(partials_[merging_]));
 }
 
 // ---- RunningPass: parts
@@ -205,7 +206,8 @@ void RunningPass::merge_finished(std::unique_lock<std::mutex>& lock) {
     try {
       part->merge();
     } catch (...) {
-      fail(part->job(), std::current_exception());
+      const std::uint32_t output = part->merging();
+      fail(part->job(), std::current_exception(), {&output, 1});
       part.reset();
       lock.lock();
       return;
@@ -230,12 +232,16 @@ void RunningPass::count(const PartRun& part) {
 
 // ---- RunningPass: ending
 
-void RunningPass::fail(std::size_t number, std::exception_ptr failure) noexcept {
+void RunningPass::fail(std::size_t number, std::exception_ptr failure,
+                       std::span<const std::uint32_t> outputs) noexcept {
   const std::lock_guard lock(mutex_);
   // What a part says that was stopped is no news.
   if (is_wanted(number) && (failure_ == nullptr || number < failed_)) {
     failed_ = number;
     failure_ = std::move(failure);
+    failed_outputs_.clear();
+    const std::uint32_t program = jobs_.empty() ? 0 : jobs_[number].program;
+    for (const std::uint32_t output : outputs) failed_outputs_.push_back({program, output});
   }
   changed_.notify_all();
 }
@@ -261,6 +267,11 @@ void RunningPass::add_work(std::uint64_t parts, std::uint64_t blocks) {
   const std::lock_guard lock(mutex_);
   busy_workers_ += parts > 0 ? 1 : 0;
   blocks_ += blocks;
+}
+
+std::vector<OutputPlace> RunningPass::failed_outputs() const {
+  const std::lock_guard lock(mutex_);
+  return failed_outputs_;
 }
 
 void RunningPass::check() const {

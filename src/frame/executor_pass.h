@@ -42,6 +42,7 @@ class PartRun final : public PartContext {
 
   // Hands the partials to their accumulators.
   void merge();
+  std::uint32_t merging() const noexcept { return merging_; }  // the output whose turn it is
 
  private:
   RunningPass* pass_;
@@ -49,6 +50,7 @@ class PartRun final : public PartContext {
   const Schedule* schedule_;
   std::vector<std::uint64_t> before_;  // empty: not asked for yet
   std::vector<std::unique_ptr<Partial>> partials_;
+  std::uint32_t merging_ = 0;
 };
 
 class RunningPass {
@@ -75,7 +77,8 @@ class RunningPass {
   // Is it known that no output gets anything from it?
   bool is_void(std::size_t number) const noexcept;
   void finish(std::unique_ptr<PartRun> part);
-  void fail(std::size_t number, std::exception_ptr failure) noexcept;
+  // `outputs` of the part's program need what failed.
+  void fail(std::size_t number, std::exception_ptr failure, std::span<const std::uint32_t> outputs) noexcept;
   void done_with(unsigned slot, std::uint64_t entries, std::optional<std::uint64_t> bytes);
   void add(const ReadMetrics& metrics);
   void add_work(std::uint64_t parts, std::uint64_t blocks);  // of a worker
@@ -95,6 +98,7 @@ class RunningPass {
   void cancel() noexcept;
   // Throws what went wrong.
   void check() const;
+  std::vector<OutputPlace> failed_outputs() const;
   RunReport report() const;
 
  private:
@@ -129,6 +133,7 @@ class RunningPass {
   unsigned busy_workers_ = 0;
   std::uint64_t blocks_ = 0;
   std::exception_ptr failure_;
+  std::vector<OutputPlace> failed_outputs_;
 
   std::atomic<std::size_t> merged_{0};  // parts before this one are merged
   std::atomic<std::size_t> failed_;     // the first part that failed

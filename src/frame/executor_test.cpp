@@ -1,6 +1,6 @@
 // The executor on programs made by hand: which rows reach what, and that nothing is computed that nobody
 // needs, or twice.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 
@@ -65,6 +65,58 @@ TEST(Executor, GivesEveryEntryInOrder) {
   EXPECT_EQ(report.metrics.bytes, 100u);
   EXPECT_EQ(report.workers, 1u);
   EXPECT_EQ(report.blocks, 3 * 3 + 1u);
+}
+
+TEST(Executor, HalvesBlocksThatTakeTooMuch) {
+  // The columns of 100 entries take 800 bytes each.
+  const auto records = [](std::size_t block_bytes, unsigned threads) {
+    TestProgram p(numbers());
+    const SelectionId some = p.filter(0, p.call(less_than(700), {p.column(0)}));
+    const SelectionId range = p.range(some, 30, 400, 3);
+    const auto sum =
+        p.call(function([](auto x) { return x[0] + x[1] + x[2]; }), {p.column(0), p.column(1), p.column(2)});
+    const std::vector outputs = {p.output(0, {p.column(0)}), p.output(range, {p.column(2)}),
+                                 p.output(0, {sum}), p.output(range, {sum}), p.output(range)};
+    frame::run({&p.program, 1}, {.threads = threads, .block_bytes = block_bytes, .block_entries = 100});
+    std::vector<std::vector<Recorder::Record>> all;
+    for (const auto& output : outputs) all.push_back(output->records);
+    return all;
+  };
+  const auto expected = records(usual_block_bytes, 1);
+  for (const std::size_t bytes : {3000, 1500, 500, 120})
+    for (const unsigned threads : {1u, 3u}) EXPECT_EQ(records(bytes, threads), expected) << bytes;
+  const Error error = error_of([&] { records(20, 1); });
+  EXPECT_EQ(error.kind(), ErrorKind::resource);
+  EXPECT_THAT(error.problem(), ::testing::HasSubstr("a block of 1 entry may have"));
+}
+
+TEST(Executor, SaysWhichOutputsNeedWhatFailed) {
+  TestProgram p(numbers());
+  const auto fails = [](auto x) -> double {
+    if (x[0] > 500) throw Error(ErrorKind::usage, "too much");
+    return 1;
+  };
+  const auto bad = p.call(function(fails, true), {p.column(0)});
+  const auto worse = p.call(function([](auto x) { return x[0]; }), {bad});
+  for (const ExpressionId argument : {p.column(0), bad, worse}) p.output(0, {argument});
+  p.output(p.filter(0, p.call(less_than(10), {p.column(1)})), {p.column(2)});
+  for (const unsigned threads : {1u, 3u}) {
+    std::vector<OutputPlace> failed;
+    EXPECT_THROW(frame::run({&p.program, 1}, {.threads = threads, .failed = &failed}), Error);
+    EXPECT_EQ(failed, (std::vector<OutputPlace>{{0, 1}, {0, 2}}));
+  }
+  TestProgram q(numbers());
+  const SelectionId narrowed = q.filter(q.filter(0, q.call(condition(fails, true), {q.column(0)})),
+                                        q.call(less_than(5), {q.column(1)}));
+  q.output(narrowed, {q.column(2)});
+  q.output(0, {q.column(2)});
+  const auto merged = q.output(0);
+  std::vector<OutputPlace> failed;
+  EXPECT_THROW(frame::run({&q.program, 1}, {.failed = &failed}), Error);
+  EXPECT_EQ(failed, (std::vector<OutputPlace>{{0, 0}}));
+  merged->on_merge = [] { throw Error(ErrorKind::usage, "not this one"); };
+  EXPECT_THROW(frame::run({&q.program, 1}, {.failed = &failed}), Error);
+  EXPECT_EQ(failed, (std::vector<OutputPlace>{{0, 2}}));
 }
 
 TEST(Executor, ReadsColumnsOnlyWhereAnEntrySurvived) {

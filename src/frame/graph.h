@@ -78,11 +78,15 @@ class Graph {
   // see graph_snapshot.cpp.
   std::vector<std::string> vary_result(ResultId result);
 
-  // Gives a result up: no pass computes it any more, its accumulators are freed, nothing may be asked of it.
-  void forget(ResultId result);
+  // Gives a result up: no pass computes it any more, nothing may be asked of it. Whoever drops its
+  // accumulators, which are handed out, frees their memory.
+  std::vector<std::shared_ptr<Accumulator>> forget(ResultId result);
 
   bool is_ready(ResultId result) const;
-  // Computes everything that is booked and not ready. No pass if nothing is.
+  // Takes a result up again that was the reason why a pass failed.
+  void retry(ResultId result);
+  // Computes everything that is booked and not ready, but for what made a pass fail: that would make this one
+  // fail, too. No pass if nothing is.
   RunReport run(const RunOptions& options = {});
   static RunReport run(std::span<Graph* const> graphs, const RunOptions& options = {});
   unsigned passes() const noexcept;

@@ -83,12 +83,15 @@ std::vector<std::string> Graph::vary_result(ResultId id) {
   return names;
 }
 
-void Graph::forget(ResultId id) {
+std::vector<std::shared_ptr<Accumulator>> Graph::forget(ResultId id) {
   state_->result(id);
   Result& result = state_->results[id];
+  std::vector<std::shared_ptr<Accumulator>> accumulators;
+  for (Instance& instance : result.instances)
+    std::ranges::move(instance.accumulators, std::back_inserter(accumulators));
+  result = Result();
   result.kind = Result::Kind::forgotten;
-  result.arguments.clear();
-  for (Instance& instance : result.instances) instance.accumulators.clear();
+  return accumulators;
 }
 
 bool Graph::is_ready(ResultId id) const {
@@ -96,6 +99,11 @@ bool Graph::is_ready(ResultId id) const {
   const std::size_t varied = result.varied_by == nullptr ? 0 : result.varied_by->size();
   if (result.all_variations && !result.expansion && result.instances.size() <= varied) return false;
   return std::ranges::all_of(result.instances, &Instance::ready);
+}
+
+void Graph::retry(ResultId id) {
+  state_->result(id);
+  for (Instance& instance : state_->results[id].instances) instance.failed = false;
 }
 
 // ---- Passes
@@ -121,7 +129,16 @@ RunReport Graph::run(std::span<Graph* const> graphs, const RunOptions& options) 
   for (Graph* graph : running) ++graph->state_->passes;
   for (State::Pass& pass : passes)
     for (Instance* instance : pass.instances) instance->stale = true;
-  RunReport report = frame::run(programs, options);
+  std::vector<OutputPlace> failed;
+  RunOptions noting = options;
+  noting.failed = &failed;
+  RunReport report;
+  try {
+    report = frame::run(programs, noting);
+  } catch (...) {
+    for (const OutputPlace& place : failed) passes[place.program].of_output[place.output]->failed = true;
+    throw;
+  }
   for (State::Pass& pass : passes)
     for (Instance* instance : pass.instances) {
       instance->stale = false;

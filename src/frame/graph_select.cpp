@@ -193,14 +193,17 @@ Graph::State::Pass Graph::State::compile() {
     std::vector<ExpressionId> arguments;
     std::shared_ptr<Accumulator> accumulator;
   };
+  const auto is_left_out = [](const Instance& instance) { return instance.ready || instance.failed; };
   std::vector<Wanted> wanted;
   Pass pass;
   for (Result& result : results) {
     if (result.kind == Result::Kind::forgotten) continue;
     prepare(result);
     for (Instance& instance : result.instances) {
-      if (instance.ready) continue;
+      if (is_left_out(instance)) continue;
       pass.instances.push_back(&instance);
+      const std::size_t outputs = result.kind == Result::Kind::report ? instance.selections.size() : 1;
+      pass.of_output.insert(pass.of_output.end(), outputs, &instance);
       if (result.kind == Result::Kind::report) {
         for (std::size_t i = 0; i < instance.selections.size(); ++i)
           wanted.push_back({instance.selections[i], {}, instance.accumulators[i]});

@@ -100,7 +100,8 @@ struct Instance {
   std::vector<SelectionId> selections;                                          // of a report
   std::vector<std::pair<NodeId, std::pair<std::size_t, std::size_t>>> filters;  // places in selections
   bool ready = false;
-  bool stale = false;  // a pass did not end: the accumulators must be made afresh
+  bool stale = false;   // a pass did not end: the accumulators must be made afresh
+  bool failed = false;  // it was the reason: left out until it is asked for
 };
 
 // What is computed for a snapshot with variations instead of its arguments.
@@ -187,6 +188,7 @@ struct Graph::State {
   struct Pass {
     Program program;
     std::vector<Instance*> instances;
+    std::vector<Instance*> of_output;
   };
   Pass compile();
 

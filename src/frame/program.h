@@ -66,10 +66,23 @@ struct PassProgress {
   double seconds = 0;
 };
 
+inline constexpr std::size_t usual_block_bytes = std::size_t{512} << 20;
+
+// An output of a program of a pass.
+struct OutputPlace {
+  std::uint32_t program = 0;
+  std::uint32_t output = 0;
+  friend bool operator==(const OutputPlace&, const OutputPlace&) = default;
+};
+
 struct RunOptions {
   unsigned threads = 0;  // 0: one per processor that this process may use
   // Called by the thread that called run(), about ten times a second and at the end; false stops the pass.
   std::function<bool(const PassProgress&)> progress;
+  // Bytes that the values of a block may take together; a block that needs more is gone through in halves.
+  std::size_t block_bytes = usual_block_bytes;
+  // If the pass fails: the outputs that need what failed; none if that is not known.
+  std::vector<OutputPlace>* failed = nullptr;
   // Entries of a block; 0: as many as are good for the cache, or Program::large_block_entries. Results of
   // expressions do not depend on it.
   std::uint32_t block_entries = 0;

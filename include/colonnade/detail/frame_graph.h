@@ -106,6 +106,7 @@ std::vector<std::string> frame_vary_result(FrameGraph& graph, ResultId result);
 void frame_forget(FrameGraph& graph, ResultId result) noexcept;
 bool frame_is_ready(const FrameGraph& graph, ResultId result);
 void frame_run(FrameGraph& graph);
+void frame_run(FrameGraph& graph, ResultId wanted);  // also if it made a pass fail before
 void frame_run(std::span<FrameGraph* const> graphs);
 void frame_draw(const std::string& dot, const std::string& path);
 

@@ -66,7 +66,7 @@ class Result {
   // Runs a pass if need be. The value lives as long as the result and its copies.
   const T& value() const {
     if (shared_->value == nullptr) {
-      if (!is_ready()) detail::frame_run(graph());
+      if (!is_ready()) detail::frame_run(graph(), id());
       shared_->value = shared_->fetch(graph(), id(), {});
     }
     return *shared_->value;
@@ -108,7 +108,7 @@ class Variations {
   const T& operator[](const std::string& key) const {
     auto& value = values_[key];
     if (value == nullptr) {
-      if (!result_.is_ready()) detail::frame_run(result_.graph());
+      if (!result_.is_ready()) detail::frame_run(result_.graph(), result_.id());
       value = result_.shared_->fetch(result_.graph(), result_.id(), key);
     }
     return *value;

@@ -318,7 +318,11 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     Returns:
         The number of graphs that had something to compute.
     """
-    return run_sessions(each._session for each in results)
+    wanted = list(results)
+    for each in wanted:
+        if isinstance(each, Result):
+            each._session.graph.retry(each._number)
+    return run_sessions(each._session for each in wanted)
 
 
 def _constant(value: object) -> Expression:

@@ -31,10 +31,9 @@ class Result(Generic[T_co]):
     def __init__(
         self, session: Session, book: Callable[[], int], what: str, convert: Callable[[int, str], T_co]
     ) -> None:
-        self._session, self._book, self._what, self._convert = session, book, what, convert
+        self._session, self._what, self._convert = session, what, convert
         self._values: dict[str, T_co] = {}
-        self._is_varied = False
-        self._number = session.add(book())
+        self._number = book()
 
     def __del__(self) -> None:
         if hasattr(self, "_number"):
@@ -52,31 +51,19 @@ class Result(Generic[T_co]):
     @property
     def is_ready(self) -> bool:
         """Whether `value` is there without a pass."""
-        return "" in self._values or self._session.is_ready(self._number)
+        return "" in self._values or self._session.graph.is_ready(self._number)
 
     def _value_of(self, variation: str) -> T_co:
         if variation not in self._values:
-            self._ensure_booked()
-            if not self._session.is_ready(self._number):
+            graph = self._session.graph
+            if not graph.is_ready(self._number):
+                graph.retry(self._number)
                 run_sessions([self._session])
             self._values[variation] = self._convert(self._number, variation)
         return self._values[variation]
 
-    def _ensure_booked(self) -> None:
-        """Book again what a pass that failed let go."""
-        if self._session.is_booked(self._number):
-            return
-        self._number = self._session.add(self._book())
-        if self._is_varied:
-            self._session.graph.vary_result(self._number)
-
     def _vary(self) -> list[str]:
-        self._ensure_booked()
-        self._is_varied = True
-        names = self._session.graph.vary_result(self._number)
-        if not self._session.is_ready(self._number):
-            self._session.add(self._number)
-        return names
+        return self._session.graph.vary_result(self._number)
 
     # ---- In place of its value
 
@@ -148,7 +135,7 @@ class Variations(Mapping[str, T_co]):
     @property
     def is_ready(self) -> bool:
         """Whether all values are there without a pass."""
-        return self._result._session.is_ready(self._result._number)
+        return self._result._session.graph.is_ready(self._result._number)
 
     def __getitem__(self, name: str) -> T_co:
         if name not in self._names:

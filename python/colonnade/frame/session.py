@@ -37,48 +37,13 @@ class Session:
         self.threads, self.progress, self.block_entries = threads, progress, int(block_entries)
         self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
-        self._waiting: set[int] = set()
-        self._gone: set[int] = set()
-        self._dropped: list[int] = []
-
-    def add(self, result: int) -> int:
-        """Note that a result is booked and to be computed."""
-        self._waiting.add(result)
-        return result
 
     def drop(self, result: int) -> None:
-        """Note that nobody looks at a result any more. May be called at any time, by any thread."""
-        self._dropped.append(result)
+        """Give a result up that nobody looks at any more: at once, or after the pass that runs.
 
-    def is_booked(self, result: int) -> bool:
-        """Return whether a result is there or in the next pass: a pass that fails lets go of all that it computed."""
-        return result not in self._gone
-
-    def is_ready(self, result: int) -> bool:
-        """Return whether a result is there."""
-        return result not in self._gone and self.graph.is_ready(result)
-
-    def forget_dropped(self) -> None:
-        """Take the results that nobody looks at out of the graph."""
-        while self._dropped:
-            self._forget(self._dropped.pop())
-
-    def end(self, failed: bool) -> None:
-        """Note that a pass came to its end.
-
-        What failed may fail again, and nobody knows which of the results was the reason: each is booked again when it
-        is asked for, so that the others are free of it.
+        May be called at any time, by any thread.
         """
-        if failed:
-            for result in list(self._waiting):
-                self._forget(result)
-        self._waiting.clear()
-
-    def _forget(self, result: int) -> None:
-        self._waiting.discard(result)
-        if result not in self._gone:
-            self._gone.add(result)
-            self.graph.forget(result)
+        self.graph.drop(result)
 
 
 def run_sessions(sessions: Iterable[Session]) -> int:
@@ -90,21 +55,12 @@ def run_sessions(sessions: Iterable[Session]) -> int:
     unique: Sequence[Session] = list({id(each): each for each in sessions}.values())
     if not unique:
         return 0
-    for each in unique:
-        each.forget_dropped()
     before = [each.graph.passes for each in unique]
     wanted = {each.progress for each in unique}
     with ExitStack() as stack:
         bar = stack.enter_context(PassBar(True if True in wanted else None if None in wanted else False))
         threads = max(each.threads for each in unique)
-        try:
-            report = _core.run_graphs([each.graph for each in unique], threads, bar.update)
-        except Exception:  # not an interrupt, after which all is as before
-            for each in unique:
-                each.end(failed=True)
-            raise
-    for each in unique:
-        each.end(failed=False)
+        report = _core.run_graphs([each.graph for each in unique], threads, bar.update)
     ran = [each for each, passes in zip(unique, before, strict=True) if each.graph.passes > passes]
     for each in ran:
         each.last_run = report
