@@ -611,9 +611,6 @@ def test_no_connections_for_a_while(s3_proxy, s3_uri):
     data = events()
     with colonnade.create(s3_uri(), "Events", compression="none") as writer:
         fill(writer, data[:3000])
-        with s3_proxy.cut():
-            rest = threading.Thread(target=lambda: fill(writer, data[3000:]))
-            rest.start()
-            time.sleep(0.5)
-        rest.join()
+        with s3_proxy.gone_for(connections=3):
+            fill(writer, data[3000:])
     assert_equal(read(s3_uri()), data)

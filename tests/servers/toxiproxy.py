@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -83,11 +85,25 @@ class Proxy:
             self._server.call("DELETE", f"/proxies/{self.name}/toxics/{name}")
 
     @contextmanager
-    def cut(self) -> Iterator[None]:
-        """Inside of the block there are no connections: those that were are closed, new ones are refused."""
+    def gone_for(self, connections: int) -> Iterator[None]:
+        """The server is gone when the block begins, and back after so many connections were accepted and dropped.
+
+        Connections decide, not time: a block that asks for fewer fails.
+        """
         self._server.call("POST", f"/proxies/{self.name}", {"enabled": False})
-        try:
+        with ThreadPoolExecutor(1) as pool:
+            # The listener is there before the block begins.
+            listener = socket.create_server((HOST, self.port))
+            dropped = pool.submit(self._drop, listener, connections)
             yield
+            dropped.result()
+
+    def _drop(self, listener: socket.socket, connections: int) -> None:
+        try:
+            with listener:
+                listener.settimeout(60)
+                for _ in range(connections):
+                    listener.accept()[0].close()
         finally:
             self._server.call("POST", f"/proxies/{self.name}", {"enabled": True})
 

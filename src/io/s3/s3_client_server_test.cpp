@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "base/test_errors.h"
 #include "io/object_store.h"
@@ -237,6 +243,34 @@ TEST_F(S3Server, WritesLargeValuesInParts) {
 
 // --- Connections that suffer ---
 
+// A port of loopback where nobody serves: connections are accepted and dropped, and counted.
+class Deserted {
+ public:
+  explicit Deserted(const std::string& endpoint) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    const int yes = 1;
+    EXPECT_EQ(::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << endpoint;
+    EXPECT_EQ(::listen(socket_, 8), 0);
+  }
+  Deserted(const Deserted&) = delete;
+  Deserted& operator=(const Deserted&) = delete;
+  ~Deserted() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+  // So many connections; then the port is free.
+  void drop(int connections) {
+    for (int i = 0; i < connections; ++i) ::close(::accept(socket_, nullptr, nullptr));
+    ::close(std::exchange(socket_, -1));
+  }
+
+ private:
+  int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
 class S3Toxics : public S3Server {
  protected:
   void SetUp() override {
@@ -324,8 +358,9 @@ TEST_F(S3Toxics, GiveUpWhereNothingComes) {
 TEST_F(S3Toxics, GoOnWhenTheServerComesBack) {
   expect_all_ranges(*patient_);  // connections that the next ones will want to use
   enable(false);
-  std::thread repair([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  Deserted deserted(variable("COLONNADE_TEST_S3_PROXY_ENDPOINT"));
+  std::thread repair([&] {
+    deserted.drop(3);
     enable(true);
   });
   try {
