@@ -62,15 +62,24 @@ Bytes joined(const Bytes& first, ByteSpan second) {
   return all;
 }
 
-// A record whose page list is `inside`, with all sums right.
+// A record of a later run whose page list is `inside`, with all sums right; see page/cluster_journal.h.
 Bytes record_of(const Base& base, ByteSpan inside) {
+  ByteWriter list;
+  list.le((std::uint64_t{inside.size()} + 24) << 16 | 3);
+  list.le(base.header_checksum);
+  list.append(inside);
+  list.le(codec::xxh3(list.view()));
   ByteWriter out;
-  out.le((std::uint64_t{inside.size()} + 24) << 16 | 3);
-  out.le(base.header_checksum);
-  out.append(inside);
-  out.le(codec::xxh3(out.view()));
+  out.append(as_bytes("CldJrnl2"));
+  out.le(std::uint64_t{1} << 40);
+  out.le(std::uint64_t{1});
   out.le(base.header_offset);
-  out.le(codec::xxh3(out.view().last(16)));
+  out.le(base.header_checksum);
+  out.le(std::uint64_t{list.view().size()});
+  out.le(std::uint64_t{list.view().size()});
+  out.le(codec::xxh3(list.view()));
+  out.le(codec::xxh3(out.view()));
+  out.append(list.view());
   return out.take();
 }
 

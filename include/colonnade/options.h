@@ -73,6 +73,9 @@ struct WriteOptions {
   CheckpointEvery checkpoint_every = {};
   // What the data set replaces stays until close(); else until the first checkpoint with entries.
   bool replace_at_close = false;
+  // Of add_to(): goes on where the file holds clusters of a writer that was killed, which repair can bring
+  // back. They may be lost.
+  bool discard_unrepaired = false;
   Durability durability = Durability::process;
   // In an object store only.
   ObjectMapping object_mapping = ObjectMapping::locality;

@@ -109,6 +109,7 @@ void register_options(nb::module_& module) {
           [](WriteOptions& self, bool on) {
             self.durability = on ? Durability::machine : Durability::process;
           })
+      .def_rw("discard_unrepaired", &WriteOptions::discard_unrepaired)
       .def_prop_rw(
           "staged", [](const WriteOptions& self) { return self.cluster_order == ClusterOrder::staged; },
           [](WriteOptions& self, bool on) {

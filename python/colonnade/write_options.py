@@ -45,6 +45,7 @@ class ContainerSettings(TypedDict, total=False):
     max_key_size: Size
     clusters_per_group: int
     durability: Literal["process", "machine"]
+    discard_unrepaired: bool
     object_mapping: Literal["locality", "object_per_page"]
     splice_size: Size
     object_class: str
@@ -93,6 +94,7 @@ def write_options(
     parallel_sealing: bool = False,
     checkpoint_every: CheckpointEvery = None,
     durability: Literal["process", "machine"] = "process",
+    discard_unrepaired: bool = False,
     cluster_order: Literal["as_written", "staged"] = "as_written",
     object_mapping: Literal["locality", "object_per_page"] = "locality",
     splice_size: Size = "1 MiB",
@@ -122,6 +124,7 @@ def write_options(
     options.parallel_sealing = parallel_sealing
     options.checkpoint_clusters, options.checkpoint_seconds = checkpoints(checkpoint_every)
     options.survives_machine_crash = _choice("durability", durability, ("process", "machine")) == "machine"
+    options.discard_unrepaired = discard_unrepaired
     options.staged = _choice("cluster_order", cluster_order, ("as_written", "staged")) == "staged"
     mappings = ("locality", "object_per_page")
     options.object_per_page = _choice("object_mapping", object_mapping, mappings) == "object_per_page"

@@ -192,6 +192,7 @@ def create(
     parallel_sealing: bool = False,
     checkpoint_every: CheckpointEvery = None,
     durability: Literal["process", "machine"] = "process",
+    discard_unrepaired: bool = False,
     object_mapping: Literal["locality", "object_per_page"] = "locality",
     splice_size: Size = "1 MiB",
     object_class: str = "",
@@ -229,6 +230,8 @@ def create(
             comes first.
         durability: what is committed survives a crash of the "process", or of the "machine" (slower: the device is
             waited for).
+        discard_unrepaired: with mode="update", go on where the file holds clusters of a writer that was killed, which
+            `repair` can bring back; they may be lost.
         object_mapping: in an object store, "locality" keeps the pages of a cluster's column together;
             "object_per_page" makes an object of each page.
         splice_size: in an object store, pages of a column are moved together up to this size; 0: each by itself.
@@ -260,6 +263,7 @@ def create(
         parallel_sealing=parallel_sealing,
         checkpoint_every=checkpoint_every,
         durability=durability,
+        discard_unrepaired=discard_unrepaired,
         object_mapping=object_mapping,
         splice_size=splice_size,
         object_class=object_class,

@@ -71,11 +71,68 @@ TEST(Checkpoints, MakeEveryFewClustersReadable) {
     }
     data.writer().close();
     EXPECT_EQ(data.readable_entries(), 21u);
-    // One group per checkpoint, and the rest.
+    // As without checkpoints.
     const auto groups = Reader::open("Data", file)->descriptor().cluster_groups;
-    ASSERT_EQ(groups.size(), 4u);
-    for (std::size_t i = 0; i < groups.size(); ++i) EXPECT_EQ(groups[i].clusters, i < 3 ? 2u : 1u);
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_EQ(groups[0].clusters, 7u);
   }
+}
+
+// A checkpoint costs the same however many there were before, and a file that is closed opens as one without
+// any.
+TEST(Checkpoints, OfALongRunCostLittle) {
+  for (const auto container : {Container::root_file, Container::bare_file}) {
+    const MemoryFile plain, file;
+    {
+      Clusters data(plain, {.container = container});
+      for (int i = 0; i < 3000; ++i) data.write_one();
+      data.writer().close();
+    }
+    Clusters data(file, {.container = container, .checkpoint_every = {.clusters = 1}});
+    std::vector<std::size_t> sizes;
+    for (int i = 1; i <= 3000; ++i) {
+      data.write_one();
+      if (i % 500 != 0) continue;
+      sizes.push_back(file.content().size());
+      EXPECT_EQ(data.readable_entries(), static_cast<std::uint64_t>(3 * i));
+      EXPECT_LE(Reader::open("Data", file)->descriptor().cluster_groups.size(), 14u);
+    }
+    const std::size_t first = sizes[1] - sizes[0];
+    const std::size_t last = sizes.back() - sizes[sizes.size() - 2];
+    EXPECT_LT(last, first + first / 2);
+    data.writer().close();
+    const std::size_t cost = (file.content().size() - plain.content().size()) / 3000;
+    EXPECT_LT(cost, 500u) << "bytes of a checkpoint";
+    const auto opened = [](const std::string& uri) { return Reader::open("Data", uri)->descriptor(); };
+    EXPECT_EQ(opened(file).cluster_groups.size(), opened(plain).cluster_groups.size());
+    EXPECT_EQ(opened(file).clusters.size(), 3000u);
+    EXPECT_EQ(data.readable_entries(), 9000u);
+  }
+}
+
+// A usual run: clusters of megabytes.
+TEST(Checkpoints, CostOnePercentOfAUsualRun) {
+  std::vector<std::size_t> sizes;
+  for (const std::uint32_t every : {0u, 1u}) {
+    const MemoryFile file;
+    auto model = Model::create();
+    std::vector<std::shared_ptr<double>> values;
+    for (int i = 0; i < 50; ++i) values.push_back(model->make_field<double>("x" + std::to_string(i)));
+    auto writer = Writer::recreate(std::move(model), "Data", file,
+                                   {.compression = "none",
+                                    .same_page_merging = SamePageMerging::off,
+                                    .checkpoint_every = {.clusters = every}});
+    for (int cluster = 0; cluster < 40; ++cluster) {
+      for (int i = 0; i < 5000; ++i) {
+        for (const auto& value : values) *value = i * 1.25;
+        writer->fill();
+      }
+      writer->commit_cluster();
+    }
+    writer->close();
+    sizes.push_back(file.content().size());
+  }
+  EXPECT_LT(sizes[1] - sizes[0], sizes[0] / 100);
 }
 
 TEST(Checkpoints, ComeAfterSomeTime) {

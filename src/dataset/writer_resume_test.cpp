@@ -2,7 +2,11 @@
 // was a pause.
 #include <gmock/gmock.h>
 
+#include <random>
+
+#include "colonnade/repair.h"
 #include "dataset/test_round_trip.h"
+#include "io/memory/memory_file.h"
 #include "io/memory/memory_store.h"
 
 namespace colonnade {
@@ -121,6 +125,134 @@ TEST(ResumedWriter, RefusesAnotherSchema) {
   const auto missing = error_of([&] { static_cast<void>(Writer::resume(model_of(x, v), "Other", file)); });
   EXPECT_EQ(missing.kind(), ErrorKind::not_found);
   EXPECT_EQ(good_entries(file), 10u);
+}
+
+// A data set whose writers are killed, resumed and closed in any order, with what they left put right now and
+// then. Each entry has its number and that of its writer.
+class Runs {
+ public:
+  Runs(unsigned seed, std::string uri) : random_(seed), uri_(std::move(uri)) {
+    options_.container = random_() % 2 == 0 ? Container::root_file : Container::bare_file;
+    options_.compression = random_() % 2 == 0 ? "none" : "zstd:1";
+    // Behind other data, in a ROOT file.
+    if (options_.container == Container::root_file && random_() % 2 == 0) {
+      is_added_ = true;
+      auto model = Model::create();
+      const auto noise = model->make_field<std::uint64_t>("noise");
+      auto writer = Writer::recreate(std::move(model), "Other", uri_, {.compression = "none"});
+      for (int i = 0; i < 12000; ++i) {
+        *noise = random_();
+        writer->fill();
+      }
+      writer->close();
+    }
+  }
+
+  void step() {
+    run();
+    if (random_() % 3 == 0) mend();
+  }
+
+  // Closes it, and looks for anything to repair.
+  void finish() {
+    mend();
+    write(2, true);
+    const Bytes before = io::memory_file_content(uri_);
+    const RepairReport report = repair(uri_, "Data", {.dry_run = true});
+    EXPECT_EQ(report.recovered_clusters, 0u);
+    EXPECT_EQ(report.torn_records, 0u);
+    EXPECT_TRUE(report.dropped.empty());
+    EXPECT_FALSE(repair(uri_, "Data").written);
+    EXPECT_EQ(io::memory_file_content(uri_), before);
+    examine(committed_, committed_);
+  }
+
+ private:
+  void run() { write(random_() % 7, random_() % 4 == 0); }
+
+  void write(std::size_t clusters, bool closes) {
+    options_.checkpoint_every.clusters = static_cast<std::uint32_t>(1 + random_() % 4);
+    auto model = Model::create();
+    const auto x = model->make_field<std::uint64_t>("x");
+    const auto run = model->make_field<std::uint64_t>("run");
+    ++run_;
+    auto writer = run_ > 1    ? Writer::resume(std::move(model), "Data", uri_, options_)
+                  : is_added_ ? Writer::add_to(std::move(model), "Data", uri_, options_)
+                              : Writer::recreate(std::move(model), "Data", uri_, options_);
+    ASSERT_EQ(writer->num_entries(), committed_);
+    std::size_t since = 0;
+    std::uint64_t written = committed_;
+    for (std::size_t i = 0; i < clusters; ++i) {
+      for (const std::uint64_t count = 1 + random_() % 5, end = written + count; written < end; ++written) {
+        *x = written;
+        *run = run_;
+        runs_.resize(written + 1);
+        runs_[written] = run_;
+        writer->fill();
+      }
+      writer->commit_cluster();
+      if (++since != options_.checkpoint_every.clusters) continue;
+      since = 0;
+      committed_ = written;
+    }
+    if (clusters > 0 || closes) latest_ = {run_, written};
+    if (closes) {
+      writer->close();
+      committed_ = written;
+      return examine(committed_, committed_);
+    }
+    const Bytes killed = io::memory_file_content(uri_);
+    writer->discard();
+    writer.reset();
+    io::store_memory_file(uri_, killed);
+    examine(committed_, committed_);
+  }
+
+  void mend() {
+    const RepairReport report = repair(uri_, "Data");
+    EXPECT_EQ(report.entries, committed_);
+    EXPECT_TRUE(report.dropped.empty());
+    // All of the latest writer, if it goes on from the last checkpoint.
+    const std::uint64_t expected = std::max(committed_, latest_.second);
+    examine(expected, committed_);
+    committed_ = expected;
+    EXPECT_FALSE(repair(uri_, "Data").written);
+  }
+
+  void examine(std::uint64_t entries, std::uint64_t committed) {
+    auto reader = Reader::open("Data", uri_);
+    ASSERT_EQ(reader->num_entries(), entries);
+    auto x = reader->view<std::uint64_t>("x");
+    auto run = reader->view<std::uint64_t>("run");
+    for (std::uint64_t i = 0; i < entries; ++i) {
+      ASSERT_EQ(x(i), i);
+      ASSERT_EQ(run(i), runs_[i]) << i << " of " << committed;
+    }
+  }
+
+  std::mt19937 random_;
+  std::string uri_;
+  WriteOptions options_;
+  bool is_added_ = false;
+  std::uint64_t run_ = 0;
+  std::uint64_t committed_ = 0;
+  std::vector<std::uint64_t> runs_;  // by entry, as written last
+  std::pair<std::uint64_t, std::uint64_t> latest_{
+      0, 0};  // the last writer that wrote anything, up to which entry
+};
+
+TEST(ResumedWriter, LeavesNothingForRepairThatAnEarlierOneHadGivenUp) {
+  for (unsigned seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(seed);
+    const MemoryFile file;
+    Runs runs(seed, file.uri());
+    for (int step = 0; step < 6; ++step) {
+      runs.step();
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+    runs.finish();
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ page::ContainerOptions container_options(const WriteOptions& options) {
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
           .durability = options.durability,
           .direct_io = options.direct_io,
+          .discard_unrepaired = options.discard_unrepaired,
           .object_mapping = options.object_mapping,
           .splice_size = options.splice_size,
           .object_class = options.object_class,

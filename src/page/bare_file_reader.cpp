@@ -60,4 +60,8 @@ void BareFileReader::read_blob(const Locator& locator, std::uint64_t max_key_siz
   read_chunked_blob(*file_, locator, max_key_size, into);
 }
 
+void BareFileReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
+  read_chunked_blobs(*file_, blobs, max_key_size);
+}
+
 }  // namespace colonnade::page

@@ -44,6 +44,7 @@ class BareFileReader final : public ReadContainer {
   std::vector<ObjectEntry> objects() const override { return {}; }
   Anchor anchor(std::string_view path) const override;
   void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
+  void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const override;
   const io::RandomAccessFile& file() const noexcept override { return *file_; }
 
  private:

@@ -60,6 +60,7 @@ std::unique_ptr<BareFileWriter> BareFileWriter::replace(std::unique_ptr<io::Writ
     std::unique_ptr<BareFileWriter> writer(new BareFileWriter(std::move(file), options));
     writer->name_ = head.name;
     writer->anchor_at_ = head.anchor_at;
+    writer->size_before_ = writer->file_->size();
     writer->end_ = std::max<std::uint64_t>(writer->file_->size(), head.anchor_at + format::anchor_size);
     return writer;
   });
@@ -88,7 +89,34 @@ std::uint64_t BareFileWriter::write_split(ByteSpan payload) {
 
 Locator BareFileWriter::write_blob(ByteSpan payload, std::uint64_t) {
   check_open();
-  return {.size = payload.size(), .offset = write_split(payload)};
+  if (payload.size() > options_.max_key_size || payload.empty())
+    return {.size = payload.size(), .offset = write_split(payload)};
+  const std::uint64_t offset = reserve(payload.size());
+  file_->write(offset, payload);
+  return {.size = payload.size(), .offset = offset};
+}
+
+std::uint64_t BareFileWriter::reserve(std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  const auto gap = space_.allocate_in_gap(size, RootFileSpace::Use::index);
+  const std::uint64_t offset = gap ? gap->offset : end_.fetch_add(size);
+  blobs_[offset] = {offset, offset + size - 1};
+  return offset;
+}
+
+void BareFileWriter::retire_blob(const Locator& blob) {
+  const std::lock_guard lock(mutex_);
+  if (auto known = blobs_.extract(blob.offset)) retired_.back().push_back(known.mapped());
+}
+
+void BareFileWriter::reuse_retired() {
+  const std::lock_guard lock(mutex_);
+  retired_.emplace_back();
+  if (retired_.size() <= 2 * commits_until_reuse) return;
+  // What the device has points to none of it any more, whenever the machine goes down.
+  file_->sync();
+  for (; retired_.size() > commits_until_reuse; retired_.pop_front())
+    for (const format::FreeSegment& segment : retired_.front()) space_.release(segment);
 }
 
 std::vector<std::uint64_t> BareFileWriter::write_parts(std::span<const ByteSpan> parts) {
@@ -123,6 +151,7 @@ void BareFileWriter::commit(const Anchor& anchor) {
   settle();
   if (file_->publish()) settle();
   is_half_made_ = false;
+  reuse_retired();
 }
 
 // Everything written so far is where a crash leaves it.

@@ -3,13 +3,17 @@
 #define COLONNADE_PAGE_BARE_FILE_WRITER_H
 
 #include <atomic>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "page/container.h"
+#include "page/root_file_space.h"
 
 namespace colonnade::page {
 
@@ -28,6 +32,11 @@ class BareFileWriter final : public WriteContainer {
   const std::string& uri() const noexcept override { return file_->uri(); }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  void retire_blob(const Locator& blob) override;
+  Locator write_at_end(ByteSpan payload, std::uint64_t) override {
+    return {.size = payload.size(), .offset = write_split(payload)};
+  }
+  std::uint64_t size_before() const noexcept override { return size_before_; }
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }
@@ -41,6 +50,8 @@ class BareFileWriter final : public WriteContainer {
       : file_(std::move(file)), options_(std::move(options)) {}
   void check_open() const;
   void settle();
+  std::uint64_t reserve(std::uint64_t size);
+  void reuse_retired();
   std::uint64_t write_split(ByteSpan payload);
 
   std::unique_ptr<io::WritableFile> file_;
@@ -48,6 +59,12 @@ class BareFileWriter final : public WriteContainer {
   std::string name_;
   std::uint64_t anchor_at_ = 0;
   std::atomic<std::uint64_t> end_{0};
+  std::uint64_t size_before_ = 0;                       // of the file
+  std::mutex mutex_;                                    // guards the space of index blobs
+  RootFileSpace space_;                                 // that is free below the end
+  std::map<std::uint64_t, format::FreeSegment> blobs_;  // of this writer, in one piece, by their offset
+  std::deque<std::vector<format::FreeSegment>> retired_{
+      {}};                     // by the commits that did without them; the last is open
   bool is_half_made_ = false;  // the first commit failed
   bool closed_ = false;
 };

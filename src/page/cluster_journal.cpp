@@ -1,31 +1,71 @@
-// A record is found by the header checksum in it, eight bytes that hardly occur elsewhere; the two sums at
-// its end decide.
+// A record is found by the eight bytes that it begins with, one of version 1 by the header checksum in it,
+// which hardly occurs elsewhere; sums decide.
 #include "page/cluster_journal.h"
 
 #include <algorithm>
 #include <array>
 
-#include "codec/compression.h"
+#include "base/aligned_buffer.h"
 #include "format/envelope.h"
+#include "page/page_source.h"
 
 namespace colonnade::page {
 namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 20;
-constexpr std::size_t envelope_head = 16;  // type and length, header checksum
-constexpr std::size_t trailer_size = 16;
+constexpr std::size_t word = sizeof(std::uint64_t);
+constexpr std::string_view record_magic = "CldJrnl2";
+constexpr std::size_t record_head = 9 * word;
+constexpr std::string_view commit_magic = "CldComm2";
+constexpr std::size_t commit_size = 7 * word;
+constexpr std::size_t old_head = 2 * word;  // of version 1: type and length, header checksum
+constexpr std::size_t old_trailer = 2 * word;
 constexpr std::uint64_t page_list_type = 3;
 constexpr std::uint64_t largest_record = std::uint64_t{256} << 20;
+constexpr std::size_t most_torn = 65536;  // that are told apart
 
-Bytes trailer_of(ByteSpan envelope, std::uint64_t header_offset) {
-  ByteWriter out;
-  out.append(envelope.last(sizeof(std::uint64_t)));
-  out.le(header_offset);
-  const std::uint64_t sum = codec::xxh3(out.view());
-  out.le(sum);
-  const ByteSpan bytes = out.view().subspan(sizeof(std::uint64_t));
-  return {bytes.begin(), bytes.end()};
+Bytes with_sum(ByteWriter& out) {
+  out.le(codec::xxh3(out.view()));
+  return out.take();
 }
+
+std::uint64_t word_at(ByteSpan bytes, std::size_t index) {
+  return load_le<std::uint64_t>(bytes.data() + index * word);
+}
+
+bool has_sum(ByteSpan bytes) {
+  return codec::xxh3(bytes.first(bytes.size() - word)) == load_le<std::uint64_t>(bytes.last(word).data());
+}
+
+bool begins_with(ByteSpan bytes, std::string_view magic) {
+  const ByteSpan wanted = as_bytes(magic);
+  return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
+}
+
+// Where some bytes come next in a block; looked up again only when the last place has been passed.
+class Occurrences {
+ public:
+  Occurrences(ByteSpan block, ByteSpan wanted, std::size_t before)
+      : block_(block), wanted_(wanted), before_(before) {}
+
+  // The first place from `from` on, `before` bytes in front of the bytes; the end of the block if there is
+  // none.
+  std::size_t next(std::size_t from) {
+    if (known_ && place_ >= from) return place_;
+    known_ = true;
+    const auto begin = block_.begin() + static_cast<std::ptrdiff_t>(std::min(from + before_, block_.size()));
+    const auto hit = std::search(begin, block_.end(), wanted_.begin(), wanted_.end());
+    place_ = hit == block_.end() ? block_.size() : static_cast<std::size_t>(hit - block_.begin()) - before_;
+    return place_;
+  }
+
+ private:
+  ByteSpan block_;
+  ByteSpan wanted_;
+  std::size_t before_;
+  std::size_t place_ = 0;
+  bool known_ = false;
+};
 
 class Scanner {
  public:
@@ -48,7 +88,7 @@ class Scanner {
   JournalScan run() {
     Bytes block;
     std::uint64_t at = first_;
-    while (at < size_ && size_ - at >= envelope_head && !scan_.given_up) {
+    while (at < size_ && size_ - at >= old_head && !scan_.given_up) {
       block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(block_size, size_ - at)));
       file_.read(at, block);
       at = search(block, at);
@@ -60,66 +100,99 @@ class Scanner {
  private:
   // Returns where the search goes on.
   std::uint64_t search(ByteSpan block, std::uint64_t at) {
-    std::array<std::byte, sizeof(std::uint64_t)> wanted;
-    store_le(wanted.data(), probe_.header_checksum);
-    auto from = block.begin() + sizeof(std::uint64_t);
-    while (true) {
-      const auto hit = std::search(from, block.end(), wanted.begin(), wanted.end());
-      if (hit == block.end() || scan_.given_up) break;
-      const auto start = static_cast<std::size_t>(hit - block.begin()) - sizeof(std::uint64_t);
-      if (const std::uint64_t length = take_record(block.subspan(start), at + start)) {
-        if (length >= block.size() - start) return at + start + length;
-        from = block.begin() + static_cast<std::ptrdiff_t>(start + length);
-        if (block.end() - from < static_cast<std::ptrdiff_t>(envelope_head)) return at + start + length;
-        from += sizeof(std::uint64_t);
-      } else {
-        from = hit + 1;
-      }
+    std::array<std::byte, word> checksum;
+    store_le(checksum.data(), probe_.header_checksum);
+    Occurrences records(block, as_bytes(record_magic), 0);
+    Occurrences old_records(block, checksum, word);
+    std::size_t from = 0;
+    while (!scan_.given_up) {
+      const std::size_t start = std::min(records.next(from), old_records.next(from));
+      if (start == block.size()) break;
+      const ByteSpan rest = block.subspan(start);
+      const std::uint64_t length =
+          begins_with(rest, record_magic) ? take_record(rest, at + start) : take_old_record(rest, at + start);
+      if (length >= rest.size()) return at + start + length;
+      from = start + std::max<std::size_t>(static_cast<std::size_t>(length), 1);
     }
     // A record may begin in the last bytes of the block.
-    return at + block.size() == size_ ? size_ : at + block.size() - (envelope_head - 1);
+    return at + block.size() == size_ ? size_ : at + block.size() - (record_head - 1);
   }
 
   // The size of the record that begins here, or 0. `head` is as much of it as is in memory.
   std::uint64_t take_record(ByteSpan head, std::uint64_t offset) {
-    const auto word = load_le<std::uint64_t>(head.data());
-    const std::uint64_t length = word >> 16;
-    if ((word & 0xffff) != page_list_type) return 0;
-    if (length < envelope_head + sizeof(std::uint64_t)) return 0;
-    const std::uint64_t left = size_ - offset;
-    if (length > largest_record || length > left || left - length < trailer_size) return torn();
-    const std::uint64_t size = length + trailer_size;
+    if (head.size() < record_head || !has_sum(head.first(record_head))) return 0;
+    const JournalRun run{word_at(head, 1), word_at(head, 2)};
+    const std::uint64_t stored = word_at(head, 5);
+    const std::uint64_t length = word_at(head, 6);
+    const std::uint64_t left = size_ - offset - record_head;
+    const bool is_ours = word_at(head, 3) == header_offset_ && word_at(head, 4) == probe_.header_checksum;
+    if (!is_ours) return stored <= left ? record_head + stored : 0;
+    if (stored > left || stored > largest_record || length > largest_record ||
+        !is_plausible_length(stored, length))
+      return torn(run);
+    const std::uint64_t size = record_head + stored;
     Bytes copy;
-    if (size > head.size()) {
-      if (size > budget_) {
-        scan_.given_up = true;
-        return 0;
-      }
-      copy.resize(static_cast<std::size_t>(size));
-      file_.read(offset, copy);
-      head = copy;
+    const ByteSpan record = whole(head, offset, size, copy);
+    if (record.empty()) return 0;
+    const ByteSpan block = record.subspan(record_head);
+    if (codec::xxh3(block) != word_at(record, 7)) return torn(run);
+    if (length == stored) {
+      hand_out(block, offset, size, run);
+      return size;
     }
-    budget_ -= std::min(budget_, size);
-    if (budget_ == 0) scan_.given_up = true;
-    const ByteSpan record = head.first(static_cast<std::size_t>(size));
-    const ByteSpan envelope = record.first(static_cast<std::size_t>(length));
-    const ByteSpan sum = envelope.last(sizeof(std::uint64_t));
-    if (codec::xxh3(envelope.first(envelope.size() - sum.size())) != load_le<std::uint64_t>(sum.data()))
-      return torn();
-    // A page list that a checkpoint wrote, or the record of another data set, has no such trailer.
-    const Bytes trailer = trailer_of(envelope, header_offset_);
-    if (!std::equal(trailer.begin(), trailer.end(), record.end() - trailer_size)) return length;
-    hand_out(envelope, offset, size);
+    AlignedBuffer content(static_cast<std::size_t>(length));
+    try {
+      codec::decompress(block, content.span());
+    } catch (const Error&) {
+      return torn(run);
+    }
+    hand_out(content.span(), offset, size, run);
     return size;
   }
 
-  std::uint64_t torn() {
-    ++scan_.torn;
+  std::uint64_t take_old_record(ByteSpan head, std::uint64_t offset) {
+    const std::uint64_t first = word_at(head, 0);
+    const std::uint64_t length = first >> 16;
+    const std::uint64_t left = size_ - offset;
+    if ((first & 0xffff) != page_list_type || length < old_head + word || length > largest_record ||
+        length > left || left - length < old_trailer)
+      return 0;
+    const std::uint64_t size = length + old_trailer;
+    Bytes copy;
+    const ByteSpan record = whole(head, offset, size, copy);
+    if (record.empty()) return 0;
+    const ByteSpan envelope = record.first(static_cast<std::size_t>(length));
+    if (!has_sum(envelope)) return 0;
+    // A page list that a checkpoint wrote, or the record of another data set, has no such trailer.
+    const ByteSpan trailer = record.last(old_trailer);
+    if (word_at(trailer, 0) != header_offset_ ||
+        !has_sum(record.subspan(static_cast<std::size_t>(length) - word)))
+      return length;
+    hand_out(envelope, offset, size, std::nullopt);
+    return size;
+  }
+
+  // The bytes of a record, from memory or from the file; none if it is time to give up.
+  ByteSpan whole(ByteSpan head, std::uint64_t offset, std::uint64_t size, Bytes& copy) {
+    if (size > budget_) {
+      scan_.given_up = true;
+      return {};
+    }
+    budget_ -= size;
+    if (size <= head.size()) return head.first(static_cast<std::size_t>(size));
+    copy.resize(static_cast<std::size_t>(size));
+    file_.read(offset, copy);
+    return copy;
+  }
+
+  std::uint64_t torn(const JournalRun& run) {
+    if (scan_.torn.size() < most_torn) scan_.torn.push_back(run);
     return 0;
   }
 
-  void hand_out(ByteSpan envelope, std::uint64_t offset, std::uint64_t size) {
-    JournalRecord record{.offset = offset, .size = size};
+  void hand_out(ByteSpan envelope, std::uint64_t offset, std::uint64_t size,
+                const std::optional<JournalRun>& run) {
+    JournalRecord record{.offset = offset, .size = size, .run = run};
     probe_.clusters.clear();
     try {
       format::read_page_list(envelope, 0, probe_);
@@ -142,11 +215,49 @@ class Scanner {
 
 }  // namespace
 
-Bytes journal_record(const Descriptor& descriptor, std::size_t cluster) {
-  Bytes record = format::write_page_list(descriptor, cluster, 1).bytes;
-  const Bytes trailer = trailer_of(record, descriptor.anchor.header_offset);
-  record.insert(record.end(), trailer.begin(), trailer.end());
+Bytes journal_record(const Descriptor& descriptor, std::size_t cluster, const JournalRun& run,
+                     const codec::CompressionSettings& compression) {
+  const format::EnvelopeBytes list = format::write_page_list(descriptor, cluster, 1);
+  AlignedBuffer block;
+  codec::compress(compression, list.bytes, block);
+  ByteWriter head;
+  head.append(as_bytes(record_magic));
+  head.le(run.begin);
+  head.le(run.number);
+  head.le<std::uint64_t>(descriptor.anchor.header_offset);
+  head.le<std::uint64_t>(descriptor.header_checksum);
+  head.le<std::uint64_t>(block.size());
+  head.le<std::uint64_t>(list.bytes.size());
+  head.le(codec::xxh3(block.span()));
+  Bytes record = with_sum(head);
+  record.insert(record.end(), block.span().begin(), block.span().end());
   return record;
+}
+
+Bytes commit_record(const Descriptor& descriptor, const CommitRecord& record, ByteSpan stored_footer) {
+  ByteWriter out;
+  out.append(as_bytes(commit_magic));
+  out.le(record.run.begin);
+  out.le(record.run.number);
+  out.le<std::uint64_t>(descriptor.anchor.header_offset);
+  out.le<std::uint64_t>(record.is_last ? 1 : 0);
+  out.le(codec::xxh3(stored_footer));
+  return with_sum(out);
+}
+
+std::optional<CommitRecord> read_commit_record(const io::RandomAccessFile& file, const Anchor& anchor) {
+  const std::uint64_t size = file.size();
+  if (anchor.footer_size > size || anchor.footer_offset > size - anchor.footer_size ||
+      size - anchor.footer_offset - anchor.footer_size < commit_size)
+    return std::nullopt;
+  Bytes bytes(static_cast<std::size_t>(anchor.footer_size) + commit_size);
+  file.read(anchor.footer_offset, bytes);
+  const ByteSpan footer = ByteSpan(bytes).first(static_cast<std::size_t>(anchor.footer_size));
+  const ByteSpan record = ByteSpan(bytes).last(commit_size);
+  if (!begins_with(record, commit_magic) || !has_sum(record) || word_at(record, 3) != anchor.header_offset ||
+      word_at(record, 5) != codec::xxh3(footer))
+    return std::nullopt;
+  return CommitRecord{{word_at(record, 1), word_at(record, 2)}, word_at(record, 4) != 0};
 }
 
 JournalScan scan_journal(const io::RandomAccessFile& file, std::uint64_t first, const Descriptor& descriptor,

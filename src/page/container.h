@@ -115,6 +115,12 @@ class WriteContainer {
   virtual const std::string& uri() const noexcept = 0;
   // Appends one payload (header, footer, page list), split into several keys if larger than max_key_size().
   virtual Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) = 0;
+  // As write_blob(), but behind everything there is, as the journal is written. It is not released.
+  virtual Locator write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) {
+    return write_blob(payload, uncompressed_length);
+  }
+  // The size of the file when this container was opened; 0: it is new.
+  virtual std::uint64_t size_before() const noexcept { return 0; }
   // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the
   // file offset of each part. A single part larger than max_key_size() is split like a blob.
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
@@ -149,6 +155,10 @@ class WriteContainer {
   virtual void abandon() { close(); }
 };
 
+// The space of what a commit replaces is used again after so many commits at the earliest, and twice as many
+// at the latest: at once for many, since the device is waited for before.
+inline constexpr std::size_t commits_until_reuse = 16;
+
 enum class ContainerKind { root_file, bare_file };
 
 struct ContainerOptions {
@@ -157,6 +167,8 @@ struct ContainerOptions {
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
   Durability durability = Durability::process;
   bool direct_io = false;  // past the page cache, where the file system can
+  // Of a file that a data set is added to: clusters that repair could bring back may be lost.
+  bool discard_unrepaired = false;
   // Of object stores.
   ObjectMapping object_mapping = ObjectMapping::locality;
   std::size_t splice_size = std::size_t{1} << 20;
@@ -171,7 +183,7 @@ struct ContainerOptions {
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 // Adds the data set at `path` to an existing ROOT file or object store, leaving every other object as it is.
-// Throws ErrorKind::usage if `path` exists already.
+// Throws ErrorKind::usage if `path` exists already, or if clusters would be lost that repair can bring back.
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 

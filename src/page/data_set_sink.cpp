@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/environment.h"
 #include "format/envelope.h"
-#include "page/cluster_journal.h"
 
 namespace colonnade::page {
 
@@ -38,7 +38,8 @@ Gate::Alone::~Alone() {
 DataSetSink::DataSetSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options)
     : container_(std::move(container)),
       options_(options),
-      compression_(codec::CompressionSettings::parse(options.compression.text)) {}
+      compression_(codec::CompressionSettings::parse(options.compression.text)),
+      run_{container_->size_before(), environment().random_number()} {}
 
 Locator DataSetSink::write_envelope(ByteSpan envelope) {
   AlignedBuffer block;
@@ -74,6 +75,8 @@ void DataSetSink::resume(const Descriptor& checkpoint) {
       begun_[team] = true;
     }
   grouped_clusters_ = descriptor_.clusters.size();
+  groups_before_ = descriptor_.cluster_groups.size();
+  was_resumed_ = true;
   committed_ = contents();
   committed_at_ = Clock::now();
 }
@@ -147,11 +150,11 @@ void DataSetSink::add(ClusterDescriptor cluster) {
   if (checkpoints() && container_->keeps_journal()) {
     // Pages without checksums must be in the file before a record says so: repair could not tell otherwise.
     if (options_.page_checksums == Checksums::off) container_->flush();
-    const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1);
-    container_->write_blob(record, record.size());
+    const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1, run_, compression_);
+    container_->write_at_end(record, record.size());
   }
   if (checkpoint_due()) return checkpoint();
-  if (descriptor_.clusters.size() - grouped_clusters_ >= options_.clusters_per_group) commit_cluster_group();
+  if (descriptor_.clusters.size() - grouped_clusters_ >= options_.clusters_per_group) group_clusters();
 }
 
 void DataSetSink::add_cluster(ClusterDescriptor cluster) {
@@ -180,33 +183,85 @@ void DataSetSink::commit_staged() {
   add_staged();
 }
 
-void DataSetSink::commit_cluster_group() {
-  const std::size_t count = descriptor_.clusters.size() - grouped_clusters_;
-  if (count == 0) return;
-  const format::EnvelopeBytes list = format::write_page_list(descriptor_, grouped_clusters_, count);
+void DataSetSink::write_group(std::size_t first_cluster, std::size_t count) {
+  const format::EnvelopeBytes list = format::write_page_list(descriptor_, first_cluster, count);
   ClusterGroup group;
-  group.min_entry = descriptor_.clusters[grouped_clusters_].first_entry;
-  for (std::size_t i = grouped_clusters_; i < descriptor_.clusters.size(); ++i)
+  group.min_entry = descriptor_.clusters[first_cluster].first_entry;
+  for (std::size_t i = first_cluster; i < first_cluster + count; ++i)
     group.entry_span += descriptor_.clusters[i].entries;
   group.clusters = static_cast<std::uint32_t>(count);
   group.page_list = {.length = list.bytes.size(), .locator = write_envelope(list.bytes)};
   descriptor_.cluster_groups.push_back(group);
-  grouped_clusters_ = descriptor_.clusters.size();
+  grouped_clusters_ = first_cluster + count;
+}
+
+// The clusters that no group covers yet become one.
+void DataSetSink::group_clusters() {
+  if (const std::size_t count = descriptor_.clusters.size() - grouped_clusters_; count > 0)
+    write_group(grouped_clusters_, count);
+}
+
+// As group_clusters(), together with the last groups: those that are less than twice as large as what follows
+// them, or all, as long as a group is no larger than asked for. So checkpoints leave about as many groups as
+// the logarithm of the clusters, and each page list is written about as many times.
+void DataSetSink::merge_groups(bool all) {
+  std::vector<ClusterGroup>& groups = descriptor_.cluster_groups;
+  std::size_t count = descriptor_.clusters.size() - grouped_clusters_;
+  std::size_t kept = groups.size();
+  while (kept > groups_before_) {
+    const std::size_t before = groups[kept - 1].clusters;
+    if (before + count > options_.clusters_per_group || (!all && before >= 2 * count)) break;
+    count += before;
+    --kept;
+  }
+  if (count == 0 || (kept + 1 == groups.size() && grouped_clusters_ == descriptor_.clusters.size())) return;
+  for (std::size_t i = kept; i < groups.size(); ++i) container_->retire_blob(groups[i].page_list.locator);
+  groups.resize(kept);
+  write_group(descriptor_.clusters.size() - count, count);
+}
+
+bool DataSetSink::has_groups_to_merge() const noexcept {
+  const std::vector<ClusterGroup>& groups = descriptor_.cluster_groups;
+  const std::size_t count = groups.size();
+  return checkpoints() && count >= groups_before_ + 2 &&
+         groups[count - 1].clusters + groups[count - 2].clusters <= options_.clusters_per_group;
+}
+
+bool DataSetSink::keeps_journal() const noexcept {
+  return (checkpoints() || was_resumed_) && container_->keeps_journal();
+}
+
+Locator DataSetSink::write_footer(bool is_last) {
+  const format::EnvelopeBytes footer = format::write_footer(descriptor_);
+  descriptor_.anchor.footer_length = footer.bytes.size();
+  AlignedBuffer block;
+  codec::compress(compression_, footer.bytes, block);
+  const std::size_t size = block.size();
+  if (!keeps_journal()) return container_->write_blob(block.span(), footer.bytes.size());
+  const Bytes record = commit_record(descriptor_, {.run = run_, .is_last = is_last}, block.span());
+  Bytes blob(block.span().begin(), block.span().end());
+  blob.insert(blob.end(), record.begin(), record.end());
+  // The first of a run makes the file longer, so that no other run begins at the same size.
+  const std::uint64_t length = footer.bytes.size() + record.size();
+  Locator locator = footer_ ? container_->write_blob(blob, length) : container_->write_at_end(blob, length);
+  locator.size = size;
+  return locator;
 }
 
 // What is there is not replaced by nothing: more is to come.
 void DataSetSink::checkpoint() {
   if (container_->replaces() && (descriptor_.clusters.empty() || options_.replace_at_close)) return;
-  commit();
+  commit(false);
 }
 
-void DataSetSink::commit() {
-  commit_cluster_group();
-  const format::EnvelopeBytes footer = format::write_footer(descriptor_);
-  const Locator locator = write_envelope(footer.bytes);
+void DataSetSink::commit(bool is_last) {
+  checkpoints() ? merge_groups(is_last) : group_clusters();
+  // Object stores look after their footers themselves.
+  if (footer_ && container_->keeps_journal()) container_->retire_blob(*footer_);
+  const Locator locator = write_footer(is_last);
+  footer_ = locator;
   descriptor_.anchor.footer_offset = locator.offset;
   descriptor_.anchor.footer_size = locator.size;
-  descriptor_.anchor.footer_length = footer.bytes.size();
   {
     const Gate::Alone alone(gate_);
     container_->commit(descriptor_.anchor);
@@ -224,7 +279,9 @@ void DataSetSink::commit_data_set() {
 void DataSetSink::close() {
   const std::lock_guard lock(mutex_);
   add_staged();
-  if (!committed_ || *committed_ != contents()) commit();
+  // What earlier runs left uncommitted is given up by the end of this one.
+  const bool gives_up = was_resumed_ && !footer_;
+  if (gives_up || !committed_ || *committed_ != contents() || has_groups_to_merge()) commit(true);
   const Gate::Alone alone(gate_);
   container_->close();
 }

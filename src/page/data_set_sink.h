@@ -22,6 +22,7 @@
 #include "codec/compression.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
+#include "page/cluster_journal.h"
 #include "page/container.h"
 
 namespace colonnade::page {
@@ -78,6 +79,7 @@ class DataSetSink {
   std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
                                          std::shared_ptr<void> memory);
   const WriteContainer& container() const noexcept { return *container_; }
+  const JournalRun& run() const noexcept { return run_; }
   // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
   // checkpoint if one is due.
   void add_cluster(ClusterDescriptor cluster);
@@ -111,8 +113,13 @@ class DataSetSink {
   void add(ClusterDescriptor cluster);
   void add_staged();
   void checkpoint();
-  void commit();
-  void commit_cluster_group();
+  void commit(bool is_last);
+  void group_clusters();
+  void merge_groups(bool all);
+  void write_group(std::size_t first_cluster, std::size_t count);
+  Locator write_footer(bool is_last);
+  bool has_groups_to_merge() const noexcept;
+  bool keeps_journal() const noexcept;
   std::uint32_t team_of(std::uint32_t column) const;
   void note_teams(std::size_t columns);
   bool checkpoints() const noexcept;
@@ -134,6 +141,10 @@ class DataSetSink {
   std::uint64_t staged_entries_ = 0;
   std::size_t grouped_clusters_ = 0;   // clusters that a cluster group covers already
   std::optional<Contents> committed_;  // what the footer knows; nothing: there is none yet
+  std::optional<Locator> footer_;      // of the last commit, if it was made here
+  JournalRun run_;
+  bool was_resumed_ = false;
+  std::size_t groups_before_ = 0;  // cluster groups that were there; they stay as they are
   Clock::time_point committed_at_ = Clock::now();
 };
 

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/environment.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
 #include "format/envelope.h"
@@ -153,6 +154,13 @@ class Numbering {
 
 class Repair {
  public:
+  // Only to look, in a file that may be locked.
+  Repair(std::string_view path, const std::string& uri)
+      : options_{.dry_run = true},
+        path_(path),
+        source_(page::PageSource::open(path, uri)),
+        container_(page::open_container(uri)) {}
+
   Repair(const std::string& uri, std::string_view path, const RepairOptions& options)
       : options_(options), path_(path) {
     // Locked from here on: a file that a writer has open is refused.
@@ -174,6 +182,7 @@ class Repair {
     report_.clusters = checkpoint().clusters.size();
     find();
     check_pages();
+    drop_overlaps();
     number();
     check_together();
     for (const JournalRecord& record : found_) report_.recovered_entries += record.cluster.entries;
@@ -203,38 +212,109 @@ class Repair {
 
   // A checkpoint may be written while other threads write clusters: a record that it does not cover can lie
   // in front of its footer, but not of the pages that it covers. In a file that had other content before,
-  // blobs may have gone to gaps anywhere.
+  // blobs of version 1 may have gone to gaps anywhere.
   std::uint64_t begin_of_scan() const {
     constexpr std::uint64_t longest_skeleton = 65536;
     std::uint64_t begin = checkpoint().anchor.header_offset;
-    if (begin > longest_skeleton) return 0;
+    if (!commit_ && begin > longest_skeleton) return 0;
     for (const ClusterDescriptor& cluster : checkpoint().clusters)
       begin = std::max(begin, first_page_of(cluster).value_or(0));
     return std::min(begin, container_->file().size());
   }
 
-  // Records of clusters that the checkpoint lacks, in the order of their entries.
+  // Whether clusters of a run can follow the checkpoint: of the run that made it, unless that ended with it,
+  // and of runs that began after that one. What earlier runs did not commit was given up when the next one
+  // began.
+  bool may_follow(const std::optional<page::JournalRun>& run) const {
+    if (!commit_) return true;
+    if (!run) return false;
+    return run->begin > commit_->run.begin || (*run == commit_->run && !commit_->is_last);
+  }
+
+  // Records of clusters that the checkpoint lacks, of the latest run that left any, in the order of their
+  // entries.
   void find() {
+    commit_ = page::read_commit_record(container_->file(), checkpoint().anchor);
     std::set<std::uint64_t> known;
     for (const ClusterDescriptor& cluster : checkpoint().clusters)
       if (const auto first = first_page_of(cluster)) known.insert(*first);
+    bool is_ambiguous = false;
     const auto take = [&](JournalRecord&& record) {
-      if (!record.problem.empty()) return drop(record, record.problem);
-      const auto first = first_page_of(record.cluster);
-      if (first ? !known.insert(*first).second : record.cluster.first_entry < report_.entries) return;
-      if (std::string why = misfit(record.cluster); !why.empty()) return drop(record, std::move(why));
+      if (!may_follow(record.run)) return;
+      if (record.problem.empty()) {
+        const auto first = first_page_of(record.cluster);
+        if (first && !known.insert(*first).second) return;
+        if (record.cluster.first_entry < report_.entries) {
+          is_ambiguous = is_ambiguous || first.has_value();
+          return;
+        }
+      }
       found_.push_back(std::move(record));
     };
     const page::JournalScan scan =
         page::scan_journal(container_->file(), begin_of_scan(), checkpoint(), take);
     report_.scanned_bytes = scan.bytes;
-    report_.torn_records = scan.torn;
     if (scan.given_up)
       throw Error(ErrorKind::format,
                   "there are too many places that look like records of clusters and are not",
                   "keep the file as it is: it opens up to its last checkpoint");
+    keep_latest_run(scan);
     std::sort(found_.begin(), found_.end(), [](const JournalRecord& a, const JournalRecord& b) {
       return std::tie(a.cluster.first_entry, a.offset) < std::tie(b.cluster.first_entry, b.offset);
+    });
+    if (!found_.empty() && !found_.front().run && (is_ambiguous || has_overlap()))
+      return drop_all(
+          "the file holds clusters of several writers of version 0.1, which does not tell them apart");
+    drop_misfits();
+  }
+
+  void keep_latest_run(const page::JournalScan& scan) {
+    std::optional<page::JournalRun> latest;
+    for (const JournalRecord& record : found_) latest = std::max(latest, record.run);
+    std::erase_if(found_, [&](const JournalRecord& record) { return record.run != latest; });
+    for (const page::JournalRun& run : scan.torn)
+      if (may_follow(run) && (found_.empty() || run == latest)) ++report_.torn_records;
+  }
+
+  bool has_overlap() const {
+    for (std::size_t i = 1; i < found_.size(); ++i) {
+      const ClusterDescriptor& before = found_[i - 1].cluster;
+      if (found_[i].cluster.first_entry < before.first_entry + before.entries) return true;
+    }
+    return false;
+  }
+
+  void drop_all(const std::string& reason) {
+    for (const JournalRecord& record : found_) drop(record, reason);
+    found_.clear();
+  }
+
+  // Keeps those of which `why_not` gives no reason.
+  template <class WhyNot>
+  void keep_if_none(WhyNot&& why_not) {
+    std::vector<JournalRecord> kept;
+    for (JournalRecord& record : found_) {
+      if (std::string reason = why_not(record); !reason.empty())
+        drop(record, std::move(reason));
+      else
+        kept.push_back(std::move(record));
+    }
+    found_ = std::move(kept);
+  }
+
+  void drop_misfits() {
+    keep_if_none([&](const JournalRecord& record) {
+      return record.problem.empty() ? misfit(record.cluster) : record.problem;
+    });
+  }
+
+  // No entry comes twice, whatever a file says.
+  void drop_overlaps() {
+    std::uint64_t next = report_.entries;
+    keep_if_none([&](const JournalRecord& record) -> std::string {
+      if (record.cluster.first_entry < next) return "its entries are those of another cluster";
+      next = record.cluster.first_entry + record.cluster.entries;
+      return {};
     });
   }
 
@@ -323,6 +403,20 @@ class Repair {
     return target_->write_blob(block.span(), envelope.size());
   }
 
+  // What is not brought back now is given up: this run ends with its commit.
+  void write_footer(Descriptor& repaired) {
+    const format::EnvelopeBytes footer = format::write_footer(repaired);
+    AlignedBuffer block;
+    codec::compress(compression_, footer.bytes, block);
+    const page::JournalRun run{target_->size_before(), environment().random_number()};
+    const Bytes record = page::commit_record(repaired, {.run = run, .is_last = true}, block.span());
+    Bytes blob(block.span().begin(), block.span().end());
+    blob.insert(blob.end(), record.begin(), record.end());
+    repaired.anchor.footer_offset = target_->write_at_end(blob, footer.bytes.size() + record.size()).offset;
+    repaired.anchor.footer_size = block.size();
+    repaired.anchor.footer_length = footer.bytes.size();
+  }
+
   void write() {
     for (const ColumnRange& range : found_.front().cluster.columns)
       if (!range.pages.empty()) compression_ = codec::CompressionSettings::from_root(range.compression);
@@ -334,11 +428,7 @@ class Repair {
       group.page_list = {.length = list.bytes.size(), .locator = write_envelope(list.bytes)};
       first += group.clusters;
     }
-    const format::EnvelopeBytes footer = format::write_footer(repaired);
-    const Locator locator = write_envelope(footer.bytes);
-    repaired.anchor.footer_offset = locator.offset;
-    repaired.anchor.footer_size = locator.size;
-    repaired.anchor.footer_length = footer.bytes.size();
+    write_footer(repaired);
     target_->commit(repaired.anchor);
     report_.written = true;
     target_->close();
@@ -351,6 +441,7 @@ class Repair {
   std::unique_ptr<page::PageSource> source_;
   std::unique_ptr<page::ReadContainer> container_;
   codec::CompressionSettings compression_;
+  std::optional<page::CommitRecord> commit_;  // of the checkpoint
   std::vector<JournalRecord> found_;
   RepairReport report_;
 };
@@ -379,5 +470,25 @@ RepairReport repair(const std::string& uri, std::string_view data_set, const Rep
   }
   return *first;
 }
+
+namespace page {
+
+std::string unrepaired(const std::string& uri, bool has_tail) {
+  const auto container = open_container(uri);
+  for (const std::string& path : container->data_sets()) {
+    try {
+      const auto commit = read_commit_record(container->file(), container->anchor(path));
+      if (commit ? commit->is_last : !has_tail) continue;
+      const RepairReport report = Repair(path, uri).run();
+      if (report.recovered_clusters > 0)
+        return fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io) throw;  // else it cannot be repaired either
+    }
+  }
+  return {};
+}
+
+}  // namespace page
 
 }  // namespace colonnade

@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_fixtures.h"
+#include "codec/compression.h"
+#include "format/envelope.h"
 #include "io/memory/fault_file.h"
+#include "io/memory/memory_file.h"
 #include "page/cluster_journal.h"
 #include "page/column_reader.h"
 #include "page/page_sink.h"
@@ -36,6 +40,12 @@ class SharedContainer final : public WriteContainer {
   }
   std::uint64_t max_key_size() const noexcept override { return container_->max_key_size(); }
   void flush() override { container_->flush(); }
+  void retire_blob(const Locator& blob) override { container_->retire_blob(blob); }
+  Locator write_at_end(ByteSpan payload, std::uint64_t length) override {
+    return container_->write_at_end(payload, length);
+  }
+  std::uint64_t size_before() const noexcept override { return container_->size_before(); }
+  bool replaces() const noexcept override { return container_->replaces(); }
   void commit(const Anchor& anchor) override { container_->commit(anchor); }
   void close() override { container_->close(); }
 
@@ -43,11 +53,16 @@ class SharedContainer final : public WriteContainer {
   std::shared_ptr<WriteContainer> container_;
 };
 
+enum class Journal { version_1, version_2 };
+
 // Writes the numbers from 0 on, a hundred per cluster, and a record for each cluster.
 class CrashingWriter {
  public:
-  explicit CrashingWriter(std::shared_ptr<WriteContainer> container, const WriteOptions& options = {})
-      : container_(std::move(container)), sink_(std::make_unique<SharedContainer>(container_), options) {
+  explicit CrashingWriter(std::shared_ptr<WriteContainer> container, const WriteOptions& options = {},
+                          Journal journal = Journal::version_2)
+      : container_(std::move(container)),
+        journal_(journal),
+        sink_(std::make_unique<SharedContainer>(container_), with_journal(options, journal)) {
     Descriptor& d = sink_.descriptor();
     d.name = "Events";
     FieldDescriptor field;
@@ -65,12 +80,25 @@ class CrashingWriter {
     column_ = &sink_.add_column(0, ElementType::uint32);
     sink_.commit_data_set();
   }
-  // Where the record was written.
-  std::uint64_t cluster() {
+  void cluster(bool is_recorded = true) {
     for (std::uint32_t i = 0; i < per_cluster; ++i) column_->append(next_++);
     sink_.commit_cluster(per_cluster);
-    const Bytes record = page::journal_record(sink_.descriptor(), sink_.descriptor().clusters.size() - 1);
-    return container_->write_blob(record, record.size()).offset;
+    if (is_recorded && journal_ == Journal::version_1)
+      record(sink_.descriptor(), sink_.descriptor().clusters.size() - 1);
+  }
+  // One more record of a cluster.
+  void record(const Descriptor& descriptor, std::size_t cluster) {
+    if (journal_ == Journal::version_2) {
+      const Bytes record = page::journal_record(descriptor, cluster, sink_.data_set().run(),
+                                                codec::CompressionSettings::parse("none"));
+      container_->write_at_end(record, record.size());
+      return;
+    }
+    ByteWriter out;
+    out.append(format::write_page_list(descriptor, cluster, 1).bytes);
+    out.le<std::uint64_t>(descriptor.anchor.header_offset);
+    out.le(codec::xxh3(out.view().last(2 * sizeof(std::uint64_t))));
+    container_->write_at_end(out.view(), out.view().size());
   }
   void checkpoint() { sink_.commit_data_set(); }
   void close() { sink_.close(); }
@@ -78,7 +106,13 @@ class CrashingWriter {
   WriteContainer& container() { return *container_; }
 
  private:
+  static WriteOptions with_journal(WriteOptions options, Journal journal) {
+    if (journal == Journal::version_2) options.checkpoint_every.clusters = 1u << 30;
+    return options;
+  }
+
   std::shared_ptr<WriteContainer> container_;
+  Journal journal_;
   PageSink sink_;
   page::ColumnWriter* column_ = nullptr;
   std::uint32_t next_ = 0;
@@ -86,6 +120,7 @@ class CrashingWriter {
 
 std::shared_ptr<WriteContainer> new_file(page::ContainerKind kind = page::ContainerKind::root_file,
                                          std::string_view path = "Events") {
+  io::remove_memory_file(uri);
   return page::create_container(uri, path, {.kind = kind});
 }
 
@@ -245,7 +280,7 @@ TEST_P(RepairFiles, NumbersOnBehindALostCluster) {
     writer.cluster();
     writer.checkpoint();
     writer.cluster();
-    lost = writer.cluster();
+    writer.cluster();
     writer.cluster();
     lost = writer.descriptor().clusters[2].columns[0].pages.front().locator.offset;
   }
@@ -258,7 +293,7 @@ TEST_P(RepairFiles, NumbersOnBehindALostCluster) {
   EXPECT_EQ(report.dropped[0].entries, 100u);
   EXPECT_THAT(report.dropped[0].reason, HasSubstr("column 0, page 0: the page's checksum does not agree"));
   EXPECT_EQ(values(), clusters({0, 1, 3}));
-  // What was dropped stays dropped, and is told again.
+  // What was dropped stays dropped.
   EXPECT_EQ(repair(uri).recovered_clusters, 0u);
   EXPECT_EQ(values(), clusters({0, 1, 3}));
 }
@@ -268,10 +303,7 @@ TEST_P(RepairFiles, TakesClustersInTheOrderOfTheirEntriesAndEachOnce) {
     CrashingWriter writer(new_file(GetParam()));
     writer.checkpoint();
     for (int i = 0; i < 3; ++i) writer.cluster();
-    for (const std::size_t cluster : {2, 0, 1, 0}) {
-      const Bytes record = page::journal_record(writer.descriptor(), cluster);
-      writer.container().write_blob(record, record.size());
-    }
+    for (const std::size_t cluster : {2, 0, 1, 0}) writer.record(writer.descriptor(), cluster);
   }
   EXPECT_EQ(repair(uri).recovered_clusters, 3u);
   EXPECT_EQ(values(), clusters({0, 1, 2}));
@@ -346,6 +378,7 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
 // whole.
 TEST(Repair, AfterAnyFailedWrite) {
   const auto write = [](const io::Faults& faults, std::uint32_t& checkpoints, std::uint32_t& written) {
+    io::remove_memory_file(uri);
     CrashingWriter writer(page::RootFileWriter::create(
         with_faults(io::open_for_writing(uri, io::OpenMode::create), faults), "dir/Events", {}));
     for (int i = 0; i < 6; ++i) {
@@ -392,7 +425,11 @@ TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
     for (int i = 0; i < 3; ++i) writer.cluster();
   }
   {
-    CrashingWriter writer(page::append_container(uri, "Second", {}));
+    const Error error = page::error_of([] { page::append_container(uri, "Second", {}); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.problem(), HasSubstr("would lose 300 entries of the data set \"Events\""));
+    EXPECT_THAT(error.advice(), HasSubstr("discard_unrepaired"));
+    CrashingWriter writer(page::append_container(uri, "Second", {.discard_unrepaired = true}));
     writer.cluster();
     writer.checkpoint();
     writer.close();
@@ -407,20 +444,21 @@ TEST(Repair, DropsClustersOfASchemaThatTheCheckpointDoesNotKnow) {
     CrashingWriter writer(new_file());
     writer.cluster();
     writer.checkpoint();
+    writer.cluster();
     Descriptor other = writer.descriptor();
-    other.clusters[0].columns.push_back(other.clusters[0].columns[0]);
-    other.clusters[0].columns[1].column = 1;
-    PageDescriptor moved = other.clusters[0].columns[0].pages.front();
+    ClusterDescriptor& changed = other.clusters[1];
+    changed.columns.push_back(changed.columns[0]);
+    changed.columns[1].column = 1;
+    PageDescriptor moved = changed.columns[0].pages.front();
     moved.locator.offset += 1;
-    other.clusters[0].columns[0].pages.set(0, moved);
+    changed.columns[0].pages.set(0, moved);
     other.columns.push_back(other.columns[0]);
-    const Bytes record = page::journal_record(other, 0);
-    writer.container().write_blob(record, record.size());
+    writer.record(other, 1);
   }
   const RepairReport report = repair(uri);
   ASSERT_EQ(report.dropped.size(), 1u);
   EXPECT_THAT(report.dropped[0].reason, HasSubstr("2 columns"));
-  EXPECT_FALSE(report.written);
+  EXPECT_EQ(report.recovered_clusters, 1u);
 }
 
 // The sums of a record say nothing of what it claims.
@@ -434,8 +472,7 @@ TEST(Repair, DropsWhatDoesNotFitTheSchemaOrTheFile) {
       Descriptor other = writer.descriptor();
       change(other.clusters[1]);
       io::store_memory_file(uri, content());
-      const Bytes record = page::journal_record(other, 1);
-      writer.container().write_blob(record, record.size());
+      writer.record(other, 1);
     }
     const RepairReport report = repair(uri);
     EXPECT_EQ(report.dropped.size(), 1u);
@@ -486,12 +523,73 @@ TEST(Repair, DropsAClusterWhoseEntriesAndElementsDisagree) {
     PageDescriptor page{.elements = 100, .locator = {.size = 50, .offset = offset}};
     cluster.columns[0].pages = {page};
     other.clusters.push_back(cluster);
-    const Bytes record = page::journal_record(other, 1);
-    writer.container().write_blob(record, record.size());
+    writer.record(other, 1);
   }
   const RepairReport report = repair(uri);
   EXPECT_FALSE(report.written);
   ASSERT_EQ(report.dropped.size(), 1u);
+}
+
+// Records of version 1 do not say which writer they are of.
+TEST(Repair, TakesRecordsOfVersionOneIfTheyAreOfOneWriter) {
+  {
+    CrashingWriter writer(new_file(), {}, Journal::version_1);
+    writer.cluster();
+    writer.checkpoint();
+    for (int i = 0; i < 3; ++i) writer.cluster();
+  }
+  EXPECT_EQ(repair(uri).recovered_clusters, 3u);
+  EXPECT_EQ(values(), clusters({0, 1, 2, 3}));
+}
+
+TEST(Repair, DropsRecordsOfVersionOneThatMayBeOfSeveralWriters) {
+  for (const std::uint64_t again : {100u, 150u, 250u}) {
+    {
+      CrashingWriter writer(new_file(), {}, Journal::version_1);
+      writer.cluster();
+      writer.checkpoint();
+      for (int i = 0; i < 2; ++i) writer.cluster();
+      // The same entries in another place, as the next writer wrote them.
+      writer.cluster(false);
+      Descriptor other = writer.descriptor();
+      other.clusters[3].first_entry = again;
+      writer.record(other, 3);
+    }
+    const RepairReport report = repair(uri, "", {.dry_run = true});
+    EXPECT_EQ(report.recovered_clusters, 0u) << again;
+    ASSERT_FALSE(report.dropped.empty());
+    EXPECT_THAT(report.dropped[0].reason, HasSubstr("several writers of version 0.1"));
+  }
+}
+
+TEST_P(RepairFiles, SaysNothingOfFilesThatWereClosed) {
+  for (const Journal journal : {Journal::version_1, Journal::version_2})
+    for (const char* const compression : {"none", "zstd:1"}) {
+      {
+        CrashingWriter writer(new_file(GetParam()), {.compression = compression}, journal);
+        for (int i = 0; i < 9; ++i) {
+          writer.cluster();
+          if (i % 2 == 0) writer.checkpoint();
+        }
+        writer.close();
+      }
+      const RepairReport report = repair(uri, "", {.dry_run = true});
+      EXPECT_EQ(report.entries, 900u);
+      EXPECT_EQ(report.recovered_clusters, 0u);
+      EXPECT_EQ(report.torn_records, 0u);
+      EXPECT_TRUE(report.dropped.empty());
+    }
+}
+
+TEST(Repair, SaysNothingOfFilesOfRoot) {
+  for (const char* const name : {"many_clusters.root", "many_cluster_groups.root", "parallel_writer.root",
+                                 "several_data_sets.root", "bare.root", "replaced_data_set.root"}) {
+    const std::string fixture = (test_fixtures() / name).string();
+    const RepairReport report = repair(fixture, "", {.dry_run = true});
+    EXPECT_EQ(report.recovered_clusters, 0u) << name;
+    EXPECT_EQ(report.torn_records, 0u) << name;
+    EXPECT_TRUE(report.dropped.empty()) << name;
+  }
 }
 
 TEST(Repair, KeepsOtherObjectsOfTheFile) {

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "colonnade/descriptor.h"
 #include "io/random_access_file.h"
+#include "page/container.h"
 
 namespace colonnade::page {
 
@@ -29,6 +30,11 @@ ChunkPlan plan_chunks(std::uint64_t size, std::uint64_t max_key_size, ErrorKind 
 // ReadContainer::read_blob for files.
 void read_chunked_blob(const io::RandomAccessFile& file, const Locator& locator, std::uint64_t max_key_size,
                        MutableByteSpan into);
+
+// ReadContainer::read_blobs for files: where several requests at once pay, those in one piece are read
+// together.
+void read_chunked_blobs(const io::RandomAccessFile& file, std::span<const ReadContainer::BlobRead> blobs,
+                        std::uint64_t max_key_size);
 
 }  // namespace colonnade::page
 

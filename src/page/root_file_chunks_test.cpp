@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "page/root_file_test_tools.h"
 
 namespace colonnade::page {
@@ -95,6 +98,77 @@ TEST_F(ChunkReading, RefusesLocatorsThatAreNotForFiles) {
   const Error error = error_reading(other, 1000);
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   EXPECT_EQ(error.problem(), "a locator of type 0x02 cannot be followed in a file");
+}
+
+// A file far away: it answers when it is waited for, and counts.
+class DistantFile final : public io::RandomAccessFile {
+ public:
+  explicit DistantFile(Bytes content) : content_(std::move(content)) {}
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return content_.size(); }
+  io::IoTraits traits() const noexcept override { return {.worthwhile_gap = 4096, .concurrency = 16}; }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    ++alone;
+    copy(offset, into);
+  }
+  std::unique_ptr<io::ReadQueue> open_queue(unsigned) const override {
+    return std::make_unique<Queue>(*this);
+  }
+
+  mutable unsigned alone = 0;      // requests outside of a queue
+  mutable unsigned requests = 0;   // in queues
+  mutable unsigned in_flight = 0;  // of them at once, at most
+
+ private:
+  class Queue final : public io::ReadQueue {
+   public:
+    explicit Queue(const DistantFile& file) : file_(file) {}
+    void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+      waiting_.push_back({id, offset, into});
+      ++file_.requests;
+      file_.in_flight = std::max(file_.in_flight, static_cast<unsigned>(waiting_.size()));
+    }
+    std::size_t wait(std::span<Completion> completions, bool) override {
+      std::size_t count = 0;
+      for (; count < completions.size() && !waiting_.empty(); ++count) {
+        file_.copy(waiting_.back().offset, waiting_.back().into);
+        completions[count] = {waiting_.back().id, nullptr};
+        waiting_.pop_back();
+      }
+      return count;
+    }
+    std::size_t in_flight() const noexcept override { return waiting_.size(); }
+
+   private:
+    const DistantFile& file_;
+    std::vector<io::QueuedRead> waiting_;
+  };
+
+  void copy(std::uint64_t offset, MutableByteSpan into) const {
+    std::copy_n(content_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+  }
+
+  std::string uri_ = "far";
+  Bytes content_;
+};
+
+TEST(Chunks, ManyBlobsAreReadTogether) {
+  Bytes content(std::size_t{40} * 100'000);
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::byte>(i * 7 + (i >> 10));
+  for (const std::size_t distance : {std::size_t{200}, std::size_t{100'000}}) {
+    const DistantFile file(content);
+    std::vector<Bytes> found(40, Bytes(150));
+    std::vector<ReadContainer::BlobRead> reads;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      reads.push_back({{.size = 150, .offset = i * distance}, found[i]});
+    read_chunked_blobs(file, reads, 0);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_TRUE(std::equal(found[i].begin(), found[i].end(),
+                             content.begin() + static_cast<std::ptrdiff_t>(i * distance)));
+    EXPECT_EQ(file.alone, 0u);
+    EXPECT_EQ(file.requests, distance == 200 ? 1u : 40u);
+    EXPECT_EQ(file.in_flight, distance == 200 ? 1u : 16u);
+  }
 }
 
 }  // namespace

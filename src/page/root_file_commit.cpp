@@ -37,6 +37,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "codec/compression.h"
@@ -48,9 +49,15 @@
 namespace colonnade::page {
 namespace {
 
-constexpr std::uint64_t free_list_step = 80;  // bytes: eight segments in the small form
-// Commits after which the space of replaced records is used again.
-constexpr std::size_t commits_until_reuse = 4;
+// Free lists come in few sizes, each half as large again as the one before, so that one takes the place of an
+// earlier one: lists that grow a little with each commit would never fit, and leave a gap each, which makes
+// them grow.
+std::uint64_t rounded_up(std::uint64_t size) {
+  constexpr std::uint64_t smallest = 80;  // bytes: eight segments in the small form
+  const std::uint64_t step = std::max(smallest, std::bit_floor(size) / 2);
+  return (size + step - 1) / step * step;
+}
+
 constexpr std::uint64_t sector_size = 512;
 
 Bytes joined(ByteSpan a, ByteSpan b) {
@@ -249,12 +256,14 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
                    .class_name = std::string(file_class),
                    .name = root.name,
                    .title = root.title};
-  // The tail's form depends on where the file ends, which depends on the size: settled in two rounds.
+  // The tail's form depends on where the file ends, which depends on the size: settled in two rounds. The
+  // list may take a place inside a gap that was one with its neighbour: one segment more.
+  constexpr std::uint64_t room_for_more = 36;
   std::uint64_t list_size = 0;
   for (int round = 0; round < 2; ++round) {
     make_big_if_far(key, list_size, space_.end());
     list_size = format::free_list_size(segments_then(space_.end() + format::tkey_size(key) + list_size));
-    list_size = (list_size + free_list_step - 1) / free_list_step * free_list_step;
+    list_size = rounded_up(list_size + room_for_more);
   }
   key.object_length = static_cast<std::uint32_t>(list_size);
   key.nbytes = static_cast<std::uint32_t>(format::tkey_size(key) + list_size);
@@ -343,7 +352,9 @@ void RootFileWriter::settle() {
 void RootFileWriter::reuse_retired() {
   if (!unlisted_.empty() && retired_.empty()) retired_.emplace_back();
   for (const format::FreeSegment& segment : std::exchange(unlisted_, {})) retired_.back().push_back(segment);
-  if (retired_.size() <= commits_until_reuse) return;
+  if (retired_.size() <= 2 * commits_until_reuse) return;
+  // What the device has points to none of it any more, whenever the machine goes down.
+  file_->sync();
   while (retired_.size() > commits_until_reuse) {
     for (const format::FreeSegment& segment : retired_.front()) release(segment);
     retired_.pop_front();
@@ -371,6 +382,11 @@ RootFileWriter::Pending RootFileWriter::place_records(const Anchor& anchor) {
   }
   const bool in_root = directories_.size() == 1;
   pending.replaced_by_head = replaced_by_head(pending.header, in_root);
+  {
+    const std::lock_guard lock(mutex_);
+    pending.replaced_by_head.insert(pending.replaced_by_head.end(), released_.begin(), released_.end());
+    released_.clear();
+  }
   if (!in_root) pending.replaced_by_directory = replaced_lists();
   place_free_list(pending.header, pending.replaced_by_head);
   return pending;

@@ -1,5 +1,6 @@
-// First fit over a short sorted list. A rest of less than four bytes could not hold a marker, so such a gap
-// is passed by.
+// Over a short sorted list: the first gap that fits for blobs; for index records, which come in the same
+// sizes again and again, the one that fits best. A rest of less than four bytes could not hold a marker, so
+// such a gap is passed by.
 #include "page/root_file_space.h"
 
 #include <algorithm>
@@ -23,19 +24,28 @@ bool before(const format::FreeSegment& a, const format::FreeSegment& b) noexcept
 }  // namespace
 
 RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size, Use use) {
+  if (const auto gap = allocate_in_gap(size, use)) return *gap;
+  return {allocate_at_end(size), std::nullopt};
+}
+
+std::optional<RootFileSpace::Allocation> RootFileSpace::allocate_in_gap(std::uint64_t size, Use use) {
+  if (use == Use::journal) return std::nullopt;
+  auto best = gaps_.end();
   for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
     const std::uint64_t room = size_of(*gap);
     if (use == Use::blob && room < smallest_gap_for_blobs) continue;
     if (room != size && room < size + smallest_rest) continue;
-    const std::uint64_t offset = gap->first;
-    if (room == size) {
-      gaps_.erase(gap);
-      return {offset, std::nullopt};
-    }
-    gap->first += size;
-    return {offset, *gap};
+    if (best == gaps_.end() || room < size_of(*best)) best = gap;
+    if (use == Use::blob || room == size) break;
   }
-  return {allocate_at_end(size), std::nullopt};
+  if (best == gaps_.end()) return std::nullopt;
+  const std::uint64_t offset = best->first;
+  if (size_of(*best) == size) {
+    gaps_.erase(best);
+    return Allocation{offset, std::nullopt};
+  }
+  best->first += size;
+  return Allocation{offset, *best};
 }
 
 std::uint64_t RootFileSpace::allocate_at_end(std::uint64_t size) {

@@ -1,4 +1,4 @@
-// Which bytes of a ROOT file are free. Records go into the first gap they fit, else to the end. A gap is
+// Which bytes of a ROOT file are free. Records go into a gap that they fit, else to the end. A gap is
 // marked in the file by the negative of its length, so that whoever walks from record to record gets over it.
 #ifndef COLONNADE_PAGE_ROOT_FILE_SPACE_H
 #define COLONNADE_PAGE_ROOT_FILE_SPACE_H
@@ -23,8 +23,10 @@ class RootFileSpace {
     // What is left of the gap behind the record: its marker must be written before the record is.
     std::optional<format::FreeSegment> rest;
   };
-  enum class Use { index, blob };
+  enum class Use { index, blob, journal };  // the journal goes to the end
   Allocation allocate(std::uint64_t size, Use use);
+  // The same in a gap, if there is one.
+  std::optional<Allocation> allocate_in_gap(std::uint64_t size, Use use);
   std::uint64_t allocate_at_end(std::uint64_t size);
 
   // A gap that the file has, with its marker. Gaps come in ascending order.

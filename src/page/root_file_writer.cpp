@@ -89,6 +89,7 @@ std::unique_ptr<RootFileWriter> RootFileWriter::append(std::unique_ptr<io::Writa
     writer->load(0);
     writer->load_path();
     writer->cut_tail_ = writer->file_->size() > writer->header_.end;
+    writer->size_before_ = writer->header_.end;
     return writer;
   });
 }
@@ -99,7 +100,7 @@ std::unique_ptr<RootFileWriter> RootFileWriter::replace(std::unique_ptr<io::Writ
   const std::string uri = file->uri();
   return with_context({.uri = uri, .data_set = std::string(path)}, [&] {
     std::unique_ptr<RootFileWriter> writer(new RootFileWriter(std::move(file), path, options));
-    writer->keep_up_to_ = writer->file_->size();
+    writer->keep_up_to_ = writer->size_before_ = writer->file_->size();
     writer->load(writer->keep_up_to_);
     writer->load_existing();
     return writer;
@@ -312,8 +313,8 @@ std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::
 }
 
 // One key and its payload, given in parts; returns where the payload begins.
-std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts,
-                                          std::uint64_t uncompressed_length) {
+std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length,
+                                          RootFileSpace::Use use) {
   if (closed_)
     throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
   std::uint64_t size = 0;
@@ -323,34 +324,53 @@ std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts,
   const std::uint64_t length = uncompressed_length <= 0xffffffffu ? uncompressed_length : size;
   key.object_length = static_cast<std::uint32_t>(length);
   key.nbytes = static_cast<std::uint32_t>(size + format::tkey_size(key));
-  key.seek_key = reserve(key.nbytes, RootFileSpace::Use::blob);
+  key.seek_key = reserve(key.nbytes, use);
   file_->preallocate(key.seek_key + key.nbytes);
   const Bytes key_bytes = bytes_of(key);
   std::vector<ByteSpan> record{key_bytes};
   record.reserve(1 + parts.size());
   record.insert(record.end(), parts.begin(), parts.end());
   file_->write_vector(key.seek_key, record);
+  if (use == RootFileSpace::Use::index) {
+    const std::lock_guard lock(mutex_);
+    blobs_[key.seek_key + key_bytes.size()] = {key.seek_key, key.seek_key + key.nbytes - 1};
+  }
   return key.seek_key + key_bytes.size();
 }
 
 // A payload of any size. The first chunk goes last, because it lists where the others are.
-std::uint64_t RootFileWriter::write_split(ByteSpan payload, std::uint64_t uncompressed_length) {
+std::uint64_t RootFileWriter::write_split(ByteSpan payload, std::uint64_t uncompressed_length,
+                                          RootFileSpace::Use use) {
   const ChunkPlan plan = plan_chunks(payload.size(), options_.max_key_size, ErrorKind::usage);
-  if (plan.chunks == 1) return write_chunk({&payload, 1}, uncompressed_length);
+  if (plan.chunks == 1) return write_chunk({&payload, 1}, uncompressed_length, use);
+  if (use == RootFileSpace::Use::index) use = RootFileSpace::Use::blob;  // its pieces are not given back
   ByteWriter offsets;
   for (ByteSpan rest = payload.subspan(plan.first_data); !rest.empty();) {
     const ByteSpan chunk = rest.first(std::min<std::size_t>(rest.size(), options_.max_key_size));
-    offsets.le<std::uint64_t>(write_chunk({&chunk, 1}, chunk.size()));
+    offsets.le<std::uint64_t>(write_chunk({&chunk, 1}, chunk.size(), use));
     rest = rest.subspan(chunk.size());
   }
   const std::array<ByteSpan, 2> first{payload.first(plan.first_data), offsets.view()};
-  return write_chunk(first, options_.max_key_size);
+  return write_chunk(first, options_.max_key_size, use);
 }
 
 Locator RootFileWriter::write_blob(ByteSpan payload, std::uint64_t uncompressed_length) {
   return with_context({.uri = uri(), .data_set = name_}, [&] {
-    return Locator{.size = payload.size(), .offset = write_split(payload, uncompressed_length)};
+    return Locator{.size = payload.size(),
+                   .offset = write_split(payload, uncompressed_length, RootFileSpace::Use::index)};
   });
+}
+
+Locator RootFileWriter::write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) {
+  return with_context({.uri = uri(), .data_set = name_}, [&] {
+    return Locator{.size = payload.size(),
+                   .offset = write_split(payload, uncompressed_length, RootFileSpace::Use::journal)};
+  });
+}
+
+void RootFileWriter::retire_blob(const Locator& blob) {
+  const std::lock_guard lock(mutex_);
+  if (auto known = blobs_.extract(blob.offset)) released_.push_back(known.mapped());
 }
 
 std::vector<std::uint64_t> RootFileWriter::write_parts(std::span<const ByteSpan> parts) {
@@ -364,10 +384,10 @@ std::vector<std::uint64_t> RootFileWriter::write_parts(std::span<const ByteSpan>
       while (count < rest.size() && size + rest[count].size() <= options_.max_key_size)
         size += rest[count++].size();
       if (count == 0) {
-        offsets.push_back(write_split(rest[0], rest[0].size()));
+        offsets.push_back(write_split(rest[0], rest[0].size(), RootFileSpace::Use::blob));
         continue;
       }
-      std::uint64_t offset = write_chunk(rest.first(count), size);
+      std::uint64_t offset = write_chunk(rest.first(count), size, RootFileSpace::Use::blob);
       for (ByteSpan part : rest.first(count)) {
         offsets.push_back(offset);
         offset += part.size();

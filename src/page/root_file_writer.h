@@ -3,6 +3,7 @@
 #define COLONNADE_PAGE_ROOT_FILE_WRITER_H
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,7 +37,12 @@ class RootFileWriter final : public WriteContainer {
                                                  std::string_view path, const ContainerOptions& options);
 
   const std::string& uri() const noexcept override { return file_->uri(); }
+  // Whether the first write cuts off what lies behind the file's end.
+  bool cuts_tail() const noexcept { return cut_tail_; }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  void retire_blob(const Locator& blob) override;
+  Locator write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  std::uint64_t size_before() const noexcept override { return size_before_; }
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   void flush() override { file_->flush(); }
@@ -89,8 +95,9 @@ class RootFileWriter final : public WriteContainer {
   std::uint64_t reserve(std::uint64_t size, RootFileSpace::Use use);
   std::uint64_t reserve_locked(std::uint64_t size, RootFileSpace::Use use);
   std::uint64_t reserve_directory(const format::TKey& key);
-  std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length);
-  std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length);
+  std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length,
+                            RootFileSpace::Use use);
+  std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length, RootFileSpace::Use use);
   std::uint64_t end_of_space();
   // `end`: where the key may come to lie at the farthest.
   static void make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end);
@@ -131,6 +138,10 @@ class RootFileWriter final : public WriteContainer {
   // What the last commits replaced, oldest first. Free, but a reader may still be on its way there.
   std::deque<std::vector<format::FreeSegment>> retired_;
   std::vector<format::FreeSegment> unlisted_;  // the same of the last commit, not in its free list yet
+  std::map<std::uint64_t, format::FreeSegment>
+      blobs_;                                  // index blobs of this writer in one key, by their payload
+  std::vector<format::FreeSegment> released_;  // of them, those that the next commit does without
+  std::uint64_t size_before_ = 0;              // of the file
   bool cut_tail_ = false;                      // before the first write: bytes behind the end are nobody's
   std::uint64_t keep_up_to_ = 0;               // closing does not cut the file shorter
   bool knows_streamer_infos_ = false;

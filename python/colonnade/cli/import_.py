@@ -74,6 +74,11 @@ _CHECKPOINTS = "30s"
 @click.option("--object-class", default="", help="Of DAOS, as SX.")
 @click.option("--container", type=click.Choice(["root", "bare"]), default="root", show_default=True)
 @click.option("--direct-io", is_flag=True, help="Past the page cache.")
+@click.option(
+    "--discard-unrepaired",
+    is_flag=True,
+    help="Add to a file with clusters that repair can bring back; they may be lost.",
+)
 @click.option("--skip-unreadable", is_flag=True, help="TTrees: leave out branches that cannot be imported.")
 @click.option("--no-grouping", is_flag=True, help="TTrees: keep arrays that share a counter apart.")
 @click.option(
@@ -131,6 +136,7 @@ def _common(given: dict[str, Any]) -> dict[str, Any]:
         "overwrite": given["overwrite"],
         "container": given["container"],
         "direct_io": given["direct_io"],
+        "discard_unrepaired": given["discard_unrepaired"],
         "object_mapping": given["mapping"],
         "splice_size": given["splice_size"],
         "object_class": given["object_class"],

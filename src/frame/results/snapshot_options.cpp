@@ -45,11 +45,12 @@ CheckpointEvery checkpoints_of(const Options& options) {
 }  // namespace
 
 WriteOptions write_options_of(const Options& options) {
-  options.only({"compression",      "description",       "container",         "cluster_size",
-                "max_cluster_size", "page_size",         "initial_page_size", "page_buffer_budget",
-                "checksums",        "same_page_merging", "max_key_size",      "clusters_per_group",
-                "direct_io",        "parallel_sealing",  "checkpoint_every",  "durability",
-                "cluster_order",    "object_mapping",    "splice_size",       "object_class"});
+  options.only({"compression",       "description",       "container",         "cluster_size",
+                "max_cluster_size",  "page_size",         "initial_page_size", "page_buffer_budget",
+                "checksums",         "same_page_merging", "max_key_size",      "clusters_per_group",
+                "direct_io",         "parallel_sealing",  "checkpoint_every",  "durability",
+                "cluster_order",     "object_mapping",    "splice_size",       "object_class",
+                "discard_unrepaired"});
   WriteOptions write;
   if (options.is_text("compression")) {
     write.compression = Compression(options.text("compression"));
@@ -73,6 +74,7 @@ WriteOptions write_options_of(const Options& options) {
   write.checkpoint_every = checkpoints_of(options);
   if (options.choice("durability", {"process", "machine"}) == "machine")
     write.durability = Durability::machine;
+  write.discard_unrepaired = options.flag("discard_unrepaired", false);
   // Entries come in order, one after the other: there is only one order of clusters.
   options.choice("cluster_order", {"as_written", "staged"});
   if (options.choice("object_mapping", {"locality", "object_per_page"}) == "object_per_page")
