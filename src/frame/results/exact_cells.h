@@ -11,7 +11,14 @@
 // sums of some of the terms may be added up in any order and grouping: there is one result, the true sum
 // rounded once.
 //
-// Memory: 16 bytes for each sum of a bin, about 600 more for one that terms of very different sizes went to.
+// Shifting takes longer than adding doubles does. Histograms that are small beside what is filled into them
+// therefore collect terms of similar sizes in two doubles first: one for what is a multiple of 2^(top - 30),
+// one for the rest. Both are exact for as many terms as `before_drain`; then they go to the integer.
+//
+//   |x| < 2^top      x = multiple of 2^(top - 30)  +  rest, at most 2^(top - 31), a multiple of 2^(top - 68)
+//
+// Memory: 16 bytes for each sum of a bin, 32 in small histograms, about 600 more for one that terms of very
+// different sizes went to.
 #ifndef COLONNADE_FRAME_RESULTS_EXACT_CELLS_H
 #define COLONNADE_FRAME_RESULTS_EXACT_CELLS_H
 
@@ -62,6 +69,32 @@ class ExactWindow {
   unsigned lowest_ = nothing_fits;  // biased exponent of the smallest terms that fit
 };
 
+// Which doubles two doubles can collect: those of some neighbouring exponents.
+class ExactSplit {
+ public:
+  static constexpr int exponents = 16;  // a power of two
+  // Terms between two drains: their rests, 2^16 times 2^(top - 31), stay below 2^53 times 2^(top - 68).
+  static constexpr std::size_t before_drain = std::size_t{1} << 16;
+
+  void choose(double largest) noexcept {
+    const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(largest) >> 52 & 0x7ff);
+    if (biased < 200 || biased > 1900) return;
+    lowest_ = static_cast<std::uint64_t>(biased + above - exponents);
+    rounder_ = std::ldexp(1.5, biased + above - 1023 - 30 + 52);
+  }
+  // Less than `exponents` for a number that fits; so is what several of these give by "or".
+  std::uint64_t distance(double x) const noexcept {
+    return (std::bit_cast<std::uint64_t>(x) << 1 >> 53) - lowest_;
+  }
+  // What to add and take off for the multiple of 2^(top - 30) that is nearest.
+  double rounder() const noexcept { return rounder_; }
+
+ private:
+  static constexpr int above = 4;  // the largest of the first terms is of exponent top - 4
+  std::uint64_t lowest_ = 4096;    // biased exponent; at first nothing fits
+  double rounder_ = 0;
+};
+
 template <std::size_t columns>
 class ExactCells {
  public:
@@ -73,31 +106,31 @@ class ExactCells {
     if (count == 0) return;
     if (cells_.empty()) cells_.make(bins_ * columns);
     choose_windows(count, terms);
-    const std::array<ExactWindow, columns> windows = windows_;
-    Int128* const cells = cells_.data();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::array<double, columns> added = terms(i);
-      Int128* const cell = cells + std::size_t{bins[i]} * columns;
-      for (std::size_t k = 0; k < columns; ++k) {
-        Int128 number = 0;
-        if (!windows[k].place(added[k], number) || __builtin_add_overflow(cell[k], number, &number))
-            [[unlikely]]
-          add_far(std::size_t{bins[i]} * columns + k, added[k]);
-        else
-          cell[k] = number;
+    if (bins_ > most_collected) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::array<double, columns> added = terms(i);
+        for (std::size_t k = 0; k < columns; ++k) add_number(std::size_t{bins[i]} * columns + k, added[k]);
       }
+      return;
+    }
+    for (std::size_t first = 0; first < count;) {
+      if (collected_ == ExactSplit::before_drain) drain();
+      const std::size_t last = std::min(count, first + ExactSplit::before_drain - collected_);
+      collect(bins, first, last, terms);
+      collected_ += last - first;
+      first = last;
     }
   }
   ExactCells empty_copy() const { return ExactCells(bins_); }
   void add(ExactCells&& other) {
-    if (cells_.empty() && far_.empty()) {
+    if (cells_.empty()) {
       *this = std::move(other);
       return;
     }
     add(static_cast<const ExactCells&>(other));
   }
   void add(const ExactCells& other) {
-    if (other.cells_.empty() && other.far_.empty()) return;
+    if (other.cells_.empty()) return;
     if (cells_.empty()) cells_.make(bins_ * columns);
     for (std::size_t k = 0; k < columns; ++k)
       if (!windows_[k].is_chosen()) windows_[k] = other.windows_[k];
@@ -112,21 +145,22 @@ class ExactCells {
         cells_[i] = number;
     }
     for (const auto& [i, sum] : other.far_) far(i).add(*sum);
+    for (std::size_t i = 0; i < other.pairs_.size(); ++i)
+      if (other.pairs_[i] != 0) add_number(sum_of_pair(i), other.pairs_[i]);
   }
 
   double value(std::size_t bin, std::size_t column) const {
     const std::size_t i = bin * columns + column;
     const Int128 near = cells_.empty() ? 0 : cells_[i];
     const int exponent = windows_[column].exponent();
-    const auto found = far_.find(i);
-    if (found == far_.end()) return ExactSum<1>::rounded(near, exponent);
-    ExactSum<1> sum = *found->second;
-    if (near != 0) sum.add_scaled(near, exponent);
-    return sum.value();
+    if (far_.empty() && pairs_.empty()) return ExactSum<1>::rounded(near, exponent);
+    return sum_of(i).value();
   }
 
-  // Bytes of the integers once there are any.
-  std::size_t bytes() const noexcept { return bins_ * columns * sizeof(Int128); }
+  // Of all sums together.
+  std::size_t bytes() const noexcept {
+    return bins_ * columns * (sizeof(Int128) + (bins_ > most_collected ? 0 : 2 * sizeof(double)));
+  }
 
   // The sums that are not zero: their places and what they are, the same bytes for equal sums.
   void save(SavedWriter& to) const {
@@ -152,6 +186,75 @@ class ExactCells {
   }
 
  private:
+  // More bins than this are not worth being looked at every before_drain terms.
+  static constexpr std::size_t most_collected = ExactSplit::before_drain / 16;
+
+  // In pairs_ all upper parts of a bin stand before the rests.
+  static std::size_t upper_of(std::size_t i) noexcept { return i / columns * columns * 2 + i % columns; }
+  static std::size_t sum_of_pair(std::size_t at) noexcept {
+    return at / (columns * 2) * columns + at % columns;
+  }
+
+  template <class Terms>
+  void collect(const std::uint32_t* bins, std::size_t first, std::size_t last, const Terms& terms) {
+    if (pairs_.empty()) pairs_.make(bins_ * columns * 2);
+    if (all_fit(first, last, terms)) return collect_all(bins, first, last, terms);
+    for (std::size_t i = first; i < last; ++i) {
+      const std::array<double, columns> added = terms(i);
+      for (std::size_t k = 0; k < columns; ++k) add_number(std::size_t{bins[i]} * columns + k, added[k]);
+    }
+  }
+  // Loops that a compiler can vectorise.
+  template <class Terms>
+  bool all_fit(std::size_t first, std::size_t last, const Terms& terms) const {
+    const std::array<ExactSplit, columns> splits = splits_;
+    std::uint64_t distances = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const std::array<double, columns> added = terms(i);
+      for (std::size_t k = 0; k < columns; ++k) distances |= splits[k].distance(added[k]);
+    }
+    return distances < ExactSplit::exponents;
+  }
+  template <class Terms>
+  void collect_all(const std::uint32_t* bins, std::size_t first, std::size_t last, const Terms& terms) {
+    std::array<double, columns> rounders{};
+    for (std::size_t k = 0; k < columns; ++k) rounders[k] = splits_[k].rounder();
+    double* const pairs = pairs_.data();
+    for (std::size_t i = first; i < last; ++i) {
+      const std::array<double, columns> added = terms(i);
+      double* const pair = pairs + std::size_t{bins[i]} * columns * 2;
+      std::array<double, columns> upper;
+      for (std::size_t k = 0; k < columns; ++k) upper[k] = (added[k] + rounders[k]) - rounders[k];
+      for (std::size_t k = 0; k < columns; ++k) pair[k] += upper[k];
+      for (std::size_t k = 0; k < columns; ++k) pair[columns + k] += added[k] - upper[k];
+    }
+  }
+  void drain() {
+    for (std::size_t i = 0; i < pairs_.size(); ++i)
+      if (const double x = std::exchange(pairs_[i], 0); x != 0) add_number(sum_of_pair(i), x);
+    collected_ = 0;
+  }
+  // To the integer, if it fits there.
+  void add_number(std::size_t i, double x) {
+    Int128 number = 0;
+    if (!windows_[i % columns].place(x, number) || __builtin_add_overflow(cells_[i], number, &number))
+        [[unlikely]] {
+      if (x != 0) far(i).add(x);
+    } else {
+      cells_[i] = number;
+    }
+  }
+  ExactSum<1> sum_of(std::size_t i) const {
+    ExactSum<1> sum;
+    if (const auto found = far_.find(i); found != far_.end()) sum = *found->second;
+    if (!cells_.empty() && cells_[i] != 0) sum.add_scaled(cells_[i], windows_[i % columns].exponent());
+    if (!pairs_.empty()) {
+      sum.add(pairs_[upper_of(i)]);
+      sum.add(pairs_[upper_of(i) + columns]);
+    }
+    return sum;
+  }
+
   template <class Terms>
   void choose_windows(std::size_t count, const Terms& terms) {
     const auto chosen = [](const ExactWindow& window) { return window.is_chosen(); };
@@ -164,11 +267,11 @@ class ExactCells {
         if (std::abs(added[k]) <= std::numeric_limits<double>::max())
           largest[k] = std::max(largest[k], std::abs(added[k]));
     }
-    for (std::size_t k = 0; k < columns; ++k)
-      if (!windows_[k].is_chosen() && largest[k] > 0) windows_[k].choose(largest[k]);
-  }
-  void add_far(std::size_t i, double x) {
-    if (x != 0) far(i).add(x);
+    for (std::size_t k = 0; k < columns; ++k) {
+      if (windows_[k].is_chosen() || !(largest[k] > 0)) continue;
+      windows_[k].choose(largest[k]);
+      splits_[k].choose(largest[k]);
+    }
   }
   // A sum as an integer, if it is one that fits.
   void put(std::size_t i, const ExactSum<1>& sum) {
@@ -197,18 +300,19 @@ class ExactCells {
   template <class Use>
   void for_each_used(const Use& use) const {
     for (std::size_t i = 0; i < bins_ * columns; ++i) {
-      const auto found = far_.find(i);
-      const Int128 near = cells_.empty() ? 0 : cells_[i];
-      if (near == 0 && found == far_.end()) continue;
-      ExactSum<1> sum;
-      if (found != far_.end()) sum = *found->second;
-      if (near != 0) sum.add_scaled(near, windows_[i % columns].exponent());
+      const bool collected =
+          !pairs_.empty() && (pairs_[upper_of(i)] != 0 || pairs_[upper_of(i) + columns] != 0);
+      if (!collected && (cells_.empty() || cells_[i] == 0) && !far_.contains(i)) continue;
+      const ExactSum<1> sum = sum_of(i);
       if (!sum.is_zero()) use(i, sum);
     }
   }
 
   std::size_t bins_;
   std::array<ExactWindow, columns> windows_;
+  std::array<ExactSplit, columns> splits_;
+  Cells<double> pairs_;        // two per sum, in small histograms
+  std::size_t collected_ = 0;  // terms in them
   Cells<Int128> cells_;
   std::unordered_map<std::size_t, std::unique_ptr<ExactSum<1>>> far_;
 };

@@ -123,6 +123,27 @@ TEST(ExactCells, AreTheSameInAnyOrderAndGrouping) {
   }
 }
 
+// More terms of similar sizes than two doubles take before they are drained, then some that fit nowhere.
+TEST(ExactCells, AreDrainedInTime) {
+  std::mt19937_64 random(17);
+  std::vector<CellTerm> terms(300'000);
+  std::array<std::array<ExactSum<1>, 2>, cell_bins> expected;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    // All in one bin and as large as fits, so that the doubles get as full as they may.
+    const double x = i % 100'000 == 99'999 ? 1e-30
+                     : i < 100             ? 1
+                                           : 15.999999999 + 1e-15 * static_cast<double>(random() % 7);
+    terms[i] = {static_cast<std::uint32_t>(i % 50 == 0 ? random() % cell_bins : 2),
+                {x, random_cell_number(random, 0)}};
+    for (std::size_t k = 0; k < 2; ++k) expected[terms[i].bin][k].add(terms[i].numbers[k]);
+  }
+  CellSums whole(cell_bins);
+  add_cells(whole, terms, 1000);
+  for (std::size_t bin = 0; bin < cell_bins; ++bin)
+    for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(whole.value(bin, k), expected[bin][k].value());
+  EXPECT_EQ(cell_bits(loaded_cells(saved_cells(whole))), cell_bits(whole));
+}
+
 TEST(ExactCells, HoldWhatIntegersDoNot) {
   // Carries: more of the largest terms than the integers have room for.
   CellSums sums(1);

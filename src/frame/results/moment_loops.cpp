@@ -1,10 +1,10 @@
 // The loops of moments, compiled once per instruction set (Highway's foreach_target).
 //
-// A chunk of terms is added up without rounding: each term is cut into three slices of 42 bits, counted from
-// the largest term on, and the slices of all terms are integers of the same unit, whose sum a double holds
-// (S. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008). Terms that do not end with the
-// third slice, or that are infinite or NaN, are added one by one. What comes out is exact, so that it does
-// not depend on how many numbers a vector has.
+// A chunk of terms is added up without rounding: each term is cut into two or three slices of 42 bits,
+// counted from the largest term on, and the slices of all terms are integers of the same unit, whose sum a
+// double holds (S. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008). Terms that do not
+// end with the third slice, or that are infinite or NaN, are added one by one. What comes out is exact, so
+// that it does not depend on how many numbers a vector has.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -70,10 +70,19 @@ void add_terms(const double* terms, std::size_t count, double largest, ExactSum<
     auto rest = hn::LoadU(numbers, terms + i);
     sum0 = hn::Add(sum0, slice(unit0, rest));
     sum1 = hn::Add(sum1, slice(unit1, rest));
-    sum2 = hn::Add(sum2, slice(unit2, rest));
     left = hn::Max(left, hn::Abs(rest));
   }
-  if (hn::GetLane(hn::MaxOfLanes(numbers, left)) != 0) return add_one_by_one(terms, count, to);
+  if (hn::GetLane(hn::MaxOfLanes(numbers, left)) != 0) {  // terms of very different sizes
+    left = hn::Zero(numbers);
+    for (std::size_t i = 0; i < count; i += hn::MaxLanes(numbers)) {
+      auto rest = hn::LoadU(numbers, terms + i);
+      slice(unit0, rest);
+      slice(unit1, rest);
+      sum2 = hn::Add(sum2, slice(unit2, rest));
+      left = hn::Max(left, hn::Abs(rest));
+    }
+    if (hn::GetLane(hn::MaxOfLanes(numbers, left)) != 0) return add_one_by_one(terms, count, to);
+  }
   for (const auto sum :
        {hn::GetLane(hn::SumOfLanes(numbers, sum0)), hn::GetLane(hn::SumOfLanes(numbers, sum1)),
         hn::GetLane(hn::SumOfLanes(numbers, sum2))})
