@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -121,6 +122,7 @@ class LocalStore final : public ObjectStore {
   std::vector<std::string> temporary_files() const;
   bool is_abandoned(const std::string& path, std::int64_t now) const;
   void sync_file(const std::string& path, bool is_folder) const;
+  void sync_folder_of_store() const;
   void sync_values(const std::vector<ValueAddress>& addresses) const;
 
   std::string uri_;
@@ -129,6 +131,7 @@ class LocalStore final : public ObjectStore {
   StoreCalls calls_;
   PendingValues pending_;
   mutable OpenValues open_{open_files};
+  std::atomic<bool> is_folder_flushed_ = false;
 };
 
 // "cannot read object 7:42, distribution key 3, attribute key 0 in "/data/store/7/42/3-0" (reason)".
@@ -330,6 +333,10 @@ void LocalStore::write(int file, const ValueAddress& address, std::span<const By
   ::clock_gettime(CLOCK_REALTIME, times.data());
   times[1] = times[0];
   ::futimens(file, times.data());
+  // A record replaces one that is committed: whatever happens to the machine, its bytes are there with its
+  // name.
+  if (address.object.group == 0 && uninterrupted([&] { return calls_.fsync(file); }) != 0)
+    fail(fmt::format("flush {} to the device", to_text(address)), place_of(path_, address), errno);
 }
 
 void LocalStore::update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) {
@@ -504,10 +511,25 @@ void LocalStore::sync_values(const std::vector<ValueAddress>& addresses) const {
   for (const std::string& folder : folders) sync_file(folder, true);
 }
 
+// Whoever made the store may have died before it was on the device. The folder that it is in may not be ours
+// to open.
+void LocalStore::sync_folder_of_store() const {
+  try {
+    sync_file("..", true);
+  } catch (const Error&) {
+    return;
+  }
+}
+
 void LocalStore::sync() {
   PendingValues::Taken taken = pending_.take();
   try {
-    if (taken.created) sync_file("..", true);
+    if (taken.created) {
+      sync_file("..", true);
+      is_folder_flushed_ = true;
+    } else if (!is_folder_flushed_.exchange(true)) {
+      sync_folder_of_store();
+    }
     if (taken.too_many) {
       if (uninterrupted([&] { return calls_.syncfs(root_.get()); }) != 0)
         fail("flush to the device what is", path_, errno);
@@ -625,6 +647,9 @@ std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const Stor
     make_marker(calls, root, uri, path);
     created = true;
   }
+  // What is written now must not outlive what says that this is a store.
+  if (options.create && uninterrupted([&] { return calls.fsync(root.get()); }) != 0 && errno != EINVAL)
+    fail_system(uri, fmt::format("flush the folder \"{}\" to the device", path), errno);
   return std::make_shared<LocalStore>(uri, path, std::move(root), created, std::move(calls));
 }
 
