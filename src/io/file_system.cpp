@@ -76,6 +76,11 @@ class NamedFile final : public WritableFile {
     file_ = std::move(made.file);
     if (file_ == nullptr) refuse(uri_);
     if (made.is_locked) clear_leftovers(stem);
+    // What was aside while we looked for the file may have taken its place before we looked aside.
+    if (!replaced_ && files_->exists(path_, uri_)) {
+      replaced_ = files_->open(path_, uri_, {}).file;
+      if (replaced_ == nullptr) refuse(uri_);
+    }
   }
 
   const std::string& uri() const noexcept override { return uri_; }
