@@ -168,6 +168,8 @@ void remove_data_set(const std::string& uri, std::string_view data_set) {
     if (!done)
       throw Error(ErrorKind::usage, fmt::format("somebody has begun to write \"{}\"", data_set),
                   "wait until that is done");
+    // A machine that goes down must not bring back the record of what is removed next.
+    store->sync();
     const std::vector<std::uint32_t> generations = page::generations_at(*store, place.dkey);
     if (const auto now = page::read_place(*store, place.dkey))
       remove_garbage_at(*store, place.dkey, generations, now->record, false, nullptr);
