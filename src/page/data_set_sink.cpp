@@ -215,9 +215,13 @@ void DataSetSink::merge_groups(bool all) {
     --kept;
   }
   if (count == 0 || (kept + 1 == groups.size() && grouped_clusters_ == descriptor_.clusters.size())) return;
+  // Written before anything is given up: it may fail, and another thread go on.
+  write_group(descriptor_.clusters.size() - count, count);
+  const ClusterGroup merged = groups.back();
+  groups.pop_back();
   for (std::size_t i = kept; i < groups.size(); ++i) container_->retire_blob(groups[i].page_list.locator);
   groups.resize(kept);
-  write_group(descriptor_.clusters.size() - count, count);
+  groups.push_back(merged);
 }
 
 bool DataSetSink::has_groups_to_merge() const noexcept {
@@ -256,9 +260,9 @@ void DataSetSink::checkpoint() {
 
 void DataSetSink::commit(bool is_last) {
   checkpoints() ? merge_groups(is_last) : group_clusters();
+  const Locator locator = write_footer(is_last);
   // Object stores look after their footers themselves.
   if (footer_ && container_->keeps_journal()) container_->retire_blob(*footer_);
-  const Locator locator = write_footer(is_last);
   footer_ = locator;
   descriptor_.anchor.footer_offset = locator.offset;
   descriptor_.anchor.footer_size = locator.size;
