@@ -9,7 +9,7 @@ EVENTS ?= 1000000
 FUZZ_SECONDS ?= 10
 
 PYTHON_ENV := .venv/bin/python
-STAGES := lint build unit package python-package typing pytest examples sanitize fuzz tsan tidy
+STAGES := lint build unit simulate-histories package python-package typing pytest examples sanitize fuzz tsan tidy
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
@@ -19,13 +19,14 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-frame bench-programs clean format minimal $(STAGES)
+.PHONY: help setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-frame bench-programs clean format minimal simulate simulate-mutations $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
 	@echo "make test                   everything that continuous integration runs, which is, one after the other:"
 	@echo "                            $(STAGES)"
 	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
+	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
 	@echo "                            bench-local (disk), bench-objects (object stores), bench-frame (the data frame)"
 	@echo "others:                     setup format minimal clean"
@@ -70,6 +71,21 @@ unit: build
 	ctest --preset default -LE example --no-tests=error --quiet -O build/unit.log || { tail -n 200 build/unit.log; exit 1; }
 	@grep -E 'tests passed|tests failed' build/unit.log
 	@grep -hE '^\[  SKIPPED \] .*\(' build/default/Testing/Temporary/LastTest.log || true
+
+# The simulation of commits, docs/simulation.md.
+SECONDS ?= 60
+SEED ?= 1
+HISTORIES ?= 20000
+SIMULATE := build/default/tests/simulate/colonnade_simulate
+
+simulate: build
+	$(SIMULATE) --seed $(SEED) --seconds $(SECONDS) --jobs $(JOBS)
+
+simulate-mutations: build
+	$(SIMULATE) --mutations --histories $(HISTORIES)
+
+simulate-histories: build
+	$(SIMULATE) --seed $(SEED) --histories $(HISTORIES) --jobs $(JOBS)
 
 minimal:
 	$(call configure,minimal)
@@ -119,7 +135,7 @@ typing: python-package
 # Random graphs are tried for so long.
 RANDOM_SECONDS ?= 60
 pytest: build python-package
-	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(JOBS) --dist loadfile
+	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) $(PYTHON_ENV) -m pytest -q
 
 examples: build python-package
 	ctest --preset default -L example --no-tests=error

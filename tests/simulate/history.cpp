@@ -1,0 +1,363 @@
+// See history.h. A history has two parts: actors with a few tasks each, and all faults; then everybody is
+// gone, faults end, and it is looked at what is left.
+#include "history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "actors.h"
+#include "base/environment.h"
+#include "base/thread_pool.h"
+#include "colonnade/garbage.h"
+#include "colonnade/warning.h"
+#include "environment.h"
+#include "file_system.h"
+#include "io/memory/memory_store.h"
+#include "model.h"
+#include "object_store.h"
+#include "page/object_directory.h"
+#include "threads.h"
+#include "world.h"
+
+namespace colonnade::simulate {
+namespace {
+
+constexpr const char* store_name = "simulated";
+
+struct Actor {
+  std::string name;
+  std::deque<Task> tasks;
+  Model* data_set = nullptr;
+  Host* host = nullptr;
+};
+
+class History {
+ public:
+  explicit History(const HistoryOptions& options)
+      : world_(options.seed, options.broken, options.prints, options.without_faults),
+        environment_(world_),
+        files_(world_) {
+    Random& random = world_.random();
+    storage_.place = options.place ? *options.place : static_cast<Place>(random.below(place_count));
+    storage_.world = &world_;
+  }
+
+  HistoryResult run() {
+    const ReplacedEnvironment replaced(environment_);
+    prepare();
+    draw_rates();
+    draw_actors();
+    world_.on_change = [this] { check(); };
+    world_.run();
+    check();
+    if (!world_.stops()) finish();
+    io::remove_memory_store(store_name);
+    HistoryResult result;
+    result.place = storage_.place;
+    result.violation = world_.violation();
+    result.hash = world_.hash();
+    result.steps = world_.steps();
+    result.faults = world_.fault_numbers();
+    return result;
+  }
+
+ private:
+  bool is_store() const { return storage_.place <= Place::daos; }
+
+  void prepare() {
+    data_sets_.emplace_back(world_, "events");
+    if (storage_.place != Place::bare_file && world_.random().chance(0.25))
+      data_sets_.emplace_back(world_, "others");
+    for (Model& model : data_sets_) storage_.data_sets.push_back(&model);
+    world_.on_kill = [this](Process& process) { files_.process_died(process); };
+    world_.on_crash = [this](Host&) {
+      if (!is_store()) files_.machine_crashed();
+      had_crash_ = true;
+      for (Model& model : data_sets_) model.note_crash();
+    };
+    if (storage_.place == Place::folder) storage_.uri = "obj:///sim/store";
+    if (storage_.place == Place::root_file) storage_.uri = "/sim/f.root";
+    if (storage_.place == Place::bare_file) storage_.uri = "/sim/f.bare";
+    if (!is_store()) return;
+    StoreManners manners;
+    manners.name = name_of(storage_.place);
+    manners.items_together = storage_.place == Place::daos;
+    manners.repeats_puts = storage_.place == Place::s3;
+    manners.list_page = 1 + world_.random().below(4);
+    manners.concurrency = 1 + world_.random().below(3);
+    storage_.uri = std::string("memory+obj:") + store_name;
+    io::wrap_memory_store(store_name, [this, manners](std::shared_ptr<io::ObjectStore>) {
+      return make_simulated_store(storage_.uri, world_, stored_, manners);
+    });
+  }
+
+  // Some kinds of faults, at some rate: histories with one kind say more than those with all.
+  void draw_rates() {
+    Random& random = world_.random();
+    constexpr double switches[] = {1, 0.5, 0.15, 0.03};
+    world_.rates.switches = random.pick(std::span<const double>(switches));
+    constexpr double often[] = {0.003, 0.01, 0.03};
+    const auto draw = [&](double probability) {
+      return random.chance(probability) ? random.pick(std::span<const double>(often)) : 0.0;
+    };
+    if (random.chance(0.1)) return;
+    world_.rates.die = draw(0.4);
+    world_.rates.crash = draw(is_store() ? 0.1 : 0.35) / 3;
+    world_.rates.stall = draw(0.3);
+    world_.rates.jump = draw(0.2);
+    world_.rates.lose = draw(0.35);
+    world_.rates.refuse = draw(0.2);
+    world_.rates.delay = draw(0.35);
+    world_.rates.fail = draw(0.2);
+    storage_.needs_durability = world_.rates.crash > 0;
+  }
+
+  Task draw_task(bool first) {
+    Random& random = world_.random();
+    if (first && random.chance(0.6)) return random.chance(0.7) ? Task::create : Task::parallel;
+    if (storage_.is_file()) {
+      constexpr Task tasks[] = {Task::create,   Task::add,    Task::resume, Task::resume,
+                                Task::parallel, Task::import, Task::import, Task::resume_import,
+                                Task::repair,   Task::repair, Task::read};
+      return random.pick(std::span<const Task>(tasks));
+    }
+    constexpr Task tasks[] = {Task::create,   Task::create, Task::add,    Task::resume,        Task::resume,
+                              Task::parallel, Task::import, Task::import, Task::resume_import, Task::collect,
+                              Task::collect,  Task::remove, Task::read};
+    return random.pick(std::span<const Task>(tasks));
+  }
+
+  void draw_actors() {
+    Random& random = world_.random();
+    for (const char* name : {"ant", "bee"}) hosts_.push_back(&world_.add_host(name));
+    const auto host = [&] { return hosts_[!is_store() || random.chance(0.7) ? 0 : 1]; };
+    // One that has written before the others begin.
+    add_actor("first", {draw_task(true)}, 0, host());
+    const std::size_t writers = 1 + random.below(2);
+    for (std::size_t i = 0; i < writers; ++i) {
+      std::deque<Task> tasks;
+      const std::size_t count = 1 + random.below(3);
+      for (std::size_t k = 0; k < count; ++k) tasks.push_back(draw_task(false));
+      add_actor(fmt::format("worker {}", i + 1), std::move(tasks), start(), host());
+    }
+    const std::size_t readers = random.below(3);
+    for (std::size_t i = 0; i < readers; ++i)
+      add_actor(fmt::format("reader {}", i + 1), {Task::read, Task::read}, start(), host());
+    if (storage_.is_file()) {
+      if (random.chance(0.5)) add_actor("keeper", {Task::repair}, start(), host());
+    } else if (random.chance(0.6))
+      add_actor("keeper", {random.chance(0.7) ? Task::collect : Task::remove, Task::collect}, start(),
+                host());
+  }
+
+  Time start() {
+    return world_.random().chance(0.5) ? 200 * millisecond : world_.random().between(0, 150 * millisecond);
+  }
+
+  void add_actor(std::string name, std::deque<Task> tasks, Time at, Host* host) {
+    Actor& actor = actors_.emplace_back();
+    actor.name = std::move(name);
+    actor.tasks = std::move(tasks);
+    actor.host = host;
+    actor.data_set = storage_.data_sets[world_.random().below(storage_.data_sets.size())];
+    // Creating a file replaces all that is in it: the second data set is only ever added.
+    if (storage_.is_file() && actor.data_set != storage_.data_sets.front())
+      for (Task& task : actor.tasks)
+        if (task == Task::create || task == Task::parallel || task == Task::import) task = Task::add;
+    world_.at(at, [this, &actor] { start_process(actor); });
+  }
+
+  // A process works through the tasks; where it dies another one goes on with the next.
+  void start_process(Actor& actor) {
+    Process& process = world_.add_process(*actor.host, actor.name);
+    world_.spawn(process, [this, &actor, &process] {
+      while (!actor.tasks.empty() && !process.dead) {
+        const Task task = actor.tasks.front();
+        actor.tasks.pop_front();
+        perform(task, storage_, *actor.data_set);
+        process.had_faults = false;
+        if (world_.random().chance(0.3))
+          world_.sleep_until(world_.now() + world_.random().between(0, 90 * second));
+      }
+      if (actor.tasks.empty() || world_.stops()) return;
+      if (is_store() && world_.random().chance(0.3))
+        actor.host = hosts_[world_.random().below(hosts_.size())];
+      world_.at(world_.now() + world_.random().between(1, 300) * millisecond,
+                [this, &actor] { start_process(actor); });
+    });
+  }
+
+  // ---- what must hold ----
+
+  void check() {
+    if (world_.stops()) return;
+    world_.observe([this] {
+      std::set<io::ValueAddress> reading;
+      stored_->reading = &reading;
+      for (Model& model : data_sets_) {
+        if (world_.stops()) break;
+        model.note_replaced();
+        const Seen seen = look(storage_, model);
+        seen.problem.empty() ? model.see(seen.state) : model.see_error(seen.problem);
+      }
+      stored_->reading = nullptr;
+      std::erase_if(reading, [&](const auto& address) { return !stored_->values.contains(address); });
+      stored_->needed = std::move(reading);
+    });
+  }
+
+  // Everybody is gone, and nothing strikes any more.
+  void finish() {
+    world_.rates = {};
+    world_.advance(100 * hour);
+    world_.tell([] { return std::string("--- everybody is gone"); });
+    Host& host = world_.add_host("cat");
+    if (!storage_.is_file()) {
+      Process& process = world_.add_process(is_store() ? host : *hosts_[0], "last gc");
+      world_.spawn(process, [this] {
+        const bool forces = world_.random().chance(0.5);
+        try {
+          GarbageOptions options;
+          options.force = forces;
+          if (!forces) options.older_than = 0.0;
+          const GarbageReport report = collect_garbage(storage_.uri, options);
+          if (!report.problems.empty() && !had_crash_)
+            world_.violate("(e) gc has problems: " + report.problems.front());
+        } catch (const Error& error) {
+          if (error.kind() != ErrorKind::not_found)
+            world_.violate(fmt::format("(e) gc fails: {}", error.what()));
+        }
+      });
+      world_.run();
+      check();
+      if (!world_.stops()) is_store() ? check_left_over() : check_left_over_files();
+    } else {
+      repair_twice();
+    }
+    if (world_.stops()) return;
+    // It can be used as before.
+    Process& process = world_.add_process(is_store() ? host : *hosts_[0], "last writer");
+    world_.spawn(process, [this] {
+      perform(Task::last_write, storage_, data_sets_.front());
+      perform(Task::read, storage_, data_sets_.front());
+    });
+    world_.run();
+    check();
+  }
+
+  // Whoever repairs again finds nothing to do.
+  void repair_twice() {
+    if (data_sets_.front().current() == std::nullopt) return;
+    Process& process = world_.add_process(*hosts_[0], "last repair");
+    world_.spawn(process, [this] {
+      for (Model& model : data_sets_) {
+        if (!model.current()) continue;
+        perform(Task::last_repair, storage_, model);
+      }
+    });
+    world_.run();
+    check();
+  }
+
+  void check_left_over_files() {
+    std::set<std::string> groups;
+    world_.observe([&] {
+      try {
+        const auto store = io::open_object_store(storage_.uri);
+        for (const page::AnchorRecord& anchor : page::list_anchors(*store)) {
+          groups.insert(std::to_string(anchor.generation));
+          for (const page::EarlierGeneration& earlier : anchor.earlier)
+            groups.insert(std::to_string(earlier.generation));
+        }
+      } catch (const Error&) {  // there is none
+      }
+    });
+    const std::string prefix = "/sim/store/";
+    const std::vector<std::string> paths = files_.all_paths();
+    // A folder that did not become a store is nobody's to look into.
+    if (std::find(paths.begin(), paths.end(), prefix + "colonnade-store") == paths.end()) return;
+    for (const std::string& path : paths) {
+      if (!path.starts_with(prefix)) continue;
+      const std::string group = path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size());
+      const bool is_group = group.find_first_not_of("0123456789") == std::string::npos;
+      // Folders that are empty do not count, nor does what lost its record with the machine, or came from
+      // somebody who had lost its claim.
+      const bool may_be_left = had_crash_ || data_sets_.front().was_forced();
+      const bool is_value = path.find('-') != std::string::npos;
+      if (path.ends_with(".tmp") ||
+          (is_value && !may_be_left && is_group && group != "0" && !groups.contains(group)))
+        return world_.violate(fmt::format("(e) {} is left over", path));
+    }
+  }
+
+  void check_left_over() {
+    std::map<std::uint32_t, std::uint64_t> end_of_blobs;  // by generation
+    std::map<std::uint32_t, std::uint64_t> end_of_objects;
+    for (const auto& [address, value] : stored_->values) {
+      if (address.object != page::directory_object || address.akey != page::place_key ||
+          address.dkey == page::counter_place)
+        continue;
+      const page::AnchorRecord anchor = page::read_place_record(value.bytes).anchor;
+      if (anchor.generation == 0) continue;
+      end_of_blobs[anchor.generation] = anchor.end_blobs;
+      end_of_objects[anchor.generation] = anchor.end_objects;
+      for (const page::EarlierGeneration& earlier : anchor.earlier) {
+        end_of_blobs[earlier.generation] = earlier.end_blobs;
+        end_of_objects[earlier.generation] = earlier.end_objects;
+      }
+    }
+    for (const auto& [address, value] : stored_->values) {
+      const auto& [object, dkey, akey] = address;
+      bool is_needed = stored_->needed.contains(address) || stored_->belated.contains(address);
+      if (object == page::directory_object)
+        is_needed |= dkey == page::counter_place || akey == page::place_key ||
+                     end_of_blobs.contains(static_cast<std::uint32_t>(akey - page::first_generation_key));
+      else if (object.number == page::metadata_object && end_of_blobs.contains(object.group))
+        is_needed |= akey < end_of_blobs[object.group];
+      else if (end_of_objects.contains(object.group))
+        // Of several contexts, some had begun a cluster when others committed, and never came to its end.
+        is_needed |= object.number < end_of_objects[object.group];
+      if (!is_needed) {
+        world_.violate(fmt::format("(e) {} is left over", io::to_text(address)));
+        return;
+      }
+    }
+  }
+
+  World world_;
+  SimulatedEnvironment environment_;
+  FileSystem files_;
+  Storage storage_;
+  std::shared_ptr<StoredValues> stored_ = std::make_shared<StoredValues>();
+  std::deque<Model> data_sets_;
+  bool had_crash_ = false;  // of a machine
+  std::deque<Actor> actors_;
+  std::vector<Host*> hosts_;
+};
+
+}  // namespace
+
+const char* name_of(Place place) noexcept {
+  constexpr const char* names[] = {"s3", "rados", "daos", "folder", "root-file", "bare-file"};
+  return names[static_cast<std::size_t>(place)];
+}
+
+void prepare_histories() {
+  prepare_source();
+  starts_no_threads() = true;
+  static_cast<void>(ThreadPool::shared());
+  starts_no_threads() = false;
+  set_warning_handler([](const std::string& message) {
+    if (World* world = World::inside()) world->tell([&] { return "warning: " + message; });
+  });
+}
+
+HistoryResult run_history(const HistoryOptions& options) {
+  return History(options).run();
+}
+
+}  // namespace colonnade::simulate

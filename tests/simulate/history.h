@@ -1,0 +1,41 @@
+// One history: what is stored where, who does what to it, and what must hold; all of it drawn from a seed.
+#ifndef COLONNADE_SIMULATE_HISTORY_H
+#define COLONNADE_SIMULATE_HISTORY_H
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rules.h"
+
+namespace colonnade::simulate {
+
+enum class Place { s3, rados, daos, folder, root_file, bare_file };
+inline constexpr std::size_t place_count = 6;
+const char* name_of(Place place) noexcept;
+
+struct HistoryOptions {
+  std::uint64_t seed = 0;
+  std::optional<Place> place;  // else drawn
+  Rule broken = Rule::none;
+  bool prints = false;
+  std::set<unsigned> without_faults = {};  // numbers of faults that do not happen
+};
+
+struct HistoryResult {
+  Place place = Place::s3;
+  std::string violation;  // empty: everything held
+  std::uint64_t hash = 0;
+  std::uint64_t steps = 0;
+  std::vector<unsigned> faults;
+};
+
+// Once in each process, before any history.
+void prepare_histories();
+HistoryResult run_history(const HistoryOptions& options);
+
+}  // namespace colonnade::simulate
+
+#endif

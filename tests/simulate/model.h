@@ -1,0 +1,110 @@
+// What may be read of a data set, given who has written what: the states that it has had, and those that
+// somebody may still give it. Each time something visible changes, what can be read is compared with that.
+#ifndef COLONNADE_SIMULATE_MODEL_H
+#define COLONNADE_SIMULATE_MODEL_H
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "world.h"
+
+namespace colonnade::simulate {
+
+// Entries are numbers that no two writers share.
+using Entries = std::vector<std::uint64_t>;
+using State = std::optional<Entries>;  // nothing: there is no such data set
+
+std::string to_text(const State& state);
+
+class Model {
+ public:
+  Model(World& world, std::string name) : world_(world), name_(std::move(name)) {}
+
+  struct Author {
+    unsigned number = 0;
+    std::string what;
+    const Process* process = nullptr;
+    std::uint64_t opened = 0;  // step; from then on nobody else changes the data set
+    bool is_open = false;
+    bool excludes = true;  // a writer
+    bool ends = false;     // it is closing, or whatever ends it
+    // The clusters that it has begun to write, and which of them are known to be written.
+    std::vector<Entries> clusters;
+    bool in_any_order = false;  // several threads write them
+    std::size_t written = 0;
+    std::size_t first_uncommitted = 0;
+  };
+  using Fits = std::function<bool(const State&)>;
+
+  Author& add_author(std::string what, bool excludes = true);
+  // The writer has it now: whoever had it before must be gone.
+  void opened(Author& author);
+  void closed(Author& author) { author.is_open = false; }
+  // A `gc` that takes what is somebody's has begun, or has ended.
+  void force_begins() {
+    ++forcing_;
+    was_forced_ = true;
+  }
+  bool was_forced() const { return was_forced_; }
+  void force_ends() {
+    --forcing_;
+    forced_ = world_.steps();
+  }
+
+  // From now on the data set may come to be in a state that fits.
+  std::size_t propose(Author& author, Fits fits);
+  // It was reported that the proposal holds.
+  void confirm(std::size_t proposal);
+
+  // What can be read now.
+  void see(const State& state);
+  // What cannot be: there is something wrong with it.
+  void see_error(const std::string& problem);
+  const State& current() const { return states_.back().state; }
+  std::uint64_t current_since() const { return states_.back().step; }
+  // Some state that the data set was in between these steps fits.
+  bool was(std::uint64_t first, std::uint64_t last, const Fits& fits) const;
+  // Perhaps by what reads the same.
+  void note_replaced() { replaced_ = world_.steps(); }
+  bool changed_since(std::uint64_t step) const { return replaced_ >= step || states_.back().step > step; }
+
+  // The state that a repair of a file may make of `before`: more clusters of one author, whole and in order.
+  bool is_repaired(const State& before, const State& after) const;
+  const std::string& name() const { return name_; }
+  std::list<Author>& authors() { return authors_; }
+  // A machine went down: what was not confirmed may be as it was before.
+  void note_crash() { has_crashed_ = true; }
+
+ private:
+  struct Proposal {
+    Author* author;
+    Fits fits;
+    std::uint64_t begun;
+  };
+  struct Stage {
+    std::uint64_t step;
+    State state;
+    const Author* author;
+  };
+
+  World& world_;
+  std::string name_;
+  std::list<Author> authors_;
+  std::vector<Proposal> proposals_;
+  std::vector<Stage> states_{{0, std::nullopt, nullptr}};
+  std::size_t forcing_ = 0;
+  bool was_forced_ = false;
+  std::uint64_t forced_ = 0;
+  std::uint64_t replaced_ = 0;
+  std::size_t confirmed_ = 0;  // the stage that was reported to be committed
+  bool has_crashed_ = false;
+};
+
+}  // namespace colonnade::simulate
+
+#endif

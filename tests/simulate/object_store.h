@@ -1,0 +1,55 @@
+// Object stores with the manners of S3, RADOS and DAOS, in the memory of a world. Every request can be
+// applied and answered, applied without an answer, refused, or applied long after the caller has given up.
+#ifndef COLONNADE_SIMULATE_OBJECT_STORE_H
+#define COLONNADE_SIMULATE_OBJECT_STORE_H
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "io/object_store.h"
+#include "world.h"
+
+namespace colonnade::simulate {
+
+struct StoreManners {
+  const char* name = "";
+  bool items_together = false;   // an update of several items is one request
+  bool repeats_puts = false;     // a conditional put is sent again, and so may be refused because of itself
+  bool is_pool = false;          // removing and listing scan, value by value
+  std::size_t list_page = 1000;  // keys per request of a listing
+  Time timeout = 60 * second;
+  std::size_t concurrency = 2;
+};
+
+// What is stored, and what was asked to be stored.
+struct StoredValues {
+  struct Value {
+    Bytes bytes;
+    std::uint64_t version = 0;
+    Bytes before;
+  };
+  std::map<io::ValueAddress, Value> values;
+  std::uint64_t last_version = 0;
+
+  // What the data set that can be read now consists of: nobody may change or remove it.
+  std::set<io::ValueAddress> needed;
+  // Who has the claim of a place.
+  std::map<std::uint64_t, const Process*> holders;
+  // Came after whoever had asked for it had given up, or from somebody who had lost the claim: nobody can
+  // know of it.
+  std::set<io::ValueAddress> belated;
+  // While not null, addresses that are read are noted there.
+  std::set<io::ValueAddress>* reading = nullptr;
+};
+
+std::shared_ptr<io::ObjectStore> make_simulated_store(std::string uri, World& world,
+                                                      std::shared_ptr<StoredValues> stored,
+                                                      const StoreManners& manners);
+
+}  // namespace colonnade::simulate
+
+#endif
