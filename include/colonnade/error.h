@@ -8,6 +8,7 @@
 #define COLONNADE_ERROR_H
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -60,13 +61,24 @@ class Error : public std::runtime_error {
   ErrorContext context_;
 };
 
-// Runs `work`; an Error that leaves it has the blanks of its context filled from `context`.
+namespace detail {
+
+[[noreturn]] void fail_memory(const ErrorContext& context);
+
+}  // namespace detail
+
+// Runs `work`; an Error that leaves it has the blanks of its context filled from `context`. Memory that
+// cannot be had is an Error too.
 template <class Work>
 decltype(auto) with_context(const ErrorContext& context, Work&& work) {
   try {
     return std::forward<Work>(work)();
   } catch (const Error& error) {
     throw error.with(context);
+  } catch (const std::bad_alloc&) {
+    detail::fail_memory(context);
+  } catch (const std::length_error&) {
+    detail::fail_memory(context);
   }
 }
 

@@ -72,7 +72,8 @@ class Model {
   std::vector<std::unique_ptr<Field>> fields_;
   std::vector<Projection> projections_;
   Entry default_entry_;
-  bool complete_ = false;  // given to a reader or writer: fields added now would not be connected to it
+  std::size_t value_bytes_ = 0;  // of values that were made here
+  bool complete_ = false;        // given to a reader or writer: fields added now would not be connected to it
 };
 
 }  // namespace colonnade

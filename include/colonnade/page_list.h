@@ -81,6 +81,8 @@ class PageList {
 
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
+  // Does each page take 16 bytes?
+  bool is_packed() const noexcept { return room() != unpacked; }
   PageDescriptor operator[](std::size_t i) const;
   PageDescriptor at(std::size_t i) const;  // throws std::out_of_range
   PageDescriptor front() const { return (*this)[0]; }

@@ -31,6 +31,10 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
     raise(error);
+  } catch (const std::bad_alloc&) {
+    raise(Error(ErrorKind::resource, "the memory does not suffice", "read less at once"));
+  } catch (const std::length_error&) {
+    raise(Error(ErrorKind::resource, "the memory does not suffice", "read less at once"));
   }
 }
 

@@ -34,6 +34,11 @@ ErrorContext redacted(const ErrorContext& context) {
 
 }  // namespace
 
+void detail::fail_memory(const ErrorContext& context) {
+  throw Error(ErrorKind::resource, "the memory does not suffice", "read less at once, or on another machine",
+              context);
+}
+
 const char* name_of(ErrorKind kind) noexcept {
   switch (kind) {
     case ErrorKind::io:

@@ -143,26 +143,50 @@ const Compressor& compressor_of(const std::byte* tag) {
                           static_cast<unsigned>(tag[2])));
 }
 
-// Decompresses the first chunk of `block` to the start of `content`; drops both from the spans.
-void read_chunk(ByteSpan& block, MutableByteSpan& content, ChunkSums sums) {
+struct ChunkHeader {
+  const Compressor* compressor;
+  std::size_t size;
+  std::size_t content_size;
+};
+
+// Of the first chunk of `block`, of whose content `left` bytes are missing.
+ChunkHeader read_chunk_header(ByteSpan block, std::uint64_t left) {
   if (block.size() < header_size)
     throw Error(ErrorKind::format,
                 fmt::format("a compressed chunk needs a header of {} bytes where {} are left; {} "
                             "bytes of content are missing",
-                            header_size, block.size(), content.size()));
-  const Compressor& compressor = compressor_of(block.data());
-  const std::size_t size = load_size(block.data() + 3);
-  const std::size_t content_size = load_size(block.data() + 6);
-  if (size > block.size() - header_size)
+                            header_size, block.size(), left));
+  const ChunkHeader header{&compressor_of(block.data()), load_size(block.data() + 3),
+                           load_size(block.data() + 6)};
+  if (header.size > block.size() - header_size)
     throw Error(ErrorKind::format,
-                fmt::format("a chunk of {} bytes ({}) reaches past the {} bytes left in its block", size,
-                            compressor.name, block.size() - header_size));
-  if (content_size == 0 || content_size > content.size())
+                fmt::format("a chunk of {} bytes ({}) reaches past the {} bytes left in its block",
+                            header.size, header.compressor->name, block.size() - header_size));
+  if (header.content_size == 0 || header.content_size > left)
     throw Error(ErrorKind::format, fmt::format("a chunk ({}) says it holds {} bytes where {} are missing",
-                                               compressor.name, content_size, content.size()));
-  compressor.decompress(block.subspan(header_size, size), content.first(content_size), sums);
-  block = block.subspan(header_size + size);
-  content = content.subspan(content_size);
+                                               header.compressor->name, header.content_size, left));
+  return header;
+}
+
+void check_block_size(ByteSpan block, std::uint64_t content_size) {
+  if (block.size() > content_size)
+    throw Error(ErrorKind::format, fmt::format("a compressed block has {} bytes for {} bytes of content",
+                                               block.size(), content_size));
+}
+
+void check_end(ByteSpan block) {
+  if (!block.empty())
+    throw Error(ErrorKind::format,
+                fmt::format("{} bytes follow the last chunk of a compressed block", block.size()));
+}
+
+// Decompresses the first chunk of `block` to the start of `content`; drops both from the spans.
+void read_chunk(ByteSpan& block, MutableByteSpan& content, ChunkSums sums) {
+  const ChunkHeader header = read_chunk_header(block, content.size());
+  header.compressor->decompress(block.subspan(header_size, header.size), content.first(header.content_size),
+                                sums);
+  block = block.subspan(header_size + header.size);
+  content = content.subspan(header.content_size);
 }
 
 }  // namespace
@@ -229,13 +253,20 @@ void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums) {
     if (!content.empty()) std::memcpy(content.data(), block.data(), content.size());
     return;
   }
-  if (block.size() > content.size())
-    throw Error(ErrorKind::format, fmt::format("a compressed block has {} bytes for {} bytes of content",
-                                               block.size(), content.size()));
+  check_block_size(block, content.size());
   while (!content.empty()) read_chunk(block, content, sums);
-  if (!block.empty())
-    throw Error(ErrorKind::format,
-                fmt::format("{} bytes follow the last chunk of a compressed block", block.size()));
+  check_end(block);
+}
+
+void check_content_size(ByteSpan block, std::uint64_t size) {
+  if (block.size() == size) return;
+  check_block_size(block, size);
+  while (size > 0) {
+    const ChunkHeader header = read_chunk_header(block, size);
+    block = block.subspan(header_size + header.size);
+    size -= header.content_size;
+  }
+  check_end(block);
 }
 
 std::uint64_t xxh3(ByteSpan bytes) noexcept {

@@ -38,6 +38,10 @@ std::size_t compress(const CompressionSettings& settings, ByteSpan content, Alig
 // need not have that done again.
 enum class ChunkSums : std::uint8_t { check, trust };
 
+// Throws ErrorKind::format unless the chunks of `block` say together that they hold `size` bytes. What they
+// say is cheap to look at, and to be done before room is made for as much as somebody else says.
+void check_content_size(ByteSpan block, std::uint64_t size);
+
 // Fills `content` from `block`; the sizes must be the true ones. Throws ErrorKind::format for a bad chunk
 // header or chunk sizes that do not add up, ErrorKind::checksum if a codec's own sum fails. Never writes
 // outside `content`.

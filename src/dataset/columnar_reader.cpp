@@ -9,6 +9,7 @@
 #include <new>
 
 #include "base/huge_pages.h"
+#include "base/memory_limit.h"
 #include "dataset/schema_walk.h"
 #include "page/column_reader.h"
 
@@ -91,15 +92,19 @@ class ArrayReader {
     array.size = size;
     // Elements of a column that came later cost nothing in the file, so there may be any number of them.
     std::uint64_t bytes = 0;
-    const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes);
+    const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes) &&
+                      bytes <= machine_memory() - std::min(machine_memory(), bytes_);
     void* memory =
         fits ? ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}, std::nothrow) : nullptr;
     if (memory == nullptr)
       throw Error(
           ErrorKind::resource,
-          fmt::format("an array of {} elements of {} bytes does not fit the memory", size, size_of(element)),
+          fmt::format(
+              "an array of {} elements of {} bytes does not fit the memory, beside {} bytes that were read",
+              size, size_of(element), bytes_),
           "read fewer entries at once");
     prefer_huge_pages(memory, bytes);  // first use of small ones would cost a third of the time of reading
+    bytes_ += bytes;
     array.data = {static_cast<std::byte*>(memory),
                   [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
     return arrays_.emplace_back(std::move(array));
@@ -198,6 +203,7 @@ class ArrayReader {
   const Descriptor& descriptor_;
   std::vector<bool> wanted_;
   std::vector<ColumnArray> arrays_;
+  std::uint64_t bytes_ = 0;  // of these
 };
 
 // Marks what a path needs: the field, what is below it and readable, and the fields above it.

@@ -1,5 +1,6 @@
 // Damaged files: every byte changed in turn, every length cut, envelopes changed behind correct checksums.
 // Whatever happens, the answer is an Error or exactly the values that were written, within bounded memory.
+#include <gmock/gmock.h>
 #include <malloc.h>
 
 #include <cstdlib>
@@ -9,8 +10,10 @@
 #include <new>
 #include <sstream>
 
+#include "base/memory_limit.h"
 #include "base/test_fixtures.h"
 #include "codec/compression.h"
+#include "dataset/test_hostile_files.h"
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
 
@@ -20,6 +23,8 @@ namespace {
 
 std::atomic<std::size_t> allocated{0};
 std::atomic<std::size_t> peak{0};
+// What the program can have, for those who want to know what happens beyond it.
+std::atomic<std::size_t> most{~std::size_t{0}};
 
 void* counted(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
@@ -37,13 +42,17 @@ void release(void* memory) noexcept {
 // More than any machine has; sanitizers end the program where malloc() would give nothing.
 constexpr std::size_t beyond_memory = std::size_t{1} << 39;
 
+bool is_too_much(std::size_t size) noexcept {
+  return size > beyond_memory || size > most - std::min<std::size_t>(most, allocated);
+}
+
 void* plain(std::size_t size) {
-  if (size > beyond_memory) throw std::bad_alloc();
+  if (is_too_much(size)) throw std::bad_alloc();
   return counted(std::malloc(size == 0 ? 1 : size));
 }
 void* aligned(std::size_t size, std::align_val_t alignment) {
   const auto boundary = static_cast<std::size_t>(alignment);
-  if (size > beyond_memory) throw std::bad_alloc();
+  if (is_too_much(size)) throw std::bad_alloc();
   return counted(std::aligned_alloc(boundary, (size + boundary - 1) / boundary * boundary));
 }
 
@@ -397,6 +406,190 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
   EXPECT_GT(errors, is_sanitized ? 500u : 2000u);
 }
 
+// --- files that a generator made, all checksums right
+
+using testing::Dice;
+using testing::HostileFiles;
+
+Bytes content_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const ByteSpan bytes = as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<HostileFiles> sources_of_hostile_files() {
+  std::vector<HostileFiles> sources;
+  for (const Container container : {Container::root_file, Container::bare_file}) {
+    const MemoryFile file;
+    write_sample(file, {.compression = "zstd:1", .clusters_per_group = 1, .container = container});
+    sources.emplace_back("Data", file.content());
+  }
+  for (const char* fixture :
+       {"types_classes", "types_nullables", "types_variants", "types_projected", "types_untyped",
+        "late_fields", "encodings_real32_quant", "merged_union", "suppressed_columns", "types_streamer"}) {
+    const Bytes content = content_of(test_fixtures() / (std::string(fixture) + ".root"));
+    const MemoryFile file;
+    file.store(content);
+    for (const std::string& name : data_sets(file)) sources.emplace_back(name, content);
+  }
+  return sources;
+}
+
+// What an analysis may do with a file: of each field, and not of more than a few entries.
+void use(const std::string& name, const std::string& uri) {
+  const auto reader = Reader::open(name, uri);
+  std::ostringstream out;
+  reader->print_schema(out);
+  const std::uint64_t entries = std::min<std::uint64_t>(reader->num_entries(), 64);
+  std::vector<std::string> paths;
+  for (const std::uint32_t id : reader->descriptor().top_level_fields())
+    if (reader->descriptor().fields[id].unreadable.empty() && paths.size() < 64)
+      paths.push_back(reader->descriptor().fields[id].name);
+  const auto attempt = [](auto&& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.problem().empty());
+      EXPECT_LT(std::string_view(error.what()).size(), 10000u);
+    }
+  };
+  for (const std::string& path : paths) {
+    attempt([&] { reader->arrays(std::span(&path, 1), 0, entries); });
+    attempt([&] { reader->entry_text(entries / 2, std::span(&path, 1)); });
+  }
+  attempt([&] { reader->load_entry(0); });
+  attempt([&] { reader->verify(); });
+}
+
+TEST(Hostile, GeneratedFilesTakeBoundedMemoryAndEndInErrors) {
+  const auto sources = sources_of_hostile_files();
+  const MemoryFile file;
+  std::size_t opened = 0;
+  std::size_t refused = 0;
+  // COLONNADE_HOSTILE_FILES=1000000 looks for longer.
+  const char* const wanted = std::getenv("COLONNADE_HOSTILE_FILES");
+  const std::uint64_t files = wanted != nullptr ? std::strtoull(wanted, nullptr, 10)
+                              : is_sanitized    ? 600
+                                                : 6000;
+  for (std::uint64_t seed = 0; seed < files; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const HostileFiles& source = sources[seed % sources.size()];
+    Dice dice(seed);
+    const Bytes content = source.make(dice);
+    file.store(content);
+    // The stored bytes themselves come on top.
+    const std::size_t bound = MemoryLimit::at_first + (MemoryLimit::per_byte + 2) * content.size();
+    const std::size_t before = allocated;
+    peak = before;
+    most = before + 2 * bound;
+    try {
+      Reader::open(source.name(), file);
+      ++opened;
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.context().uri.empty()) << error.what();
+      ++refused;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "not an Error: " << error.what();
+    }
+    EXPECT_LE(peak - before, bound);
+    most = allocated + (std::size_t{512} << 20);
+    try {
+      use(source.name(), file);
+    } catch (const Error&) {
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "not an Error: " << error.what();
+    }
+    most = ~std::size_t{0};
+    if (HasFailure()) return;
+  }
+  // Files which nobody reads show nothing, nor do those that do no harm.
+  EXPECT_GT(opened, files / 5);
+  EXPECT_GT(refused, files / 5);
+}
+
+// An envelope that says that it is much longer than it is, or is: all zeros, which compress to nothing.
+TEST(Hostile, EnvelopesThatExpandWithoutEndAreRefusedBeforeRoomIsMade) {
+  const MemoryFile file;
+  write_sample(file, {.compression = "none", .container = Container::bare_file});
+  const Bytes original = file.content();
+  const Anchor anchor = Reader::open("Data", file)->descriptor().anchor;
+  const Bytes from = format::write_anchor(anchor, format::ChecksumOrder::little_endian);
+  const auto at = std::search(original.begin(), original.end(), from.begin(), from.end()) - original.begin();
+  AlignedBuffer zeros;
+  codec::compress({codec::Algorithm::zstd, 1}, Bytes((std::size_t{1} << 24) - 1), zeros);
+  const auto open_with = [&](std::uint64_t chunks, std::uint64_t length, std::size_t padding) {
+    Bytes content = original;
+    Anchor changed = anchor;
+    changed.header_offset = content.size();
+    changed.header_size = chunks * zeros.size() + padding;
+    changed.header_length = length;
+    for (std::uint64_t i = 0; i < chunks; ++i)
+      content.insert(content.end(), zeros.data(), zeros.data() + zeros.size());
+    content.resize(content.size() + padding);
+    const Bytes to = format::write_anchor(changed, format::ChecksumOrder::little_endian);
+    std::copy(to.begin(), to.end(), content.begin() + at);
+    file.store(content);
+    const std::size_t before = allocated;
+    peak = before;
+    const Error error = error_of([&] { Reader::open("Data", file); });
+    EXPECT_EQ(error.kind(), ErrorKind::format) << error.what();
+    EXPECT_LE(peak - before, 3 * content.size() + (std::size_t{1} << 20));
+    return std::string(error.what());
+  };
+  const std::uint64_t chunk = (std::uint64_t{1} << 24) - 1;
+  EXPECT_THAT(open_with(256, 256 * chunk, 0), ::testing::HasSubstr("more than a file of this size can need"));
+  EXPECT_THAT(open_with(0, std::uint64_t{31} << 30, 1 << 20), ::testing::HasSubstr("compression algorithm"));
+  EXPECT_THAT(open_with(1, chunk + 1000, 0), ::testing::HasSubstr("bytes of content are missing"));
+  EXPECT_THAT(open_with(1, std::uint64_t{31} << 30, 0), ::testing::HasSubstr("claims"));
+}
+
+// Reasons and paths are kept for each field: long names must not make them longer than memory.
+TEST(Hostile, LongNamesAreNotRepeatedForEveryField) {
+  const MemoryFile file;
+  write_sample(file, {.compression = "none", .container = Container::bare_file});
+  const HostileFiles source("Data", file.content());
+  const auto peak_of = [&](auto&& change) {
+    file.store(source.make_with(change));
+    const std::size_t before = allocated;
+    peak = before;
+    try {
+      Reader::open("Data", file);
+    } catch (const Error& error) {
+      EXPECT_LT(std::string_view(error.what()).size(), 1000u);
+    }
+    return peak - before;
+  };
+  const std::size_t below = 20000;
+  const auto add_below = [&](Descriptor& d, std::uint32_t parent) {
+    FieldDescriptor field;
+    field.name = "x";
+    field.parent = parent;
+    field.role = FieldRole::record;
+    field.raw_role = 2;
+    for (std::size_t i = 0; i < below; ++i) d.fields.push_back(field);
+  };
+  EXPECT_LT(peak_of([&](Descriptor& d) {
+              FieldDescriptor top;
+              top.name = "top";
+              top.type_name = "Unknown" + std::string(1 << 20, 't');
+              top.parent = static_cast<std::uint32_t>(d.fields.size());
+              d.fields.push_back(top);
+              add_below(d, top.parent);
+            }),
+            MemoryLimit::at_first * 2);
+  EXPECT_LT(peak_of([&](Descriptor& d) {
+              FieldDescriptor top;
+              top.name = std::string(1 << 20, 'n');
+              top.role = FieldRole::record;
+              top.raw_role = 2;
+              top.parent = static_cast<std::uint32_t>(d.fields.size());
+              d.fields.push_back(top);
+              add_below(d, top.parent);
+            }),
+            MemoryLimit::at_first * 2);
+}
+
 // --- what a later version might write
 
 TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
@@ -472,11 +665,9 @@ TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
       {"encodings_reals.root", ""}};
   for (const auto& [name, data_set] : files) {
     SCOPED_TRACE(name);
-    std::ifstream in(fixtures / name, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    ASSERT_FALSE(text.empty());
-    const ByteSpan bytes = as_bytes(text);
-    flip_every_byte({bytes.begin(), bytes.end()}, data_set, {0x04});
+    const Bytes content = content_of(fixtures / name);
+    ASSERT_FALSE(content.empty());
+    flip_every_byte(content, data_set, {0x04});
     if (HasFailure()) return;
   }
 }

@@ -57,6 +57,13 @@ void Model::add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value)
 
 std::shared_ptr<void> Model::add_field(std::unique_ptr<Field> field) {
   check_new(field.get());
+  // Headers cost few bytes where values cost many.
+  constexpr std::size_t most = std::size_t{1} << 30;
+  if (field->value_size() > most - std::min(most, value_bytes_))
+    throw Error(ErrorKind::resource,
+                fmt::format("the values of an entry take more than {} MiB together", most >> 20),
+                "read fields one by one, or as arrays", {.field = field->name()});
+  value_bytes_ += field->value_size();
   std::shared_ptr<void> value = field->make_value();
   add_field(std::move(field), value);
   return value;

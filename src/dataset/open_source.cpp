@@ -65,7 +65,8 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
 
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options) {
-  return page::open_while_written([&] { return open_once(name, uri, options); });
+  return page::open_while_written(
+      [&] { return with_context({.uri = uri}, [&] { return open_once(name, uri, options); }); });
 }
 
 }  // namespace colonnade::dataset

@@ -127,7 +127,7 @@ void Reader::load_entry(std::uint64_t index, Entry& entry) {
   const ClusterIndex at{cluster, index - descriptor().clusters[cluster].first_entry};
   for (std::size_t i = 0; i < model_->fields_.size(); ++i) {
     try {
-      model_->fields_[i]->read(at, entry.slots_[i].value.get());
+      with_context({}, [&] { model_->fields_[i]->read(at, entry.slots_[i].value.get()); });
     } catch (const Error& error) {
       ErrorContext where = source_->context();
       where.field = model_->fields_[i]->name();

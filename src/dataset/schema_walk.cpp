@@ -2,6 +2,12 @@
 #include "dataset/schema_walk.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 #include "dataset/nearest.h"
 
@@ -17,11 +23,103 @@ std::string short_path(const Descriptor& descriptor, std::uint32_t field) {
   return descriptor.find_field(shorter) == field ? shorter : whole;
 }
 
+// ":_0", ":_1", ... as ROOT names them.
+constexpr std::string_view base_prefix = ":_";
+
+bool starts_path(std::string_view path, std::string_view name) {
+  return path.starts_with(name) && (path.size() == name.size() || path[name.size()] == '.');
+}
+
+}  // namespace
+
+bool is_base(const FieldDescriptor& field) {
+  return field.role == FieldRole::record && field.name.starts_with(base_prefix);
+}
+
+std::vector<NamedMember> members_of(const Descriptor& descriptor, std::uint32_t record) {
+  std::vector<NamedMember> members;
+  std::vector<std::uint32_t> bases;  // of each member: the base that has it, or invalid_id
+  for (const std::uint32_t child : descriptor.fields[record].children) {
+    const FieldDescriptor& field = descriptor.fields[child];
+    std::vector<NamedMember> own;
+    if (is_base(field))
+      own = members_of(descriptor, child);
+    else
+      own.push_back({field.name, child});
+    bases.insert(bases.end(), own.size(), is_base(field) ? child : invalid_id);
+    std::move(own.begin(), own.end(), std::back_inserter(members));
+  }
+  std::map<std::string_view, std::size_t> uses;
+  for (const NamedMember& member : members) ++uses[member.name];
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    std::string name = members[i].name;
+    if (bases[i] != invalid_id && uses[name] > 1) {
+      const FieldDescriptor& base = descriptor.fields[bases[i]];
+      name = fmt::format("{}::{}", base.type_name.empty() ? base.name : base.type_name, members[i].name);
+      if (taken.contains(name)) name = fmt::format("{}::{}", base.name, members[i].name);
+    }
+    // No class has two members of one name; of a damaged schema the first one is shown.
+    if (!taken.insert(name).second) name.clear();
+    names.push_back(std::move(name));
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) members[i].name = std::move(names[i]);
+  std::erase_if(members, [](const NamedMember& member) { return member.name.empty(); });
+  return members;
+}
+
+const NamedMember* find_member(const std::vector<NamedMember>& members, std::string_view path) {
+  const NamedMember* found = nullptr;
+  for (const NamedMember& member : members)
+    if (starts_path(path, member.name) && (found == nullptr || member.name.size() > found->name.size()))
+      found = &member;
+  if (found != nullptr) return found;
+  std::vector<std::string> candidates;
+  for (const NamedMember& member : members) {
+    const std::size_t colons = member.name.rfind("::");
+    if (colons != std::string::npos && starts_path(path, std::string_view(member.name).substr(colons + 2)))
+      candidates.push_back(member.name);
+  }
+  if (candidates.empty()) return nullptr;
+  throw Error(ErrorKind::not_found,
+              fmt::format("'{}' is inherited more than once", path.substr(0, path.find('.'))),
+              fmt::format("one of: {}", fmt::join(candidates, ", ")));
+}
+
+namespace {
+
+// A path that leaves out the bases between an object and its members; invalid_id if there is no such thing.
+std::uint32_t find_through_bases(const Descriptor& descriptor, std::string_view path) {
+  const auto drop = [&path](std::size_t name) { path.remove_prefix(std::min(path.size(), name + 1)); };
+  const std::string_view top = path.substr(0, path.find('.'));
+  std::uint32_t at = descriptor.find_field(top);
+  drop(top.size());
+  while (at != invalid_id && !path.empty()) {
+    const FieldDescriptor& field = descriptor.fields[at];
+    if (field.role == FieldRole::record) {
+      const std::vector<NamedMember> members = members_of(descriptor, at);
+      const NamedMember* member = find_member(members, path);
+      at = member == nullptr ? invalid_id : member->field;
+      if (member != nullptr) drop(member->name.size());
+    } else if (field.children.size() == 1) {
+      at = field.children.front();
+      if (starts_path(path, descriptor.fields[at].name)) drop(descriptor.fields[at].name.size());
+    } else {
+      at = invalid_id;
+    }
+  }
+  return at;
+}
+
 }  // namespace
 
 std::uint32_t find_field(const page::PageSource& source, std::string_view path) {
   const Descriptor& descriptor = source.descriptor();
-  const std::uint32_t field = descriptor.find_field(path);
+  std::uint32_t field = descriptor.find_field(path);
+  if (field == invalid_id)
+    field = with_context({.uri = source.uri(), .data_set = source.data_set(), .field = std::string(path)},
+                         [&] { return find_through_bases(descriptor, path); });
   if (field != invalid_id) return field;
   std::vector<std::string> names;
   for (const FieldDescriptor& f : descriptor.fields)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,22 @@ namespace colonnade::dataset {
 
 // The field at a path; throws ErrorKind::not_found with the nearest names.
 std::uint32_t find_field(const page::PageSource& source, std::string_view path);
+
+// A member of a record under the name that programs give it.
+struct NamedMember {
+  std::string name;
+  std::uint32_t field = invalid_id;
+};
+// The members of a record, those of its base classes among them, in the order in which they are stored. A
+// name that is inherited more than once, or that another member hides, is told apart by the base: "Base::x".
+std::vector<NamedMember> members_of(const Descriptor& descriptor, std::uint32_t record);
+
+// The member whose name starts a path, the longest such name if several do; null if none. Throws
+// ErrorKind::not_found with the candidates for the name of several inherited members.
+const NamedMember* find_member(const std::vector<NamedMember>& members, std::string_view path);
+
+// Does the field hold the members of a base class?
+bool is_base(const FieldDescriptor& field);
 
 // Has the field exactly one value per entry?
 bool is_per_entry(const Descriptor& descriptor, std::uint32_t field);

@@ -120,7 +120,7 @@ ClusterIndex ViewCore::locate(std::uint64_t index) {
 template <class Work>
 decltype(auto) ViewCore::placed(Work&& work) {
   try {
-    return work();
+    return with_context({}, work);
   } catch (const Error& error) {
     throw error.with({.uri = source_->uri(),
                       .data_set = source_->data_set(),

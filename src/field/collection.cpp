@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "base/memory_limit.h"
 #include "field/field_tools.h"
 #include "page/column_reader.h"
 #include "page/page_sink.h"
@@ -50,8 +51,11 @@ bool takes(Family memory, Family disk) {
 std::string compose(std::string_view family, const std::string& item) {
   if (family.empty() || item.empty()) return {};
   const Family kind = family_kind(family);
-  if (kind == Family::unique_map || kind == Family::multi_map)
-    return std::string(family) + item.substr(std::string_view("std::pair").size());
+  constexpr std::string_view pair = "std::pair";
+  const bool is_map = kind == Family::unique_map || kind == Family::multi_map;
+  if (is_map && !item.starts_with(pair))
+    throw Error(ErrorKind::schema, fmt::format("the items of a {} are pairs, not {}", family, item));
+  if (is_map) return std::string(family) + item.substr(pair.size());
   return fmt::format("{}<{}>", family, item);
 }
 
@@ -83,15 +87,12 @@ class Item {
   void* memory_;
 };
 
-// Values that a damaged header could ask for must not fill the memory, nor overflow its size.
-constexpr std::size_t max_array_bytes = std::size_t{64} << 20;
-
 std::size_t array_bytes(const Field& item, std::size_t size) {
-  if (item.value_size() > 0 && size > max_array_bytes / item.value_size())
+  if (item.value_size() > 0 && size > max_value_bytes / item.value_size())
     throw Error(
         ErrorKind::resource,
         fmt::format("an array of {} items of {} bytes is larger than {} MiB, the most that a value may have",
-                    size, item.value_size(), max_array_bytes >> 20),
+                    size, item.value_size(), max_value_bytes >> 20),
         "store it as a collection");
   return item.value_size() * size;
 }
@@ -163,6 +164,11 @@ class CollectionField final : public Field {
   void read(ClusterIndex at, void* value) override {
     const page::ColumnReader::Range range = locate(at);
     const std::uint64_t size = range.end - range.begin;
+    if (item_->value_size() > 0 && size > machine_memory() / item_->value_size())
+      throw Error(ErrorKind::resource,
+                  fmt::format("a collection of {} items of {} bytes does not fit the memory", size,
+                              item_->value_size()),
+                  "", {.field = name(), .cluster = at.cluster});
     if (proxy_->is_contiguous()) {
       void* items = proxy_->resize(value, size);
       if (size > 0) item_->read_many({at.cluster, range.begin}, size, items);

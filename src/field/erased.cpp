@@ -211,7 +211,7 @@ detail::VariantOps erased_variant_ops(const std::vector<std::unique_ptr<Field>>&
 
 detail::BitsetOps erased_bitset_ops(std::size_t bits) {
   // Like std::bitset: machine words, the first flag in the lowest bit of the first word.
-  return {.value = {.size = (bits + 63) / 64 * 8, .alignment = 8},
+  return {.value = {.size = std::max<std::size_t>((bits + 63) / 64, 1) * 8, .alignment = 8},
           .get =
               [](const void* value, std::size_t i) {
                 return ((static_cast<const std::uint64_t*>(value)[i / 64] >> (i % 64)) & 1) != 0;

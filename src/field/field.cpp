@@ -24,7 +24,13 @@ Field::Field(std::string name, Shape shape)
       value_size_(shape.value_size),
       alignment_(shape.alignment),
       elements_(std::move(shape.elements)),
-      native_(shape.native) {}
+      native_(shape.native) {
+  if (value_size_ <= field::max_value_bytes) return;
+  throw Error(ErrorKind::resource,
+              fmt::format("a value of {} bytes is larger than {} MiB, the most that one may have",
+                          value_size_, field::max_value_bytes >> 20),
+              "store it as a collection", {.field = name_});
+}
 
 Field::~Field() = default;
 

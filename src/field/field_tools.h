@@ -11,6 +11,9 @@
 
 namespace colonnade::field {
 
+// Of one value in memory, not counting what it points to: a damaged header must not ask for more.
+inline constexpr std::size_t max_value_bytes = std::size_t{64} << 20;
+
 // The stored field that holds the values of an enum or atomic, whose own field has no columns; other fields
 // are returned as they are.
 std::uint32_t unwrap(const Descriptor& descriptor, std::uint32_t id);

@@ -166,7 +166,7 @@ class WrapperField final : public Field {
     inner->set_name("_0");
     add_child(std::move(inner));
     inner_ = children().front().get();
-    scratch_ = inner_->make_value();
+    if (ops_.load != nullptr || ops_.store != nullptr) scratch_ = inner_->make_value();
   }
 
   // Without functions of its own the value is laid out as the inner one.
@@ -204,7 +204,7 @@ class WrapperField final : public Field {
   WrapperKind what_;
   WrapperOps ops_;
   Field* inner_ = nullptr;
-  std::shared_ptr<void> scratch_;
+  std::shared_ptr<void> scratch_;  // for those with functions of their own
 };
 
 }  // namespace

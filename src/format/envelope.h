@@ -10,20 +10,25 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/memory_limit.h"
 #include "colonnade/descriptor.h"
 
 namespace colonnade::format {
 
 // Reading, in this order. Each takes the uncompressed envelope and throws ErrorKind::format / checksum /
-// unsupported with the offset inside the envelope and the name of the structure.
-Descriptor read_header(ByteSpan envelope);
-void read_footer(ByteSpan envelope, Descriptor& descriptor);  // extension, cluster groups, attribute sets
+// unsupported with the offset inside the envelope and the name of the structure. What they make of the
+// envelope, and what those that open a data set will make of that, is taken from `limit`, one for all of
+// them; null: no limit.
+Descriptor read_header(ByteSpan envelope, MemoryLimit* limit = nullptr);
+// Extension, cluster groups, attribute sets.
+void read_footer(ByteSpan envelope, Descriptor& descriptor, MemoryLimit* limit = nullptr);
 // Adds the clusters of cluster group `group`. Call for each group in order, then finish() once.
-void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor);
+void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor,
+                    MemoryLimit* limit = nullptr);
 // Links fields, columns and representations, resolves projections, marks fields that cannot be read, checks
 // that clusters cover the entries, that page element counts agree with entries for top-level columns, that
 // representations agree.
-void finish(Descriptor& descriptor);
+void finish(Descriptor& descriptor, MemoryLimit* limit = nullptr);
 // Marks more fields, for reasons that a layer above knows, and those that depend on them. After finish().
 void mark_unreadable(Descriptor& descriptor,
                      const std::vector<std::pair<std::uint32_t, std::string>>& reasons);

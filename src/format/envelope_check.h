@@ -7,19 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_limit.h"
 #include "colonnade/descriptor.h"
 
 namespace colonnade::format {
 
-// Deeper schemas are refused, so that whoever walks the tree may recurse.
-inline constexpr std::size_t max_field_depth = 1024;
+// Deeper schemas are refused, so that whoever walks the tree may recurse, array libraries included.
+inline constexpr std::size_t max_field_depth = 100;
 
 // Field ids, parents before children.
 using FieldOrder = std::vector<std::uint32_t>;
 
 // Fills children and representations, checks ids, trees, encodings and projections, marks fields whose own
 // description this version cannot interpret.
-FieldOrder link_schema(Descriptor& descriptor);
+FieldOrder link_schema(Descriptor& descriptor, MemoryLimit* limit);
 
 // Checks that clusters follow each other without gaps and agree with their groups. Marks fields whose
 // columns' elements do not follow each other, or do not agree with the entries where that can be told without

@@ -39,6 +39,18 @@ inline constexpr std::uint64_t min_column_list_bytes = 12;
 inline constexpr std::uint64_t min_range_bytes = 12 + 8;
 inline constexpr std::uint64_t min_page_bytes = 4 + min_locator_bytes;
 
+// The memory that a record takes once it is read, with what checking it and opening the data set makes of it:
+// more than it is, so that a MemoryLimit holds for all of that.
+inline constexpr std::uint64_t field_memory = 2 * sizeof(FieldDescriptor) + 768;
+inline constexpr std::uint64_t column_memory = 2 * sizeof(ColumnDescriptor) + 128;
+inline constexpr std::uint64_t alias_memory = 2 * sizeof(AliasColumnDescriptor) + 64;
+inline constexpr std::uint64_t type_info_memory = 2 * sizeof(ExtraTypeInfo);
+inline constexpr std::uint64_t group_memory = 2 * sizeof(ClusterGroup);
+inline constexpr std::uint64_t attribute_set_memory = 2 * sizeof(AttributeSetRecord);
+inline constexpr std::uint64_t cluster_memory = 3 * sizeof(ClusterDescriptor) + 64;
+inline constexpr std::uint64_t plain_page_memory = 16;
+inline constexpr std::uint64_t other_page_memory = 3 * sizeof(PageDescriptor);
+
 inline constexpr std::uint16_t known_roles = 5;
 
 }  // namespace colonnade::format

@@ -2,6 +2,7 @@
 // together with others is checked by finish() (envelope_schema.cpp, envelope_clusters.cpp).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/huge_pages.h"
@@ -25,12 +26,18 @@ constexpr SchemaNames header_names{"header: field", "header: column", "header: a
 constexpr SchemaNames extension_names{"footer: field", "footer: column", "footer: alias column",
                                       "footer: extra type information"};
 
-void read_text(ByteReader& reader, const char* what, std::string& text) {
+void take_memory(MemoryLimit* limit, std::uint64_t count, std::uint64_t bytes, const char* what) {
+  if (limit != nullptr) limit->take(count, bytes, what);
+}
+
+void read_text(ByteReader& reader, const char* what, std::string& text, MemoryLimit* limit) {
   const ByteSpan bytes = reader.take(reader.le<std::uint32_t>(what), what);
+  take_memory(limit, 1, bytes.size(), what);
   text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-void read_field(ByteReader record, std::uint32_t id, const char* what, FieldDescriptor& field) {
+void read_field(ByteReader record, std::uint32_t id, const char* what, FieldDescriptor& field,
+                MemoryLimit* limit) {
   field.id = id;
   field.field_version = record.le<std::uint32_t>(what);
   field.type_version = record.le<std::uint32_t>(what);
@@ -38,10 +45,10 @@ void read_field(ByteReader record, std::uint32_t id, const char* what, FieldDesc
   field.raw_role = record.le<std::uint16_t>(what);
   if (field.raw_role < known_roles) field.role = static_cast<FieldRole>(field.raw_role);
   const auto flags = record.le<std::uint16_t>(what);
-  read_text(record, what, field.name);
-  read_text(record, what, field.type_name);
-  read_text(record, what, field.type_alias);
-  read_text(record, what, field.description);
+  read_text(record, what, field.name, limit);
+  read_text(record, what, field.type_name, limit);
+  read_text(record, what, field.type_alias, limit);
+  read_text(record, what, field.description, limit);
   if (flags & field_is_repetitive) {
     const std::uint64_t at = record.offset();
     field.array_size = record.le<std::uint64_t>(what);
@@ -81,22 +88,37 @@ void read_alias(ByteReader record, const char* what, AliasColumnDescriptor& alia
   alias.field = record.le<std::uint32_t>(what);
 }
 
-void read_type_info(ByteReader record, const char* what, ExtraTypeInfo& info) {
+void read_type_info(ByteReader record, const char* what, ExtraTypeInfo& info, MemoryLimit* limit) {
   info.content_id = record.le<std::uint32_t>(what);
   info.type_version = record.le<std::uint32_t>(what);
-  read_text(record, what, info.type_name);
-  read_text(record, what, info.content);
+  read_text(record, what, info.type_name, limit);
+  read_text(record, what, info.content, limit);
+}
+
+// What one record of a list takes: bytes of the envelope at least, and memory at most.
+struct RecordCost {
+  std::uint64_t bytes;
+  std::uint64_t memory;
+};
+
+// Makes room for more items, so that adding to them again and again stays cheap.
+template <class Item>
+void reserve_more(std::vector<Item>& items, std::size_t more) {
+  const std::size_t needed = items.size() + more;
+  if (needed > items.capacity())
+    items.reserve(items.empty() ? needed : std::max(needed, items.size() * 3 / 2));
 }
 
 // Reads a list of records into the end of `items`: each item is made and then read where it stands.
 template <class Item, class ReadItem>
-void read_records(ByteReader& reader, std::uint64_t item_bytes, const char* what, std::vector<Item>& items,
-                  ReadItem&& read_item) {
-  ListFrame list = read_list(reader, item_bytes, what);
+void read_records(ByteReader& reader, RecordCost cost, const char* what, std::vector<Item>& items,
+                  MemoryLimit* limit, ReadItem&& read_item) {
+  ListFrame list = read_list(reader, cost.bytes, what);
   if (items.size() + list.items >= invalid_id)
     throw Error(ErrorKind::format,
                 fmt::format("{}: {} records are too many", what, items.size() + list.items));
-  items.reserve(items.size() + list.items);
+  take_memory(limit, list.items, cost.memory, what);
+  reserve_more(items, list.items);
   prefer_huge_pages(items.data(), items.capacity() * sizeof(Item));
   for (std::uint32_t i = 0; i < list.items; ++i) {
     const ByteReader record = read_record(list.payload, what);
@@ -105,22 +127,22 @@ void read_records(ByteReader& reader, std::uint64_t item_bytes, const char* what
   }
 }
 
-void read_schema(ByteReader& reader, const SchemaNames& names, Descriptor& descriptor) {
-  read_records(reader, min_field_bytes, names.fields, descriptor.fields,
+void read_schema(ByteReader& reader, const SchemaNames& names, Descriptor& descriptor, MemoryLimit* limit) {
+  read_records(reader, {min_field_bytes, field_memory}, names.fields, descriptor.fields, limit,
                [&](ByteReader record, std::uint32_t id, FieldDescriptor& field) {
-                 read_field(record, id, names.fields, field);
+                 read_field(record, id, names.fields, field, limit);
                });
-  read_records(reader, min_column_bytes, names.columns, descriptor.columns,
+  read_records(reader, {min_column_bytes, column_memory}, names.columns, descriptor.columns, limit,
                [&](ByteReader record, std::uint32_t id, ColumnDescriptor& column) {
                  read_column(record, id, names.columns, column);
                });
-  read_records(reader, min_alias_bytes, names.aliases, descriptor.aliases,
+  read_records(reader, {min_alias_bytes, alias_memory}, names.aliases, descriptor.aliases, limit,
                [&](ByteReader record, std::uint32_t, AliasColumnDescriptor& alias) {
                  read_alias(record, names.aliases, alias);
                });
-  read_records(reader, min_type_info_bytes, names.type_infos, descriptor.type_infos,
-               [&](ByteReader record, std::uint32_t, ExtraTypeInfo& info) {
-                 read_type_info(record, names.type_infos, info);
+  read_records(reader, {min_type_info_bytes, type_info_memory}, names.type_infos, descriptor.type_infos,
+               limit, [&](ByteReader record, std::uint32_t, ExtraTypeInfo& info) {
+                 read_type_info(record, names.type_infos, info, limit);
                });
 }
 
@@ -132,13 +154,13 @@ void read_cluster_group(ByteReader record, ClusterGroup& group) {
   group.page_list = read_link(record, what);
 }
 
-void read_attribute_set(ByteReader record, AttributeSetRecord& set) {
+void read_attribute_set(ByteReader record, AttributeSetRecord& set, MemoryLimit* limit) {
   constexpr const char* what = "footer: attribute set";
   set.schema_major = record.le<std::uint16_t>(what);
   set.schema_minor = record.le<std::uint16_t>(what);
   set.anchor_length = record.le<std::uint32_t>(what);
   set.anchor = read_locator(record, what);
-  read_text(record, what, set.name);
+  read_text(record, what, set.name, limit);
 }
 
 void check_header_checksum(ByteReader& reader, const Descriptor& descriptor, EnvelopeType type) {
@@ -243,12 +265,19 @@ bool read_one_page_column(ByteReader& reader, ColumnRange& range) {
   return true;
 }
 
-void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& place) {
+void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& place, MemoryLimit* limit) {
   constexpr const char* what = "page list: column";
   if (read_one_page_column(reader, range)) return;
   ListFrame pages = read_list(reader, min_page_bytes, what);
+  take_memory(limit, pages.items, plain_page_memory, what);
   range.pages.reserve(pages.items);
-  for (place.page = 0; place.page < pages.items; ++place.page) read_page(pages.payload, range.pages);
+  bool is_packed = true;
+  for (place.page = 0; place.page < pages.items; ++place.page) {
+    read_page(pages.payload, range.pages);
+    if (!is_packed || range.pages.is_packed()) continue;
+    take_memory(limit, pages.items, other_page_memory, what);
+    is_packed = false;
+  }
   place.page = PlaceInCluster::nowhere;
   const std::uint64_t at = pages.payload.offset();
   range.first_element = pages.payload.le<std::int64_t>(what);
@@ -260,7 +289,8 @@ void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& p
 }
 
 // The frame of a cluster's columns, and room for them.
-ListFrame read_columns_frame(ByteReader& reader, std::size_t known_columns, ClusterDescriptor& cluster) {
+ListFrame read_columns_frame(ByteReader& reader, std::size_t known_columns, ClusterDescriptor& cluster,
+                             MemoryLimit* limit) {
   constexpr const char* what = "page list: columns of a cluster";
   const std::uint64_t at = reader.offset();
   ListFrame columns = read_list(reader, min_range_bytes, what);
@@ -268,18 +298,20 @@ ListFrame read_columns_frame(ByteReader& reader, std::size_t known_columns, Clus
     throw Error(ErrorKind::format,
                 fmt::format("{}: {} columns, but the schema has {}", what, columns.items, known_columns), "",
                 {.offset = at + 8});
+  take_memory(limit, columns.items, sizeof(ColumnRange), what);
   cluster.columns.reserve(columns.items);
   prefer_huge_pages(cluster.columns.data(), columns.items * sizeof(ColumnRange));
   return columns;
 }
 
-void read_cluster_columns(ListFrame& columns, std::size_t cluster_number, ClusterDescriptor& cluster) {
+void read_cluster_columns(ListFrame& columns, std::size_t cluster_number, ClusterDescriptor& cluster,
+                          MemoryLimit* limit) {
   PlaceInCluster place;
   try {
     for (place.column = 0; place.column < columns.items; ++place.column) {
       ColumnRange& range = cluster.columns.emplace_back();
       range.column = place.column;
-      read_column_range(columns.payload, range, place);
+      read_column_range(columns.payload, range, place, limit);
     }
   } catch (const Error& error) {
     throw error.with(place.context(cluster_number));
@@ -288,17 +320,17 @@ void read_cluster_columns(ListFrame& columns, std::size_t cluster_number, Cluste
 
 }  // namespace
 
-Descriptor read_header(ByteSpan envelope) {
+Descriptor read_header(ByteSpan envelope, MemoryLimit* limit) {
   constexpr const char* what = "header";
   OpenEnvelope open = open_envelope(envelope, EnvelopeType::header);
   ByteReader& reader = open.payload;
   Descriptor descriptor;
   descriptor.header_checksum = open.checksum;
   descriptor.feature_flags = read_feature_flags(reader, known_feature_flags, what);
-  descriptor.name = read_string(reader, what);
-  descriptor.description = read_string(reader, what);
-  descriptor.writer = read_string(reader, what);
-  read_schema(reader, header_names, descriptor);
+  read_text(reader, what, descriptor.name, limit);
+  read_text(reader, what, descriptor.description, limit);
+  read_text(reader, what, descriptor.writer, limit);
+  read_schema(reader, header_names, descriptor, limit);
   descriptor.header_fields = static_cast<std::uint32_t>(descriptor.fields.size());
   descriptor.header_columns = static_cast<std::uint32_t>(descriptor.columns.size());
   descriptor.header_aliases = static_cast<std::uint32_t>(descriptor.aliases.size());
@@ -306,24 +338,26 @@ Descriptor read_header(ByteSpan envelope) {
   return descriptor;
 }
 
-void read_footer(ByteSpan envelope, Descriptor& descriptor) {
+void read_footer(ByteSpan envelope, Descriptor& descriptor, MemoryLimit* limit) {
   OpenEnvelope open = open_envelope(envelope, EnvelopeType::footer);
   ByteReader& reader = open.payload;
   descriptor.feature_flags |= read_feature_flags(reader, known_feature_flags, "footer");
   check_header_checksum(reader, descriptor, EnvelopeType::footer);
   ByteReader extension = read_record(reader, "footer: schema extension");
-  if (extension.remaining() > 0) read_schema(extension, extension_names, descriptor);
+  if (extension.remaining() > 0) read_schema(extension, extension_names, descriptor, limit);
   read_records(
-      reader, min_group_bytes, "footer: cluster group", descriptor.cluster_groups,
+      reader, {min_group_bytes, group_memory}, "footer: cluster group", descriptor.cluster_groups, limit,
       [](ByteReader record, std::uint32_t, ClusterGroup& group) { read_cluster_group(record, group); });
   // Footers older than format 1.0.1.0 end here; the version in the anchor is for reporting only.
   if (reader.remaining() > 0)
-    read_records(
-        reader, min_attribute_set_bytes, "footer: attribute set", descriptor.attribute_sets,
-        [](ByteReader record, std::uint32_t, AttributeSetRecord& set) { read_attribute_set(record, set); });
+    read_records(reader, {min_attribute_set_bytes, attribute_set_memory}, "footer: attribute set",
+                 descriptor.attribute_sets, limit,
+                 [limit](ByteReader record, std::uint32_t, AttributeSetRecord& set) {
+                   read_attribute_set(record, set, limit);
+                 });
 }
 
-void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor) {
+void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor, MemoryLimit* limit) {
   if (group >= descriptor.cluster_groups.size())
     throw Error(ErrorKind::usage, fmt::format("cluster group {} was asked for, but there are {}", group,
                                               descriptor.cluster_groups.size()));
@@ -333,8 +367,8 @@ void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor
 
   const std::uint64_t at = reader.offset();
   const std::size_t first = descriptor.clusters.size();
-  read_records(reader, min_summary_bytes, "page list: cluster summary", descriptor.clusters,
-               [](ByteReader record, std::uint32_t id, ClusterDescriptor& cluster) {
+  read_records(reader, {min_summary_bytes, cluster_memory}, "page list: cluster summary", descriptor.clusters,
+               limit, [](ByteReader record, std::uint32_t id, ClusterDescriptor& cluster) {
                  read_cluster_summary(record, id, cluster);
                });
   const std::size_t count = descriptor.clusters.size() - first;
@@ -357,10 +391,10 @@ void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor
   for (std::size_t i = first; i < descriptor.clusters.size(); ++i)
     with_context({.cluster = i}, [&] {
       frames.push_back(
-          read_columns_frame(clusters.payload, descriptor.columns.size(), descriptor.clusters[i]));
+          read_columns_frame(clusters.payload, descriptor.columns.size(), descriptor.clusters[i], limit));
     });
   for (std::size_t i = 0; i < count; ++i)
-    read_cluster_columns(frames[i], first + i, descriptor.clusters[first + i]);
+    read_cluster_columns(frames[i], first + i, descriptor.clusters[first + i], limit);
 }
 
 }  // namespace colonnade::format

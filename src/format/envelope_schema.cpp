@@ -12,6 +12,13 @@
 namespace colonnade::format {
 namespace {
 
+// Why a field cannot be read is said again for all that depend on it.
+constexpr std::size_t longest_reason = 256;
+
+std::string shortened(std::string_view text, std::size_t longest) {
+  return text.size() <= longest ? std::string(text) : fmt::format("{}...", text.substr(0, longest));
+}
+
 std::string label(const FieldDescriptor& field) {
   return fmt::format("field {} {}", field.id, quoted(field.name));
 }
@@ -84,6 +91,16 @@ FieldOrder order_of(const Tree& tree) {
   FieldOrder order(tree.depth.size());
   for (std::uint32_t id = 0; id < order.size(); ++id) order[next[tree.depth[id]]++] = id;
   return order;
+}
+
+// Readers keep the path of every field, which long names of deep trees can make much longer than the header.
+void take_paths(const Descriptor& descriptor, const FieldOrder& order, MemoryLimit& limit) {
+  std::vector<std::uint64_t> length(descriptor.fields.size(), 0);
+  for (const std::uint32_t id : order) {
+    const FieldDescriptor& field = descriptor.fields[id];
+    length[id] = field.name.size() + 1 + (field.parent == id ? 0 : length[field.parent]);
+    limit.take(1, length[id], "paths of fields");
+  }
 }
 
 FieldOrder link_fields(Descriptor& descriptor, Tree& tree) {
@@ -311,14 +328,13 @@ class Spreader {
 }  // namespace
 
 std::string quoted(std::string_view name) {
-  constexpr std::size_t longest = 64;
-  return name.size() <= longest ? fmt::format("\"{}\"", name)
-                                : fmt::format("\"{}...\"", name.substr(0, longest));
+  return fmt::format("\"{}\"", shortened(name, 64));
 }
 
-FieldOrder link_schema(Descriptor& descriptor) {
+FieldOrder link_schema(Descriptor& descriptor, MemoryLimit* limit) {
   Tree tree;
   FieldOrder order = link_fields(descriptor, tree);
+  if (limit != nullptr) take_paths(descriptor, order, *limit);
   link_columns(descriptor);
   link_projections(descriptor, tree);
   for (FieldDescriptor& field : descriptor.fields) field.unreadable = own_reason(descriptor, field);
@@ -337,12 +353,13 @@ void mark_unreadable(Descriptor& descriptor,
     order.insert(order.end(), children.begin(), children.end());
   }
   for (const auto& [field, reason] : reasons)
-    if (descriptor.fields[field].unreadable.empty()) descriptor.fields[field].unreadable = reason;
+    if (descriptor.fields[field].unreadable.empty())
+      descriptor.fields[field].unreadable = shortened(reason, longest_reason);
   spread_unreadable(descriptor, order);
 }
 
-void finish(Descriptor& descriptor) {
-  const FieldOrder order = link_schema(descriptor);
+void finish(Descriptor& descriptor, MemoryLimit* limit) {
+  const FieldOrder order = link_schema(descriptor, limit);
   if (!check_clusters(descriptor, order)) spread_unreadable(descriptor, order);
 }
 

@@ -44,6 +44,15 @@ struct Definition {
       : make_kernel(std::move(make)), columns(std::move(arguments)), payload(std::move(sendable)) {}
 };
 
+// What a plan that comes from elsewhere may do beyond computing; see docs/security.md.
+struct PlanRights {
+  // Gives the callable of a payload back, which may be code that does anything. Null: plans with callables
+  // are refused.
+  std::function<Definition(const std::string& payload, std::vector<std::string> columns)> remake = {};
+  // May the plan read, or write (a snapshot), this URI? Null: what the process may.
+  std::function<bool(const std::string& uri, bool writes)> may_use = {};
+};
+
 class Graph {
  public:
   static constexpr NodeId root = 0;
@@ -113,10 +122,9 @@ class Graph {
   // ---- The plan elsewhere
   // Throws ErrorKind::unsupported naming what cannot be sent.
   std::string to_json() const;
-  // `remake` gives the callable of a payload back.
-  static std::unique_ptr<Graph> from_json(
-      std::string_view json,
-      const std::function<Definition(const std::string& payload, std::vector<std::string> columns)>& remake);
+  // Throws ErrorKind::usage for what the plan asks and `rights` do not grant, before anything is opened, and
+  // ErrorKind::format for what is no plan.
+  static std::unique_ptr<Graph> from_json(std::string_view json, const PlanRights& rights);
   // The entries to look at, for a worker that has a share of them.
   void restrict_entries(std::uint64_t first, std::uint64_t last);
   // How many entries callables see at once, at most.

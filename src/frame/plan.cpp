@@ -1,14 +1,17 @@
 // The plan of a graph as JSON: everything that was booked, so that another process can do the same work.
 //
 //   {"version": 1, "source": {..}, "entries": [first, last],
+//    "callables": 1,
 //    "nodes": [{"kind": "define", "parent": 0, "name": "m", "definition": {"text": "sqrt(x)"}}, ..],
 //    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
 //
 // Nodes stand in the order in which they were added, so that their numbers are the same on the other side; so
-// are those of results. A callable is its payload, in base64.
+// are those of results. A callable is its payload, in base64; how many a plan has stands in front, if it has
+// any.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -20,9 +23,11 @@ namespace colonnade::frame {
 namespace {
 
 using nlohmann::json;
-using Remake = std::function<Definition(const std::string& payload, std::vector<std::string> columns)>;
 
 constexpr int plan_version = 1;
+// No plan that was ever made comes near.
+constexpr std::size_t longest_plan = std::size_t{256} << 20;
+constexpr int deepest_plan = 32;
 
 constexpr std::array<std::string_view, 10> kind_names = {"root",           "define",
                                                          "redefine",       "alias",
@@ -119,20 +124,53 @@ json result_json(const Result& result) {
 
 // ---- Reading
 
-Definition read_definition(const json& in, const Remake& remake) {
-  if (in.contains("text")) return {in.at("text").get<std::string>()};
-  if (!remake)
-    throw Error(ErrorKind::unsupported, "the plan has a callable, and nothing is given to remake it");
-  return remake(from_base64(in.at("payload").get<std::string>()),
-                in.at("columns").get<std::vector<std::string>>());
+// Whoever writes values again, as a part of a message or of another text, does so by recursion.
+json parse_plan(std::string_view text) {
+  if (text.size() > longest_plan)
+    throw Error(ErrorKind::format,
+                fmt::format("a plan of {} bytes is longer than {}", text.size(), longest_plan));
+  return json::parse(text, [](int depth, json::parse_event_t, json&) {
+    if (depth > deepest_plan)
+      throw Error(ErrorKind::format, fmt::format("a plan that is nested more than {} deep", deepest_plan));
+    return true;
+  });
 }
 
-NodeId read_node(Graph& graph, const json& in, const Remake& remake) {
+// Before anything is opened, and before any callable is made.
+void check_rights(const json& plan, const PlanRights& rights) {
+  std::size_t callables = 0;
+  for (const json& node : plan.at("nodes"))
+    if (node.contains("definition") && node.at("definition").contains("payload")) ++callables;
+  if (callables > 0 && !rights.remake)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the plan carries code ({} callables), which may do anything on this machine", callables),
+        "allow it where you trust whoever made the plan, or have expressions sent in place of callables");
+  if (!rights.may_use) return;
+  const auto check = [&](const std::string& uri, bool writes) {
+    if (rights.may_use(uri, writes)) return;
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan {} \"{}\", which it may not", writes ? "writes" : "reads", uri),
+                "allow it where you trust whoever made the plan", {.uri = uri});
+  };
+  for (const json& uri : plan.at("source").value("uris", json::array())) check(uri.get<std::string>(), false);
+  for (const json& result : plan.at("results"))
+    if (result.value("kind", std::string()) == "snapshot")
+      check(result.at("options").at("uri").get<std::string>(), true);
+}
+
+Definition read_definition(const json& in, const PlanRights& rights) {
+  if (in.contains("text")) return {in.at("text").get<std::string>()};
+  return rights.remake(from_base64(in.at("payload").get<std::string>()),
+                       in.at("columns").get<std::vector<std::string>>());
+}
+
+NodeId read_node(Graph& graph, const json& in, const PlanRights& rights) {
   const auto kind = in.at("kind").get<std::string>();
   const auto parent = in.at("parent").get<NodeId>();
   const auto name = in.value("name", std::string());
   const auto columns = in.value("columns", std::vector<std::string>());
-  const auto definition = [&] { return read_definition(in.at("definition"), remake); };
+  const auto definition = [&] { return read_definition(in.at("definition"), rights); };
   if (kind == "define") return graph.define(parent, name, definition());
   if (kind == "redefine") return graph.redefine(parent, name, definition());
   if (kind == "alias") return graph.alias(parent, name, columns.at(0));
@@ -173,6 +211,10 @@ std::string Graph::to_json() const {
   for (NodeId id = 1; id < state_->nodes.size(); ++id) plan["nodes"].push_back(node_json(state_->nodes[id]));
   plan["results"] = json::array();
   for (const Result& result : state_->results) plan["results"].push_back(result_json(result));
+  const auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
+    return node.contains("definition") && node["definition"].contains("payload");
+  });
+  if (callables > 0) plan["callables"] = callables;
   try {
     return plan.dump();
   } catch (const json::exception&) {
@@ -181,14 +223,15 @@ std::string Graph::to_json() const {
   }
 }
 
-std::unique_ptr<Graph> Graph::from_json(std::string_view text, const Remake& remake) {
+std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights& rights) {
   try {
-    const json plan = json::parse(text);
+    const json plan = parse_plan(text);
     if (plan.at("version") != plan_version)
       throw Error(ErrorKind::unsupported,
                   fmt::format("the plan is of version {}, not {}", plan.at("version").dump(), plan_version));
+    check_rights(plan, rights);
     auto graph = std::make_unique<Graph>(source_from(plan.at("source").dump()));
-    for (const json& node : plan.at("nodes")) read_node(*graph, node, remake);
+    for (const json& node : plan.at("nodes")) read_node(*graph, node, rights);
     for (const json& result : plan.at("results")) {
       const ResultId id = read_result(*graph, result);
       if (result.value("varied", false)) graph->vary_result(id);

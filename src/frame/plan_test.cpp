@@ -104,15 +104,39 @@ TEST_F(PlanTest, CallablesAreSentAsTheirPayload) {
       graph->define(Graph::root, "y", one_number([](double x) { return 2 * x; }, "x", payload));
   const ResultId result = sum(*graph, node, "y");
   std::string seen;
-  const auto other =
-      Graph::from_json(graph->to_json(), [&](const std::string& bytes, std::vector<std::string> columns) {
+  const auto other = Graph::from_json(
+      graph->to_json(), {.remake = [&](const std::string& bytes, std::vector<std::string> columns) {
         seen = bytes;
         return one_number([](double x) { return 3 * x; }, columns.at(0), bytes);
-      });
+      }});
   EXPECT_EQ(seen, payload);
   other->run();
   EXPECT_EQ(number(*other, result), 3 * 1200 * 1199 / 2);
-  EXPECT_EQ(error_of([&] { Graph::from_json(graph->to_json(), {}); }).kind(), ErrorKind::unsupported);
+  EXPECT_THAT(graph->to_json(), HasSubstr(R"("callables":1)"));
+  const Error error = error_of([&] { Graph::from_json(graph->to_json(), {}); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.problem(), HasSubstr("carries code (1 callables)"));
+}
+
+TEST_F(PlanTest, UrisAreLimitedBeforeAnythingIsOpened) {
+  graph->book(Graph::root, {"snapshot", {"x"}, R"({"name": "t", "uri": "memory:plan-target"})"});
+  const std::string plan = graph->to_json();
+  const auto error_with = [&](const std::function<bool(const std::string&, bool)>& may_use) {
+    return error_of([&] { Graph::from_json(plan, {.may_use = may_use}); });
+  };
+  EXPECT_THAT(error_with([](const std::string&, bool) { return false; }).problem(), HasSubstr("reads"));
+  const Error error = error_with([](const std::string&, bool writes) { return !writes; });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_EQ(error.context().uri, "memory:plan-target");
+  EXPECT_NE(Graph::from_json(plan, {.may_use = [](const std::string&, bool) { return true; }}), nullptr);
+}
+
+TEST_F(PlanTest, DeepAndLongPlansAreRefused) {
+  for (const char* open : {"[", R"({"options":)"}) {
+    std::string deep = R"({"version": 1, "nodes": )";
+    for (int i = 0; i < 1'000'000; ++i) deep += open;
+    EXPECT_THAT(error_of([&] { Graph::from_json(deep, {}); }).problem(), HasSubstr("nested"));
+  }
 }
 
 TEST_F(PlanTest, WhatCannotBeSentSaysSo) {

@@ -38,6 +38,20 @@ void check_page(const PageSource& source, const ColumnSegment& segment, std::siz
         source.context(segment.column, segment.cluster, number));
 }
 
+// Of what is there.
+void check_size(const PageSource& source, const ColumnSegment& segment, std::size_t number) {
+  const PageDescriptor page = segment.page(number);
+  const std::size_t packed = codec::packed_size(segment.encoding, page.elements);
+  const std::uint64_t in_memory = page.elements * size_of(natural_element(segment.encoding.type));
+  if (std::max<std::uint64_t>(packed, in_memory) > largest_page)
+    throw Error(
+        ErrorKind::format,
+        fmt::format("the page claims {} elements of {} bytes, more than the {} MiB that a page may have",
+                    page.elements, size_of(natural_element(segment.encoding.type)), largest_page >> 20),
+        "check that the file comes from where it should",
+        source.context(segment.column, segment.cluster, number));
+}
+
 }  // namespace
 
 std::size_t ColumnSegment::page_of(std::uint64_t element) const {
@@ -70,6 +84,7 @@ ColumnSegment open_segment(const PageSource& source, std::span<const std::uint32
     segment.page_first.reserve(segment.range->pages.size() + 1);
     for (std::size_t page = 0; page < segment.range->pages.size(); ++page) {
       check_page(source, segment, page);
+      check_size(source, segment, page);
       segment.page_first.push_back(first);
       first += segment.range->pages[page].elements;
     }

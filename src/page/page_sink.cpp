@@ -11,6 +11,7 @@
 #include "base/huge_pages.h"
 #include "codec/column_codec.h"
 #include "format/envelope.h"
+#include "page/page_source.h"
 
 namespace colonnade::page {
 namespace {
@@ -42,8 +43,10 @@ ColumnWriter::ColumnWriter(PageSink& sink, std::uint32_t column, const ColumnEnc
       encoding_(encoding) {
   // The limit is on the uncompressed page, whose elements may be narrower than those in memory.
   const std::size_t bits = std::max<std::size_t>(encoding.bits, 1);
-  // The format counts the elements of a page with 31 bits.
-  max_elements_ = std::clamp<std::size_t>(sink.options().max_page_size * 8 / bits, 1, 0x7fffffff);
+  // The format counts the elements of a page with 31 bits, and readers take no page that is larger.
+  const std::size_t most =
+      std::min<std::size_t>(largest_page / size_of(natural_element(encoding.type)), 0x7fffffff);
+  max_elements_ = std::clamp<std::size_t>(sink.options().max_page_size * 8 / bits, 1, most);
 }
 
 void ColumnWriter::use_buffer(std::size_t capacity) {

@@ -163,7 +163,9 @@ void PageSource::read_ahead(std::size_t group) {
   }
 }
 
-AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what) {
+// Calls `parse` with the envelope, decompressed.
+void PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what,
+                               MemoryLimit& limit, const std::function<void(ByteSpan)>& parse) {
   if (locator.kind != container_->locator_kind()) fail_elsewhere(what, locator);
   if (!is_plausible_length(locator.size, length))
     throw container_->locate(
@@ -172,11 +174,18 @@ AlignedBuffer PageSource::read_envelope(const Locator& locator, std::uint64_t le
         locator);
   AlignedBuffer stored = read_stored(locator, what);
   metadata_bytes_ += stored.size();
-  if (length == locator.size) return stored;
-  AlignedBuffer content(length);
-  prefer_huge_pages(content.data(), length);  // page lists of many columns and clusters are large
-  in_envelope(*container_, locator, [&] { codec::decompress(stored.span(), content.span()); });
-  return content;
+  limit.add_stored(stored.size());
+  in_envelope(*container_, locator, [&] {
+    if (length == stored.size()) return parse(stored.span());
+    codec::check_content_size(stored.span(), length);
+    limit.take(1, length, what);
+    AlignedBuffer content(length);
+    prefer_huge_pages(content.data(), length);  // page lists of many columns and clusters are large
+    codec::decompress(stored.span(), content.span());
+    stored = AlignedBuffer();
+    parse(content.span());
+    limit.give_back(length);
+  });
 }
 
 void PageSource::read_descriptor() {
@@ -190,23 +199,24 @@ void PageSource::read_descriptor() {
   const Locator::Kind kind = container_->locator_kind();
   const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.kind = kind, .size = anchor.footer_size, .offset = anchor.footer_offset};
-  const AlignedBuffer header_bytes = read_envelope(header, anchor.header_length, "header");
-  Descriptor parsed =
-      in_envelope(*container_, header, [&] { return format::read_header(header_bytes.span()); });
-  parsed.anchor = anchor;
-  *descriptor_ = std::move(parsed);
-  const AlignedBuffer footer_bytes = read_envelope(footer, anchor.footer_length, "footer");
-  in_envelope(*container_, footer, [&] { format::read_footer(footer_bytes.span(), *descriptor_); });
+  MemoryLimit limit;
+  read_envelope(header, anchor.header_length, "header", limit, [&](ByteSpan envelope) {
+    Descriptor parsed = format::read_header(envelope, &limit);
+    parsed.anchor = anchor;
+    *descriptor_ = std::move(parsed);
+  });
+  read_envelope(footer, anchor.footer_length, "footer", limit,
+                [&](ByteSpan envelope) { format::read_footer(envelope, *descriptor_, &limit); });
   PageListGuard guard(*container_);
   for (std::size_t group = 0; group < descriptor_->cluster_groups.size(); ++group) {
     const EnvelopeLink link = descriptor_->cluster_groups[group].page_list;
     guard.take(link.locator);
     read_ahead(group);
-    const AlignedBuffer list = read_envelope(link.locator, link.length, "page list");
-    in_envelope(*container_, link.locator, [&] { format::read_page_list(list.span(), group, *descriptor_); });
+    read_envelope(link.locator, link.length, "page list", limit,
+                  [&](ByteSpan envelope) { format::read_page_list(envelope, group, *descriptor_, &limit); });
   }
   ahead_.clear();
-  format::finish(*descriptor_);
+  format::finish(*descriptor_, &limit);
   find_pages();
 }
 

@@ -9,6 +9,7 @@
 #define COLONNADE_PAGE_PAGE_SOURCE_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/bytes.h"
+#include "base/memory_limit.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
 #include "page/container.h"
@@ -110,9 +112,10 @@ class PageSource {
              const ReadOptions& options);
   void read_descriptor();
   void find_pages();
-  AlignedBuffer read_envelope(const Locator& locator, std::uint64_t length, const char* what);
   AlignedBuffer read_stored(const Locator& locator, const char* what);
   void read_ahead(std::size_t group);
+  void read_envelope(const Locator& locator, std::uint64_t length, const char* what, MemoryLimit& limit,
+                     const std::function<void(ByteSpan)>& parse);
 
   std::string data_set_;
   std::shared_ptr<const ReadContainer> container_;
@@ -124,6 +127,10 @@ class PageSource {
   std::map<std::uint64_t, AlignedBuffer> ahead_;  // page lists that were read together, while it is opened
   std::unique_ptr<ClusterPool> pool_;
 };
+
+// The most bytes that the elements of a page take in memory. Writers make pages of 256 KiB, and none beyond
+// this.
+inline constexpr std::uint64_t largest_page = std::uint64_t{1} << 30;
 
 // Could `stored` compressed bytes honestly hold `length` bytes? Stops a hostile length from asking for more
 // memory than a file of that size could need. The densest block of the codecs is a run in Zstandard, 128 KiB

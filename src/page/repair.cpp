@@ -30,7 +30,6 @@ namespace {
 
 using page::JournalRecord;
 
-constexpr std::uint64_t largest_page = std::uint64_t{1} << 30;  // that a writer makes, uncompressed
 constexpr std::size_t clusters_per_group = 1024;
 
 // ---- pages ----
@@ -61,7 +60,8 @@ class PageChecker {
   void check(const PageDescriptor& page, const ColumnDescriptor& column) {
     const std::uint64_t size = page::stored_size(page);
     const std::uint64_t file_size = container_.file().size();
-    if (page.locator.kind != Locator::Kind::file || size > file_size || page.locator.size > largest_page)
+    if (page.locator.kind != Locator::Kind::file || size > file_size ||
+        page.locator.size > page::largest_page)
       fail(fmt::format("a page of {} bytes in a file of {}", page.locator.size, file_size));
     // Honest pages lie apart: all of them together are no longer than the file.
     if (size > budget_) fail("the pages overlap");
@@ -83,7 +83,7 @@ class PageChecker {
     const ElementType element = natural_element(column.encoding.type);
     const std::uint64_t in_memory = std::uint64_t{page.elements} * size_of(element);
     const std::size_t packed_size = codec::packed_size(column.encoding, page.elements);
-    if (in_memory > largest_page || packed_size > largest_page ||
+    if (in_memory > page::largest_page || packed_size > page::largest_page ||
         !page::is_plausible_length(block.size(), packed_size))
       fail(fmt::format("a page of {} elements in {} bytes", page.elements, block.size()));
     ByteSpan packed = block;

@@ -207,7 +207,14 @@ NodeIndex Parser::postfix() {
 NodeIndex Parser::member(NodeIndex object) {
   take();
   if (here().kind != Token::Kind::name) fail_here("the name of a member or method");
+  const std::size_t first = at_;
   const Token& name = take();
+  if (here().is("::")) {  // of a base class: "object.Base::member"
+    at_ = *qualified_name_at(first);
+    Node node = make(NodeKind::member, from(name.place), {object});
+    node.text = spelled(first, at_);
+    return add(std::move(node));
+  }
   if (!here().is("(")) {
     Node node = make(NodeKind::member, name.place, {object});
     node.text = name.text;

@@ -29,11 +29,6 @@ std::optional<ElementType> element_of_type(std::string_view type_name) {
   return std::nullopt;
 }
 
-// The names of base classes, which hold their members as a record of their own.
-bool is_base(const FieldDescriptor& field) {
-  return field.name.starts_with(":_");
-}
-
 class Walk {
  public:
   Walk(const Descriptor& descriptor, bool count) : descriptor_(descriptor), count_(count) {}
@@ -196,26 +191,24 @@ class Walk {
   // Members that have no type are left out; those of base classes are members.
   void add_members(const FieldDescriptor& f, ColumnShape& shape,
                    std::vector<ValueType::Member>& members) const {
-    for (const std::uint32_t id : f.children) {
-      const FieldDescriptor& child = descriptor_.fields[id];
-      if (is_base(child) && child.role == FieldRole::record) {
-        add_members(child, shape, members);
-      } else if (auto member = whole_if_supported(child)) {
-        members.emplace_back(child.name, member->type);
-        shape.children.push_back(std::move(*member));
-      }
+    for (const dataset::NamedMember& named : dataset::members_of(descriptor_, f.id)) {
+      auto member = whole_if_supported(descriptor_.fields[named.field]);
+      if (!member) continue;
+      members.emplace_back(named.name, member->type);
+      shape.children.push_back(std::move(*member));
     }
   }
 
   std::optional<ColumnShape> find_member(const FieldDescriptor& f, std::string_view path) const {
     check_readable(f);
     if (auto found = find_among(f.children, path)) return found;
-    for (const std::uint32_t id : f.children) {
-      const FieldDescriptor& child = descriptor_.fields[id];
-      if (!is_base(child) || child.role != FieldRole::record) continue;
-      if (auto found = find_member(child, path)) return found;
-    }
-    return std::nullopt;
+    const auto members = dataset::members_of(descriptor_, f.id);
+    const auto* const member = with_context({.field = descriptor_.path_of(f.id)},
+                                            [&] { return dataset::find_member(members, path); });
+    if (member == nullptr) return std::nullopt;
+    const bool ends = path.size() == member->name.size();
+    if (!ends && path.size() == member->name.size() + 1) return std::nullopt;
+    return find(member->field, ends ? std::string_view() : path.substr(member->name.size() + 1));
   }
 
   // "jets.pt" and "jets._0.pt", as stored, are the same.
@@ -252,14 +245,8 @@ class Walk {
     if ((kind == Kind::list || kind == Kind::array) && !f.children.empty())
       return collect_members(descriptor_.fields[f.children.front()], path, paths);
     if (kind != Kind::record) return;
-    for (const std::uint32_t id : f.children) {
-      const FieldDescriptor& child = descriptor_.fields[id];
-      if (is_base(child) && child.role == FieldRole::record) {
-        collect_members(child, path, paths);
-      } else {
-        collect(child, path + "." + child.name, paths);
-      }
-    }
+    for (const dataset::NamedMember& member : dataset::members_of(descriptor_, f.id))
+      collect(descriptor_.fields[member.field], path + "." + member.name, paths);
   }
 
   const Descriptor& descriptor_;

@@ -21,12 +21,29 @@ struct Jet : Base {
   std::vector<Hit> hits;
   std::string name;
 };
+struct Root {
+  std::int32_t id = 0;
+  float weight = 0;
+};
+struct Left : Root {
+  std::int32_t left = 0;
+};
+struct Right : Root {
+  std::vector<std::int32_t> right;
+};
+struct Both : Left, Right {
+  std::int64_t weight = 0;  // hides two
+  bool own = false;
+};
 enum class Color : std::int8_t { red, green };
 enum class Plain { first, second };
 
 }  // namespace source_test
 
 COLONNADE_DESCRIBE_STRUCT(source_test::Jet, (source_test::Base), pt, hits, name)
+COLONNADE_DESCRIBE_STRUCT(source_test::Left, (source_test::Root), left)
+COLONNADE_DESCRIBE_STRUCT(source_test::Right, (source_test::Root), right)
+COLONNADE_DESCRIBE_STRUCT(source_test::Both, (source_test::Left, source_test::Right), weight, own)
 
 namespace colonnade::frame {
 namespace {
@@ -53,6 +70,63 @@ void expect_type(const ValueType& type) {
   ASSERT_TRUE(column);
   EXPECT_EQ(source->type(*column), type) << source->type(*column).name();
   expect_same(*source, "x", entries_as_arrays(file, "x"));
+}
+
+using source_test::Both;
+using source_test::Left;
+using source_test::Right;
+
+// A class that inherits names twice, and hides one: the same object in three places.
+void write_both(const MemoryFile& file) {
+  auto model = Model::create();
+  const auto both = model->make_field<Both>("both");
+  const auto list = model->make_field<std::vector<Both>>("list");
+  const auto writer = Writer::recreate(std::move(model), "Data", file);
+  for (std::int32_t i = 0; i < 10; ++i) {
+    static_cast<Left&>(*both).id = i;
+    static_cast<Right&>(*both).id = 100 + i;
+    static_cast<Left&>(*both).weight = 0.5f * static_cast<float>(i);
+    static_cast<Right&>(*both).weight = -1.5f * static_cast<float>(i);
+    both->weight = 1000 * i;
+    both->left = -i;
+    both->right.assign(static_cast<std::size_t>(i % 3), i);
+    both->own = i % 2 == 0;
+    list->assign(static_cast<std::size_t>(i % 4), *both);
+    writer->fill();
+  }
+  writer->close();
+}
+
+TEST(Source, TellsInheritedMembersApartByTheirBase) {
+  const MemoryFile file;
+  write_both(file);
+  const auto source = open(file);
+  const auto type = source->type(*source->find("both"));
+  std::vector<std::string> names;
+  for (const auto& [name, member] : type.members()) names.push_back(name);
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("source_test::Left::id", "source_test::Left::weight",
+                                                     "left", "source_test::Right::id",
+                                                     "source_test::Right::weight", "right", "weight", "own"));
+  expect_same(*source, "both", entries_as_arrays(file, "both"));
+  expect_same(*source, "list", entries_as_arrays(file, "list"));
+  const auto reader = Reader::open("Data", file);
+  auto left = reader->view<std::int32_t>("both.source_test::Left::id");
+  auto right = reader->view<std::int32_t>("both.source_test::Right::id");
+  auto own = reader->view<std::int64_t>("both.weight");
+  for (std::int32_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(left(static_cast<std::uint64_t>(i)), i);
+    EXPECT_EQ(right(static_cast<std::uint64_t>(i)), 100 + i);
+    EXPECT_EQ(own(static_cast<std::uint64_t>(i)), 1000 * i);
+  }
+  for (const char* path : {"both.id", "list.id"}) {
+    for (const Error& error :
+         {error_of([&] { source->find(path); }), error_of([&] { reader->view(path); })}) {
+      EXPECT_EQ(error.kind(), ErrorKind::not_found);
+      EXPECT_THAT(error.what(),
+                  HasSubstr("'id' is inherited more than once; try: one of: source_test::Left::id, "
+                            "source_test::Right::id"));
+    }
+  }
 }
 
 TEST(Source, ReadsNumbers) {
