@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/schema_walk.h"
 #include "register.h"
 #include "text.h"
 
@@ -109,6 +110,17 @@ void register_descriptor(nb::module_& module) {
             return text(self.path_of(field));
           },
           nb::arg("field"));
+  module.def(
+      "members_of",
+      [](const Descriptor& descriptor, std::uint32_t record) {
+        if (record >= descriptor.fields.size()) throw nb::index_error("no such field");
+        nb::typed<nb::list, nb::typed<nb::tuple, nb::str, std::uint32_t>> named;
+        for (const dataset::NamedMember& member : dataset::members_of(descriptor, record))
+          named.append(nb::make_tuple(text(member.name), member.field));
+        return named;
+      },
+      nb::arg("descriptor"), nb::arg("record"),
+      "Members of a record as programs name them, those of base classes among them, with their fields.");
 }
 
 }  // namespace colonnade::python

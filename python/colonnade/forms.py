@@ -115,7 +115,7 @@ class Assembler(Generic[A]):
                 return self._whole(info.children[0], count)
             case FieldKind.cardinality:
                 return self._builder.numbers(np.diff(self._offsets(info)).astype(np.uint64))
-        raise AssertionError(f"the field '{info.path}' has the kind {info.kind}")
+        raise FormatError(f"the type '{info.type}' does not fit what is stored", field=info.path)
 
     def _listed(self, info: FieldInfo, offsets: Flat, content: A) -> A:
         if info.kind == FieldKind.collection:
@@ -127,29 +127,23 @@ class Assembler(Generic[A]):
     def _record(self, info: FieldInfo, count: int) -> A:
         if info.is_tuple:
             return self._builder.record(None, [self._whole(child, count) for child in info.children], count)
-        members = _members(info)
-        contents = [self._whole(child, count) for child in members.values()]
-        return self._builder.record(list(members), contents, count)
+        members = [(name, member) for name, member in info.named if not member.unreadable]
+        contents = [self._whole(member, count) for _, member in members]
+        return self._builder.record([name for name, _ in members], contents, count)
 
     def _values(self, info: FieldInfo) -> Flat:
-        return self._flat[info.id, ArrayRole.values]
+        return self._array(info, ArrayRole.values)
 
     def _offsets(self, info: FieldInfo) -> Flat:
-        return self._flat[info.id, ArrayRole.offsets]
+        return self._array(info, ArrayRole.offsets)
 
     def _tags(self, info: FieldInfo) -> Flat:
-        return self._flat[info.id, ArrayRole.tags]
+        return self._array(info, ArrayRole.tags)
 
-
-def _members(info: FieldInfo) -> dict[str, FieldInfo]:
-    """Members of a record; those of base classes are its own, unless a derived class hides them."""
-    members: dict[str, FieldInfo] = {}
-    for child in info.children:
-        if child.unreadable:
-            continue
-        if child.name.startswith(":") and child.kind == FieldKind.record:
-            members.update({name: member for name, member in _members(child).items() if name not in members})
-    for child in info.children:
-        if not child.unreadable and not (child.name.startswith(":") and child.kind == FieldKind.record):
-            members[child.name] = child
-    return members
+    def _array(self, info: FieldInfo, role: ArrayRole) -> Flat:
+        found = self._flat.get((info.id, role))
+        if found is None:
+            raise FormatError(
+                f"the type '{info.type}' does not fit what is stored: it has no {role.name}", field=info.path
+            )
+        return found

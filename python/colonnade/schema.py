@@ -46,6 +46,9 @@ class FieldInfo:
     """A pair or tuple: a record whose members are counted, not named."""
     parent: FieldInfo | None = field(repr=False, default=None)
     children: tuple[FieldInfo, ...] = field(repr=False, default=())
+    named: tuple[tuple[str, FieldInfo], ...] = field(repr=False, default=())
+    """Members of a record under the names that programs give them: those of base classes are among them, as "Base::x"
+    where the name alone could be another member's."""
 
     def __getitem__(self, path: str) -> FieldInfo:
         found = self.find(path)
@@ -54,19 +57,40 @@ class FieldInfo:
         return found
 
     def find(self, path: str) -> FieldInfo | None:
-        """Find a field below this one: "_0.pt", or "pt" through collections; None if there is none."""
+        """Find a field below this one: "_0.pt", or "pt" through collections; None if there is none.
+
+        Raises:
+            NotFoundError: the name is that of several inherited members; the message has the candidates.
+        """
         if not path:
             return self
         head, _, tail = path.partition(".")
         for child in self.children:
             if child.name == head:
                 return child.find(tail)
+        if self.named:
+            return self._find_member(path)
         for child in self.children:
-            if self.kind in _PASSING or child.name.startswith(":"):
+            if self.kind in _PASSING:
                 found = child.find(path)
                 if found is not None:
                     return found
         return None
+
+    def _find_member(self, path: str) -> FieldInfo | None:
+        fitting = [(name, member) for name, member in self.named if f"{path}.".startswith(f"{name}.")]
+        if fitting:
+            name, member = max(fitting, key=lambda found: len(found[0]))
+            return member.find(path[len(name) + 1 :])
+        head = path.partition(".")[0]
+        candidates = [name for name, _ in self.named if "::" in name and name.rpartition("::")[2] == head]
+        if not candidates:
+            return None
+        raise NotFoundError(
+            f"'{head}' is inherited more than once",
+            f"one of: {', '.join(candidates)}",
+            field=f"{self.path}.{head}",
+        )
 
     def walk(self) -> Iterator[FieldInfo]:
         """Iterate over this field and all below it, parents first."""
@@ -76,8 +100,11 @@ class FieldInfo:
 
     def members(self) -> Iterator[tuple[str, FieldInfo]]:
         """Iterate over what can follow this field in a path: members of records, also through collections."""
+        if self.named:
+            yield from self.named
+            return
         for child in self.children:
-            if self.kind in _PASSING or child.name.startswith(":"):
+            if self.kind in _PASSING:
                 yield from child.members()
             else:
                 yield child.name, child
@@ -229,9 +256,21 @@ def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
             for child in stored.children
         )
         object.__setattr__(info, "children", children)
+        if stored.role == FieldRole.record and children:
+            found = {below.id: below for below in _reached(children)}
+            named = [(name, found[member]) for name, member in _core.members_of(descriptor, number)]
+            object.__setattr__(info, "named", tuple(named))
         return info
 
     return [make(number, None, fields[number].name, None) for number in descriptor.top_level_fields()]
+
+
+def _reached(children: tuple[FieldInfo, ...]) -> Iterator[FieldInfo]:
+    """Members of a record, and those of its base classes."""
+    for child in children:
+        yield child
+        if child.name.startswith(":_"):
+            yield from _reached(child.children)
 
 
 def _type_of(stored: _core.FieldDescriptor) -> str:

@@ -1,0 +1,64 @@
+"""Does with each file what an analysis might, in a process of limited memory: use_files.py DATA_SET FILE...
+
+Prints what came out that is no colonnade.Error, one line each.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import awkward as ak
+import pandas as pd
+import pyarrow as pa
+
+import colonnade
+
+LOADED_BEFORE_MEMORY_IS_LIMITED = (pa, pd)
+
+LIMIT = 3 << 30
+ENTRIES = 200
+
+
+def attempt(what: str, work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except colonnade.Error:
+        return None
+    except BaseException as error:
+        print(f"{what}: {type(error).__module__}.{type(error).__name__}: {str(error)[:300]!r}")
+        return None
+
+
+def use(path: str, name: str) -> None:
+    data = attempt(f"{path} open", lambda: colonnade.open(path, name))
+    if data is None:
+        return
+    attempt(f"{path} schema", lambda: (str(data.schema), repr(data), data._repr_html_()))
+    names = attempt(f"{path} field_names", lambda: data.field_names) or []
+    stop = min(ENTRIES, data.num_entries)
+    for field in names[:20]:
+        for library in ("ak", "np", "pa", "pd"):
+            attempt(
+                f"{path} {field!r} {library}",
+                lambda field=field, library=library: data.arrays([field], entry_stop=stop, library=library),
+            )
+    attempt(f"{path} arrays", lambda: ak.to_list(data.arrays(names[:20], entry_stop=min(stop, 5))))
+    attempt(f"{path} show", lambda: list(data.entry_texts(0, min(stop, 2))))
+    frame = attempt(f"{path} frame", lambda: colonnade.DataFrame(name, path, threads=1))
+    if frame is None or data.num_entries > 100_000:
+        return
+    for column in attempt(f"{path} columns", lambda: list(frame.column_names))[:10]:
+        attempt(f"{path} take {column!r}", lambda column=column: frame.take(column).value)
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    for path in sys.argv[2:]:
+        use(path, sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
