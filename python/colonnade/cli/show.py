@@ -122,13 +122,13 @@ def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | Non
     edges = (low, high) if high > low else (low - 0.5, low + 0.5)
     contents = frame.histo1d(("", "", bins, *edges), expression).value.values(flow=True)[1:]
     # The largest value belongs into the last bin, where an axis says overflow.
-    contents = [*contents[:-2], contents[-2] + contents[-1]]
-    most = max(*contents, 1)
+    filled = [*contents[:-2], contents[-2] + contents[-1]]
+    most = max(*filled, 1)
     found = statistics.value
     spread = f"mean {found.mean:.6g}, standard deviation {found.stddev:.6g}"
     lines = [f"{expression}: {found.count} values, {spread}"]
     step = (edges[1] - edges[0]) / bins
-    for number, content in enumerate(contents):
+    for number, content in enumerate(filled):
         bar = "\u2588" * round(60 * content / most)
         lines.append(f"{edges[0] + number * step:>12.5g} | {bar} {int(content)}")
     return "\n".join(lines)
