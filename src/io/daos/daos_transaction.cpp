@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t usual_value = 1024;  // larger ones take a second call
+constexpr std::size_t usual_size = 1024;  // larger ones take a second call
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Transaction::Transaction(std::shared_ptr<Session> session, std::string action)
 
 std::optional<Bytes> Transaction::read(const std::shared_ptr<const Object>& object,
                                        const ValueAddress& address) {
-  std::array<std::byte, usual_value> room{};  // for its size alone
+  std::array<std::byte, usual_size> room{};  // for its size alone
   const std::array items{FetchItem{address.akey, 0, room}};
   const auto done =
       session_->run(std::make_unique<Fetch>(object, address.object, address.dkey, items, handle_), action_);
