@@ -53,8 +53,8 @@ std::string beside(const std::string& path, const std::string& name) {
 
 class NamedFile final : public WritableFile {
  public:
-  NamedFile(std::shared_ptr<FileSystem> files, const std::string& uri, std::string path)
-      : files_(std::move(files)), uri_(uri), path_(std::move(path)) {}
+  NamedFile(std::shared_ptr<FileSystem> files, std::string uri, std::string path)
+      : files_(std::move(files)), uri_(std::move(uri)), path_(std::move(path)) {}
   ~NamedFile() override { drop_aside(); }
   NamedFile(const NamedFile&) = delete;
   NamedFile& operator=(const NamedFile&) = delete;

@@ -203,8 +203,8 @@ class FaultyStore final : public ObjectStore {
     if (faults_->is_late()) {
       const std::lock_guard lock(faults_->mutex_);
       ++faults_->of(StoreOperation::put_if).begun;
-      faults_->late_.push_back([store = store_, address, bytes = Bytes(value.begin(), value.end()),
-                                expected] { store->put_if(address, bytes, expected); });
+      faults_->late_.emplace_back([store = store_, address, bytes = Bytes(value.begin(), value.end()),
+                                   expected] { store->put_if(address, bytes, expected); });
       fail_injected(ErrorKind::io, uri(), StoreOperation::put_if, to_text(address), "nothing is heard of it");
     }
     return run(StoreOperation::put_if, to_text(address), [&] {
