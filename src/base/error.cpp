@@ -65,6 +65,8 @@ const char* name_of(ErrorKind kind) noexcept {
   return "unknown";
 }
 
+// What is passed may hold secrets, so it is not moved from but copied without them.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Error::Error(ErrorKind kind, std::string problem, std::string advice, ErrorContext context)
     : std::runtime_error(message(redacted(problem), redacted(advice), redacted(context))),
       kind_(kind),

@@ -84,7 +84,7 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
     const bool more_blobs = !blobs.empty() && blobs.back() >= kept->end_blobs;
     const bool more_objects = record.end_objects > kept->end_objects;
     if (!more_blobs && !more_objects) return std::nullopt;
-    const Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
+    Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
     if (only_look) return garbage;
     remove_pages(store, record.generation, kept->end_objects, record.end_objects);
     remove_blobs(store, metadata, kept->end_blobs);

@@ -154,7 +154,8 @@ void PageSource::read_ahead(std::size_t group) {
       if (list.kind != container_->locator_kind() || list.size > small_list || ahead_.contains(list.offset))
         break;
       container_->check_blob(list, max_key_size, "page list");
-      if ((bytes += list.size) > most_bytes) break;
+      bytes += list.size;
+      if (bytes > most_bytes) break;
       reads.push_back({list, ahead_.emplace(list.offset, AlignedBuffer(list.size)).first->second.span()});
     }
     container_->read_blobs(reads, max_key_size);

@@ -3,6 +3,7 @@
 #define COLONNADE_DETAIL_FRAME_ACCUMULATORS_H
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -53,7 +54,7 @@ class StateAccumulator final : public LocalAccumulator {
     parts_.add(part.number, std::move(part.state), merger());
   }
   void finish() override {
-    auto total = parts_.total(merger(), [](const State& state) -> const State& { return state; });
+    auto total = parts_.total(merger(), std::identity{});
     value_ = total ? std::move(*total) : plan_->initial;
   }
 

@@ -77,12 +77,14 @@ auto over(F f, const A&... arguments) {
 template <class A, class B>
 concept OneIsBatch = is_batch<A> || is_batch<B>;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses.
 #define COLONNADE_BATCH_OPERATOR(symbol, function) \
   template <class A, class B>                      \
     requires OneIsBatch<A, B>                      \
   auto operator symbol(const A& a, const B& b) {   \
     return over(function{}, a, b);                 \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 COLONNADE_BATCH_OPERATOR(+, std::plus<>)
 COLONNADE_BATCH_OPERATOR(-, std::minus<>)
 COLONNADE_BATCH_OPERATOR(*, std::multiplies<>)
