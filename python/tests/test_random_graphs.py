@@ -42,10 +42,6 @@ SECONDS = float(os.environ.get("COLONNADE_RANDOM_SECONDS", "5"))
 SEED = os.environ.get("COLONNADE_RANDOM_SEED")
 THREADS = (1, 2, 3, 7)
 PART_ENTRIES = 16
-REDUCES_NOTHING = False
-"""Whether reduce(np.maximum) over blocks without any item has an answer."""
-SHARED_BUFFERS = False
-"""Whether answers of callables are copied while somebody else may write them."""
 LESSER_PROCESSORS = ("sse2", "avx2")
 
 
@@ -248,7 +244,7 @@ class Grower:
         elif how == "block" and self.random.random() < 0.5:
             made.node = place.node.define(name, block_function, [used["a"]], returns="double")
             made.columns[name] = None  # depends on the blocks
-        elif how == "block" and SHARED_BUFFERS and self.random.random() < 0.3:
+        elif how == "block" and self.random.random() < 0.3:
             made.node = place.node.define(
                 name, buffer_function(len(self.data["n"])), [used["a"]], returns="double"
             )
@@ -339,8 +335,7 @@ class Grower:
             self.add(kind, lambda: node.reduce(np.add, a))
             self.add(kind, lambda: node.reduce(lambda s, t: s * 0.5 + t, a))
         elif kind == "reduce empty":
-            if REDUCES_NOTHING:
-                self.add(kind, lambda: node.reduce(np.maximum, "empty"))
+            self.add(kind, lambda: node.reduce(np.maximum, "empty"))
             self.add(kind, lambda: node.reduce(np.add, "empty", start=3.0), lambda: 3.0)
         elif kind == "aggregate":
             self.add(
