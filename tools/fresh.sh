@@ -27,22 +27,14 @@ for program in debootstrap unshare chroot; do
   command -v $program >/dev/null || fail "$program is missing; run: apt-get install debootstrap util-linux"
 done
 
-# What the host is told about archives of its suites serves the root, too: SITE of a release, or the public one.
+# What the host is told about archives of its suites serves the root, too. On another system the two are given.
 site_of() {
-  local site
-  site=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 2>/dev/null | awk -v release="$1" '$1 == release {print $2; exit}')
-  echo "${site:-$2}"
+  apt-get indextargets --format '$(RELEASE) $(SITE)' 2>/dev/null | awk -v release="$1" '$1 == release {print $2; exit}'
 }
-case $system in
-  debian)
-    site=$(site_of $suite http://deb.debian.org/debian)
-    security=$(site_of $suite-security http://deb.debian.org/debian-security)
-    ;;
-  ubuntu)
-    site=$(site_of $suite http://archive.ubuntu.com/ubuntu)
-    security=$(site_of $suite-security http://security.ubuntu.com/ubuntu)
-    ;;
-esac
+site=${FRESH_ARCHIVE:-$(site_of $suite)}
+security=${FRESH_SECURITY_ARCHIVE:-$(site_of $suite-security)}
+[ "$site" ] && [ "$security" ] ||
+  fail "apt knows no archive of $system $suite here; set FRESH_ARCHIVE and FRESH_SECURITY_ARCHIVE to the URLs of its archives"
 
 commit=$(git rev-parse HEAD)
 [ -z "$(git status --porcelain)" ] || say "what is not committed is left out"
