@@ -135,7 +135,7 @@ typing: python-package
 # Random graphs are tried for so long.
 RANDOM_SECONDS ?= 60
 pytest: build python-package
-	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) $(PYTHON_ENV) -m pytest -q
+	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(JOBS) --dist loadfile
 
 examples: build python-package
 	ctest --preset default -L example --no-tests=error
