@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "io/memory/memory_file.h"
+#include "page/append_if_repaired.h"
 #include "page/container.h"
 
 namespace {
@@ -39,7 +40,7 @@ void read_all() {
 }
 
 void append() {
-  const auto container = page::append_container(uri, "fuzz/appended", {});
+  const auto container = page::append_if_repaired(uri, "fuzz/appended", {}, false);
   const Bytes content(50);
   Anchor anchor;
   anchor.header_offset = anchor.footer_offset = container->write_blob(content, 50).offset;

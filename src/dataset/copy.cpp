@@ -22,6 +22,7 @@
 #include "dataset/copy_values.h"
 #include "dataset/writer_schema.h"
 #include "io/object_store.h"
+#include "page/append_if_repaired.h"
 #include "page/page_copy.h"
 
 namespace colonnade {
@@ -304,7 +305,8 @@ class Copy {
       if (found.data_set) return resume(writing);
       const page::ContainerOptions how = dataset::container_options(writing);
       start(found.container && !options_.overwrite
-                ? page::append_container(destination_.uri, destination_.data_set, how)
+                ? page::append_if_repaired(destination_.uri, destination_.data_set, how,
+                                           writing.discard_unrepaired)
                 : page::create_container(destination_.uri, destination_.data_set, how),
             writing);
     } else {

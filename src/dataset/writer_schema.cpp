@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "page/append_if_repaired.h"
+
 namespace colonnade::dataset {
 
 const char* library_name() noexcept {
@@ -18,7 +20,6 @@ page::ContainerOptions container_options(const WriteOptions& options) {
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
           .durability = options.durability,
           .direct_io = options.direct_io,
-          .discard_unrepaired = options.discard_unrepaired,
           .object_mapping = options.object_mapping,
           .splice_size = options.splice_size,
           .object_class = options.object_class,
@@ -131,10 +132,11 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   check(options);
-  const auto make = target == Target::new_file        ? page::create_container
-                    : target == Target::existing_file ? page::append_container
-                                                      : page::replace_container;
-  auto container = make(uri, name, container_options(options));
+  const page::ContainerOptions how = container_options(options);
+  auto container = target == Target::new_file ? page::create_container(uri, name, how)
+                   : target == Target::existing_file
+                       ? page::append_if_repaired(uri, name, how, options.discard_unrepaired)
+                       : page::replace_container(uri, name, how);
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
   Descriptor& descriptor = data_set->descriptor();
   const std::size_t slash = name.rfind('/');

@@ -74,10 +74,6 @@ struct JournalScan {
 JournalScan scan_journal(const io::RandomAccessFile& file, std::uint64_t first, const Descriptor& descriptor,
                          const std::function<void(JournalRecord&&)>& found);
 
-// What repair would bring back in a ROOT file, in words; empty: nothing. `has_tail`: bytes lie behind the
-// file's end. In repair.cpp.
-std::string unrepaired(const std::string& uri, bool has_tail);
-
 }  // namespace colonnade::page
 
 #endif

@@ -9,7 +9,6 @@
 #include "format/tfile_records.h"
 #include "page/bare_file_reader.h"
 #include "page/bare_file_writer.h"
-#include "page/cluster_journal.h"
 #include "page/object_container_reader.h"
 #include "page/object_container_writer.h"
 #include "page/root_file_reader.h"
@@ -120,16 +119,7 @@ std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::st
   if (begins_bare_file(*file))
     throw Error(ErrorKind::usage, "a bare file holds one data set and cannot take another", "a ROOT file",
                 {.uri = uri});
-  auto writer = RootFileWriter::append(std::move(file), path, options);
-  if (options.discard_unrepaired) return writer;
-  if (const std::string lost = unrepaired(uri, writer->cuts_tail()); !lost.empty())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("the file was not closed by its writer: adding to it would lose {} that repair can bring "
-                    "back",
-                    lost),
-        "`colonnade repair` first, or the option discard_unrepaired", {.uri = uri});
-  return writer;
+  return RootFileWriter::append(std::move(file), path, options);
 }
 
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,

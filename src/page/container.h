@@ -121,6 +121,8 @@ class WriteContainer {
   }
   // The size of the file when this container was opened; 0: it is new.
   virtual std::uint64_t size_before() const noexcept { return 0; }
+  // Whether bytes lie behind the end of the file, which the first commit overwrites.
+  virtual bool cuts_tail() const noexcept { return false; }
   // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the
   // file offset of each part. A single part larger than max_key_size() is split like a blob.
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
@@ -167,8 +169,6 @@ struct ContainerOptions {
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
   Durability durability = Durability::process;
   bool direct_io = false;  // past the page cache, where the file system can
-  // Of a file that a data set is added to: clusters that repair could bring back may be lost.
-  bool discard_unrepaired = false;
   // Of object stores.
   ObjectMapping object_mapping = ObjectMapping::locality;
   std::size_t splice_size = std::size_t{1} << 20;
@@ -183,7 +183,8 @@ struct ContainerOptions {
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 // Adds the data set at `path` to an existing ROOT file or object store, leaving every other object as it is.
-// Throws ErrorKind::usage if `path` exists already, or if clusters would be lost that repair can bring back.
+// Throws ErrorKind::usage if `path` exists already. Does not ask whether a writer that was killed has left
+// clusters in the file that the first commit overwrites; append_if_repaired() of the layer above does.
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 

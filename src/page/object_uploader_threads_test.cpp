@@ -4,7 +4,6 @@
 
 #include "page/object_test_tools.h"
 #include "page/object_uploader.h"
-#include "page/page_memory.h"
 
 namespace colonnade::page {
 namespace {
@@ -73,22 +72,6 @@ TEST_F(Uploads, TheDestructorWaits) {
   uploader_->begin(updates(1, 3), memory);
   uploader_.reset();
   EXPECT_EQ(memory.use_count(), 1);
-}
-
-TEST(PageMemory, ASecondOneIsMadeOnlyWhileTheFirstIsHeld) {
-  const auto pool = std::make_shared<PageMemoryPool>();
-  auto first = pool->take();
-  const PageMemory* const address = first.get();
-  pool->lend(std::move(first)).reset();
-  first = pool->take();
-  EXPECT_EQ(first.get(), address);
-  std::shared_ptr<void> held = pool->lend(std::move(first));
-  auto second = pool->take();
-  EXPECT_NE(second.get(), address);
-  std::thread returns([&] { held.reset(); });
-  first = pool->take();  // waits for it
-  EXPECT_EQ(first.get(), address);
-  returns.join();
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "codec/compression.h"
 #include "format/envelope.h"
 #include "io/object_store.h"
+#include "page/append_if_repaired.h"
 #include "page/cluster_journal.h"
 #include "page/page_source.h"
 
@@ -472,7 +473,10 @@ RepairReport repair(const std::string& uri, std::string_view data_set, const Rep
 }
 
 namespace page {
+namespace {
 
+// What repair would bring back in a ROOT file, in words; empty: nothing. `has_tail`: bytes lie behind the
+// file's end.
 std::string unrepaired(const std::string& uri, bool has_tail) {
   const auto container = open_container(uri);
   for (const std::string& path : container->data_sets()) {
@@ -487,6 +491,22 @@ std::string unrepaired(const std::string& uri, bool has_tail) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+std::unique_ptr<WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
+                                                   const ContainerOptions& options, bool discard_unrepaired) {
+  auto writer = append_container(uri, path, options);
+  if (discard_unrepaired || io::is_object_store(uri)) return writer;
+  if (const std::string lost = unrepaired(uri, writer->cuts_tail()); !lost.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the file was not closed by its writer: adding to it would lose {} that repair can bring "
+                    "back",
+                    lost),
+        "`colonnade repair` first, or the option discard_unrepaired", {.uri = uri});
+  return writer;
 }
 
 }  // namespace page

@@ -10,6 +10,7 @@
 #include "format/envelope.h"
 #include "io/memory/fault_file.h"
 #include "io/memory/memory_file.h"
+#include "page/append_if_repaired.h"
 #include "page/cluster_journal.h"
 #include "page/column_reader.h"
 #include "page/page_sink.h"
@@ -360,7 +361,7 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
   }
   {
     // The same schema, and so the same header checksum.
-    CrashingWriter writer(page::append_container(uri, "b/Events", {}));
+    CrashingWriter writer(page::append_if_repaired(uri, "b/Events", {}, false));
     writer.checkpoint();
     for (int i = 0; i < 2; ++i) writer.cluster();
   }
@@ -425,11 +426,11 @@ TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
     for (int i = 0; i < 3; ++i) writer.cluster();
   }
   {
-    const Error error = page::error_of([] { page::append_container(uri, "Second", {}); });
+    const Error error = page::error_of([] { page::append_if_repaired(uri, "Second", {}, false); });
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_THAT(error.problem(), HasSubstr("would lose 300 entries of the data set \"Events\""));
     EXPECT_THAT(error.advice(), HasSubstr("discard_unrepaired"));
-    CrashingWriter writer(page::append_container(uri, "Second", {.discard_unrepaired = true}));
+    CrashingWriter writer(page::append_if_repaired(uri, "Second", {}, true));
     writer.cluster();
     writer.checkpoint();
     writer.close();
@@ -601,7 +602,7 @@ TEST(Repair, KeepsOtherObjectsOfTheFile) {
   EXPECT_EQ(repair(uri, "/dir/Events").recovered_clusters, 2u);
   EXPECT_EQ(values("dir/Events"), clusters({0, 1}));
   {
-    CrashingWriter writer(page::append_container(uri, "dir/More", {}));
+    CrashingWriter writer(page::append_if_repaired(uri, "dir/More", {}, false));
     writer.cluster();
     writer.checkpoint();
     writer.close();

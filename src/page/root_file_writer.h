@@ -38,7 +38,7 @@ class RootFileWriter final : public WriteContainer {
 
   const std::string& uri() const noexcept override { return file_->uri(); }
   // Whether the first write cuts off what lies behind the file's end.
-  bool cuts_tail() const noexcept { return cut_tail_; }
+  bool cuts_tail() const noexcept override { return cut_tail_; }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   void retire_blob(const Locator& blob) override;
   Locator write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) override;

@@ -1,0 +1,20 @@
+// Adding a data set to a file that another writer may have left without closing it. In repair.cpp.
+#ifndef COLONNADE_PAGE_APPEND_IF_REPAIRED_H
+#define COLONNADE_PAGE_APPEND_IF_REPAIRED_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "page/container.h"
+
+namespace colonnade::page {
+
+// As append_container(). Throws ErrorKind::usage if the first commit would overwrite clusters that repair can
+// bring back, unless `discard_unrepaired`.
+std::unique_ptr<WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
+                                                   const ContainerOptions& options, bool discard_unrepaired);
+
+}  // namespace colonnade::page
+
+#endif
