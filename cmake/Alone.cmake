@@ -10,10 +10,10 @@ set(COLONNADE_ALONE_field
 set(COLONNADE_ALONE_format
   frame_test.cpp tfile_anchor_test.cpp tfile_records_test.cpp tfile_streamer_info.cpp)
 set(COLONNADE_ALONE_frame
-  executor_threads_test.cpp functions/elementwise.cpp functions/lists_misuse_test.cpp
+  executor/executor_threads_test.cpp functions/elementwise.cpp functions/lists_misuse_test.cpp
   functions/lists_select.cpp functions/lists_subscript_test.cpp functions/lists_test.cpp
   functions/physics_pairs.cpp functions/physics_test.cpp functions/physics_vectors.cpp functions/strings.cpp
-  graph_select.cpp graph_text.cpp plan.cpp plan_results.cpp results/arrays.cpp results/automatic_histogram.cpp
+  graph/select.cpp graph/text.cpp graph/plan.cpp graph/plan_results.cpp results/arrays.cpp results/automatic_histogram.cpp
   results/axis.cpp results/histogram_test.cpp results/reductions_test.cpp results/results_threads_test.cpp
   results/rows.cpp results/rows_test.cpp results/saved_test.cpp results/snapshot_test.cpp
   sources/column_shape.cpp sources/source_test.cpp sources/source_test_tools_test.cpp)
@@ -22,7 +22,8 @@ set(COLONNADE_ALONE_io
   memory/memory_store.cpp memory/memory_store_test.cpp object_store_conformance_test.cpp
   rados/rados_cluster.cpp read_scheduler_test.cpp s3/s3_file_server_test.cpp s3/s3_file_test.cpp
   s3/s3_retry_test.cpp s3/s3_signing.cpp s3/s3_store.cpp s3/s3_store_server_test.cpp)
+set(COLONNADE_ALONE_container
+  closing_files_test.cpp object_store/garbage_test.cpp object_store/commit_test.cpp object_store/writer_test.cpp
+  object_store/directory_test.cpp object_store/updates_test.cpp root_file/reader_test.cpp root_file/writer_test.cpp)
 set(COLONNADE_ALONE_page
-  closing_files_test.cpp garbage_test.cpp object_commit_test.cpp object_container_reader_test.cpp object_container_writer_test.cpp
-  object_directory_test.cpp object_updates_test.cpp page_copy.cpp page_sink_test.cpp page_work.cpp
-  root_file_reader_test.cpp root_file_writer_test.cpp)
+  object_container_test.cpp page_copy.cpp page_sink_test.cpp page_work.cpp)

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "colonnade/error.h"
-#include "frame/graph.h"
+#include "frame/graph/graph.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "colonnade/error.h"
-#include "frame/graph.h"
+#include "frame/graph/graph.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "container/container.h"
 #include "io/memory/memory_file.h"
 #include "page/append_if_repaired.h"
-#include "page/container.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "colonnade/detail/merge_tree.h"
 #include "colonnade/error.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 #include "frame_python.h"
 #include "register.h"
 

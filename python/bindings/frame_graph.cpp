@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "frame/graph.h"
+#include "frame/graph/graph.h"
 #include "frame_python.h"
 #include "register.h"
 #include "text.h"

@@ -13,7 +13,7 @@
 
 #include "colonnade/accumulator.h"
 #include "colonnade/block.h"
-#include "frame/graph.h"
+#include "frame/graph/graph.h"
 
 namespace colonnade::python {
 

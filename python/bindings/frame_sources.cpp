@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "frame/source.h"
+#include "frame/sources/source.h"
 #include "frame_python.h"
 #include "register.h"
 #include "text.h"

@@ -15,7 +15,7 @@
 #include "dtypes.h"
 #include "frame/expression/expression.h"
 #include "frame/expression/function.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 #include "frame_python.h"
 #include "register.h"
 #include "text.h"

@@ -15,8 +15,6 @@ h = df.filter("nMuon == 2").histo1d(("pt", "", 100, 0, 200), "Muon_pt")
 from __future__ import annotations
 
 from . import _core
-from .copying import CopyProgress, CopyReport, copy
-from .dataset import DataSet
 from .errors import (
     ChecksumError,
     ConversionError,
@@ -31,7 +29,6 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
-from .exporting import export
 from .frame import (
     Cut,
     DataFrame,
@@ -48,14 +45,23 @@ from .frame import (
     variations_for,
 )
 from .frame.root_facade import RDataFrame
-from .garbage import GarbageClaim, GarbageReport, RemovedGeneration, collect_garbage, remove_data_set
-from .importing import ImportProgress, ImportReport, import_tree, trees
-from .metrics import ReadMetrics
-from .opening import datasets, open  # noqa: A004
-from .parallel import FillContext, ParallelDataSetWriter, create_parallel
-from .repairing import DroppedCluster, RepairReport, repair
-from .schema import FieldInfo, Schema
-from .writing import DataSetWriter, create
+from .importing.copying import CopyProgress, CopyReport, copy
+from .importing.trees import ImportProgress, ImportReport, import_tree, trees
+from .maintenance.garbage import (
+    GarbageClaim,
+    GarbageReport,
+    RemovedGeneration,
+    collect_garbage,
+    remove_data_set,
+)
+from .maintenance.repairing import DroppedCluster, RepairReport, repair
+from .reading.dataset import DataSet
+from .reading.exporting import export
+from .reading.metrics import ReadMetrics
+from .reading.opening import datasets, open  # noqa: A004
+from .schema.fields import FieldInfo, Schema
+from .writing.creating import DataSetWriter, create
+from .writing.parallel import FillContext, ParallelDataSetWriter, create_parallel
 
 __version__ = _core.version
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import colonnade
-from colonnade.arrow_arrays import ArrowBuilder
+from colonnade.arrays.arrow import ArrowBuilder
 
 
 @pytest.fixture

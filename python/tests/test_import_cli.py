@@ -111,7 +111,7 @@ def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
 
 PAUSING = """
 import signal, sys, time
-import colonnade.importing as importing
+import colonnade.importing.trees as importing
 from colonnade.cli import main
 # Processes in the background of a shell are started with SIGINT ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)

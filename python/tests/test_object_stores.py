@@ -13,7 +13,7 @@ import pytest
 
 import colonnade
 from colonnade.cli import main
-from colonnade.write_options import seconds_of, write_options
+from colonnade.writing.options import seconds_of, write_options
 
 CRASH = """
 import os, signal, sys

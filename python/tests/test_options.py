@@ -17,7 +17,7 @@ from locations import REPOSITORY
 
 import colonnade
 from colonnade.cli import main
-from colonnade.write_options import checkpoints, write_options
+from colonnade.writing.options import checkpoints, write_options
 
 ENTRIES = 20_000
 

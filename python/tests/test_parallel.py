@@ -15,7 +15,7 @@ import pytest
 import uproot
 
 import colonnade
-from colonnade.columns import flatten
+from colonnade.arrays.columns import flatten
 
 SCHEMA = {"n": "std::int64_t", "pt": "std::vector<float>"}
 THREADS = 4

@@ -225,7 +225,7 @@ def test_reading_copies_no_numbers(sample):
     ((_, _, flat),) = reader.arrays(["x"], 0, 300)
     assert flat.flags["ALIGNED"]
     assert not flat.flags["OWNDATA"]
-    from colonnade.awkward_arrays import AwkwardBuilder
+    from colonnade.arrays.awkward import AwkwardBuilder
 
     assert AwkwardBuilder().numbers(flat).data.ctypes.data == flat.ctypes.data
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "page/container.h"
+#include "container/container.h"
 
 namespace colonnade::page {
 

@@ -22,8 +22,8 @@
 #include "codec/compression.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
+#include "container/container.h"
 #include "page/cluster_journal.h"
-#include "page/container.h"
 
 namespace colonnade::page {
 

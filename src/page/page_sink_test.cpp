@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "container/root_file/writer.h"
 #include "io/memory/fault_file.h"
 #include "io/memory/memory_file.h"
 #include "page/column_reader.h"
-#include "page/root_file_writer.h"
 
 namespace colonnade::page {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "base/huge_pages.h"
 #include "codec/compression.h"
+#include "container/object_store/page_file.h"
 #include "format/envelope.h"
 #include "page/cluster_pool.h"
-#include "page/object_page_file.h"
 
 namespace colonnade::page {
 namespace {

@@ -22,7 +22,7 @@
 #include "base/memory_limit.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
-#include "page/container.h"
+#include "container/container.h"
 
 namespace colonnade::page {
 

@@ -7,6 +7,8 @@
 
 #include "base/test_fixtures.h"
 #include "codec/compression.h"
+#include "container/root_file/test_tools.h"
+#include "container/root_file/writer.h"
 #include "format/envelope.h"
 #include "io/memory/fault_file.h"
 #include "io/memory/memory_file.h"
@@ -14,8 +16,6 @@
 #include "page/cluster_journal.h"
 #include "page/column_reader.h"
 #include "page/page_sink.h"
-#include "page/root_file_test_tools.h"
-#include "page/root_file_writer.h"
 
 namespace colonnade {
 namespace {

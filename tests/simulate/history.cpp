@@ -14,12 +14,12 @@
 #include "base/thread_pool.h"
 #include "colonnade/garbage.h"
 #include "colonnade/warning.h"
+#include "container/object_store/directory.h"
 #include "environment.h"
 #include "file_system.h"
 #include "io/memory/memory_store.h"
 #include "model.h"
 #include "object_store.h"
-#include "page/object_directory.h"
 #include "threads.h"
 #include "world.h"
 

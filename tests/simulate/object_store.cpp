@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "colonnade/error.h"
+#include "container/object_store/directory.h"
+#include "container/object_store/layout.h"
 #include "io/object_checks.h"
-#include "page/object_directory.h"
-#include "page/object_layout.h"
 
 namespace colonnade::simulate {
 namespace {

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from colonnade import _core
-from colonnade.dataset import DataSet
 from colonnade.errors import Error
-from colonnade.opening import split_target
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import split_target
 
 __all__ = [
     "bytes_text",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from colonnade.dataset import DataSet
+from colonnade.reading.dataset import DataSet
 from colonnade.samples import SAMPLES
 
 from .common import bytes_text, progress_bar

@@ -7,8 +7,8 @@ from typing import Any
 import awkward as ak
 import click
 
-from colonnade.dataset import DataSet
-from colonnade.steps import steps
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.steps import steps
 
 from .common import count_text, fields_option, file_and_name
 

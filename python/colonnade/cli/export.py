@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from colonnade.dataset import DataSet
-from colonnade.exporting import export as export_data_set
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.exporting import export as export_data_set
 
 from .common import count_text, fields_option, file_and_name, progress_bar
 

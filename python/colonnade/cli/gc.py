@@ -6,7 +6,7 @@ import dataclasses
 
 import click
 
-from colonnade.garbage import GarbageReport, collect_garbage, remove_data_set
+from colonnade.maintenance.garbage import GarbageReport, collect_garbage, remove_data_set
 
 from .common import print_json
 

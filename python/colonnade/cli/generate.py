@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from colonnade.samples import SAMPLES, Sample
-from colonnade.writing import create
+from colonnade.writing.creating import create
 
 from .common import bytes_text, progress_bar
 

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from colonnade import _core
-from colonnade.copying import CopyProgress, CopyReport, copy
 from colonnade.errors import FormatError, NotFoundError, UsageError
-from colonnade.importing import ImportProgress, ImportReport, import_tree, trees
-from colonnade.opening import split_target
+from colonnade.importing.copying import CopyProgress, CopyReport, copy
+from colonnade.importing.trees import ImportProgress, ImportReport, import_tree, trees
+from colonnade.reading.opening import split_target
 
 from .common import bytes_text, print_json
 

@@ -12,8 +12,8 @@ import click
 from rich.table import Table
 
 from colonnade import _core
-from colonnade.dataset import DataSet
-from colonnade.schema import FieldInfo
+from colonnade.reading.dataset import DataSet
+from colonnade.schema.fields import FieldInfo
 
 from .common import (
     bytes_text,

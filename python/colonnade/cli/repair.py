@@ -6,8 +6,8 @@ import dataclasses
 
 import click
 
-from colonnade.repairing import RepairReport
-from colonnade.repairing import repair as repair_file
+from colonnade.maintenance.repairing import RepairReport
+from colonnade.maintenance.repairing import repair as repair_file
 
 from .common import print_json
 

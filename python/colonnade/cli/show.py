@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import awkward as ak
 import click
 
-from colonnade.dataset import DataSet
 from colonnade.errors import ConversionError, UnsupportedError
+from colonnade.reading.dataset import DataSet
 
 from .common import fields_option, file_and_name, name_argument, print_json
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from colonnade import _core
-from colonnade.dataset import DataSet
 from colonnade.errors import FormatError, UnsupportedError
-from colonnade.opening import split_target
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import split_target
 
 from .common import progress_bar
 

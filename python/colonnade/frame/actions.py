@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
-from colonnade.awkward_arrays import zip_fields
+from colonnade.arrays.awkward import zip_fields
+from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import UsageError
-from colonnade.numpy_arrays import to_numpy
-from colonnade.write_options import check_names, write_options
+from colonnade.writing.options import check_names, write_options
 
 from .expressions import ExpressionLike
 from .histograms import HistogramModel, histogram_model, to_hist, to_profile
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import hist
     import pyarrow as pa
 
-    from colonnade.write_options import WriteSettings
+    from colonnade.writing.options import WriteSettings
 
     from .dataframe import DataFrame
 
@@ -389,7 +389,7 @@ class Actions(Node):
         """Book what `to_arrow` gives."""
         import pyarrow
 
-        from colonnade.arrow_arrays import ArrowBuilder
+        from colonnade.arrays.arrow import ArrowBuilder
 
         def convert(value: object) -> pa.Table:
             builder = ArrowBuilder()

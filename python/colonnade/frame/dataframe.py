@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from colonnade import _core
-from colonnade.dataset import DataSet, read_options
 from colonnade.errors import UsageError
-from colonnade.opening import split_target
-from colonnade.sources import to_batch
+from colonnade.reading.dataset import DataSet, read_options
+from colonnade.reading.opening import split_target
+from colonnade.writing.sources import to_batch
 
 from .actions import Actions
 from .callables import Definable, Returns, define_callable, define_per_sample
@@ -24,8 +24,8 @@ from .values import values_of
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from colonnade.dataset import ReadSettings
-    from colonnade.opening import PathLike
+    from colonnade.reading.dataset import ReadSettings
+    from colonnade.reading.opening import PathLike
 
 __all__ = ["DataFrame", "run_graphs"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.errors import NotFoundError, StorageError, TypeMismatchError, UsageError
-from colonnade.metrics import ReadMetrics, metrics_of
+from colonnade.reading.metrics import ReadMetrics, metrics_of
 
 from .expressions import Expression, ExpressionLike, text_of
 from .results import Result, html_table

@@ -10,9 +10,9 @@ from awkward.contents import Content
 from numpy.typing import NDArray
 
 from colonnade import _core
-from colonnade.awkward_arrays import AwkwardBuilder
+from colonnade.arrays.awkward import AwkwardBuilder
+from colonnade.arrays.forms import Builder
 from colonnade.errors import ConversionError, TypeMismatchError
-from colonnade.forms import Builder
 
 __all__ = [
     "assemble",

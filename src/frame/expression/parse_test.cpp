@@ -6,7 +6,7 @@
 #include <string>
 
 #include "frame/expression/syntax.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 namespace {

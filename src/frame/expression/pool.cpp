@@ -9,7 +9,7 @@
 #include "colonnade/error.h"
 #include "frame/expression/expression.h"
 #include "frame/expression/function.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 namespace {

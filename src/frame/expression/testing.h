@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "frame/expression/expression.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame::testing {
 

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "frame/expression/expression.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 namespace {

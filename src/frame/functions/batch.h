@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "frame/kernels/mathematics.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 

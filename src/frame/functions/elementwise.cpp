@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "colonnade/error.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "colonnade/error.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame::lists {
 

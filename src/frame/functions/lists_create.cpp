@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "frame/functions/lists.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame::lists {
 namespace {

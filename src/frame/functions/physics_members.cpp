@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "frame/functions/physics_vectors.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 

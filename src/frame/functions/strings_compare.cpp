@@ -7,7 +7,7 @@
 
 #include "colonnade/error.h"
 #include "frame/functions/strings.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 

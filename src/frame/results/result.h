@@ -47,7 +47,7 @@
 
 #include "colonnade/accumulator.h"
 #include "colonnade/frame_results.h"
-#include "frame/source.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 

@@ -14,7 +14,7 @@
 
 #include "base/test_errors.h"
 #include "frame/results/result.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "colonnade/error.h"
-#include "frame/source.h"
 #include "frame/sources/parts.h"
-#include "frame/values.h"
+#include "frame/sources/source.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 namespace {

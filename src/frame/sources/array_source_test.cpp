@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "frame/sources/source_test_tools.h"
-#include "frame/values.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 namespace {

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "frame/source.h"
 #include "frame/sources/border_pages.h"
 #include "frame/sources/column_shape.h"
 #include "frame/sources/parts.h"
+#include "frame/sources/source.h"
 #include "page/page_source.h"
 
 namespace colonnade::frame {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "frame/source.h"
 #include "frame/sources/column_shape.h"
 #include "frame/sources/page_reader.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 

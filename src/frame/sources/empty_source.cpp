@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "colonnade/error.h"
-#include "frame/source.h"
 #include "frame/sources/parts.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "colonnade/descriptor.h"
-#include "frame/source.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 

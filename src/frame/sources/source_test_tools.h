@@ -8,7 +8,7 @@
 
 #include "colonnade/colonnade.h"
 #include "dataset/test_values.h"
-#include "frame/source.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 

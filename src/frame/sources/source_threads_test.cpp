@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "dataset/test_values.h"
-#include "frame/source.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 namespace {

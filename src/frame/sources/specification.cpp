@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "frame/source.h"
+#include "frame/sources/source.h"
 
 namespace colonnade::frame {
 namespace {

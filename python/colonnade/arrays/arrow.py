@@ -1,0 +1,89 @@
+"""Arrow arrays from flat arrays: numbers, offsets and characters are not copied; bits and missing values must be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from colonnade.errors import ConversionError
+
+from .forms import Flat
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ArrowBuilder"]
+
+
+class ArrowBuilder:
+    """The `Builder` of Arrow arrays.
+
+    Lists and strings have 64-bit offsets, pairs and tuples become structs with the members "0", "1", ..., variants
+    sparse unions, which more programs take than dense ones (a variant without value is a missing value of the first
+    alternative). All types are the same for every part of a data set.
+    """
+
+    def __init__(self) -> None:
+        import pyarrow
+
+        self._pa: Any = pyarrow
+
+    def numbers(self, values: Flat) -> pa.Array:
+        """See `Builder`."""
+        pa = self._pa
+        if values.dtype == np.bool_:
+            bits = np.packbits(values, bitorder="little")
+            return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
+        return pa.Array.from_buffers(
+            pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)]
+        )
+
+    def text(self, offsets: Flat, characters: Flat) -> pa.Array:
+        """See `Builder`; raises `ConversionError` for what is not UTF-8."""
+        pa = self._pa
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(characters)]
+        array = pa.Array.from_buffers(pa.large_utf8(), len(offsets) - 1, buffers)
+        if characters.size and characters.max() >= 0x80:
+            try:
+                array.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ConversionError("a string is not UTF-8, as Arrow wants it", "library='ak'") from error
+        return array
+
+    def list(self, offsets: Flat, content: pa.Array) -> pa.Array:
+        """See `Builder`."""
+        pa = self._pa
+        return pa.Array.from_buffers(
+            pa.large_list(content.type), len(offsets) - 1, [None, pa.py_buffer(offsets)], children=[content]
+        )
+
+    def regular(self, content: pa.Array, size: int, count: int) -> pa.Array:
+        """See `Builder`."""
+        pa = self._pa
+        return pa.Array.from_buffers(pa.list_(content.type, size), count, [None], children=[content])
+
+    def option(self, offsets: Flat, content: pa.Array) -> pa.Array:
+        """See `Builder`."""
+        missing = offsets[1:] == offsets[:-1]
+        if not missing.any():
+            return content
+        return content.take(self._pa.array(offsets[:-1], mask=missing))
+
+    def record(self, names: Sequence[str] | None, contents: Sequence[pa.Array], count: int) -> pa.Array:
+        """See `Builder`."""
+        pa = self._pa
+        labels = [str(number) for number in range(len(contents))] if names is None else names
+        fields = [pa.field(name, content.type) for name, content in zip(labels, contents, strict=True)]
+        return pa.Array.from_buffers(pa.struct(fields), count, [None], children=list(contents))
+
+    def variant(self, tags: Flat, contents: Sequence[pa.Array]) -> pa.Array:
+        """See `Builder`."""
+        pa = self._pa
+        children = []
+        for number, content in enumerate(contents):
+            here = tags == number + 1
+            children.append(content.take(pa.array(np.cumsum(here) - 1, mask=~here)))
+        codes = pa.array(np.maximum(tags - 1, 0).astype(np.int8))
+        return pa.UnionArray.from_sparse(codes, children, [str(number) for number in range(len(children))])

@@ -1,0 +1,372 @@
+"""From nested arrays to the flat arrays that a columnar write takes: the way back of `forms`.
+
+Everything is checked here, with the path of the field, before anything is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content, UnionArray
+from awkward.index import Index8, Index64
+from numpy.typing import NDArray
+
+from colonnade import _core
+from colonnade._core import ArrayRole, ElementType, FieldKind
+from colonnade.errors import ConversionError, TypeMismatchError
+
+from .awkward import split_alternatives
+from .forms import Flat
+
+__all__ = ["PathArray", "flatten", "to_element"]
+
+PathArray: TypeAlias = tuple[str, ArrayRole, ElementType, Flat]
+
+_DTYPES: dict[str, str] = {
+    "boolean": "bool",
+    "byte": "uint8",
+    "character": "uint8",
+    **{name: name for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")},
+    "float32": "float32",
+    "float64": "float64",
+}
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+def dtype_of(element: ElementType) -> np.dtype[Any]:
+    """Return the NumPy type of an element type."""
+    return np.dtype(_DTYPES[element.name])
+
+
+def flatten(field: _core.Field, content: Content, path: str = "") -> list[PathArray]:
+    """Split an array into the arrays of a field and all below it.
+
+    Raises:
+        TypeMismatchError: the array is of another kind than the field.
+        ConversionError: a value does not fit, or is missing where the type is not optional.
+    """
+    flattener = _Flattener()
+    flattener.add(field, content, path or field.name)
+    return flattener.arrays
+
+
+class _Flattener:
+    def __init__(self) -> None:
+        self.arrays: list[PathArray] = []
+
+    def add(self, field: _core.Field, content: Content, path: str) -> None:
+        kind = field.kind
+        if kind == FieldKind.nullable:
+            return self._nullable(field, content, path)
+        if kind == FieldKind.variant:
+            return self._variant(field, content, path)
+        content = _required(field, content, path)
+        if kind == FieldKind.scalar:
+            self._values(path, field.elements[0], _numbers(field, content, path))
+        elif kind == FieldKind.string:
+            self._string(field, content, path)
+        elif kind == FieldKind.collection:
+            self._collection(field, content, path)
+        elif kind == FieldKind.array:
+            items = _fixed_items(field, content, path)
+            self.add(field.children[0], items, f"{path}._0")
+        elif kind == FieldKind.bitset:
+            items = _required(field, _fixed_items(field, content, path), path)
+            self._values(path, field.elements[0], _numbers(field, items, path))
+        elif kind == FieldKind.record:
+            self._record(field, content, path)
+        elif kind == FieldKind.wrapper:
+            self.add(field.children[0], content, f"{path}._0")
+        else:
+            raise TypeMismatchError("this field cannot be filled", "a projected field", field=path)
+        return None
+
+    def _values(self, path: str, element: ElementType, values: Flat) -> None:
+        self.arrays.append((path, ArrayRole.values, element, values))
+
+    def _offsets(self, path: str, offsets: Flat) -> None:
+        whole = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.arrays.append((path, ArrayRole.offsets, ElementType.int64, whole))
+
+    def _string(self, field: _core.Field, content: Content, path: str) -> None:
+        if content.is_unknown:
+            self._offsets(path, np.zeros(1))
+            self._values(path, ElementType.character, np.empty(0, dtype=np.uint8))
+            return
+        if not _is_text(content):
+            raise _mismatch(field, content, path)
+        offsets, characters = _list_parts(content)
+        self._offsets(path, offsets)
+        self._values(path, ElementType.character, np.ascontiguousarray(characters.data, dtype=np.uint8))
+
+    def _collection(self, field: _core.Field, content: Content, path: str) -> None:
+        item = field.children[0]
+        if content.is_unknown:
+            self._offsets(path, np.zeros(1))
+            return self.add(item, content, f"{path}._0")
+        content = _with_dimensions(content)
+        bytes_wanted = item.kind == FieldKind.scalar and dtype_of(item.elements[0]).itemsize == 1
+        if not content.is_list or (_is_text(content) and not bytes_wanted):
+            raise _mismatch(field, content, path)
+        offsets, items = _list_parts(content)
+        self._offsets(path, offsets)
+        return self.add(item, items, f"{path}._0")
+
+    def _nullable(self, field: _core.Field, content: Content, path: str) -> None:
+        tags, index, parts, optional = split_alternatives(content)
+        present = tags >= 0
+        self._offsets(path, np.concatenate([[0], np.cumsum(present)]))
+        if optional:
+            content = _choose(tags[present], index[present], parts)
+        return self.add(field.children[0], content, f"{path}._0")
+
+    def _variant(self, field: _core.Field, content: Content, path: str) -> None:
+        tags, index, parts, _ = split_alternatives(content)
+        alternatives = field.children
+        chosen = np.full(len(parts) + 1, -1)
+        for number, part in enumerate(parts):
+            if part.length and np.any(tags == number):
+                chosen[number] = _best_alternative(field, part, path)
+        mapped = chosen[tags]  # tag -1, a missing value, finds the -1 at the end
+        self.arrays.append((path, ArrayRole.tags, ElementType.int32, (mapped + 1).astype(np.int32)))
+        for number, alternative in enumerate(alternatives):
+            here = mapped == number
+            own = [k for k in range(len(parts)) if chosen[k] == number]
+            below = f"{path}._{number}"
+            if not own:
+                self.add(alternative, ak.contents.EmptyArray(), below)
+                continue
+            renumbered = np.full(len(parts), -1, dtype=np.int8)
+            renumbered[own] = np.arange(len(own))
+            layout = _choose(renumbered[tags[here]], index[here], [parts[k] for k in own])
+            if layout.is_union and alternative.kind != FieldKind.variant:
+                layout = _merged(layout)
+            self.add(alternative, layout, below)
+
+    def _record(self, field: _core.Field, content: Content, path: str) -> None:
+        children = field.children
+        if content.is_unknown:
+            for child in children:
+                self.add(child, content, f"{path}.{child.name}")
+            return
+        if not content.is_record:
+            raise _mismatch(field, content, path)
+        names = [child.name for child in children]
+        given = [f"_{k}" for k in range(len(content.contents))] if content.is_tuple else list(content.fields)
+        if set(given) != set(names) and set(given) == {str(k) for k in range(len(names))}:
+            given = [f"_{name}" for name in given]
+        missing = [name for name in names if name not in given]
+        extra = [name for name in given if name not in names]
+        if missing or extra:
+            raise TypeMismatchError(members_problem("members", missing, extra), field=path)
+        for child in children:
+            part = content.contents[given.index(child.name)][: content.length]
+            self.add(child, part, f"{path}.{child.name}")
+
+
+def members_problem(what: str, missing: list[str], extra: list[str]) -> str:
+    """Say which names are missing and which are too many."""
+    parts = [f"the {what} {', '.join(missing)} are missing"] if missing else []
+    parts += [f"the {what} {', '.join(extra)} are not in the schema"] if extra else []
+    return " and ".join(parts)
+
+
+# ---- Layouts
+
+
+def _is_text(content: Content) -> bool:
+    return content.parameter("__array__") in ("string", "bytestring")
+
+
+def _mismatch(field: _core.Field, content: Content, path: str) -> TypeMismatchError:
+    return TypeMismatchError(
+        f"values of type '{content.form.type}' cannot be stored as '{_type_of(field)}'", field=path
+    )
+
+
+def _type_of(field: _core.Field) -> str:
+    return field.type_alias or field.type_name or field.kind.name
+
+
+def _required(field: _core.Field, content: Content, path: str) -> Content:
+    """The content without its option type; no value may be missing."""
+    if content.is_option:
+        missing = np.asarray(content.mask_as_bool(valid_when=False))
+        if missing.any():
+            name = _type_of(field)
+            raise ConversionError(
+                f"{np.count_nonzero(missing)} values are missing, the first is number {int(np.argmax(missing))}",
+                f"the type std::optional<{name}>, or fill them (ak.fill_none)",
+                field=path,
+            )
+        content = content.project()
+        return _required(field, content, path)
+    if content.is_union:
+        tags, index, parts, optional = split_alternatives(content)
+        used = [k for k in range(len(parts)) if np.any(tags == k)]
+        if not used and content.length == 0:
+            return ak.contents.EmptyArray()
+        if optional and np.any(tags < 0):
+            return _required(
+                field, ak.contents.IndexedOptionArray(Index64(np.where(tags < 0, -1, 0)), parts[0]), path
+            )
+        if len(used) == 1:
+            return _required(field, _choose(np.zeros_like(tags), index, [parts[used[0]]]), path)
+        return _merged(content)
+    return content.project() if content.is_indexed else content
+
+
+def _with_dimensions(content: Content) -> Content:
+    return content.to_RegularArray() if content.is_numpy and content.inner_shape else content
+
+
+def _list_parts(content: Content) -> tuple[Flat, Content]:
+    """Offsets from 0, and the items that they cover."""
+    whole = content.to_ListOffsetArray64(True)
+    offsets = np.asarray(whole.offsets.data)
+    return offsets, whole.content[: int(offsets[-1])]
+
+
+def _fixed_items(field: _core.Field, content: Content, path: str) -> Content:
+    content = _with_dimensions(content)
+    if content.is_unknown:
+        return content
+    if not content.is_list or _is_text(content):
+        raise _mismatch(field, content, path)
+    size = field.array_size
+    offsets, items = _list_parts(content)
+    lengths = np.diff(offsets)
+    if np.any(lengths != size):
+        first = int(np.argmax(lengths != size))
+        raise ConversionError(
+            f"value number {first} has {int(lengths[first])} items instead of {size}", field=path
+        )
+    return items
+
+
+def _numbers(field: _core.Field, content: Content, path: str) -> NDArray[Any]:
+    element = field.elements[0]
+    if content.is_unknown:
+        return np.empty(0, dtype=dtype_of(element))
+    if not content.is_numpy or content.inner_shape:
+        raise _mismatch(field, content, path)
+    return to_element(np.asarray(content.data), element, _type_of(field), path)
+
+
+def _choose(tags: Flat, index: Flat, parts: list[Content]) -> Content:
+    """The values that tags and index name, in their order."""
+    if len(parts) == 1:
+        if len(index) == parts[0].length and np.array_equal(index, np.arange(len(index))):
+            return parts[0]
+        return ak.contents.IndexedArray(Index64(index), parts[0]).project()
+    return UnionArray(Index8(tags.astype(np.int8)), Index64(index), parts)
+
+
+def _merged(content: Content) -> Content:
+    """Numbers of several types as numbers of one type."""
+    merged = UnionArray.simplified(content.tags, content.index, content.contents)
+    return merged.project() if merged.is_indexed else merged
+
+
+# ---- Numbers
+
+
+def to_element(values: NDArray[Any], element: ElementType, type_name: str, path: str) -> NDArray[Any]:
+    """Convert numbers to the element type of a field: losslessly, but for the rounding of floating-point numbers."""
+    target = dtype_of(element)
+    if values.dtype == target:
+        return np.ascontiguousarray(values)
+    if element == ElementType.character and values.dtype == np.int8:
+        return np.ascontiguousarray(values).view(np.uint8)
+    kinds = {"b": "b", "i": "biu", "u": "biu", "f": "biuf"}[target.kind]
+    if values.dtype.kind not in kinds:
+        raise TypeMismatchError(
+            f"values of type {values.dtype} cannot be stored as '{type_name}'",
+            "convert them (astype)",
+            field=path,
+        )
+    if target.kind in "iu" and values.dtype.kind in "iu" and values.size:
+        limits = np.iinfo(target)
+        low, high = int(values.min()), int(values.max())
+        if low < limits.min or high > limits.max:
+            worst = low if low < limits.min else high
+            raise ConversionError(
+                f"the value {worst} does not fit '{type_name}', which holds {limits.min} to {limits.max}",
+                field=path,
+            )
+    try:
+        with np.errstate(over="raise"):
+            return np.ascontiguousarray(values.astype(target))
+    except FloatingPointError:
+        finite = values[np.isfinite(values)]
+        worst_float = float(finite[np.argmax(np.abs(finite))])
+        raise ConversionError(
+            f"the value {worst_float:g} does not fit '{type_name}', which holds up to {_FLOAT32_MAX:g}",
+            field=path,
+        ) from None
+
+
+# ---- Variants
+
+
+def _best_alternative(field: _core.Field, content: Content, path: str) -> int:
+    scores = [_score(child, content) for child in field.children]
+    best = int(np.argmax(scores))
+    if scores[best] == 0:
+        raise _mismatch(field, content, path)
+    return best
+
+
+def _score(field: _core.Field, content: Content) -> int:
+    """How well an array fits a field: 0 not at all, 1 with a change of type, 2 exactly."""
+    kind = field.kind
+    content = content.project() if content.is_indexed and not content.is_option else content
+    if content.is_unknown:
+        return 1
+    if kind == FieldKind.nullable:
+        return _score(field.children[0], content.content if content.is_option else content)
+    if kind == FieldKind.variant:
+        return max(_score(child, content) for child in field.children)
+    if content.is_option:
+        return min(1, _score(field, content.content))
+    if content.is_union:
+        return 0
+    if kind == FieldKind.scalar:
+        return _score_numbers(field, content)
+    if kind == FieldKind.string:
+        return 2 if _is_text(content) else 0
+    if kind == FieldKind.wrapper:
+        return _score(field.children[0], content)
+    if kind == FieldKind.record:
+        return _score_record(field, content)
+    content = _with_dimensions(content)
+    if not content.is_list or _is_text(content):
+        return 0
+    if kind in (FieldKind.array, FieldKind.bitset):
+        if not content.is_regular or content.size != field.array_size:
+            return 0
+        return _score(field.children[0], content.content) if kind == FieldKind.array else 1
+    fits = _score(field.children[0], content.content)
+    return min(fits, 1) if content.is_regular else fits
+
+
+def _score_numbers(field: _core.Field, content: Content) -> int:
+    if not content.is_numpy or content.inner_shape:
+        return 0
+    target = dtype_of(field.elements[0])
+    if content.dtype == target:
+        return 2
+    given = content.dtype.kind
+    return int(given in {"b": "", "i": "iu", "u": "iu", "f": "iuf"}[target.kind])
+
+
+def _score_record(field: _core.Field, content: Content) -> int:
+    if not content.is_record:
+        return 0
+    names = [child.name for child in field.children]
+    given = [f"_{k}" for k in range(len(content.contents))] if content.is_tuple else list(content.fields)
+    if set(names) != set(given):
+        return 0
+    return min((_score(c, content.contents[given.index(c.name)]) for c in field.children), default=2)

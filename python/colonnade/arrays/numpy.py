@@ -1,0 +1,75 @@
+"""NumPy arrays and pandas series from Awkward layouts and Arrow arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+from numpy.typing import NDArray
+
+from colonnade.errors import ConversionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["to_numpy", "to_series"]
+
+
+def to_numpy(layout: Content) -> NDArray[Any]:
+    """Numbers, fixed-size arrays and records of these as they are; anything else as an array of objects.
+
+    The objects are NumPy arrays for lists of numbers, str for strings, None for missing values, and lists, dicts and
+    tuples for what is deeper.
+    """
+    if _is_flat(layout):
+        return np.asarray(ak.to_numpy(layout))
+    result = np.empty(layout.length, dtype=np.object_)
+    if layout.is_list and not layout.is_regular and _is_flat(layout.content):
+        offsets, content = np.asarray(layout.offsets.data).tolist(), np.asarray(ak.to_numpy(layout.content))
+        for number in range(layout.length):
+            part = content[offsets[number] : offsets[number + 1]]
+            result[number] = part.tobytes().decode("utf-8", "surrogateescape") if _is_text(layout) else part
+    else:
+        for number, value in enumerate(_to_list(layout)):
+            result[number] = value
+    return result
+
+
+def _to_list(layout: Content) -> list[Any]:
+    try:
+        return ak.to_list(layout)  # type: ignore[no-any-return, unused-ignore]
+    except UnicodeDecodeError as error:
+        raise ConversionError(f"a string is not UTF-8 ({error})", "library='ak'") from error
+
+
+def _is_text(layout: Content) -> bool:
+    return layout.parameter("__array__") in ("string", "bytestring")
+
+
+def _is_flat(layout: Content) -> bool:
+    if layout.is_record:
+        return (
+            not layout.is_tuple and bool(layout.contents) and all(part.is_numpy for part in layout.contents)
+        )
+    if layout.is_regular:
+        return layout.size > 0 and _is_flat(layout.content) and not layout.content.is_record
+    return bool(layout.is_numpy)
+
+
+def to_series(array: pa.Array, index: pd.Index) -> pd.Series[Any]:
+    """Numbers as NumPy holds them, strings as pandas holds them, the rest as Arrow types without a copy."""
+    import pandas as pd
+    from pyarrow import types
+
+    kind = array.type
+    values: Any = pd.arrays.ArrowExtensionArray(array)
+    if types.is_large_string(kind):
+        values = array.to_pandas().array
+    elif array.null_count == 0 and (
+        types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
+    ):
+        values = array.to_numpy(zero_copy_only=False)
+    return pd.Series(values, index=index)

@@ -1,0 +1,1 @@
+"""What comes from elsewhere: TTrees, and copies of data sets."""

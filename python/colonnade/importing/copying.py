@@ -1,0 +1,236 @@
+"""Copying data sets between any two places."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from colonnade import _core
+from colonnade.errors import UsageError
+from colonnade.reading.opening import PathLike, split_target
+from colonnade.reading.steps import byte_count
+from colonnade.writing.options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = ["CopyProgress", "CopyReport", "CopySettings", "CopySource", "CopyWatch", "copy"]
+
+CopySource: TypeAlias = "PathLike | tuple[PathLike, str]"
+"""A file or store, "f.root:Events", or ("f.root", "Events")."""
+
+
+@dataclass(frozen=True)
+class CopyProgress:
+    """How far a copy is."""
+
+    entries: int
+    total_entries: int
+    bytes_read: int
+    """Of pages."""
+    bytes_written: int
+    total_bytes: int
+    """That are to be read."""
+    verifying: bool
+    """The numbers are those of the comparison that follows the copy."""
+
+
+CopyWatch: TypeAlias = Callable[[CopyProgress], object]
+"""Called a few times per second; returning False stops the copy."""
+
+
+class CopySettings(ContainerSettings, total=False):
+    """The options of writers that copies share; `colonnade.create` explains them."""
+
+    checkpoint_every: CheckpointEvery
+
+
+CopyMode: TypeAlias = Literal["pages", "recompress", "decode"]
+_MODES: tuple[CopyMode, ...] = ("pages", "recompress", "decode")
+
+
+@dataclass(frozen=True)
+class CopyReport:
+    """What a copy did."""
+
+    data_set: str
+    """Its path at the destination."""
+    mode: CopyMode
+    """How pages were copied: as they are stored, compressed again, or decoded and put into other pages."""
+    entries: int
+    """Of the destination: what can be read there."""
+    clusters: int
+    pages: int
+    """Written now; equal ones that share a place count once."""
+    bytes_read: int
+    """Of pages."""
+    bytes_written: int
+    """Of pages."""
+    resumed_entries: int
+    """That were there already."""
+    seconds: float
+    verified: bool
+    interrupted: bool
+    """Whether `progress` stopped it: what the last checkpoint holds is there, and nothing else."""
+    notes: tuple[str, ...]
+    """What could not be carried over, and why."""
+
+
+def copy(
+    source: CopySource | list[CopySource],
+    destination: CopySource,
+    name: str | None = None,
+    *,
+    destination_name: str | None = None,
+    columns: Sequence[str] | str | None = None,
+    compression: str | int | None = None,
+    page_size: Size | None = None,
+    cluster_size: Size | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    verify: bool | Literal["pages", "values"] = False,
+    progress: bool | CopyWatch | None = None,
+    progress_every: float = 0.2,
+    memory_budget: Size = "256 MiB",
+    direct_io: bool = False,
+    **settings: Unpack[CopySettings],
+) -> CopyReport:
+    """Copy a data set from any place to any other: files, files in S3, object stores.
+
+    As a rule pages are copied as they are stored, each compared with its checksum on the way, without being
+    decompressed. Several sources with the same schema become one data set, one after the other.
+
+    Ctrl-C stops the copy in good order: what the last checkpoint holds stays.
+
+    Args:
+        source: the file or store; or file and data set as "f.root:Events" or ("f.root", "Events");
+            or a list of several.
+        destination: likewise.
+        name: the path of the data set at the sources; may be left out where there is only one.
+        destination_name: its path at the destination; the source's if left out.
+        columns: paths of the fields to copy, with all below them. What they need comes with them: the collections and
+            records above them, the sources of projected fields, the other parts of pairs, tuples and variants.
+        compression: compress again: "zstd:5", "lz4", "none", ...; kept as it is if left out.
+        page_size: put elements into pages of at most this size before compression; kept if left out.
+        cluster_size: put entries into clusters of about this compressed size; kept if left out.
+        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
+            the data set is added to a ROOT file or store that is there.
+        resume: go on with a copy that was interrupted, after its last checkpoint. What is there must be the beginning
+            of what the copy would make, else nothing is changed. With `overwrite`, what holds no such data set is
+            replaced.
+        verify: read both sides again when the copy is done: True or "pages" compares the pages byte by byte, or the
+            values where pages were not kept; "values" compares the values in any case.
+        progress: called a few times per second with a `CopyProgress`, returning False stops; True writes a line
+            to standard error.
+        progress_every: seconds between two calls of `progress`, about.
+        memory_budget: bytes of pages that are under way.
+        direct_io: past the page cache, reading and writing, where the file system can.
+        settings: of the writer, as in `colonnade.create`: container, checksums (for pages that have none),
+            checkpoint_every, durability, max_key_size, clusters_per_group, object_mapping, splice_size, ...
+
+    Returns:
+        What was done.
+
+    Raises:
+        FileMissingError: no such file.
+        NotFoundError: no such data set or field.
+        UsageError: the data set is there already, or is not the beginning of this copy.
+        SchemaError: the sources have different schemas.
+        ChecksumError: a page of a source is damaged, or after the copy one of the destination.
+        StorageError: reading or writing failed.
+    """
+    sources = _sources(source, name)
+    target = split_target(destination, destination_name)
+    check_names(settings, "a copy")
+    options = write_options(direct_io=direct_io, **settings)
+    report = _core.copy(
+        sources,
+        target,
+        [columns] if isinstance(columns, str) else list(columns or ()),
+        None if compression is None else str(compression),
+        None if page_size is None else byte_count(page_size),
+        None if cluster_size is None else byte_count(cluster_size),
+        overwrite,
+        resume,
+        _depth(verify),
+        byte_count(memory_budget),
+        direct_io,
+        progress_every,
+        options,
+        _watch(progress),
+    )
+    return CopyReport(
+        data_set=report.data_set,
+        mode=_MODES[report.mode],
+        entries=report.entries,
+        clusters=report.clusters,
+        pages=report.pages,
+        bytes_read=report.bytes_read,
+        bytes_written=report.bytes_written,
+        resumed_entries=report.resumed_entries,
+        seconds=report.seconds,
+        verified=report.verified,
+        interrupted=report.interrupted,
+        notes=tuple(report.notes),
+    )
+
+
+def _sources(source: CopySource | list[CopySource], name: str | None) -> list[tuple[str, str]]:
+    if isinstance(source, str | os.PathLike | tuple):
+        return [split_target(source, name)]
+    places = [split_target(one, None if isinstance(one, tuple) else name) for one in source]
+    if not places:
+        raise UsageError("there is nothing to copy", "name a source")
+    return places
+
+
+def _depth(verify: bool | str) -> int:
+    known = {False: 0, True: 1, "pages": 1, "values": 2}
+    if verify not in known:
+        raise UsageError(f"a copy is verified by 'pages' or 'values', not {verify!r}")
+    return known[verify]
+
+
+def _watch(progress: bool | CopyWatch | None) -> Callable[[_core.CopyProgress], bool] | None:
+    if progress is None or progress is False:
+        return None
+    watch: CopyWatch = _Line() if progress is True else progress
+
+    def look(state: _core.CopyProgress) -> bool:
+        seen = CopyProgress(
+            entries=state.entries,
+            total_entries=state.total_entries,
+            bytes_read=state.bytes_read,
+            bytes_written=state.bytes_written,
+            total_bytes=state.total_bytes,
+            verifying=state.verifying,
+        )
+        return watch(seen) is not False
+
+    return look
+
+
+class _Line:
+    """Writes one line to standard error again and again."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._verifying = False
+
+    def __call__(self, state: CopyProgress) -> None:
+        if state.verifying and not self._verifying:
+            self._verifying, self._begin = True, time.monotonic()
+        done = state.entries / state.total_entries if state.total_entries else 1.0
+        if state.verifying and state.total_bytes:
+            done = max(done, min(state.bytes_read / state.total_bytes, 1.0))
+        rate = state.bytes_read / max(time.monotonic() - self._begin, 1e-3) / 1e6
+        what = "verifying" if state.verifying else "copying"
+        end = "\n" if done >= 1 else ""
+        sys.stderr.write(
+            f"\r{what} {100 * done:5.1f} %  {state.bytes_read / 1e6:,.0f} MB  {rate:,.0f} MB/s {end}"
+        )
+        sys.stderr.flush()

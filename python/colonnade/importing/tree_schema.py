@@ -1,0 +1,569 @@
+"""How the branches of a TTree become fields.
+
+    branch without sub-branches               -> a field: numbers, strings, arrays, (nested) vectors, maps, objects
+    x[n], y[n]: arrays that share a counter   -> a collection of records, see `_counted`; n becomes its cardinality
+    branch of an object, split                -> a record with a member for each sub-branch
+    branch of a vector of objects, split      -> a collection of records
+    branch of a pair, map, vector of pairs    -> std::pair, std::map, std::vector<std::pair>
+
+Names lose what field names may not have: the name of the branch above, a dot at the end; other dots, slashes and blanks
+become underscores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content, ListOffsetArray, RecordArray
+from awkward.index import Index64
+
+from colonnade.errors import FormatError
+from colonnade.schema.spec import Spec
+
+__all__ = ["Leaf", "Node", "TreePlan", "Unreadable", "plan_fields", "short_reason"]
+
+_TYPES = {
+    "bool": "bool",
+    "float32": "float",
+    "float64": "double",
+    **{f"{sign}int{bits}": f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
+_COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(?:_n|_N|_size|_count)")
+
+
+class _UnfitError(Exception):
+    """There is no field type for this."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A branch that cannot be imported."""
+
+    branch: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A branch with values of its own."""
+
+    branch: Any
+    path: str
+    """With the branches above it, as uproot names it."""
+    spec: Spec
+    objects: bool
+    """Deserialized object by object: only an attempt tells whether uproot can."""
+
+
+class Node(Protocol):
+    """A field, or a member of one."""
+
+    name: str
+
+    @property
+    def spec(self) -> Spec: ...  # noqa: D102
+
+    def leaves(self) -> Iterator[Leaf]: ...  # noqa: D102
+
+    def without(self, paths: frozenset[str]) -> Node | None: ...  # noqa: D102
+
+    def content(self, arrays: Mapping[str, Content]) -> Content: ...  # noqa: D102
+
+
+@dataclass
+class _Value:
+    """A field with the values of one branch."""
+
+    name: str
+    leaf: Leaf
+
+    @property
+    def spec(self) -> Spec:
+        return self.leaf.spec
+
+    def leaves(self) -> Iterator[Leaf]:
+        yield self.leaf
+
+    def without(self, paths: frozenset[str]) -> Node | None:
+        return None if self.leaf.path in paths else self
+
+    def content(self, arrays: Mapping[str, Content]) -> Content:
+        return arrays[self.leaf.path]
+
+
+@dataclass
+class _Record:
+    """A field of a split object."""
+
+    name: str
+    members: list[Node]
+    is_pair: bool
+
+    @property
+    def spec(self) -> Spec:
+        specs = {member.name: member.spec for member in self.members}
+        if _as_pair(self.is_pair, specs):
+            return f"std::pair<{specs['first']},{specs['second']}>"
+        return specs
+
+    def leaves(self) -> Iterator[Leaf]:
+        for member in self.members:
+            yield from member.leaves()
+
+    def without(self, paths: frozenset[str]) -> Node | None:
+        members = [left for member in self.members if (left := member.without(paths))]
+        return _Record(self.name, members, self.is_pair) if members else None
+
+    def content(self, arrays: Mapping[str, Content]) -> Content:
+        parts = {member.name: member.content(arrays) for member in self.members}
+        names = None if isinstance(self.spec, str) else list(parts)
+        return RecordArray(list(parts.values()), names)
+
+
+@dataclass
+class _Collection:
+    """A field with one item per value of the arrays that share a counter."""
+
+    name: str
+    members: dict[str, Leaf]
+    of_pairs: str = ""
+    """ "map" or "vector" where the items are pairs."""
+    counter: Leaf | None = None
+    is_plain: bool = False
+    """A list of the values of its only branch, instead of records."""
+    projections: dict[str, str] = field(default_factory=dict)
+    """By name of a branch, the member that has its values."""
+
+    @property
+    def spec(self) -> Spec:
+        if self.is_plain:
+            return next(iter(self.members.values())).spec
+        # The branches have lists: of the spec `std::vector<float>` the item is a member.
+        specs = {name: _item(leaf.spec) for name, leaf in self.members.items()}
+        if _as_pair(bool(self.of_pairs), specs):
+            first, second = specs["first"], specs["second"]
+            if self.of_pairs == "map":
+                return f"std::map<{first},{second}>"
+            return f"std::vector<std::pair<{first},{second}>>"
+        return [specs]
+
+    def leaves(self) -> Iterator[Leaf]:
+        yield from self.members.values()
+        if self.counter is not None:
+            yield self.counter
+
+    def without(self, paths: frozenset[str]) -> Node | None:
+        members = {name: leaf for name, leaf in self.members.items() if leaf.path not in paths}
+        if not members:
+            return None if self.counter is None else _Value(_clean(self.counter.path), self.counter)
+        projections = {name: member for name, member in self.projections.items() if member in members}
+        return _Collection(self.name, members, self.of_pairs, self.counter, self.is_plain, projections)
+
+    def content(self, arrays: Mapping[str, Content]) -> Content:
+        offsets = None
+        items = []
+        for leaf in self.members.values():
+            lists = arrays[leaf.path].to_ListOffsetArray64(True)
+            found = np.asarray(lists.offsets.data)
+            if offsets is None:
+                offsets, first = found, leaf
+            elif not np.array_equal(offsets, found):
+                raise self._uneven(first.path, offsets, leaf.path, found)
+            items.append(lists.content[: int(found[-1])])
+        assert offsets is not None
+        if self.counter is not None:
+            counts = np.asarray(arrays[self.counter.path].data).astype(np.int64)
+            if not np.array_equal(np.diff(offsets), counts):
+                sums = np.concatenate([[0], np.cumsum(counts)])
+                raise self._uneven(first.path, offsets, self.counter.path, sums)
+        if self.is_plain:
+            return ListOffsetArray(Index64(offsets), items[0])
+        names = None if isinstance(self.spec, str) else list(self.members)
+        return ListOffsetArray(Index64(offsets), RecordArray(items, names, length=int(offsets[-1])))
+
+    def _uneven(self, one: str, offsets: Any, other: str, others: Any) -> FormatError:
+        differ = np.diff(offsets) != np.diff(others)
+        row = int(np.argmax(differ))
+        return FormatError(
+            f"the branches '{one}' and '{other}' share a counter, but have {np.diff(offsets)[row]} and "
+            f"{np.diff(others)[row]} values in one entry",
+            "without grouping, each becomes a field of its own",
+            field=self.name,
+        )
+
+
+@dataclass
+class TreePlan:
+    """The fields that a tree gives."""
+
+    nodes: list[Node]
+    unreadable: list[Unreadable]
+
+    def schema(self) -> dict[str, Spec]:
+        """The type of each field."""
+        return {node.name: node.spec for node in self.nodes}
+
+    def projections(self, aliases: bool) -> dict[str, tuple[Spec, dict[str, str]]]:
+        """Fields that show others under the names of branches: counters, and the arrays where `aliases`."""
+        found: dict[str, tuple[Spec, dict[str, str]]] = {}
+        taken = {node.name for node in self.nodes}
+        for node in self.nodes:
+            if not isinstance(node, _Collection):
+                continue
+            if node.counter is not None:
+                name = _clean(node.counter.path)
+                bits = 64 if "64" in str(node.counter.spec) else 32
+                found[name] = (f"ROOT::RNTupleCardinality<std::uint{bits}_t>", {name: node.name})
+            if not aliases:
+                continue
+            for branch, member in node.projections.items():
+                spec = node.members[member].spec
+                if branch not in taken and isinstance(spec, str) and _PROJECTABLE.fullmatch(spec):
+                    found[branch] = (spec, _sources(branch, spec, node.name, f"{node.name}._0.{member}"))
+        return {name: what for name, what in found.items() if name not in taken}
+
+    def counters(self) -> dict[str, str]:
+        """By name of the field that shows a counter, the collection that it counts."""
+        taken = {node.name for node in self.nodes}
+        return {
+            _clean(node.counter.path): node.name
+            for node in self.nodes
+            if isinstance(node, _Collection) and node.counter is not None
+            if _clean(node.counter.path) not in taken
+        }
+
+    def names(self) -> dict[str, str]:
+        """Path of the field by path of the branch, where they differ."""
+        return {path: place for path, place in _places(self.nodes) if path != place}
+
+    def titles(self) -> dict[str, str]:
+        """What the tree says of its branches, by field."""
+        found = {}
+        for node in self.nodes:
+            leaf = node.leaf if isinstance(node, _Value) else getattr(node, "counter", None)
+            title = str(leaf.branch.title or "") if leaf is not None else ""
+            if leaf is not None and title.partition("/")[0].partition("[")[0] != leaf.branch.name:
+                found[node.name] = title
+        return found
+
+    def leaves(self) -> list[Leaf]:
+        """All branches that are read."""
+        return [leaf for node in self.nodes for leaf in node.leaves()]
+
+    def without(self, found: list[Unreadable]) -> TreePlan:
+        """The same without branches that turned out to be unreadable."""
+        paths = frozenset(one.branch for one in found)
+        nodes = [left for node in self.nodes if (left := node.without(paths))]
+        return TreePlan(nodes, self.unreadable + found)
+
+
+def _places(nodes: Iterable[Node], above: str = "", *, of_pair: bool = False) -> Iterator[tuple[str, str]]:
+    for number, node in enumerate(nodes):
+        place = above + (f"_{number}" if of_pair else node.name)
+        if isinstance(node, _Value):
+            yield node.leaf.path, place
+        elif isinstance(node, _Record):
+            yield from _places(node.members, f"{place}.", of_pair=isinstance(node.spec, str))
+        elif isinstance(node, _Collection):
+            pairs = isinstance(node.spec, str)
+            for index, (name, leaf) in enumerate(node.members.items()):
+                yield leaf.path, place if node.is_plain else f"{place}.{f'_0._{index}' if pairs else name}"
+
+
+def _sources(name: str, spec: str, collection: str, member: str) -> dict[str, str]:
+    """What a projected list takes its columns from: its items are the member's, at all depths."""
+    found = {name: collection, f"{name}._0": member}
+    for depth in range(1, spec.count("std::vector<")):
+        found[f"{name}._0{'._0' * depth}"] = f"{member}{'._0' * depth}"
+    return found
+
+
+def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
+    """Find the fields of a tree.
+
+    Args:
+        tree: of uproot.
+        wanted: whether to take a branch, by its path.
+        grouping: make collections of arrays that share a counter.
+    """
+    unreadable: list[Unreadable] = []
+    planner = _Planner(tree, wanted, unreadable, grouping)
+    return TreePlan(_unique(planner.nodes(tree.branches, "", "")), unreadable)
+
+
+class _Planner:
+    def __init__(self, tree: Any, wanted: Any, unreadable: list[Unreadable], grouping: bool) -> None:
+        self._tree, self._wanted, self._unreadable, self._grouping = tree, wanted, unreadable, grouping
+
+    def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[Node]:
+        """Fields of sibling branches; `above` is the path, `prefix` the name of the branch over them."""
+        branches = list(branches)
+        counted: dict[str, list[Leaf]] = {}
+        counters: dict[str, Leaf] = {}
+        order: list[Node | str] = []
+        by_counter = _arrays_by_counter(branches) if self._grouping and not above else {}
+        for branch in branches:
+            path = above + branch.name
+            if branch.branches:
+                node = self._split(branch, path, _stripped(branch.name, prefix))
+                order += [node] if node else []
+                continue
+            leaf = self._leaf(branch, path)
+            if leaf is None:
+                continue
+            counter = by_counter.get(branch.name)
+            if branch.name in by_counter.values():
+                counters[branch.name] = leaf
+                order.append(branch.name)
+            elif counter is not None and _is_list(leaf.spec):
+                counted.setdefault(counter, []).append(leaf)
+                order.append(counter)
+            else:
+                order.append(_Value(_clean(_stripped(branch.name, prefix)), leaf))
+        taken = {one.name for one in order if not isinstance(one, str)}
+        return self._in_order(order, counters, counted, taken)
+
+    @staticmethod
+    def _in_order(
+        order: list[Node | str], counters: dict[str, Leaf], counted: dict[str, list[Leaf]], taken: set[str]
+    ) -> list[Node]:
+        nodes: list[Node] = []
+        done: set[str] = set()
+        for one in order:
+            if not isinstance(one, str):
+                nodes.append(one)
+            elif one not in done:
+                done.add(one)
+                nodes.append(_counted(one, counters.get(one), counted.get(one, []), taken))
+                taken.add(nodes[-1].name)
+        return nodes
+
+    def _split(self, branch: Any, path: str, name: str) -> Node | None:
+        kind = re.match(r"(?:std::)?(\w*)", branch.typename or "")
+        kind_name = kind[1] if kind else ""
+        if _is_split_collection(branch):
+            members: dict[str, Leaf] = {}
+            for sub, sub_path in _descendants(branch, path):
+                leaf = self._leaf(sub, sub_path)
+                if leaf is not None and not _is_list(leaf.spec):
+                    self._refused(sub_path, sub, "its values do not follow the collection that it belongs to")
+                elif leaf is not None:
+                    members[_free(_clean(_stripped(sub.name, branch.name)), members)] = leaf
+            of_pairs = "map" if "map" in kind_name else "vector" if "pair<" in (branch.typename or "") else ""
+            return _Collection(_clean(name), members, of_pairs) if members else None
+        nodes = _unique(self.nodes(branch.branches, f"{path}/", branch.name))
+        return _Record(_clean(name), nodes, kind_name == "pair") if nodes else None
+
+    def _leaf(self, branch: Any, path: str) -> Leaf | None:
+        if not self._wanted(path):
+            return None
+        try:
+            if self._tree[path] is not branch:
+                self._refused(path, branch, "another branch has the same name")
+                return None
+            form = branch.interpretation.awkward_form(self._tree.file)
+            spec = _spec(form)
+        except _UnfitError as error:
+            self._refused(path, branch, str(error))
+            return None
+        except Exception as error:  # uproot raises what it likes
+            self._refused(path, branch, short_reason(error))
+            return None
+        return Leaf(branch, path, spec, "AsObjects" in repr(branch.interpretation))
+
+    def _refused(self, path: str, branch: Any, reason: str) -> None:
+        self._unreadable.append(Unreadable(path, _type_name(branch), reason))
+
+
+def short_reason(error: BaseException) -> str:
+    """What uproot complains of, in one line: it tells at length where it was and what there is to do."""
+    text = str(error).partition("\nin file")[0].partition("\nin object")[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and lines[0] == "while reading" and len(lines) > 2:
+        return f"{lines[-1]}, while reading {lines[1]}"
+    return lines[0] if lines else type(error).__name__
+
+
+def _type_name(branch: Any) -> str:
+    try:
+        return str(branch.typename)
+    except Exception:  # uproot fails on what it does not know
+        return "unknown"
+
+
+# ---- Splitting and counting
+
+
+def _descendants(branch: Any, path: str) -> Iterator[tuple[Any, str]]:
+    for sub in branch.branches:
+        if sub.branches:
+            yield from _descendants(sub, f"{path}/{sub.name}")
+        else:
+            yield sub, f"{path}/{sub.name}"
+
+
+def _is_split_collection(branch: Any) -> bool:
+    """Whether each sub-branch has one value per item of a collection, whose size is counted above them."""
+    found = [sub for sub, _ in _descendants(branch, "")]
+    return bool(found) and all(sub.count_leaf is not None for sub in found)
+
+
+def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:
+    """By name of an array its counter's name."""
+    names = {branch.name for branch in branches if not branch.branches}
+    found = {}
+    for branch in branches:
+        counter = None if branch.branches else branch.count_branch
+        if counter is not None and counter is not branch and counter.name in names:
+            found[branch.name] = counter.name
+    return {name: counter for name, counter in found.items() if counter not in found}
+
+
+def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str]) -> Node:
+    """The collection of the arrays that share a counter.
+
+    `nMuon` with `Muon_pt`, `Muon_eta` is the collection `Muon` of {pt, eta}. Where the arrays' names do not begin with
+    what the counter counts, it is the beginning that they share, up to an underscore; where there is none, the
+    collection is named after the counter and members keep their names. A single array of another name stays a list of
+    this name.
+    """
+    if not arrays:
+        assert leaf is not None
+        return _Value(_clean(counter), leaf)
+    names = [array.branch.name for array in arrays]
+    match = _COUNTER.fullmatch(counter)
+    counts = (match["after"] or match["before"]) if match else ""
+    first, last = min(names), max(names)
+    shared = next((first[:end] for end in range(len(first), 0, -1) if last.startswith(first[:end])), "")
+    shared = shared[: shared.rfind("_") + 1]
+    prefixes = [f"{counts}_"] * bool(counts) + [shared] * (len(names) > 1)
+    prefix = next((one for one in prefixes if one and all(_has(name, one) for name in names)), "")
+    if len(names) == 1 and not prefix:
+        return _Collection(_clean(names[0]), {"_0": arrays[0]}, "", leaf, is_plain=True)
+    aliases = {_clean(name) for name in names}
+    name = _free(
+        _clean(prefix.rstrip("_") or counts or f"{counter}_items"), taken | aliases | {_clean(counter)}
+    )
+    members: dict[str, Leaf] = {}
+    projections = {}
+    for array in arrays:
+        member = _free(_clean(array.branch.name[len(prefix) :]), members)
+        members[member] = array
+        projections[_clean(array.branch.name)] = member
+    return _Collection(name, members, "", leaf, projections=projections)
+
+
+def _has(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and len(name) > len(prefix)
+
+
+# ---- Names
+
+
+def _stripped(name: str, above: str) -> str:
+    above = above.rstrip(".")
+    return name[len(above) + 1 :] if above and name.startswith(f"{above}.") else name
+
+
+def _clean(name: str) -> str:
+    return re.sub(r"[\x00-\x20\x7f./\\]", "_", name.rstrip(".")) or "_"
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    used = set(taken)
+    while name in used:
+        name += "_"
+    return name
+
+
+def _unique(nodes: list[Node]) -> list[Node]:
+    taken: set[str] = set()
+    for node in nodes:
+        node.name = _free(node.name, taken)
+        taken.add(node.name)
+    return nodes
+
+
+# ---- Types
+
+
+def _as_pair(is_pair: bool, specs: dict[str, Spec]) -> bool:
+    return (
+        is_pair and list(specs) == ["first", "second"] and all(isinstance(one, str) for one in specs.values())
+    )
+
+
+def _is_list(spec: Spec) -> bool:
+    return isinstance(spec, list) or (isinstance(spec, str) and spec.startswith("std::vector<"))
+
+
+def _item(spec: Spec) -> Spec:
+    """What a list has in it."""
+    return spec[0] if isinstance(spec, list) else re.sub(r"^std::vector<|>$", "", spec)
+
+
+def _spec(form: Any) -> Spec:
+    """The type of what uproot makes of a branch."""
+    kind = form.parameter("__array__")
+    if isinstance(form, ak.forms.NumpyForm):
+        return _numbers(form)
+    if isinstance(form, ak.forms.RecordForm):
+        return _record(form)
+    if isinstance(form, ak.forms.ListOffsetForm | ak.forms.ListForm | ak.forms.RegularForm):
+        if kind == "string":
+            return "std::string"
+        if kind == "bytestring":
+            return "std::vector<std::byte>"
+        item = _spec(form.content)
+        if not isinstance(item, str):
+            return [item]
+        if kind == "sorted_map" and item.startswith("std::pair<"):
+            return f"std::map{item.removeprefix('std::pair')}"
+        if kind == "set":
+            return f"std::set<{item}>"
+        if isinstance(form, ak.forms.RegularForm) and form.size > 0:
+            return f"std::array<{item},{form.size}>"
+        return f"std::vector<{item}>"
+    if form.is_option:
+        item = _spec(form.content)
+        if isinstance(item, str):
+            return f"std::optional<{item}>"
+        raise _UnfitError("there is no field type for a record that may be missing")
+    if isinstance(form, ak.forms.UnionForm):
+        items = [_spec(part) for part in form.contents]
+        if all(isinstance(item, str) for item in items):
+            return f"std::variant<{','.join(items)}>"
+        raise _UnfitError("there is no field type for alternatives that are records")
+    if form.is_indexed:
+        return _spec(form.content)
+    raise _UnfitError("its type is not known")
+
+
+def _numbers(form: Any) -> str:
+    name = _TYPES.get(form.primitive)
+    if name is None:
+        raise _UnfitError(f"there is no field type for {form.primitive}")
+    for size in reversed(form.inner_shape):
+        name = f"std::array<{name},{size}>" if size else f"std::vector<{name}>"
+    return name
+
+
+def _record(form: Any) -> Spec:
+    specs = [_spec(part) for part in form.contents]
+    if form.is_tuple:
+        if all(isinstance(one, str) for one in specs):
+            return f"std::{'pair' if len(specs) == 2 else 'tuple'}<{','.join(specs)}>"
+        return {f"_{number}": one for number, one in enumerate(specs)}
+    if not specs:
+        raise _UnfitError("it has no members")
+    for name in form.fields:
+        if name != _clean(name):
+            raise _UnfitError(f"its member '{name}' has no valid field name")
+    return dict(zip(form.fields, specs, strict=True))

@@ -1,0 +1,736 @@
+"""Importing TTrees: data sets made from what uproot reads, in steps of bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import difflib
+import fnmatch
+import os
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+
+from colonnade import _core
+from colonnade.arrays.columns import PathArray, flatten
+from colonnade.errors import (
+    ConversionError,
+    Error,
+    FileMissingError,
+    FormatError,
+    NotFoundError,
+    SchemaError,
+    StorageError,
+    TypeMismatchError,
+    UnsupportedError,
+    UsageError,
+)
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import PathLike, split_target
+from colonnade.reading.steps import byte_count
+from colonnade.schema.spec import Spec
+from colonnade.writing.creating import DataSetWriter
+from colonnade.writing.filling import build_fields
+from colonnade.writing.options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
+
+from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields, short_reason
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = ["ImportProgress", "ImportReport", "ImportSettings", "ImportWatch", "import_tree", "trees"]
+
+Source: TypeAlias = "PathLike | tuple[PathLike, str]"
+Result = TypeVar("Result")
+
+_COMPARED = 1000
+"""Entries before a checkpoint that must be those of the trees when an import is resumed."""
+_PROBED = 64
+"""Entries of which uproot must be able to make objects before the import begins."""
+
+
+class ImportSettings(ContainerSettings, total=False):
+    """The options of writers that imports take; `colonnade.create` explains them."""
+
+    direct_io: bool
+
+
+@dataclass(frozen=True)
+class ImportProgress:
+    """How far an import is."""
+
+    entries: int
+    total_entries: int
+    bytes_read: int
+    """Of values, uncompressed."""
+    verifying: bool
+    """The numbers are those of the comparison that follows the import."""
+
+
+ImportWatch: TypeAlias = Callable[[ImportProgress], object]
+"""Called after each step; returning False stops the import."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did."""
+
+    data_set: str
+    """Its path at the destination."""
+    trees: tuple[str, ...]
+    """Where the entries come from, as "f.root:Events"."""
+    entries: int
+    """Of the destination: what can be read there."""
+    fields: tuple[str, ...]
+    """Those that were filled."""
+    projected: tuple[str, ...]
+    """Fields that show those under the names of branches: counters, and arrays that share one."""
+    renamed: Mapping[str, str]
+    """Path of the field by branch, where they differ."""
+    skipped: tuple[Unreadable, ...]
+    """Branches that were left out, and why."""
+    bytes_read: int
+    """Of values, uncompressed."""
+    steps: int
+    seconds: float
+    verified: bool
+    resumed_entries: int
+    """That were there already."""
+    interrupted: bool
+    """Whether `progress` stopped it. What was imported until then is there, or nothing if there are no checkpoints."""
+
+
+def trees(path: PathLike) -> list[str]:
+    """List the TTrees of a ROOT file, as "Events" or "dir/Events".
+
+    Raises:
+        FileMissingError: no such file.
+        FormatError: not a ROOT file.
+    """
+    with _opened(os.fspath(path)) as file:
+        return _tree_names(file)
+
+
+def import_tree(
+    source: Source | list[Source],
+    destination: Source,
+    tree: str | None = None,
+    *,
+    destination_name: str | None = None,
+    columns: Sequence[str] | str | None = None,
+    compression: str | int = "zstd:5",
+    page_size: Size = "256 KiB",
+    cluster_size: Size = "128 MiB",
+    overwrite: bool = False,
+    resume: bool = False,
+    verify: bool = False,
+    skip_unreadable: bool = False,
+    grouping: bool = True,
+    aliases: bool = True,
+    step_size: Size = "32 MB",
+    threads: int | None = None,
+    checkpoint_every: CheckpointEvery = "30s",
+    progress: ImportWatch | None = None,
+    **settings: Unpack[ImportSettings],
+) -> ImportReport:
+    """Make a data set from a TTree, with uproot, which must be installed.
+
+    All branches are imported that uproot reads: numbers with their width and sign, fixed-size arrays, strings,
+    nested vectors, sets, maps, objects. Arrays that share a counter become a collection of records: nMuon,
+    Muon_pt[nMuon] and Muon_eta[nMuon] the collection `Muon` of {pt, eta}; nMuon, Muon_pt and Muon_eta can be read all
+    the same, as projected fields without data of their own. Split objects become records. docs/import.md has the rules
+    of names.
+
+    Several trees with the same branches become one data set, one after the other. Of an import that is interrupted, or
+    fails, what the last checkpoint holds stays, and `resume` goes on from there.
+
+    Args:
+        source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several.
+        destination: the file or object store, or this and the path of the data set.
+        tree: the path of the tree at the sources; may be left out where there is only one.
+        destination_name: the path of the data set; the tree's if left out.
+        columns: branches, or fields that they become, by names or wildcards; all if left out.
+        compression: of the data set.
+        page_size: limit of a page before compression.
+        cluster_size: compressed size that a cluster should have.
+        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
+            the data set is added to a ROOT file or store that is there.
+        resume: go on with an import that was interrupted, after its last checkpoint. What is there must be the
+            beginning of what the import would make, else nothing is changed. Where nothing is there it begins.
+        verify: read both sides again afterwards and compare all values.
+        skip_unreadable: leave out branches that cannot be imported, instead of refusing the tree; the report has them.
+        grouping: make collections of arrays that share a counter; else each is a field of its own.
+        aliases: projected fields under the names of the branches that went into such a collection.
+        step_size: memory of the values that are read at a time; about three times as much is in use.
+        threads: that decompress what is read; one per processor if left out.
+        checkpoint_every: how often to make readable what was written, as in `colonnade.create`; None: never.
+        progress: called after each step with an `ImportProgress`; returning False stops.
+        settings: of the writer, as in `colonnade.create`.
+
+    Raises:
+        ModuleNotFoundError: uproot is not installed.
+        FileMissingError: no such file.
+        NotFoundError: no such tree or branch.
+        UnsupportedError: a branch cannot be imported.
+        UsageError: the data set is there already, or there are several trees and none was named.
+        SchemaError: the sources have different branches.
+        FormatError: a source is damaged; or after the import values differ.
+        StorageError: reading or writing failed.
+    """
+    sources = [source] if isinstance(source, str | os.PathLike | tuple) else list(source)
+    if not sources:
+        raise UsageError("there is nothing to import", "name a source")
+    task = _Import(
+        places=[split_target(one, None if isinstance(one, tuple) else tree) for one in sources],
+        target=split_target(destination, destination_name),
+        columns=[columns] if isinstance(columns, str) else list(columns or ()),
+        grouping=grouping,
+        aliases=aliases,
+        skip_unreadable=skip_unreadable,
+        step_size=byte_count(step_size),
+        threads=threads or len(os.sched_getaffinity(0)),
+        progress=progress or (lambda _: None),
+    )
+    options: dict[str, Any] = {
+        "compression": compression,
+        "page_size": page_size,
+        "cluster_size": cluster_size,
+        "checkpoint_every": checkpoint_every,
+        "parallel_sealing": True,
+        **settings,
+    }
+    check_names(options, "an import")
+    write_options(**options)  # mistakes are found before anything is read
+    return task.run(options, overwrite=overwrite, resume=resume, verify=verify)
+
+
+# ---- Sources
+
+
+def _uproot() -> Any:
+    try:
+        import uproot
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"TTrees are read with uproot, which cannot be imported: {error}; "
+            "try: pip install 'colonnade[import]', or pip install uproot"
+        ) from error
+    return uproot
+
+
+@contextlib.contextmanager
+def _opened(uri: str) -> Iterator[Any]:
+    """A ROOT file, opened by uproot."""
+    uproot = _uproot()
+    if "://" not in uri and not os.path.isfile(uri):
+        problem = "is a folder" if os.path.isdir(uri) else "there is no such file"
+        raise FileMissingError(problem, uri=uri)
+    path = {uri: None} if "://" in uri else {os.path.abspath(uri): None}  # a colon is part of the path
+    try:
+        file = uproot.open(path)
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            f"uproot needs another package to read {uri}: {short_reason(error)}; try: pip install s3fs (for s3://), "
+            "fsspec-xrootd (for root://) or aiohttp (for http://), or import a local copy"
+        ) from error
+    except OSError as error:
+        if error.errno is not None or "://" in uri:
+            raise StorageError(f"it cannot be opened: {short_reason(error)}", uri=uri) from error
+        raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
+    except Exception as error:  # uproot has no common class of errors
+        raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
+    with file:
+        yield file
+
+
+def _tree_names(file: Any) -> list[str]:
+    found = file.classnames(recursive=True, cycle=False)
+    return [name for name, kind in found.items() if kind in ("TTree", "TNtuple", "TNtupleD", "TChain")]
+
+
+def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
+    """The tree of that name, or the only one."""
+    names = _tree_names(file)
+    wanted = name.strip("/")
+    if not wanted:
+        if len(names) != 1:
+            kind: type[Error] = UsageError if names else NotFoundError
+            advice = f"name one of: {', '.join(names)}" if names else ""
+            raise kind(f"there are {len(names)} TTrees" if names else "there is no TTree", advice, uri=uri)
+        wanted = names[0]
+    if wanted.partition(";")[0] not in names:
+        raise NotFoundError(
+            f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
+        )
+    try:
+        return wanted.partition(";")[0], file[wanted]
+    except Exception as error:  # uproot has no common class of errors
+        raise FormatError(
+            f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
+        ) from error
+
+
+class _Selection:
+    """Which branches are wanted."""
+
+    def __init__(self, patterns: list[str]) -> None:
+        self._patterns = patterns
+        self._used: set[str] = set()
+
+    def __call__(self, path: str) -> bool:
+        parts = path.split("/")
+        beginnings = {"/".join(parts[: count + 1]) for count in range(len(parts))} | {parts[-1]}
+        beginnings |= {one.rstrip(".") for one in beginnings}
+        found = [p for p in self._patterns if any(fnmatch.fnmatchcase(one, p) for one in beginnings)]
+        self._used.update(found)
+        return bool(found) or not self._patterns
+
+    def check(self, names: list[str], place: dict[str, str]) -> None:
+        for pattern in self._patterns:
+            if pattern not in self._used:
+                near = difflib.get_close_matches(pattern, names, 3)
+                raise NotFoundError(
+                    f"there is no branch '{pattern}'",
+                    f"one of: {', '.join(near)}" if near else "the names of branches",
+                    **place,
+                )
+
+
+# ---- The import
+
+
+class _Writer(DataSetWriter):
+    """Knows all of its schema, projected fields too, before the header is written."""
+
+    def begin(self, schema: Mapping[str, Spec], *, resume: bool) -> None:
+        self._guard(lambda: self._go_on(schema) if resume else self._start(schema))
+
+    def _go_on(self, schema: Mapping[str, Spec]) -> None:
+        fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
+        self._writer = _core.resume_writer(
+            self._uri, self._name, list(fields.values()), self._projections, self._options
+        )
+        self._fields = fields
+        self._remember()
+
+
+@dataclass
+class _Reading:
+    """A tree that is being imported."""
+
+    uri: str
+    name: str
+    file: Any
+    tree: Any
+    plan: TreePlan
+
+    @property
+    def entries(self) -> int:
+        return int(self.tree.num_entries)
+
+    @property
+    def place(self) -> dict[str, str]:
+        return {"uri": self.uri, "data_set": self.name}
+
+
+@dataclass
+class _Import:
+    places: list[tuple[str, str]]
+    target: tuple[str, str]
+    columns: list[str]
+    grouping: bool
+    aliases: bool
+    skip_unreadable: bool
+    step_size: int
+    threads: int
+    progress: ImportWatch
+    readings: list[_Reading] = field(default_factory=list)
+    entries: int = 0
+    total: int = 0
+    resumed: int = 0
+    bytes: int = 0
+    steps: int = 0
+
+    def run(self, options: dict[str, Any], *, overwrite: bool, resume: bool, verify: bool) -> ImportReport:
+        begin = time.monotonic()
+        with contextlib.ExitStack() as stack:
+            self.executor = stack.enter_context(ThreadPoolExecutor(self.threads))
+            for uri, name in self.places:
+                self._open(stack, uri, name)
+            self.total = sum(reading.entries for reading in self.readings)
+            uri, name = self.target
+            self.target = uri, name.strip("/") or self.readings[0].name
+            done = self._write(options, overwrite, resume)
+            entries, moved = self._readable(), self.bytes
+            if done and verify:
+                done = self._verify()
+        plan = self.readings[0].plan
+        return ImportReport(
+            data_set=self.target[1],
+            trees=tuple(f"{reading.uri}:{reading.name}" for reading in self.readings),
+            entries=entries,
+            fields=tuple(plan.schema()),
+            projected=tuple(plan.projections(self.aliases)),
+            renamed=plan.names(),
+            skipped=tuple(plan.unreadable),
+            bytes_read=moved,
+            steps=self.steps,
+            seconds=time.monotonic() - begin,
+            verified=verify and done,
+            resumed_entries=self.resumed,
+            interrupted=not done,
+        )
+
+    # -- Before anything is written
+
+    def _open(self, stack: contextlib.ExitStack, uri: str, name: str) -> None:
+        file = stack.enter_context(_opened(uri))
+        name, tree = _tree(file, uri, name)
+        place = {"uri": uri, "data_set": name}
+        selection = _Selection(self._branches(tree))
+        plan = plan_fields(tree, selection, grouping=self.grouping)
+        selection.check(tree.keys(recursive=True), place)
+        plan = plan.without(_probe(plan.leaves(), int(tree.num_entries)))
+        if plan.unreadable and not self.skip_unreadable:
+            one = plan.unreadable[0]
+            more = f" (and {len(plan.unreadable) - 1} more)" if len(plan.unreadable) > 1 else ""
+            raise UnsupportedError(
+                f"the branch '{one.branch}' of type '{one.type}' cannot be imported: {one.reason}{more}",
+                "skip_unreadable (--skip-unreadable) to leave such branches out, or name the columns",
+                **place,
+            )
+        if not plan.nodes:
+            raise UnsupportedError("there is no branch to import", **place)
+        if self.readings:
+            self._compare_schemas(self.readings[0].plan, plan, place)
+        self.readings.append(_Reading(uri, name, file, tree, plan))
+
+    def _branches(self, tree: Any) -> list[str]:
+        """The wanted branches: names of fields that arrays become part of stand for these."""
+        if not self.columns:
+            return []
+        nodes = plan_fields(tree, lambda _: True, grouping=self.grouping).nodes
+        patterns = []
+        for column in self.columns:
+            matched = [node for node in nodes if fnmatch.fnmatchcase(node.name, column.partition(".")[0])]
+            paths = [leaf.path for node in matched for leaf in node.leaves()]
+            if "." in column:
+                places = TreePlan(matched, []).names()
+                paths = [path for path in paths if fnmatch.fnmatchcase(places.get(path, path), column)]
+            keys = tree.keys(recursive=True)
+            direct = [key for key in keys if fnmatch.fnmatchcase(key, column)]
+            patterns += [_literal(path) for path in paths] if paths and not direct else [column]
+        return patterns
+
+    @staticmethod
+    def _compare_schemas(first: TreePlan, other: TreePlan, place: dict[str, str]) -> None:
+        ours, theirs = first.schema(), other.schema()
+        if list(ours.items()) == list(theirs.items()):
+            return
+        missing = [name for name in ours if name not in theirs] or [
+            name for name in theirs if name not in ours
+        ]
+        if missing:
+            why = f"'{missing[0]}' is in one and not in the other"
+        else:
+            name = next((name for name in ours if ours[name] != theirs[name]), "")
+            why = f"'{name}' is {theirs[name]}, not {ours[name]}" if name else "the order differs"
+        raise SchemaError(
+            f"the sources have different branches: {why}",
+            "import them into data sets of their own, or name the columns that all of them have",
+            **place,
+        )
+
+    # -- Writing
+
+    def _write(self, options: dict[str, Any], overwrite: bool, resume: bool) -> bool:
+        """Import; returns whether it was not stopped."""
+        uri, name = self.target
+        there = _data_sets(uri, overwrite)
+        if any(_same_place(reading.uri, uri) for reading in self.readings) and overwrite:
+            raise UsageError("the destination would replace the source", "import to another place", uri=uri)
+        found = there is not None and name in there
+        if found and not overwrite and not resume:
+            raise UsageError(
+                "the data set is there already",
+                "another name, or say that it is to be replaced (overwrite), or that the import is to be resumed",
+                uri=uri,
+                data_set=name,
+            )
+        if found and resume:
+            self._check_beginning()
+            if self.resumed == self.total:
+                return True
+        adding = there is not None and not overwrite
+        plan = self.readings[0].plan
+        options.setdefault("description", str(self.readings[0].tree.title or ""))
+        writer = _Writer(
+            uri, name, None, write_options(**options), add=adding, field_descriptions=plan.titles()
+        )
+        try:
+            for new, (spec, columns) in plan.projections(self.aliases).items():
+                writer.add_projected(new, spec, columns)
+            writer.begin(plan.schema(), resume=found and resume)
+            done = self._transfer(writer)
+            if not done and options["checkpoint_every"] is not None:
+                writer.commit()
+            if done or (options["checkpoint_every"] is not None and not writer._replaces()):
+                writer.close()
+            else:
+                writer.abort()
+        except BaseException:
+            writer.abort()
+            raise
+        return done
+
+    def _check_beginning(self) -> None:
+        """Whether the entries that are there are those that the trees begin with: their number, the last ones."""
+        uri, name = self.target
+        with DataSet(uri, name) as data_set:
+            self.resumed = self.entries = data_set.num_entries
+            why = ""
+            if self.resumed > self.total:
+                why = f"it has {self.resumed} entries, the sources {self.total}"
+            elif set(self.readings[0].plan.schema()) - set(data_set.field_names):
+                why = "it has other fields"
+            else:
+                try:
+                    self._compare(data_set, max(0, self.resumed - _COMPARED), self.resumed, watched=False)
+                except (FormatError, ConversionError, TypeMismatchError) as error:
+                    why = f"in the field '{error.field}' {error.problem}" if error.field else error.problem
+        if why:
+            raise UsageError(
+                f"what is at the destination is not the beginning of this import: {why}",
+                "another name, or say that it is to be replaced",
+                uri=uri,
+                data_set=name,
+            )
+
+    def _readable(self) -> int:
+        """Entries that are at the destination."""
+        try:
+            with DataSet(*self.target) as data_set:
+                return data_set.num_entries
+        except NotFoundError:
+            return 0
+        except FormatError:  # a file of which nothing was committed
+            return 0
+
+    def _transfer(self, writer: DataSetWriter) -> bool:
+        with contextlib.closing(self._all_steps(self.entries, self.total)) as found:
+            for columns, entries in found:
+                writer.extend({name: ak.Array(column) for name, column in columns.items()})
+                self.steps += 1
+                if not self._advance(columns, entries, verifying=False):
+                    return False
+        return True
+
+    def _advance(self, columns: dict[str, Content], entries: int, *, verifying: bool) -> bool:
+        self.entries += entries
+        self.bytes += sum(column.nbytes for column in columns.values())
+        return self.progress(ImportProgress(self.entries, self.total, self.bytes, verifying)) is not False
+
+    def _all_steps(self, begin: int, end: int) -> Generator[tuple[dict[str, Content], int], None, None]:
+        """Columns of the fields and their length, step by step, for the entries of all trees from begin to end."""
+        first = 0
+        for reading in self.readings:
+            start, stop = max(begin - first, 0), min(end - first, reading.entries)
+            first += reading.entries
+            if start < stop:
+                yield from _ahead(self._steps(reading, start, stop))
+
+    def _steps(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
+        for arrays, count in self._arrays(reading, start, stop):
+            yield {node.name: node.content(arrays) for node in reading.plan.nodes}, count
+
+    def _arrays(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
+        """Layouts by path of the branch, step by step."""
+        leaves = reading.plan.leaves()
+        # With its interpretation a name is taken as such; alone it would be an expression.
+        wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
+        step = max(1, reading.tree.num_entries_for(f"{max(self.step_size, 1)} B", wanted))
+        found = reading.tree.iterate(
+            wanted,
+            entry_start=start,
+            entry_stop=stop,
+            step_size=step,
+            library="ak",
+            how=dict,
+            decompression_executor=self.executor,
+        )
+        while start < stop:
+            end = min(start + step, stop)
+            try:
+                arrays = next(found)
+            except Exception as error:  # uproot has no common class of errors
+                raise _failure(leaves, start, end, error, reading.place) from error
+            columns = {leaf.path: ak.to_layout(arrays[leaf.path]) for leaf in leaves}
+            yield columns, end - start
+            start = end
+
+    # -- Comparing
+
+    def _verify(self) -> bool:
+        """Compare all values; returns whether it was not stopped."""
+        uri, name = self.target
+        self.entries, self.bytes = 0, 0
+        with DataSet(uri, name) as data_set:
+            if data_set.num_entries != self.total:
+                raise FormatError(
+                    f"there are {data_set.num_entries} entries, the sources have {self.total}",
+                    "import again",
+                    uri=uri,
+                    data_set=name,
+                )
+            return self._compare(data_set, 0, self.total, watched=True)
+
+    def _compare(self, data_set: DataSet, begin: int, end: int, *, watched: bool) -> bool:
+        plan = self.readings[0].plan
+        fields = build_fields(plan.schema(), {}, {}, whole=True)
+        counters = plan.counters()
+        with contextlib.closing(self._all_steps(begin, end)) as found:
+            for columns, count in found:
+                written = data_set.arrays([*fields, *counters], entry_start=begin, entry_stop=begin + count)
+                for name, field_type in fields.items():
+                    theirs = ak.to_layout(written[name])
+                    if not _same(flatten(field_type, columns[name]), flatten(field_type, theirs)):
+                        raise self._differs(name, columns[name], theirs, begin)
+                for name, of in counters.items():
+                    lengths = ak.num(ak.Array(columns[of]))
+                    if not np.array_equal(np.asarray(written[name]), np.asarray(lengths)):
+                        raise self._differs(name, lengths.layout, written[name].layout, begin)
+                begin += count
+                if watched and not self._advance(columns, count, verifying=True):
+                    return False
+        return True
+
+    def _differs(self, name: str, ours: Content, theirs: Content, begin: int) -> FormatError:
+        left, right = ak.Array(ours), ak.Array(theirs)
+        row = next((k for k in range(len(left)) if repr(_plain(left[k])) != repr(_plain(right[k]))), 0)
+        return FormatError(
+            f"the values of entry {begin + row} are not those of the tree",
+            "import again, to another place if the storage may be failing",
+            uri=self.target[0],
+            data_set=self.target[1],
+            field=name,
+        )
+
+
+def _literal(path: str) -> str:
+    """The wildcard that only this path matches."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _same(ours: list[PathArray], theirs: list[PathArray]) -> bool:
+    """Whether flat arrays are equal, the bits of floating-point numbers too."""
+    if [one[:3] for one in ours] != [one[:3] for one in theirs]:
+        return False
+    return all(_equal(one[3], other[3]) for one, other in zip(ours, theirs, strict=True))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind == "f" and one.dtype == other.dtype:
+        bits = f"u{one.dtype.itemsize}"
+        return bool(
+            np.array_equal(np.ascontiguousarray(one).view(bits), np.ascontiguousarray(other).view(bits))
+        )
+    return bool(np.array_equal(one, other))
+
+
+class _Baskets(dict[int, Any]):
+    """Baskets by number; those that were not read are empty."""
+
+    def __missing__(self, number: int) -> Any:
+        return next(iter(self.values()))[:0]
+
+
+def _interpretation(branch: Any) -> Any:
+    """How uproot reads a branch.
+
+    Where entries end at the end of a basket uproot (5.7 and before) looks for objects of fixed size in the next basket
+    as well, which it has not read.
+    """
+    uproot = _uproot()
+    found = branch.interpretation
+    if type(found) is not uproot.interpretation.objects.AsStridedObjects:
+        return found
+
+    class Strided(uproot.interpretation.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
+        def final_array(self, basket_arrays: dict[int, Any], *arguments: Any, **named: Any) -> Any:
+            return super().final_array(_Baskets(basket_arrays), *arguments, **named)
+
+    same = copy.copy(found)
+    same.__class__ = Strided
+    return same
+
+
+def _refusal(leaf: Leaf, begin: int, end: int) -> str:
+    """Why uproot makes no array of some entries."""
+    try:
+        leaf.branch.array(_interpretation(leaf.branch), entry_start=begin, entry_stop=end, library="ak")
+    except Exception as error:  # uproot has no common class of errors
+        return short_reason(error)
+    return ""
+
+
+def _probe(leaves: list[Leaf], entries: int) -> list[Unreadable]:
+    """Branches of objects of which uproot cannot make arrays."""
+    objects = [leaf for leaf in leaves if leaf.objects] if entries else []
+    tried = [(leaf, _refusal(leaf, 0, min(entries, _PROBED))) for leaf in objects]
+    return [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
+
+
+def _failure(leaves: list[Leaf], begin: int, end: int, error: Exception, place: dict[str, str]) -> Error:
+    """Find out which branch it was."""
+    for leaf in leaves:
+        why = _refusal(leaf, begin, end)
+        if why:
+            problem = f"the branch '{leaf.path}' cannot be read in entries {begin} to {end}: {why}"
+            return FormatError(problem, "other columns", **place)
+    return FormatError(f"reading failed after entry {begin}: {short_reason(error)}", **place)
+
+
+def _ahead(items: Iterator[Result]) -> Iterator[Result]:
+    """Go through an iterator, with the next item in the making while this one is used."""
+    with ThreadPoolExecutor(1) as thread:
+        end = object()
+        coming: Future[Any] = thread.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, items, end)
+            yield item
+
+
+# ---- The destination
+
+
+def _data_sets(uri: str, overwrite: bool) -> list[str] | None:
+    """What is there; None where there is nothing."""
+    try:
+        return _core.data_sets(uri)
+    except NotFoundError:
+        return None
+    except FormatError:
+        if overwrite:
+            return None
+        raise
+
+
+def _same_place(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one.removeprefix("file://"), other.removeprefix("file://"))
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""Repair of files and garbage of object stores."""

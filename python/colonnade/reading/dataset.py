@@ -1,0 +1,450 @@
+"""Data sets opened for reading."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, cast, get_args
+
+import awkward as ak
+
+from colonnade import _core
+from colonnade.arrays.forms import Assembler
+from colonnade.errors import Error, UsageError, locate
+from colonnade.located import Located
+from colonnade.schema.fields import FieldInfo, Schema
+
+from .metrics import ReadMetrics, metrics_of
+from .steps import byte_count, steps
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
+
+Fields: TypeAlias = str | Sequence[str] | None
+"""Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all fields that can be read."""
+Library: TypeAlias = Literal["ak", "np", "pa", "pd", "pl"]
+LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
+
+_ARROW_STEP = "64 MiB"
+
+
+class ReadSettings(TypedDict, total=False):
+    """The keyword options of everything that reads; `colonnade.open` explains them."""
+
+    checksums: bool
+    read_ahead: int | str
+    memory_budget: int | str
+    parallel_decompression: bool
+    local_io: LocalIo
+    direct_io: bool
+
+
+class DataSet(Located):
+    """A data set of a file: entries in rows, fields in columns. Made by `colonnade.open`.
+
+    Nothing is read before it is asked for. Several threads may use one data set; their reads take turns.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        name: str = "",
+        *,
+        checksums: bool = True,
+        read_ahead: int | str = "2 MiB",
+        memory_budget: int | str = "256 MiB",
+        parallel_decompression: bool = True,
+        local_io: LocalIo = "automatic",
+        direct_io: bool = False,
+        _selection: Fields = None,
+    ) -> None:
+        self._settings: dict[str, Any] = {
+            "checksums": checksums,
+            "read_ahead": read_ahead,
+            "memory_budget": memory_budget,
+            "parallel_decompression": parallel_decompression,
+            "local_io": local_io,
+            "direct_io": direct_io,
+        }
+        self._reader: _core.Reader | None = _core.open(uri, name, read_options(**self._settings))
+        super().__init__(uri, self._reader.name)
+        self._num_entries = self._reader.num_entries
+        self._schema = Schema(self._reader.descriptor)
+        self._selection = _selection
+
+    # ---- What it is
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return self._num_entries
+
+    @property
+    def schema(self) -> Schema:
+        """All stored fields with their types, those that cannot be read included."""
+        return self._schema
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the top-level fields that can be read, as far as selected."""
+        return list(self._select(None))
+
+    @property
+    def description(self) -> str:
+        """What the writer said about the data set."""
+        return self.descriptor.description
+
+    @property
+    def descriptor(self) -> _core.Descriptor:
+        """Everything that the file says about the data set: fields, columns, clusters, pages."""
+        return self._open_reader().descriptor
+
+    @property
+    def metrics(self) -> ReadMetrics:
+        """What was asked of the storage so far, and where the time went."""
+        return metrics_of(self._open_reader().metrics())
+
+    # ---- Reading
+
+    def arrays(
+        self,
+        fields: Fields = None,
+        *,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        library: Library = "ak",
+    ) -> Any:
+        """Read fields as arrays.
+
+        Args:
+            fields: names of fields, paths ("jets.pt"), wildcards ("Muon_*", "jets.*"); all that can be read if None.
+            entry_start: first entry; negative numbers count from the end.
+            entry_stop: the entry to stop before; the end if None.
+            library: "ak" for an `awkward.Array` of records, "np" for a dictionary of NumPy arrays, "pa" for a
+                `pyarrow.Table`, "pd" for a `pandas.DataFrame`, "pl" for a `polars.DataFrame`.
+
+        Returns:
+            For each field, under the name that was asked, one value per entry: numbers as such, structs as records,
+            collections as lists, std::optional and std::unique_ptr as option types, std::variant as unions. A member of
+            a collection, "jets.pt", is a list per entry.
+
+        Raises:
+            NotFoundError: no such field.
+            UnsupportedError: a field that was named cannot be read; `schema` says why.
+            ChecksumError, FormatError: the file is damaged.
+        """
+        start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
+        return self._read(self._select(fields), start, max(start, stop), library)
+
+    def iterate(
+        self,
+        fields: Fields = None,
+        *,
+        step_size: int | str = "100 MB",
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        library: Library = "ak",
+    ) -> Iterator[Any]:
+        """Read fields step by step.
+
+        Args:
+            fields: see `arrays`.
+            step_size: entries per step, or memory per step ("100 MB"); by memory, steps are whole clusters where
+                these fit.
+            entry_start: see `arrays`.
+            entry_stop: see `arrays`.
+            library: see `arrays`.
+
+        Yields:
+            What `arrays` returns, for consecutive ranges of entries.
+        """
+        start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
+        selected = self._select(fields)
+        for first, last in steps(self.descriptor, _columns(selected), step_size, start, stop):
+            yield self._read(selected, first, last, library)
+
+    def __getitem__(self, field: str) -> ak.Array:
+        """Read one field as an `awkward.Array`."""
+        layouts, count = self._layouts(self._select(field), 0, self._num_entries)
+        if len(layouts) == 1 and field in layouts:
+            return ak.Array(layouts[field])
+        from colonnade.arrays.awkward import zip_fields
+
+        return zip_fields(layouts, count)
+
+    def to_numpy(self, fields: Fields = None) -> dict[str, NDArray[Any]]:
+        """Read fields as NumPy arrays; `arrays` with library="np"."""
+        return cast("dict[str, NDArray[Any]]", self.arrays(fields, library="np"))
+
+    def to_pandas(self, fields: Fields = None) -> pd.DataFrame:
+        """Read fields as a `pandas.DataFrame`; `arrays` with library="pd"."""
+        return cast("pd.DataFrame", self.arrays(fields, library="pd"))
+
+    def to_polars(self, fields: Fields = None) -> pl.DataFrame:
+        """Read fields as a `polars.DataFrame`; `arrays` with library="pl"."""
+        return cast("pl.DataFrame", self.arrays(fields, library="pl"))
+
+    def to_arrow(self, fields: Fields = None) -> pa.Table:
+        """Read fields as a `pyarrow.Table`; `arrays` with library="pa"."""
+        return cast("pa.Table", self.arrays(fields, library="pa"))
+
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Library = "ak") -> Any:
+        """Read the first entries; see `arrays`."""
+        return self.arrays(fields, entry_stop=entries, library=library)
+
+    # ---- As a mapping from names to arrays
+
+    def keys(self, *, recursive: bool = False) -> list[str]:
+        """List the fields that can be read: `field_names`, or with all members as paths ("jets.pt")."""
+        if not recursive:
+            return self.field_names
+        return [path for name in self.field_names for path in _paths(name, self._schema[name])]
+
+    def __contains__(self, field: object) -> bool:
+        return field in self._schema
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.field_names)
+
+    def __len__(self) -> int:
+        """Return the number of fields; `num_entries` is that of entries."""
+        return len(self.field_names)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys(recursive=True)
+
+    def select(self, fields: Fields) -> DataSet:
+        """Return the same data set with only these fields.
+
+        It is meant for what takes whole data sets: pyarrow.table(ds.select("pt")).
+        """
+        names = list(self._select(fields))
+        return DataSet(self._uri, self._name, **self._settings, _selection=names)
+
+    # ---- Showing
+
+    def show(
+        self,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        *,
+        fields: Fields = None,
+        file: TextIO | None = None,
+    ) -> None:
+        """Print entries, one per line in JSON's manner; the first ten if no range is given."""
+        if entry_start is None and entry_stop is None:
+            entry_stop = 10
+        start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
+        out = sys.stdout if file is None else file
+        for number, text in self.entry_texts(start, stop, fields):
+            print(f"{number}: {text}", file=out)
+
+    def entry_texts(self, start: int, stop: int, fields: Fields = None) -> Iterator[tuple[int, str]]:
+        """Iterate over the numbers and texts of entries."""
+        paths = [info.path for info in self._select(fields).values()]
+        for first in range(start, stop, 100):
+            last = min(first + 100, stop)
+            texts = self._open_reader().entry_texts(first, last, paths) if paths else ["{}"] * (last - first)
+            yield from zip(range(first, last), texts, strict=True)
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Read, check and decode every page.
+
+        Args:
+            progress: called now and then with the number of pages that are done, and of all.
+
+        Returns:
+            The number of pages.
+
+        Raises:
+            ChecksumError, FormatError: the first damage, with its place.
+        """
+        self._open_reader().verify(progress)
+        return sum(statistics.pages for statistics in _core.column_statistics(self.descriptor))
+
+    def read_through(self, fields: Fields = None, *, step_size: int | str = "256 MiB") -> int:
+        """Read fields once and keep nothing, to see in `metrics` what that takes.
+
+        Returns:
+            The bytes of all values in memory.
+        """
+        selected = self._select(fields)
+        paths = [info.path for info in selected.values()]
+        total = 0
+        for first, last in steps(self.descriptor, _columns(selected), step_size, 0, self._num_entries):
+            arrays = self._open_reader().arrays(paths, first, last) if paths else []
+            total += sum(array.nbytes for _, _, array in arrays)
+        return total
+
+    def __repr__(self) -> str:
+        count = len(self._select(None))
+        return f"<DataSet '{self._name}' in '{self._uri}': {self._num_entries} entries, {count} fields>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{self._schema._repr_html_()}"
+
+    # ---- Arrow
+
+    def to_arrow_reader(
+        self, fields: Fields = None, *, step_size: int | str = _ARROW_STEP
+    ) -> pa.RecordBatchReader:
+        """Read fields as a stream of Arrow record batches, see `iterate` for the steps."""
+        import pyarrow as pa
+
+        selected = self._select(fields)
+        schema = self._batch(selected, 0, 0).schema
+        parts = steps(self.descriptor, _columns(selected), step_size, 0, self._num_entries)
+        batches = (self._batch(selected, first, last) for first, last in parts)
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give an Arrow stream to whoever takes such: pyarrow.table(ds), polars.DataFrame(ds), DuckDB."""
+        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Give the Arrow schema of the data set."""
+        return self._batch(self._select(None), 0, 0).schema.__arrow_c_schema__()
+
+    # ---- Life
+
+    def close(self) -> None:
+        """Close the file. Arrays that were read stay valid."""
+        self._reader = None
+
+    def __enter__(self) -> DataSet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._uri, self._name, self._settings, self._selection)
+
+    # ---- Inside
+
+    def _open_reader(self) -> _core.Reader:
+        if self._reader is None:
+            raise self._misuse("the data set is closed")
+        return self._reader
+
+    def _select(self, fields: Fields) -> dict[str, FieldInfo]:
+        wanted = self._selection if fields is None else fields
+        try:
+            return self._schema.select(wanted if wanted is None or isinstance(wanted, str) else list(wanted))
+        except Error as error:
+            raise locate(error, uri=self._uri, data_set=self._name) from None
+
+    def _assemble(
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+    ) -> dict[str, Any]:
+        paths = [info.path for info in selected.values()]
+        arrays = self._open_reader().arrays(paths, start, stop) if paths else []
+        assembler = Assembler(arrays, builder)
+        return {name: self._field(assembler, info, stop - start) for name, info in selected.items()}
+
+    def _field(self, assembler: Assembler[Any], info: FieldInfo, count: int) -> Any:
+        try:
+            return assembler.field(info, count)
+        except Error as error:
+            raise locate(error, uri=self._uri, data_set=self._name, field=info.path) from error.__cause__
+
+    def _layouts(self, selected: dict[str, FieldInfo], start: int, stop: int) -> tuple[dict[str, Any], int]:
+        from colonnade.arrays.awkward import AwkwardBuilder
+
+        return self._assemble(selected, start, stop, AwkwardBuilder()), stop - start
+
+    def _batch(self, selected: dict[str, FieldInfo], start: int, stop: int) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        from colonnade.arrays.arrow import ArrowBuilder
+
+        contents = self._assemble(selected, start, stop, ArrowBuilder())
+        struct = ArrowBuilder().record(list(contents), list(contents.values()), stop - start)
+        return pa.RecordBatch.from_struct_array(struct)
+
+    def _read(self, selected: dict[str, FieldInfo], start: int, stop: int, library: Library) -> Any:
+        if library == "ak":
+            from colonnade.arrays.awkward import zip_fields
+
+            return zip_fields(*self._layouts(selected, start, stop))
+        if library == "np":
+            from colonnade.arrays.numpy import to_numpy
+
+            layouts, _ = self._layouts(selected, start, stop)
+            return {name: to_numpy(layout) for name, layout in layouts.items()}
+        if library == "pa":
+            import pyarrow as pa
+
+            return pa.Table.from_batches([self._batch(selected, start, stop)])
+        if library == "pd":
+            import pandas as pd
+
+            from colonnade.arrays.numpy import to_series
+
+            batch = self._batch(selected, start, stop)
+            index = pd.RangeIndex(start, stop)
+            series = {name: to_series(batch.column(name), index) for name in batch.schema.names}
+            return pd.DataFrame(series, index=index)
+        if library == "pl":
+            import polars as pl
+
+            return pl.from_arrow(self._read(selected, start, stop, "pa"))
+        raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+
+
+def _paths(path: str, info: FieldInfo) -> Iterator[str]:
+    yield path
+    for name, member in info.members():
+        yield from _paths(f"{path}.{name}", member)
+
+
+def _columns(selected: dict[str, FieldInfo]) -> list[int]:
+    """Physical columns that the fields are read from, those of the collections above them included."""
+    columns: set[int] = set()
+    for info in selected.values():
+        for below in info.walk():
+            columns.update(below.columns)
+        above = info.parent
+        while above is not None:
+            columns.update(above.columns)
+            above = above.parent
+    return sorted(columns)
+
+
+def read_options(
+    *,
+    checksums: bool = True,
+    read_ahead: int | str = "2 MiB",
+    memory_budget: int | str = "256 MiB",
+    parallel_decompression: bool = True,
+    local_io: str = "automatic",
+    direct_io: bool = False,
+) -> _core.ReadOptions:
+    """Make the options of a reader; `colonnade.open` explains them."""
+    options = _core.ReadOptions()
+    options.page_checksums = checksums
+    options.read_ahead = byte_count(read_ahead)
+    options.memory_budget = byte_count(memory_budget)
+    options.parallel_decompression = parallel_decompression
+    known = get_args(LocalIo)
+    if local_io not in known:
+        raise UsageError(f"local_io is one of {', '.join(map(repr, known))}, not {local_io!r}")
+    options.local_io = getattr(_core.LocalIo, local_io)
+    options.direct_io = direct_io
+    return options
+
+
+def _reopen(uri: str, name: str, settings: dict[str, Any], selection: Fields) -> DataSet:
+    return DataSet(uri, name, **settings, _selection=selection)

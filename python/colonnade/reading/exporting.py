@@ -1,0 +1,226 @@
+"""Exporting data sets to Parquet, Arrow, CSV and NumPy files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from colonnade.errors import StorageError, UnsupportedError, UsageError
+
+from .dataset import DataSet, Fields
+from .opening import PathLike, split_target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FORMATS", "ExportFormat", "export"]
+
+ExportFormat: TypeAlias = Literal["parquet", "arrow", "csv", "npz"]
+
+FORMATS: dict[str, ExportFormat] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".npz": "npz",
+}
+"""Formats by the endings of file names."""
+
+
+def export(
+    source: PathLike | tuple[PathLike, str] | DataSet,
+    destination: PathLike,
+    name: str | None = None,
+    *,
+    columns: Fields = None,
+    format: ExportFormat | None = None,  # noqa: A002
+    compression: str = "zstd",
+    step_size: int | str = "64 MiB",
+    overwrite: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> int:
+    """Write a data set to a file that other programs read.
+
+    Parquet and Arrow files keep nested types, and are written step by step in bounded memory. CSV takes columns of
+    numbers and text. In a NumPy file lists are two arrays: `x`, the items of all entries, and `x.offsets`, where those
+    of each entry begin; it is made in memory.
+
+    Args:
+        source: the file; file and data set as "f.root:Events" or ("f.root", "Events"); or an open data set.
+        destination: the file to write. It appears when it is complete.
+        name: the path of the data set at the source; may be left out where there is only one.
+        columns: names, paths, wildcards; all fields that can be read if None.
+        format: "parquet", "arrow" (the IPC file format), "csv" or "npz"; by the ending of `destination` if None.
+        compression: of Parquet and Arrow: "zstd", "lz4" or "none".
+        step_size: entries, or memory, that are held at a time.
+        overwrite: replace a file that is there.
+        progress: called with the number of entries that are done, and of all.
+
+    Returns:
+        The number of entries written.
+
+    Raises:
+        UsageError: an unknown format or compression, or the destination is there.
+        UnsupportedError: the format has no place for the type of a column.
+        StorageError: the destination cannot be written.
+    """
+    if not isinstance(source, DataSet):
+        with DataSet(*split_target(source, name)) as opened:
+            return export(
+                opened,
+                destination,
+                columns=columns,
+                format=format,
+                compression=compression,
+                step_size=step_size,
+                overwrite=overwrite,
+                progress=progress,
+            )
+    path = Path(os.fspath(destination))
+    chosen = format or FORMATS.get(path.suffix.lower())
+    if chosen not in _WRITERS:
+        raise UsageError(
+            f"'{path.name}' does not tell a format", f"a name that ends in {', '.join(FORMATS)}, or format="
+        )
+    if compression not in ("zstd", "lz4", "none"):
+        raise UsageError(f"exports are compressed with zstd, lz4 or none, not {compression!r}")
+    if path.exists() and not overwrite:
+        raise UsageError(f"'{path}' is there already", "overwrite=True, or --overwrite")
+    report = progress or (lambda done, total: None)
+    with _written_aside(path) as aside:
+        _WRITERS[chosen](_Job(source, columns, compression, step_size, report), aside)
+    return source.num_entries
+
+
+class _Job:
+    """What is exported, and how."""
+
+    def __init__(
+        self,
+        source: DataSet,
+        columns: Fields,
+        compression: str,
+        step_size: int | str,
+        report: Callable[[int, int], object],
+    ) -> None:
+        self.source, self.columns, self.step_size, self._report = source, columns, step_size, report
+        self.compression = None if compression == "none" else compression
+
+    def batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the Arrow schema and the record batches, step by step."""
+        reader = self.source.to_arrow_reader(self.columns, step_size=self.step_size)
+        return reader.schema, self._counted(reader)
+
+    def _counted(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        done = 0
+        for batch in reader:
+            yield batch
+            done += batch.num_rows
+            self._report(done, self.source.num_entries)
+
+
+@contextmanager
+def _written_aside(path: Path) -> Iterator[Path]:
+    """Give a path to write to in the same folder, which is renamed when all went well and removed otherwise."""
+    aside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.tmp")
+    try:
+        yield aside
+        os.replace(aside, path)
+    except OSError as error:
+        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}", uri=str(path)) from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _refuse(error: Exception, what: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{what} cannot hold these columns: {error}", "columns= without them, or --columns"
+    )
+
+
+def _parquet(job: _Job, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema, batches = job.batches()
+    try:
+        with pq.ParquetWriter(path, schema, compression=job.compression or "none") as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise _refuse(error, "Parquet") from error
+
+
+def _arrow(job: _Job, path: Path) -> None:
+    import pyarrow as pa
+
+    schema, batches = job.batches()
+    options = pa.ipc.IpcWriteOptions(compression=job.compression)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _csv(job: _Job, path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    schema, batches = job.batches()
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    if nested:
+        raise UnsupportedError(
+            f"CSV has one value per entry and column, and these columns are nested: {', '.join(nested)}",
+            "columns= without them (--columns), or Parquet",
+        )
+    with csv.CSVWriter(path, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _npz(job: _Job, path: Path) -> None:
+    import awkward as ak
+
+    arrays: dict[str, Any] = {}
+    table = job.source.arrays(job.columns)
+    for name in table.fields:
+        _flatten(name, ak.to_layout(table[name]), arrays)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def _flatten(name: str, layout: Any, into: dict[str, Any]) -> None:
+    """Put a layout into plain arrays: items and offsets for lists, an array per member for records."""
+    import awkward as ak
+
+    if layout.is_numpy:
+        into[name] = np.asarray(layout.data)
+    elif layout.is_record and not layout.is_tuple:
+        for member in layout.fields:
+            _flatten(f"{name}.{member}", layout.content(member)[: layout.length], into)
+    elif layout.is_list and layout.parameter("__array__") in ("string", "bytestring"):
+        into[name] = np.asarray(ak.to_list(layout))
+    elif layout.is_list:
+        packed = layout.to_ListOffsetArray64(True)
+        into[f"{name}.offsets"] = np.asarray(packed.offsets.data)
+        _flatten(name, packed.content[: packed.offsets[-1]], into)
+    else:
+        raise UnsupportedError(
+            f"a NumPy file has no place for the type of '{name}' ({layout.form.type})",
+            "columns= without it (--columns), or Parquet",
+        )
+
+
+_WRITERS: dict[str, Callable[[_Job, Path], None]] = {
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "csv": _csv,
+    "npz": _npz,
+}

@@ -1,0 +1,88 @@
+"""How a data set is cut into steps: by a number of entries, or by memory, along the clusters where they fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from colonnade import _core
+from colonnade.errors import UsageError
+
+__all__ = ["byte_count", "parse_size", "steps"]
+
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size like "100 MB", "1.5 GiB" or "4096"."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
+    if match is None or match[2] not in _UNITS:
+        raise UsageError(f"'{text}' is not a size", "a number with a unit, as '100 MB'")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def byte_count(size: int | str) -> int:
+    """Bytes of a size that is given as a number or a text; raises `UsageError` for what is none."""
+    count = parse_size(size) if isinstance(size, str) else size
+    if count < 0:
+        raise UsageError(f"a size cannot be negative ({size})")
+    return count
+
+
+def steps(
+    descriptor: _core.Descriptor, columns: list[int], step_size: int | str, start: int, stop: int
+) -> Iterator[tuple[int, int]]:
+    """Cut [start, stop) into steps.
+
+    A number is a number of entries. A size in memory gives whole clusters as long as they fit, and equal parts of a
+    cluster that is larger.
+    """
+    if isinstance(step_size, str):
+        budget = parse_size(step_size)
+        if budget < 1:
+            raise UsageError("a step must have at least one byte")
+        yield from _by_size(descriptor, columns, budget, start, stop)
+        return
+    if step_size < 1:
+        raise UsageError(f"a step must have at least one entry, not {step_size}")
+    for first in range(start, stop, step_size):
+        yield first, min(first + step_size, stop)
+
+
+def _by_size(
+    descriptor: _core.Descriptor, columns: list[int], budget: int, start: int, stop: int
+) -> Iterator[tuple[int, int]]:
+    starts = _core.cluster_starts(descriptor)
+    sizes = _core.cluster_bytes(descriptor, columns)
+    first, held = start, 0.0
+    for number, size in enumerate(sizes.tolist()):
+        low, high = max(int(starts[number]), start), min(int(starts[number + 1]), stop)
+        if low >= high:
+            continue
+        share = size * (high - low) / (int(starts[number + 1]) - int(starts[number]))
+        if held + share > budget and first < low:
+            yield first, low
+            first, held = low, 0.0
+        if share > budget:
+            parts = int(np.ceil(share / budget))
+            for edge in np.linspace(low, high, min(parts, high - low) + 1).astype(np.int64)[1:-1].tolist():
+                yield first, edge
+                first = edge
+            yield first, high
+            first, held = high, 0.0
+        else:
+            held += share
+    if first < stop:
+        yield first, stop

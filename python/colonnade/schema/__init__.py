@@ -1,0 +1,1 @@
+"""What fields a data set has, and how they are asked for."""

@@ -1,0 +1,279 @@
+"""The stored schema: a tree of fields with names, types and what they are to a reader."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import html
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from colonnade import _core
+from colonnade._core import FieldKind, FieldRole
+from colonnade.errors import NotFoundError, UnsupportedError
+
+__all__ = ["FieldInfo", "Schema"]
+
+_PASSING = (FieldKind.collection, FieldKind.nullable, FieldKind.array, FieldKind.wrapper)
+
+
+@dataclass(frozen=True, eq=False)
+class FieldInfo:
+    """A field of a data set."""
+
+    id: int
+    name: str
+    path: str
+    """The path as RNTuple spells it: "jets._0.pt"."""
+    type: str
+    """As the writer spelled it, "std::vector<float>"; "record" or "collection" where the field has no C++ type."""
+    description: str
+    unreadable: str
+    """Why the field cannot be read; empty if it can."""
+    projected: str | None
+    """The path of the field whose columns this one shows, if it is projected."""
+    encodings: tuple[str, ...]
+    """Column types on storage."""
+    columns: tuple[int, ...]
+    """Physical columns, all representations."""
+    kind: FieldKind | None
+    """None for a field that cannot be read."""
+    size: int
+    """Items of a fixed-size array or bitset, else 0."""
+    alternatives: int
+    """Number of alternatives of a variant."""
+    is_tuple: bool
+    """A pair or tuple: a record whose members are counted, not named."""
+    parent: FieldInfo | None = field(repr=False, default=None)
+    children: tuple[FieldInfo, ...] = field(repr=False, default=())
+    named: tuple[tuple[str, FieldInfo], ...] = field(repr=False, default=())
+    """Members of a record under the names that programs give them: those of base classes are among them, as "Base::x"
+    where the name alone could be another member's."""
+
+    def __getitem__(self, path: str) -> FieldInfo:
+        found = self.find(path)
+        if found is None:
+            raise NotFoundError(f"there is no field '{path}' in '{self.path}'", field=f"{self.path}.{path}")
+        return found
+
+    def find(self, path: str) -> FieldInfo | None:
+        """Find a field below this one: "_0.pt", or "pt" through collections; None if there is none.
+
+        Raises:
+            NotFoundError: the name is that of several inherited members; the message has the candidates.
+        """
+        if not path:
+            return self
+        head, _, tail = path.partition(".")
+        for child in self.children:
+            if child.name == head:
+                return child.find(tail)
+        if self.named:
+            return self._find_member(path)
+        for child in self.children:
+            if self.kind in _PASSING:
+                found = child.find(path)
+                if found is not None:
+                    return found
+        return None
+
+    def _find_member(self, path: str) -> FieldInfo | None:
+        fitting = [(name, member) for name, member in self.named if f"{path}.".startswith(f"{name}.")]
+        if fitting:
+            name, member = max(fitting, key=lambda found: len(found[0]))
+            return member.find(path[len(name) + 1 :])
+        head = path.partition(".")[0]
+        candidates = [name for name, _ in self.named if "::" in name and name.rpartition("::")[2] == head]
+        if not candidates:
+            return None
+        raise NotFoundError(
+            f"'{head}' is inherited more than once",
+            f"one of: {', '.join(candidates)}",
+            field=f"{self.path}.{head}",
+        )
+
+    def walk(self) -> Iterator[FieldInfo]:
+        """Iterate over this field and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def members(self) -> Iterator[tuple[str, FieldInfo]]:
+        """Iterate over what can follow this field in a path: members of records, also through collections."""
+        if self.named:
+            yield from self.named
+            return
+        for child in self.children:
+            if self.kind in _PASSING:
+                yield from child.members()
+            else:
+                yield child.name, child
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self, 0))
+
+
+class Schema(Mapping[str, FieldInfo]):
+    """The fields of a data set: a mapping from names to fields that prints as a tree.
+
+    Paths work as keys too: `schema["jets.pt"]`. Iteration is over top-level fields.
+    """
+
+    def __init__(self, descriptor: _core.Descriptor) -> None:
+        self._name = descriptor.name
+        self._top = {info.name: info for info in _build(descriptor)}
+
+    def __getitem__(self, path: str) -> FieldInfo:
+        """Find a field by its path; raises `NotFoundError` with near names."""
+        name, _, rest = path.partition(".")
+        found = self._top[name].find(rest) if name in self._top else None
+        if found is None:
+            raise NotFoundError(f"there is no field '{path}'", self._suggest(path), field=path)
+        return found
+
+    def __contains__(self, path: object) -> bool:
+        try:
+            return isinstance(path, str) and bool(self[path])
+        except NotFoundError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._top)
+
+    def __len__(self) -> int:
+        return len(self._top)
+
+    def select(self, fields: str | list[str] | tuple[str, ...] | None) -> dict[str, FieldInfo]:
+        """Resolve names, paths and wildcards ("Muon_*", "jets.*") to fields, in the order asked.
+
+        None stands for all top-level fields that can be read; wildcards leave out what cannot be read, too.
+
+        Raises:
+            NotFoundError: a name or wildcard matches nothing.
+            UnsupportedError: a field that is named cannot be read.
+        """
+        if fields is None:
+            return {name: info for name, info in self._top.items() if not info.unreadable}
+        selected: dict[str, FieldInfo] = {}
+        for name in [fields] if isinstance(fields, str) else fields:
+            if any(letter in name for letter in "*?[") and name not in self._top:
+                selected.update(self._match(name))
+                continue
+            info = self[name]
+            if info.unreadable:
+                raise UnsupportedError(
+                    f"the type '{info.type}' cannot be read: {info.unreadable}", field=name
+                )
+            selected[name] = info
+        return selected
+
+    def _match(self, pattern: str) -> dict[str, FieldInfo]:
+        head, *rest = pattern.split(".")
+        found = [(n, f) for n, f in self._top.items() if fnmatch.fnmatchcase(n, head)]
+        for part in rest:
+            found = [
+                (f"{path}.{name}", member)
+                for path, info in found
+                for name, member in info.members()
+                if fnmatch.fnmatchcase(name, part)
+            ]
+        readable = {path: info for path, info in found if not info.unreadable}
+        if not readable:
+            raise NotFoundError(f"no field matches '{pattern}'", self._suggest(pattern), field=pattern)
+        return readable
+
+    def _suggest(self, path: str) -> str:
+        names = list(self._top)
+        for name, info in self._top.items():
+            names += [f"{name}.{member}" for member, _ in info.members()]
+        close = difflib.get_close_matches(path, names, n=3, cutoff=0.5)
+        if close:
+            return "did you mean " + " or ".join(close) + "?"
+        return "fields are " + ", ".join(list(self._top)[:10]) + (", ..." if len(self._top) > 10 else "")
+
+    def __str__(self) -> str:
+        return "\n".join(line for info in self._top.values() for line in _lines(info, 0))
+
+    def __repr__(self) -> str:
+        return f"<Schema of '{self._name}': {len(self._top)} fields>\n{self}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td style='text-align:left'><code>{'&nbsp;' * 4 * depth}{html.escape(info.name)}</code></td>"
+            f"<td style='text-align:left'><code>{html.escape(info.type)}</code></td>"
+            f"<td style='text-align:left'>{html.escape(info.unreadable or info.description)}</td></tr>"
+            for top in self._top.values()
+            for depth, info in _with_depth(top, 0)
+        )
+        return f"<table><thead><tr><th>field</th><th>type</th><th></th></tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _with_depth(info: FieldInfo, depth: int) -> Iterator[tuple[int, FieldInfo]]:
+    yield depth, info
+    for child in info.children:
+        yield from _with_depth(child, depth + 1)
+
+
+def _lines(top: FieldInfo, start: int) -> Iterator[str]:
+    for depth, info in _with_depth(top, start):
+        notes = [f"-> {info.projected}"] if info.projected else []
+        notes += [f"(cannot be read: {info.unreadable})"] if info.unreadable else []
+        notes += [f"# {info.description}"] if info.description else []
+        yield "  " * depth + "  ".join([f"{info.name}: {info.type}", *notes])
+
+
+# ---- From the descriptor
+
+
+def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
+    fields, columns = descriptor.fields, descriptor.columns
+    names = [column.encoding.type for column in columns]
+
+    def make(number: int, parent: FieldInfo | None, path: str, typed: _core.Field | None) -> FieldInfo:
+        stored = fields[number]
+        if typed is None and not stored.unreadable:
+            typed = _core.stored_field(descriptor, number)
+        ids = tuple(column for group in stored.representations for column in group)
+        info = FieldInfo(
+            id=number,
+            name=stored.name,
+            path=path,
+            type=_type_of(stored),
+            description=stored.description,
+            unreadable=stored.unreadable,
+            projected=None if stored.source_field is None else descriptor.path_of(stored.source_field),
+            encodings=tuple(names[column] for column in ids),
+            columns=ids,
+            kind=typed.kind if typed else None,
+            size=stored.array_size,
+            alternatives=len(stored.children) if stored.role == FieldRole.variant else 0,
+            is_tuple=stored.type_name.startswith(("std::pair<", "std::tuple<")),
+            parent=parent,
+        )
+        below = {child.name: child for child in typed.children} if typed else {}
+        children = tuple(
+            make(child, info, f"{path}.{fields[child].name}", below.get(fields[child].name))
+            for child in stored.children
+        )
+        object.__setattr__(info, "children", children)
+        if stored.role == FieldRole.record and children:
+            found = {below.id: below for below in _reached(children)}
+            named = [(name, found[member]) for name, member in _core.members_of(descriptor, number)]
+            object.__setattr__(info, "named", tuple(named))
+        return info
+
+    return [make(number, None, fields[number].name, None) for number in descriptor.top_level_fields()]
+
+
+def _reached(children: tuple[FieldInfo, ...]) -> Iterator[FieldInfo]:
+    """Members of a record, and those of its base classes."""
+    for child in children:
+        yield child
+        if child.name.startswith(":_"):
+            yield from _reached(child.children)
+
+
+def _type_of(stored: _core.FieldDescriptor) -> str:
+    if stored.type_alias or stored.type_name:
+        return stored.type_alias or stored.type_name
+    return "collection" if stored.role == FieldRole.collection else "record"

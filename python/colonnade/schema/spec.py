@@ -1,0 +1,182 @@
+"""Schemas as users write them, and schemas inferred from data.
+
+A field's type is spelled as RNTuple spells it ("std::vector<float>"), as a NumPy type (np.float32) or a Python type
+(int, float, bool, str). Records without a C++ class are dictionaries {"pt": "float", "eta": "float"}, collections of
+them lists with one item [{"pt": "float"}].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from awkward.contents import Content
+
+from colonnade import _core
+from colonnade._core import FieldKind
+from colonnade.errors import Error, SchemaError, UsageError
+
+__all__ = ["Encoding", "Spec", "apply_encodings", "build_field", "infer"]
+
+Spec: TypeAlias = Any
+"""A type: str, NumPy or Python type, dict of Specs, list of one Spec."""
+Encoding: TypeAlias = str | tuple[str, int] | tuple[str, int, float, float]
+"""A column type, "Real16"; with bits, ("Real32Trunc", 16); with bits and range, ("Real32Quant", 20, -3.2, 3.2)."""
+
+_NAMES = {
+    "bool": "bool",
+    "float16": "float",
+    "float32": "float",
+    "float64": "double",
+    **{f"{sign}int{bits}": f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
+    """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for what is no type."""
+    path = path or name
+    if isinstance(spec, Mapping):
+        return _core.make_record(
+            name, [build_field(key, value, f"{path}.{key}") for key, value in spec.items()]
+        )
+    if isinstance(spec, list):
+        if len(spec) != 1:
+            raise SchemaError(f"a collection has one item type, not {len(spec)}", field=path)
+        return _core.make_collection(name, build_field("_0", spec[0], f"{path}._0"))
+    if not isinstance(spec, str):
+        spec = _named(spec, path)
+    try:
+        return _core.make_field(name, spec)
+    except Error as error:
+        raise SchemaError(error.problem, error.advice, field=path) from None
+
+
+def _named(spec: Any, path: str) -> str:
+    if spec is str:
+        return "std::string"
+    try:
+        name = np.dtype(spec).name
+    except TypeError:
+        name = ""
+    if name not in _NAMES:
+        raise SchemaError(
+            f"{spec!r} is not a type", "a type name as 'float' or 'std::vector<float>'", field=path
+        )
+    return _NAMES[name]
+
+
+# ---- From data
+
+
+def infer(content: Content, path: str, *, loose: bool = False) -> Spec:
+    """Find the type of an array.
+
+    Args:
+        content: the layout of the array.
+        path: where it is, for errors.
+        loose: option types without missing values are taken for their content, as with Arrow, where any column may
+            have missing values.
+
+    Raises:
+        SchemaError: RNTuple has no such type, or there are no values to infer it from.
+    """
+    if content.is_option:
+        if loose and not np.any(np.asarray(content.mask_as_bool(valid_when=False))):
+            return infer(content.content, path, loose=loose)
+        return f"std::optional<{_named_item(content.content, path, 'a missing value', loose)}>"
+    if content.is_indexed:
+        return infer(content.project(), path, loose=loose)
+    if content.is_union:
+        parts = [_without_option(part) for part in content.contents]
+        names = [_named_item(part, path, "an alternative", loose) for part in parts]
+        return f"std::variant<{','.join(names)}>"
+    if content.is_unknown:
+        raise SchemaError("the type is unknown, because there are no values", "give the schema", field=path)
+    if content.is_numpy:
+        return _numbers(content, path)
+    if content.is_record:
+        return _record(content, path, loose)
+    if content.parameter("__array__") == "string":
+        return "std::string"
+    if content.parameter("__array__") == "bytestring":
+        return "std::vector<std::byte>"
+    item = infer(content.content, f"{path}._0", loose=loose)
+    if not isinstance(item, str):
+        return [item]
+    if content.is_regular and content.size > 0:
+        return f"std::array<{item},{content.size}>"
+    return f"std::vector<{item}>"
+
+
+def _numbers(content: Content, path: str) -> str:
+    name = _NAMES.get(content.dtype.name)
+    if name is None:
+        raise SchemaError(
+            f"values of type {content.dtype} cannot be stored", "convert them to numbers", field=path
+        )
+    for size in reversed(content.inner_shape):
+        name = f"std::array<{name},{size}>" if size else f"std::vector<{name}>"
+    return name
+
+
+def _record(content: Content, path: str, loose: bool) -> Spec:
+    names = [f"_{number}" for number in range(len(content.contents))] if content.is_tuple else content.fields
+    members = {
+        name: infer(part[: content.length], f"{path}.{name}", loose=loose)
+        for name, part in zip(names, content.contents, strict=True)
+    }
+    if content.is_tuple and members and all(isinstance(member, str) for member in members.values()):
+        return f"std::tuple<{','.join(members.values())}>"
+    return members
+
+
+def _without_option(content: Content) -> Content:
+    return content.content if content.is_option else content
+
+
+def _named_item(content: Content, path: str, what: str, loose: bool) -> str:
+    item = infer(content, path, loose=loose)
+    if not isinstance(item, str):
+        raise SchemaError(
+            f"{what} cannot be a record, because records without a C++ class have no type name",
+            "lists with zero or one record (ak.singletons), or tuples",
+            field=path,
+        )
+    return item
+
+
+# ---- Encodings
+
+
+def apply_encodings(fields: Mapping[str, _core.Field], encodings: Mapping[str, Encoding]) -> None:
+    """Choose the column types of fields by their paths; a collection of numbers stands for its numbers."""
+    for path, encoding in encodings.items():
+        name, _, rest = path.partition(".")
+        field = fields[name].find(rest) if name in fields else None
+        if field is None:
+            raise UsageError(f"an encoding is given for '{path}', but there is no such field", field=path)
+        given: Sequence[Any] = (encoding,) if isinstance(encoding, str) else encoding
+        while field.kind != FieldKind.scalar and len(field.children) == 1 and not _is_index(given[0]):
+            field = field.children[0]
+        _set(field, given, path)
+
+
+def _is_index(name: str) -> bool:
+    return "Index" in name
+
+
+def _set(field: _core.Field, given: Sequence[Any], path: str) -> None:
+    try:
+        chosen = _core.ColumnEncoding(*given)
+    except (TypeError, ValueError):
+        raise SchemaError(
+            f"{given!r} is not an encoding",
+            "'Real16', ('Real32Trunc', bits) or ('Real32Quant', bits, minimum, maximum)",
+            field=path,
+        ) from None
+    others = field.encodings(True)[1:]
+    try:
+        field.set_encodings([chosen, *others])
+    except Error as error:
+        raise SchemaError(error.problem, error.advice, field=path) from None

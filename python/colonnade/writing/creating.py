@@ -1,0 +1,292 @@
+"""Data sets being written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from colonnade import _core
+from colonnade.arrays.columns import PathArray
+from colonnade.errors import SchemaError, UsageError
+from colonnade.reading.opening import PathLike, split_target
+from colonnade.schema.spec import Encoding, Spec, build_field, infer
+
+from .filling import Filler, build_fields
+from .options import CheckpointEvery, Size, write_options
+from .sources import Batch, to_batch
+
+__all__ = ["DataSetWriter", "create", "target_of"]
+
+
+class DataSetWriter(Filler):
+    """A data set being written. Made by `colonnade.create`.
+
+    Used as a context manager it commits at the end of the block; if the block is left by an exception, only what was
+    committed before stays. Without, `close` must be called. A writer that is forgotten is closed when it is collected
+    or when the program ends, with a warning; where it would replace a data set that is there, or an exception ended the
+    program, it is given up with a warning. Several threads may use one writer; their calls take turns.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        name: str,
+        schema: Mapping[str, Spec] | None,
+        options: _core.WriteOptions,
+        *,
+        add: bool = False,
+        encodings: Mapping[str, Encoding] | None = None,
+        field_descriptions: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(uri, name)
+        self._options, self._add = options, add
+        self._encodings = dict(encodings or {})
+        self._descriptions = dict(field_descriptions or {})
+        self._projections: list[tuple[_core.Field, dict[str, str]]] = []
+        self._writer: _core.Writer | None = None
+        if schema is not None:
+            self._start(schema)
+
+    # ---- Writing
+
+    def extend_schema(self, fields: Mapping[str, Spec]) -> None:
+        """Add fields to the schema. Entries that are there already read as zero or empty.
+
+        Raises:
+            SchemaError: no such type, or a field of that name exists.
+        """
+        self._check_open()
+        self._guard(lambda: self._extend_schema(fields))
+
+    def _extend_schema(self, fields: Mapping[str, Spec]) -> None:
+        built = build_fields(fields, self._encodings, self._descriptions, whole=False)
+        for name in built:
+            if name in self._fields:
+                raise SchemaError(f"there is a field '{name}' already", "another name", field=name)
+        if self._writer is None:
+            raise UsageError("the schema is not known yet", "extend() or give a schema to create() first")
+        self._flush_rows()
+        for name, field in built.items():
+            self._writer.extend(field)
+            self._fields[name] = field
+        self._rows = None
+
+    def add_projected(self, name: str, type_name: Spec, sources: str | Mapping[str, str]) -> None:
+        """Add a field that shows the columns of others under another name or shape; it is not filled.
+
+        Args:
+            name: of the new field.
+            type_name: its type, for instance "std::vector<float>".
+            sources: the path of the field that it shows, or a mapping from the paths of the new field and its
+                sub-fields to such paths: {"jet_pt": "jets", "jet_pt._0": "jets._0.pt"}.
+
+        Raises:
+            SchemaError: the types do not fit each other.
+        """
+        self._check_open()
+        given = {name: sources} if isinstance(sources, str) else dict(sources)
+        field = build_field(name, type_name)
+        if self._writer is None:
+            self._projections.append((field, given))
+        else:
+            self._guard(lambda: self._started().extend_projected(field, given))
+
+    def commit_cluster(self) -> None:
+        """End the cluster here and write it."""
+        self._check_open()
+        self._flush_rows()
+        if self._writer is not None:
+            self._guard(self._writer.commit_cluster)
+
+    def commit(self) -> None:
+        """Write everything so far, so that the file can be opened, and go on."""
+        self._check_open()
+        self._flush_rows()
+        if self._writer is not None:
+            self._guard(self._writer.commit_data_set)
+
+    # ---- Life
+
+    def close(self) -> None:
+        """Commit and close; does nothing if closed already."""
+        if self._closed:
+            return
+        if self._writer is None:
+            self._guard(lambda: self._start({}))
+        self._flush_rows()
+        self._closed = True
+        self._guard(self._started().close)
+
+    def abort(self) -> None:
+        """Close without committing: the file keeps what was committed before."""
+        self._closed = True
+        self._rows = None
+        if self._writer is not None:
+            self._writer.abandon()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        count = len(self._fields)
+        return f"<DataSetWriter '{self._name}' in '{self._uri}': {self.num_entries} entries, {count} fields, {state}>"
+
+    # ---- Inside
+
+    def _is_started(self) -> bool:
+        return self._writer is not None
+
+    def _written(self) -> int:
+        return self._writer.num_entries if self._writer else 0
+
+    def _append(self, arrays: list[PathArray]) -> None:
+        self._started().append(arrays)
+
+    def _begin_with_batch(self, batch: Batch) -> None:
+        if self._writer is None:
+            self._start(
+                {name: infer(column, name, loose=batch.loose) for name, column in batch.columns.items()}
+            )
+
+    def _begin_with_row(self, values: dict[str, Any]) -> None:
+        if self._writer is None:
+            columns = to_batch([values]).columns
+            self._start({name: infer(column, name) for name, column in columns.items()})
+
+    def _start(self, schema: Mapping[str, Spec]) -> None:
+        fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
+        self._writer = _core.make_writer(
+            self._uri, self._name, list(fields.values()), self._projections, self._options, self._add
+        )
+        self._fields = fields
+        self._remember()
+
+    def _replaces(self) -> bool:
+        return self._writer is not None and self._writer.replaces
+
+    def _started(self) -> _core.Writer:
+        if self._writer is None:
+            raise UsageError("the schema is not known yet", "give one to create()")
+        return self._writer
+
+
+def create(
+    target: PathLike | tuple[PathLike, str],
+    name: str | None = None,
+    schema: Mapping[str, Spec] | None = None,
+    *,
+    mode: Literal["recreate", "update"] = "recreate",
+    append: bool = False,
+    compression: str | int = "zstd:5",
+    encodings: Mapping[str, Encoding] | None = None,
+    description: str = "",
+    field_descriptions: Mapping[str, str] | None = None,
+    container: Literal["root", "bare"] = "root",
+    cluster_size: Size = "128 MiB",
+    max_cluster_size: Size | None = None,
+    page_size: Size = "256 KiB",
+    initial_page_size: Size = 256,
+    page_buffer_budget: Size = "128 MiB",
+    checksums: bool = True,
+    same_page_merging: bool = True,
+    max_key_size: Size = "1 GiB",
+    clusters_per_group: int = 1024,
+    direct_io: bool = False,
+    parallel_sealing: bool = False,
+    checkpoint_every: CheckpointEvery = None,
+    durability: Literal["process", "machine"] = "process",
+    discard_unrepaired: bool = False,
+    object_mapping: Literal["locality", "object_per_page"] = "locality",
+    splice_size: Size = "1 MiB",
+    object_class: str = "",
+) -> DataSetWriter:
+    """Create a data set.
+
+    Args:
+        target: the file, or file and data set as "f.root:Events" or ("f.root", "Events"). It is replaced, unless a data
+            set is added to it. In an object store ("obj:///path", "s3://bucket/prefix", "rados://pool/namespace",
+            "daos://pool/container") only the data set is replaced, when it is committed.
+        name: the path of the data set in the file, "Events" or "dir/Events".
+        schema: a type for each field: "std::vector<float>", np.float32, {"pt": "float"} for a record,
+            [{"pt": "float"}] for a collection of records. Inferred from the first data if left out.
+        mode: "update" adds the data set to an existing ROOT file and leaves everything else in it as it is.
+        append: the same as mode="update".
+        compression: "zstd:5", "lz4", "zlib:1", "lzma:7", "none", or ROOT's number (505).
+        encodings: how numbers are stored, by path: "Real16", ("Real32Trunc", bits),
+            ("Real32Quant", bits, minimum, maximum).
+        description: of the data set.
+        field_descriptions: of top-level fields.
+        container: "root" for a ROOT file, "bare" for a file with nothing but the data set.
+        cluster_size: compressed size that a cluster should have.
+        max_cluster_size: limit of a cluster before compression, ten times cluster_size if left out.
+        page_size: limit of a page before compression.
+        initial_page_size: what a page starts with; pages of fields with little data stay small.
+        page_buffer_budget: memory for all open pages.
+        checksums: write a checksum with each page.
+        same_page_merging: store equal pages of a cluster once.
+        max_key_size: larger payloads are split over several keys of the ROOT file.
+        clusters_per_group: clusters whose page lists are stored together.
+        direct_io: write past the page cache; a warning, and through the cache, where the file system cannot.
+        parallel_sealing: encode and compress pages on idle processors.
+        checkpoint_every: how often to make readable what was written: a number of clusters, a time ("30s", "2 min", a
+            timedelta; looked at whenever a cluster is written), or both as {"clusters": 10, "seconds": 30}, whichever
+            comes first.
+        durability: what is committed survives a crash of the "process", or of the "machine" (slower: the device is
+            waited for).
+        discard_unrepaired: with mode="update", go on where the file holds clusters of a writer that was killed, which
+            `repair` can bring back; they may be lost.
+        object_mapping: in an object store, "locality" keeps the pages of a cluster's column together;
+            "object_per_page" makes an object of each page.
+        splice_size: in an object store, pages of a column are moved together up to this size; 0: each by itself.
+        object_class: of DAOS, as "SX"; the container's redundancy, over up to 32 groups of targets, if left out.
+
+    Returns:
+        The writer, best used as a context manager.
+
+    Raises:
+        SchemaError: a type that cannot be stored.
+        StorageError: the file cannot be written.
+        UsageError: an option makes no sense.
+    """
+    uri, found = target_of(target, name, mode)
+    options = write_options(
+        compression=compression,
+        description=description,
+        container=container,
+        cluster_size=cluster_size,
+        max_cluster_size=max_cluster_size,
+        page_size=page_size,
+        initial_page_size=initial_page_size,
+        page_buffer_budget=page_buffer_budget,
+        checksums=checksums,
+        same_page_merging=same_page_merging,
+        max_key_size=max_key_size,
+        clusters_per_group=clusters_per_group,
+        direct_io=direct_io,
+        parallel_sealing=parallel_sealing,
+        checkpoint_every=checkpoint_every,
+        durability=durability,
+        discard_unrepaired=discard_unrepaired,
+        object_mapping=object_mapping,
+        splice_size=splice_size,
+        object_class=object_class,
+    )
+    return DataSetWriter(
+        uri,
+        found,
+        schema,
+        options,
+        add=append or mode == "update",
+        encodings=encodings,
+        field_descriptions=field_descriptions,
+    )
+
+
+def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:
+    """File and data set that are to be written; raises `UsageError` where they are not named."""
+    if mode not in ("recreate", "update"):
+        raise UsageError(f"the mode is 'recreate' or 'update', not '{mode}'")
+    if isinstance(name, Mapping):
+        raise UsageError("the schema is given in place of the name", "create(file, name, schema)")
+    uri, found = split_target(target, name)
+    if not found:
+        raise UsageError("the data set needs a name", "create('f.root', 'Events', ...)", uri=uri)
+    return uri, found

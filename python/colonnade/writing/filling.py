@@ -1,0 +1,225 @@
+"""Taking entries from users, as arrays or one by one; what all ways of writing share."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import warnings
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+from colonnade import _core
+from colonnade.arrays.columns import PathArray, flatten, members_problem
+from colonnade.errors import TypeMismatchError, UsageError
+from colonnade.located import Located
+from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
+
+from .rows import Rows
+from .sources import Batch, to_batch
+
+__all__ = ["Closing", "Filler", "build_fields"]
+
+_ROWS_HELD = 4096
+
+Self = TypeVar("Self", bound="Closing")
+
+
+class Closing(Located, ABC):
+    """Something that is closed, or given up when an exception leaves its block."""
+
+    def __init__(self, uri: str, name: str) -> None:
+        super().__init__(uri, name)
+        self._closed = False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Commit and close."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Close without committing."""
+
+    def _is_started(self) -> bool:
+        return True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise self._misuse("the writer is closed")
+
+    def __enter__(self: Self) -> Self:
+        self._check_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
+
+    # ---- Forgotten
+
+    def _replaces(self) -> bool:
+        """Whether a commit would replace what is there."""
+        return False
+
+    def _remember(self) -> None:
+        """From here on there is something that must be closed."""
+        self._process = os.getpid()
+        _unclosed.add(self)
+
+    def __del__(self) -> None:
+        self._end_forgotten(failed=sys.exc_info()[0] is not None)
+
+    def _end_forgotten(self, *, failed: bool) -> None:
+        """Close what nobody closed, unless that could replace a whole data set by a part of one."""
+        if getattr(self, "_closed", True) or not self._is_started() or self._process != os.getpid():
+            return
+        if not failed and not self._replaces():
+            try:
+                self.close()
+            except Exception as error:  # nobody could catch it
+                warnings.warn(f"{self!r} was never closed, and closing it failed: {error}", stacklevel=2)
+                self.abort()
+            else:
+                warnings.warn(f"{self!r} was never closed; it is now", ResourceWarning, stacklevel=2)
+            return
+        why = "an exception ended it" if failed else "what it would replace stays"
+        warnings.warn(
+            f"{self!r} was never closed, and {why}: what was not committed is lost",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        self.abort()
+
+
+_unclosed: weakref.WeakSet[Closing] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_forgotten() -> None:
+    """At the end of the program. Fill contexts, which hold their writers, come first."""
+    failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
+    for writer in sorted(_unclosed, key=lambda writer: not isinstance(writer, Filler)):
+        writer._end_forgotten(failed=failed)
+
+
+class Filler(Closing):
+    """Takes entries, checks them, and hands them on as flat arrays."""
+
+    def __init__(self, uri: str, name: str) -> None:
+        super().__init__(uri, name)
+        self._fields: dict[str, _core.Field] = {}
+        self._rows: Rows | None = None
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries that were given so far."""
+        return self._written() + (len(self._rows) if self._rows else 0)
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the fields, empty as long as the schema is not known."""
+        return list(self._fields)
+
+    def extend(self, data: Any) -> None:
+        """Add entries as whole arrays.
+
+        Args:
+            data: one value per entry and field, as a dictionary of arrays (NumPy, Awkward, Arrow, lists), an Awkward
+                array of records, an Arrow table or anything that gives an Arrow stream, or a pandas data frame. The
+                first one fixes the schema if the writer was not given any.
+
+        Raises:
+            TypeMismatchError: fields are missing or too many, or values are of another type. Nothing is written then.
+            ConversionError: a value does not fit its type. Nothing is written then.
+            UsageError: the arrays have different lengths. Nothing is written then.
+        """
+        self._check_open()
+        self._guard(lambda: self._extend(to_batch(data)))
+
+    def fill(self, **values: Any) -> None:
+        """Add one entry, a value for each field; entries are collected and written together.
+
+        Raises:
+            TypeMismatchError: a field is missing or unknown, or a value is of another type. The entry is not added.
+            ConversionError: a value does not fit its type. The entry is not added.
+        """
+        self._check_open()
+        self._guard(lambda: self._fill(values))
+
+    @abstractmethod
+    def _written(self) -> int:
+        """Entries that were handed on."""
+
+    @abstractmethod
+    def _append(self, arrays: list[PathArray]) -> None:
+        """Hand entries on."""
+
+    def _begin_with_batch(self, batch: Batch) -> None:
+        """Make up for a schema that was not given."""
+
+    def _begin_with_row(self, values: dict[str, Any]) -> None:
+        """Make up for a schema that was not given."""
+
+    def _extend(self, batch: Batch) -> None:
+        self._begin_with_batch(batch)
+        missing = [name for name in self._fields if name not in batch.columns]
+        extra = [name for name in batch.columns if name not in self._fields]
+        if missing or extra:
+            raise TypeMismatchError(members_problem("fields", missing, extra))
+        arrays: list[PathArray] = []
+        for name, field in self._fields.items():
+            arrays += flatten(field, batch.columns[name])
+        self._flush_rows()
+        if batch.entries:
+            self._append(arrays)
+
+    def _fill(self, values: dict[str, Any]) -> None:
+        self._begin_with_row(values)
+        if self._rows is None:
+            self._rows = Rows(self._fields)
+        self._rows.add(values)
+        if len(self._rows) >= _ROWS_HELD:
+            self._flush_rows()
+
+    def _flush_rows(self) -> None:
+        if self._rows is not None and len(self._rows):
+            arrays = self._rows.take()
+            self._guard(lambda: self._append(arrays))
+
+
+def build_fields(
+    schema: Mapping[str, Spec],
+    encodings: Mapping[str, Encoding],
+    descriptions: Mapping[str, str],
+    *,
+    whole: bool,
+) -> dict[str, _core.Field]:
+    """Make the fields of a schema.
+
+    Args:
+        schema: a type for each field.
+        encodings: by path.
+        descriptions: of top-level fields.
+        whole: this is all of the schema, so that encodings and descriptions of other fields are mistakes.
+
+    Raises:
+        SchemaError: a type or an encoding that cannot be stored.
+        UsageError: an encoding or description of something that is no field.
+    """
+    fields = {name: build_field(name, spec) for name, spec in schema.items()}
+    apply_encodings(
+        fields, {path: chosen for path, chosen in encodings.items() if path.partition(".")[0] in fields}
+    )
+    for name, field in fields.items():
+        field.description = descriptions.get(name, "")
+    unknown = [name for name in [*encodings, *descriptions] if name.partition(".")[0] not in fields]
+    if unknown and schema and whole:
+        raise UsageError(f"encodings or descriptions are given for {', '.join(unknown)}, which are no fields")
+    return fields

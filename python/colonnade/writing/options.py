@@ -1,0 +1,185 @@
+"""Options of writers as users give them, checked and put into what the C++ side takes."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Literal, TypeAlias, TypedDict
+
+from colonnade import _core
+from colonnade.errors import UsageError
+from colonnade.reading.steps import byte_count
+
+__all__ = [
+    "CheckpointEvery",
+    "ContainerSettings",
+    "Size",
+    "WriteSettings",
+    "check_names",
+    "seconds_of",
+    "write_options",
+]
+
+Size: TypeAlias = int | str
+"""Bytes, or a text as "128 MiB"."""
+
+CheckpointEvery: TypeAlias = int | str | timedelta | Mapping[str, int | float] | None
+"""A number of clusters, a time ("30s", "2 min", timedelta), {"clusters": 10, "seconds": 30.0}, or None."""
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+class ContainerSettings(TypedDict, total=False):
+    """The keyword options that everything that writes shares; `colonnade.create` explains them."""
+
+    description: str
+    container: Literal["root", "bare"]
+    max_cluster_size: Size | None
+    initial_page_size: Size
+    page_buffer_budget: Size
+    checksums: bool
+    same_page_merging: bool
+    max_key_size: Size
+    clusters_per_group: int
+    durability: Literal["process", "machine"]
+    discard_unrepaired: bool
+    object_mapping: Literal["locality", "object_per_page"]
+    splice_size: Size
+    object_class: str
+
+
+class WriteSettings(ContainerSettings, total=False):
+    """Those of writers."""
+
+    compression: str | int
+    cluster_size: Size
+    page_size: Size
+    direct_io: bool
+    parallel_sealing: bool
+    checkpoint_every: CheckpointEvery
+    cluster_order: Literal["as_written", "staged"]
+
+
+def check_names(options: Mapping[str, object], what: str) -> None:
+    """Refuse options that writers do not have, which only calls through **options can pass on.
+
+    Raises:
+        UsageError: there is no such option.
+    """
+    known = list(WriteSettings.__annotations__)
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(f"{what} has no option '{name}'", f"'{close[0]}'" if close else "")
+
+
+def write_options(
+    *,
+    compression: str | int = "zstd:5",
+    description: str = "",
+    container: Literal["root", "bare"] = "root",
+    cluster_size: Size = "128 MiB",
+    max_cluster_size: Size | None = None,
+    page_size: Size = "1 MiB",
+    initial_page_size: Size = 256,
+    page_buffer_budget: Size = "128 MiB",
+    checksums: bool = True,
+    same_page_merging: bool = True,
+    max_key_size: Size = "1 GiB",
+    clusters_per_group: int = 1024,
+    direct_io: bool = False,
+    parallel_sealing: bool = False,
+    checkpoint_every: CheckpointEvery = None,
+    durability: Literal["process", "machine"] = "process",
+    discard_unrepaired: bool = False,
+    cluster_order: Literal["as_written", "staged"] = "as_written",
+    object_mapping: Literal["locality", "object_per_page"] = "locality",
+    splice_size: Size = "1 MiB",
+    object_class: str = "",
+) -> _core.WriteOptions:
+    """Make the options of a writer.
+
+    Raises:
+        UsageError: an option makes no sense.
+    """
+    options = _core.WriteOptions()
+    options.compression = str(compression)
+    options.description = description
+    options.bare_file = _choice("container", container, ("root", "bare")) == "bare"
+    options.cluster_size = byte_count(cluster_size)
+    options.max_cluster_size = (
+        10 * options.cluster_size if max_cluster_size is None else byte_count(max_cluster_size)
+    )
+    options.max_page_size = byte_count(page_size)
+    options.initial_page_size = byte_count(initial_page_size)
+    options.page_buffer_budget = byte_count(page_buffer_budget)
+    options.page_checksums = checksums
+    options.same_page_merging = same_page_merging
+    options.max_key_size = byte_count(max_key_size)
+    options.clusters_per_group = clusters_per_group
+    options.direct_io = direct_io
+    options.parallel_sealing = parallel_sealing
+    options.checkpoint_clusters, options.checkpoint_seconds = checkpoints(checkpoint_every)
+    options.survives_machine_crash = _choice("durability", durability, ("process", "machine")) == "machine"
+    options.discard_unrepaired = discard_unrepaired
+    options.staged = _choice("cluster_order", cluster_order, ("as_written", "staged")) == "staged"
+    mappings = ("locality", "object_per_page")
+    options.object_per_page = _choice("object_mapping", object_mapping, mappings) == "object_per_page"
+    options.splice_size = byte_count(splice_size)
+    options.object_class = object_class
+    return options
+
+
+def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
+    """Clusters and seconds between checkpoints, 0 for never."""
+    advice = "a number of clusters, a time as '30s', or {'clusters': 10, 'seconds': 30}"
+    if every is None:
+        return 0, 0.0
+    if isinstance(every, Mapping):
+        unknown = sorted(set(every) - {"clusters", "seconds"})
+        if unknown or not every:
+            raise UsageError(
+                f"checkpoints cannot be made every {', '.join(map(str, unknown)) or 'nothing'}", advice
+            )
+        clusters, seconds = every.get("clusters", 0), every.get("seconds", 0.0)
+    elif isinstance(every, timedelta):
+        clusters, seconds = 0, every.total_seconds()
+    elif isinstance(every, str):
+        clusters, seconds = 0, _seconds(every, advice)
+    else:
+        clusters, seconds = every, 0.0
+    if isinstance(clusters, bool) or not isinstance(clusters, int) or not 0 <= clusters < 2**32:
+        raise UsageError(f"checkpoints cannot be made every {clusters!r} clusters", advice)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise UsageError(f"checkpoints cannot be made every {seconds!r} seconds", advice)
+    if clusters == 0 and seconds == 0:
+        raise UsageError("checkpoints cannot be made every 0 clusters or seconds", f"None, or {advice}")
+    return clusters, float(seconds)
+
+
+def seconds_of(time: str | float | timedelta) -> float:
+    """Seconds of a time as "2 h", of a number of seconds, or of a timedelta."""
+    if isinstance(time, timedelta):
+        return time.total_seconds()
+    advice = "a time as '2 h', or seconds"
+    if isinstance(time, str):
+        return _seconds(time, advice)
+    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < math.inf:
+        raise UsageError(f"{time!r} is not a time", advice)
+    return float(time)
+
+
+def _seconds(text: str, advice: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|h)\s*", text)
+    if match is None:
+        raise UsageError(f"'{text}' is not a time", advice)
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _choice(what: str, given: str, known: tuple[str, ...]) -> str:
+    if given not in known:
+        raise UsageError(f"the {what.replace('_', ' ')} is {' or '.join(map(repr, known))}, not {given!r}")
+    return given

@@ -1,0 +1,221 @@
+"""Data sets being written by many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from colonnade import _core
+from colonnade.arrays.columns import PathArray
+from colonnade.errors import Error, UsageError
+from colonnade.reading.opening import PathLike
+from colonnade.schema.spec import Encoding, Spec, build_field
+
+from .creating import target_of
+from .filling import Closing, Filler, build_fields
+from .options import WriteSettings, check_names, write_options
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = ["FillContext", "ParallelDataSetWriter", "create_parallel"]
+
+
+class FillContext(Filler):
+    """What one thread fills a data set through. Made by `ParallelDataSetWriter.context`.
+
+    It has a cluster of its own; its entries stay together cluster by cluster, in their order. While it checks, encodes,
+    compresses and writes, other contexts do the same: only what is pure Python waits for the interpreter.
+
+    Used as a context manager it writes what it has at the end of the block; if the block is left by an exception, its
+    open cluster is given up.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        name: str,
+        fields: Mapping[str, _core.Field],
+        context: _core.FillContext,
+        writer: ParallelDataSetWriter,
+    ) -> None:
+        super().__init__(uri, name)
+        self._fields = dict(fields)
+        self._context = context
+        self._writer = writer  # ends after its contexts
+        self._remember()
+
+    def commit_cluster(self) -> None:
+        """End the cluster here and write it."""
+        self._check_open()
+        self._flush_rows()
+        self._guard(self._context.commit_cluster)
+
+    def close(self) -> None:
+        """Write the open cluster and end; does nothing if closed already."""
+        if self._closed:
+            return
+        self._flush_rows()
+        self._closed = True
+        self._guard(self._context.close)
+
+    def abort(self) -> None:
+        """End without the open cluster."""
+        self._closed = True
+        self._rows = None
+        self._context.discard()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<FillContext of '{self._name}' in '{self._uri}': {self.num_entries} entries, {state}>"
+
+    def _written(self) -> int:
+        return self._context.num_entries
+
+    def _append(self, arrays: list[PathArray]) -> None:
+        self._context.append(arrays)
+
+
+class ParallelDataSetWriter(Closing):
+    """A data set being written by many threads, each through a context of its own. Made by `create_parallel`.
+
+    All methods may be called from any thread. Used as a context manager it commits at the end of the block; if the
+    block is left by an exception, only what was committed before stays.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        name: str,
+        schema: Mapping[str, Spec],
+        options: _core.WriteOptions,
+        *,
+        add: bool = False,
+        encodings: Mapping[str, Encoding] | None = None,
+        field_descriptions: Mapping[str, str] | None = None,
+        projections: Mapping[str, tuple[Spec, str | Mapping[str, str]]] | None = None,
+    ) -> None:
+        super().__init__(uri, name)
+        self._closed = True  # until there is something to close
+        self._fields = build_fields(schema, encodings or {}, field_descriptions or {}, whole=True)
+        projected = []
+        for new, (spec, sources) in (projections or {}).items():
+            given = {new: sources} if isinstance(sources, str) else dict(sources)
+            projected.append((build_field(new, spec), given))
+        self._writer = self._guard(
+            lambda: _core.make_parallel_writer(
+                uri, name, list(self._fields.values()), projected, options, add
+            )
+        )
+        self._closed = False
+        self._remember()
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries in clusters that are written, of all contexts."""
+        return self._writer.num_entries
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the fields."""
+        return list(self._fields)
+
+    def context(self) -> FillContext:
+        """Make a context for one thread."""
+        self._check_open()
+        return FillContext(self._uri, self._name, self._fields, self._guard(self._writer.make_context), self)
+
+    def commit_staged(self) -> None:
+        """With staged order: give the clusters written so far their place, those of earlier made contexts first."""
+        self._check_open()
+        self._guard(self._writer.commit_staged)
+
+    def commit(self) -> None:
+        """Make the clusters that are written readable, and go on. Clusters that contexts have open are not in it."""
+        self._check_open()
+        self._guard(self._writer.commit_data_set)
+
+    def close(self) -> None:
+        """Commit and close; does nothing if closed already.
+
+        Raises:
+            UsageError: a context is still open. Nothing is lost: close it, then the writer.
+        """
+        if self._closed:
+            return
+        try:
+            self._guard(self._writer.close)
+        except UsageError:
+            raise
+        except Error:
+            self._closed = True
+            raise
+        self._closed = True
+
+    def abort(self) -> None:
+        """Close without committing: the file keeps what was committed before."""
+        self._closed = True
+        self._writer.discard()
+
+    def _replaces(self) -> bool:
+        return self._writer.replaces
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<ParallelDataSetWriter '{self._name}' in '{self._uri}': {len(self._fields)} fields, {state}>"
+
+
+def create_parallel(
+    target: PathLike | tuple[PathLike, str],
+    name: str | None = None,
+    schema: Mapping[str, Spec] | None = None,
+    *,
+    mode: Literal["recreate", "update"] = "recreate",
+    encodings: Mapping[str, Encoding] | None = None,
+    field_descriptions: Mapping[str, str] | None = None,
+    projections: Mapping[str, tuple[Spec, str | Mapping[str, str]]] | None = None,
+    **settings: Unpack[WriteSettings],
+) -> ParallelDataSetWriter:
+    """Create a data set that many threads fill.
+
+    Args:
+        target: see `create`.
+        name: see `create`.
+        schema: a type for each field, see `create`; it must be given.
+        mode: see `create`.
+        encodings: see `create`.
+        field_descriptions: see `create`.
+        projections: fields that show the columns of others, by name: a type and sources as `add_projected` takes them.
+        settings: the other options of `create` (compression, cluster_size, checkpoint_every, ...), and `cluster_order`:
+            "as_written", clusters follow each other as they are finished, or "staged", all of one context follow each
+            other, contexts in the order in which they were made, so that the same work gives the same data set in every
+            run; staged clusters are readable from `commit_staged`, `commit` or `close` on.
+
+    Returns:
+        The writer, best used as a context manager.
+
+    Raises:
+        SchemaError: a type that cannot be stored.
+        StorageError: the file cannot be written.
+        UsageError: an option makes no sense.
+    """
+    uri, found = target_of(target, name, mode)
+    check_names(settings, "a parallel writer")
+    options = write_options(**settings)
+    if schema is None:
+        raise UsageError(
+            "a data set that many threads fill needs a schema",
+            "create_parallel(file, name, schema)",
+            uri=uri,
+            data_set=found,
+        )
+    return ParallelDataSetWriter(
+        uri,
+        found,
+        schema,
+        options,
+        add=mode == "update",
+        encodings=encodings,
+        field_descriptions=field_descriptions,
+        projections=projections,
+    )

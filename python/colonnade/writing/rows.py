@@ -1,0 +1,317 @@
+"""Entries that come one by one, as Python values, collected into the arrays that a columnar write takes.
+
+Each value is checked when it comes: a wrong one is refused with its path, and the entry with it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from colonnade import _core
+from colonnade._core import ArrayRole, ElementType, FieldKind
+from colonnade.arrays.columns import PathArray, dtype_of, members_problem
+from colonnade.errors import ConversionError, Error, TypeMismatchError
+
+__all__ = ["Rows"]
+
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+class Rows:
+    """Collects entries."""
+
+    def __init__(self, fields: Mapping[str, _core.Field]) -> None:
+        self._cells = {name: _make(field, name) for name, field in fields.items()}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add an entry, or nothing of it if it does not fit."""
+        missing = [name for name in self._cells if name not in row]
+        extra = [name for name in row if name not in self._cells]
+        if missing or extra:
+            raise TypeMismatchError(members_problem("fields", missing, extra))
+        try:
+            for name, cell in self._cells.items():
+                cell.add(row[name])
+        except Error:
+            for cell in self._cells.values():
+                cell.truncate(self._count)
+            raise
+        self._count += 1
+
+    def take(self) -> list[PathArray]:
+        """Hand over what was collected and start anew."""
+        arrays: list[PathArray] = []
+        for cell in self._cells.values():
+            cell.take(arrays)
+            cell.truncate(0)
+        self._count = 0
+        return arrays
+
+
+class _Cell(ABC):
+    """The values of one field so far."""
+
+    def __init__(self, field: _core.Field, path: str) -> None:
+        self.path = path
+        self.type_name = field.type_alias or field.type_name or field.kind.name
+
+    def refuse(self, value: Any) -> TypeMismatchError:
+        return TypeMismatchError(
+            f"a value of type {type(value).__name__} cannot be stored as '{self.type_name}'", field=self.path
+        )
+
+    @abstractmethod
+    def add(self, value: Any) -> None:
+        """Takes one value; raises if it does not fit."""
+
+    @abstractmethod
+    def truncate(self, count: int) -> None:
+        """Forgets all but the first `count` values."""
+
+    @abstractmethod
+    def take(self, out: list[PathArray]) -> None:
+        """Moves the values to `out` as arrays."""
+
+
+class _Numbers(_Cell):
+    def __init__(self, field: _core.Field, path: str) -> None:
+        super().__init__(field, path)
+        self.element = field.elements[0]
+        self.dtype = dtype_of(self.element)
+        self.data: list[Any] = []
+        self.low, self.high = 0, 0
+        if self.dtype.kind in "iu":
+            self.low, self.high = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
+
+    def add(self, value: Any) -> None:
+        kind = self.dtype.kind
+        if kind == "b":
+            if not isinstance(value, bool | np.bool_):
+                raise self.refuse(value)
+        elif kind == "f":
+            if isinstance(value, bool | np.bool_) or not isinstance(
+                value, int | float | np.integer | np.floating
+            ):
+                raise self.refuse(value)
+            value = self._rounded(value)
+        else:
+            if self.element == ElementType.character and isinstance(value, str | bytes) and len(value) == 1:
+                value = ord(value)
+            if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+                raise self.refuse(value)
+            if not self.low <= value <= self.high:
+                raise ConversionError(
+                    f"the value {value} does not fit '{self.type_name}', which holds {self.low} to {self.high}",
+                    field=self.path,
+                )
+        self.data.append(value)
+
+    def _rounded(self, value: Any) -> float:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number) and (self.dtype.itemsize == 8 or abs(number) <= _FLOAT32_MAX):
+            return number
+        if isinstance(value, float | np.floating) and not math.isfinite(value):
+            return number
+        raise ConversionError(f"the value {value} does not fit '{self.type_name}'", field=self.path)
+
+    def truncate(self, count: int) -> None:
+        del self.data[count:]
+
+    def take(self, out: list[PathArray]) -> None:
+        out.append((self.path, ArrayRole.values, self.element, np.array(self.data, dtype=self.dtype)))
+
+
+class _Text(_Cell):
+    def __init__(self, field: _core.Field, path: str) -> None:
+        super().__init__(field, path)
+        self.data = bytearray()
+        self.offsets = [0]
+
+    def add(self, value: Any) -> None:
+        if not isinstance(value, str | bytes):
+            raise self.refuse(value)
+        self.data += value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        self.offsets.append(len(self.data))
+
+    def truncate(self, count: int) -> None:
+        del self.offsets[count + 1 :]
+        del self.data[self.offsets[-1] :]
+
+    def take(self, out: list[PathArray]) -> None:
+        out.append((self.path, ArrayRole.offsets, ElementType.int64, np.array(self.offsets, dtype=np.int64)))
+        # A copy: a byte array with a view cannot shrink.
+        characters = np.frombuffer(bytes(self.data), dtype=np.uint8)
+        out.append((self.path, ArrayRole.values, ElementType.character, characters))
+
+
+class _Many(_Cell):
+    """Collections, and optional values as collections of at most one."""
+
+    def __init__(self, field: _core.Field, path: str) -> None:
+        super().__init__(field, path)
+        self.item = _make(field.children[0], f"{path}._0")
+        self.offsets = [0]
+        self.optional = field.kind == FieldKind.nullable
+
+    def add(self, value: Any) -> None:
+        count = 0
+        if self.optional:
+            if value is not None:
+                self.item.add(value)
+                count = 1
+        else:
+            for item in _items(self, value):
+                self.item.add(item)
+                count += 1
+        self.offsets.append(self.offsets[-1] + count)
+
+    def truncate(self, count: int) -> None:
+        del self.offsets[count + 1 :]
+        self.item.truncate(self.offsets[-1])
+
+    def take(self, out: list[PathArray]) -> None:
+        out.append((self.path, ArrayRole.offsets, ElementType.int64, np.array(self.offsets, dtype=np.int64)))
+        self.item.take(out)
+
+
+class _Fixed(_Cell):
+    """Arrays and bitsets."""
+
+    def __init__(self, field: _core.Field, path: str) -> None:
+        super().__init__(field, path)
+        self.size = field.array_size
+        self.item = (
+            _Numbers(field, path)
+            if field.kind == FieldKind.bitset
+            else _make(field.children[0], f"{path}._0")
+        )
+
+    def add(self, value: Any) -> None:
+        items = list(_items(self, value))
+        if len(items) != self.size:
+            raise ConversionError(f"{len(items)} items are given instead of {self.size}", field=self.path)
+        for item in items:
+            self.item.add(item)
+
+    def truncate(self, count: int) -> None:
+        self.item.truncate(count * self.size)
+
+    def take(self, out: list[PathArray]) -> None:
+        self.item.take(out)
+
+
+class _Record(_Cell):
+    def __init__(self, field: _core.Field, path: str) -> None:
+        super().__init__(field, path)
+        self.members = {child.name: _make(child, f"{path}.{child.name}") for child in field.children}
+        self.counted = list(self.members) == [f"_{k}" for k in range(len(self.members))]
+
+    def add(self, value: Any) -> None:
+        if self.counted and isinstance(value, tuple | list):
+            value = {f"_{k}": item for k, item in enumerate(value)}
+        if not isinstance(value, Mapping):
+            raise self.refuse(value)
+        missing = [name for name in self.members if name not in value]
+        extra = [str(name) for name in value if name not in self.members]
+        if missing or extra:
+            raise TypeMismatchError(members_problem("members", missing, extra), field=self.path)
+        for name, cell in self.members.items():
+            cell.add(value[name])
+
+    def truncate(self, count: int) -> None:
+        for cell in self.members.values():
+            cell.truncate(count)
+
+    def take(self, out: list[PathArray]) -> None:
+        for cell in self.members.values():
+            cell.take(out)
+
+
+class _Variant(_Cell):
+    def __init__(self, field: _core.Field, path: str) -> None:
+        super().__init__(field, path)
+        self.alternatives = [_make(child, f"{path}._{k}") for k, child in enumerate(field.children)]
+        self.counts = [0] * len(self.alternatives)
+        self.tags: list[int] = []
+
+    def add(self, value: Any) -> None:
+        if value is None:
+            self.tags.append(0)
+            return
+        # An int goes to an integer alternative where there is one, only then to a floating-point one.
+        for exact in (True, False):
+            for number, cell in enumerate(self.alternatives):
+                if (
+                    exact
+                    and isinstance(cell, _Numbers)
+                    and cell.dtype.kind == "f"
+                    and isinstance(value, int | np.integer)
+                ):
+                    continue
+                try:
+                    cell.add(value)
+                except Error:
+                    cell.truncate(self.counts[number])
+                    continue
+                self.counts[number] += 1
+                self.tags.append(number + 1)
+                return
+        raise self.refuse(value)
+
+    def truncate(self, count: int) -> None:
+        for tag in self.tags[count:]:
+            if tag:
+                self.counts[tag - 1] -= 1
+        del self.tags[count:]
+        for cell, kept in zip(self.alternatives, self.counts, strict=True):
+            cell.truncate(kept)
+
+    def take(self, out: list[PathArray]) -> None:
+        out.append((self.path, ArrayRole.tags, ElementType.int32, np.array(self.tags, dtype=np.int32)))
+        for cell in self.alternatives:
+            cell.take(out)
+
+
+def _items(cell: _Cell, value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.items()
+    if isinstance(value, np.ndarray):
+        return value.tolist()  # type: ignore[no-any-return]
+    if hasattr(value, "to_list"):
+        return value.to_list()  # type: ignore[no-any-return]
+    if isinstance(value, bytes) and isinstance(getattr(cell, "item", None), _Numbers):
+        return value
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise cell.refuse(value)
+    return value
+
+
+def _make(field: _core.Field, path: str) -> _Cell:
+    match field.kind:
+        case FieldKind.scalar:
+            return _Numbers(field, path)
+        case FieldKind.string:
+            return _Text(field, path)
+        case FieldKind.collection | FieldKind.nullable:
+            return _Many(field, path)
+        case FieldKind.array | FieldKind.bitset:
+            return _Fixed(field, path)
+        case FieldKind.record:
+            return _Record(field, path)
+        case FieldKind.variant:
+            return _Variant(field, path)
+        case FieldKind.wrapper:
+            return _make(field.children[0], f"{path}._0")
+    raise TypeMismatchError("this field cannot be filled", "a projected field", field=path)

@@ -1,0 +1,140 @@
+"""What can be given to a writer: dictionaries, Awkward arrays, Arrow tables, data frames - as one layout per field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import awkward as ak
+import numpy as np
+from awkward.contents import Content
+
+from colonnade.errors import TypeMismatchError, UsageError
+
+__all__ = ["Batch", "to_batch"]
+
+
+class Batch(NamedTuple):
+    """Columns of equal length."""
+
+    columns: dict[str, Content]
+    entries: int
+    loose: bool
+    """Option types say nothing: any column of the source may have missing values."""
+
+
+def to_batch(data: Any) -> Batch:
+    """Turn what users have into one layout per field.
+
+    Raises:
+        TypeMismatchError: nothing that has named columns.
+        UsageError: columns of different lengths.
+    """
+    if isinstance(data, ak.Array):
+        return _from_awkward(data)
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return _checked({name: ak.to_layout(data[name]) for name in data.dtype.names}, False)
+    if isinstance(data, Mapping):
+        return _checked({str(name): _column(str(name), values) for name, values in data.items()}, False)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__") or _is_pandas(data):
+        return _from_arrow(data)
+    if isinstance(data, list) and all(isinstance(row, Mapping) for row in data):
+        return _from_awkward(ak.Array(data))
+    raise TypeMismatchError(
+        f"a {type(data).__name__} has no named columns",
+        "a dictionary of arrays, an Awkward array of records, an Arrow table or a pandas data frame",
+    )
+
+
+def _from_awkward(data: ak.Array) -> Batch:
+    layout = ak.to_layout(data)
+    if layout.is_indexed and not layout.is_option:
+        layout = layout.project()
+    if not layout.is_record or layout.is_tuple:
+        raise TypeMismatchError(
+            f"an Awkward array of type '{layout.form.type}' has no fields",
+            "an array of records (ak.zip), or a dictionary",
+        )
+    return Batch(
+        {name: layout.content(name)[: layout.length] for name in layout.fields}, layout.length, False
+    )
+
+
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.startswith("pandas") and hasattr(data, "columns")
+
+
+def _from_arrow(data: Any) -> Batch:
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(data, preserve_index=False) if _is_pandas(data) else pa.table(data)
+    columns = {}
+    for name in table.column_names:
+        column = table.column(name)
+        # A column without chunks would have no type.
+        chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        columns[str(name)] = _from_arrow_array(str(name), chunk)
+    return Batch(columns, table.num_rows, True)
+
+
+def _without_views(kind: Any) -> Any:
+    """The type with the layouts that Awkward knows: Polars, for one, gives strings as views."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(kind):
+        return pa.large_utf8()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_without_views(kind.value_type), kind.list_size)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.large_list(_without_views(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct(
+            [(kind.field(k).name, _without_views(kind.field(k).type)) for k in range(kind.num_fields)]
+        )
+    return kind
+
+
+def _from_arrow_array(name: str, array: Any) -> Content:
+    try:
+        kind = _without_views(array.type)
+        return ak.to_layout(ak.from_arrow(array if kind == array.type else array.cast(kind)))
+    except (TypeError, ValueError, NotImplementedError) as error:  # the last: types that pyarrow cannot cast
+        raise TypeMismatchError(f"Arrow values of type '{array.type}' cannot be taken", field=name) from error
+
+
+def _column(name: str, values: Any) -> Content:
+    if isinstance(values, ak.Array):
+        return ak.to_layout(values)
+    if type(values).__module__.startswith("pyarrow"):
+        chunk = values.combine_chunks() if hasattr(values, "combine_chunks") else values
+        return _from_arrow_array(name, chunk)
+    if type(values).__module__.startswith("pandas"):
+        import pyarrow as pa
+
+        if isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind in "biuf":
+            return ak.to_layout(values.to_numpy())
+        return _column(name, pa.Array.from_pandas(values))
+    if isinstance(values, np.ndarray) and values.dtype == np.object_:
+        values = values.tolist()
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise TypeMismatchError(f"a {type(values).__name__} is not an array of values", field=name)
+    try:
+        if isinstance(values, np.ndarray):
+            if not values.dtype.isnative and values.dtype.kind in "biuf":
+                values = values.astype(values.dtype.newbyteorder("="))
+            return ak.to_layout(values, regulararray=True)
+        return ak.to_layout(ak.Array(values))
+    except (TypeError, ValueError) as error:
+        raise TypeMismatchError(
+            f"the values are no array: {str(error).splitlines()[0]}", field=name
+        ) from error
+
+
+def _checked(columns: dict[str, Content], loose: bool) -> Batch:
+    lengths = {name: column.length for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise UsageError(f"the arrays have different lengths ({listed})")
+    return Batch(columns, next(iter(lengths.values()), 0), loose)

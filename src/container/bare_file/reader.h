@@ -1,0 +1,57 @@
+// Reading a bare file: one data set, no ROOT file around it.
+//
+//    0  "rntuple", ROOT version 4, container version 4 (1), compression 4: big-endian
+//   19  an anchor without its checksum, all zero but for its lengths
+//   89  name: length 1, characters
+//       anchor, as in tfile_anchor.h but with a little-endian checksum
+//       blobs back to back, without keys
+//
+// Replacing the anchor is what commits. It lies inside the first sector, so that no crash can tear it; a
+// reader that looks at it meanwhile sees a wrong checksum and looks again.
+#ifndef COLONNADE_CONTAINER_BARE_FILE_READER_H
+#define COLONNADE_CONTAINER_BARE_FILE_READER_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "container/container.h"
+
+namespace colonnade::page {
+
+inline constexpr std::string_view bare_file_magic = "rntuple";
+inline constexpr std::uint32_t bare_file_version = 1;
+inline constexpr std::size_t bare_file_name_at = 89;
+
+bool is_bare_file(ByteSpan first_bytes) noexcept;
+
+// What lies before the anchor.
+struct BareFileHead {
+  std::string name;
+  std::uint64_t anchor_at = 0;
+};
+inline constexpr std::size_t longest_bare_file_head = bare_file_name_at + 255;
+// From the first bytes of a file, as many of `longest_bare_file_head` as it has.
+BareFileHead read_bare_file_head(ByteSpan first_bytes);
+
+class BareFileReader final : public ReadContainer {
+ public:
+  explicit BareFileReader(std::unique_ptr<io::RandomAccessFile> file);
+
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  std::vector<std::string> data_sets() const override { return {head_.name}; }
+  std::vector<ObjectEntry> objects() const override { return {}; }
+  Anchor anchor(std::string_view path) const override;
+  void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
+  void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const override;
+  const io::RandomAccessFile& file() const noexcept override { return *file_; }
+
+ private:
+  std::unique_ptr<io::RandomAccessFile> file_;
+  BareFileHead head_;
+};
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,74 @@
+// Writing a bare file; its layout stands in bare_file_reader.h.
+#ifndef COLONNADE_CONTAINER_BARE_FILE_WRITER_H
+#define COLONNADE_CONTAINER_BARE_FILE_WRITER_H
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "container/container.h"
+#include "container/root_file/space.h"
+
+namespace colonnade::page {
+
+class BareFileWriter final : public WriteContainer {
+ public:
+  // Throws ErrorKind::usage for a name or options that cannot be; called before a file is opened, which
+  // empties it.
+  static void check(std::string_view name, const ContainerOptions& options);
+  BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name, ContainerOptions options);
+
+  // An existing file, whose data set must be called `name`: blobs go behind everything it has, commit()
+  // replaces its anchor.
+  static std::unique_ptr<BareFileWriter> replace(std::unique_ptr<io::WritableFile> file,
+                                                 std::string_view name, const ContainerOptions& options);
+
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  void retire_blob(const Locator& blob) override;
+  Locator write_at_end(ByteSpan payload, std::uint64_t) override {
+    return {.size = payload.size(), .offset = write_split(payload)};
+  }
+  std::uint64_t size_before() const noexcept override { return size_before_; }
+  std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
+  bool replaces() const noexcept override { return file_->replaces(); }
+  void flush() override { file_->flush(); }
+  void commit(const Anchor& anchor) override;
+  void close() override;
+  void abandon() override;
+
+ private:
+  BareFileWriter(std::unique_ptr<io::WritableFile> file, ContainerOptions options)
+      : file_(std::move(file)), options_(std::move(options)) {}
+  void check_open() const;
+  void settle();
+  std::uint64_t reserve(std::uint64_t size);
+  void reuse_retired();
+  std::uint64_t write_split(ByteSpan payload);
+
+  std::unique_ptr<io::WritableFile> file_;
+  ContainerOptions options_;
+  std::string name_;
+  std::uint64_t anchor_at_ = 0;
+  std::atomic<std::uint64_t> end_{0};
+  std::uint64_t size_before_ = 0;                       // of the file
+  std::mutex mutex_;                                    // guards the space of index blobs
+  RootFileSpace space_;                                 // that is free below the end
+  std::map<std::uint64_t, format::FreeSegment> blobs_;  // of this writer, in one piece, by their offset
+  std::deque<std::vector<format::FreeSegment>> retired_{
+      {}};                     // by the commits that did without them; the last is open
+  bool is_half_made_ = false;  // the first commit failed
+  bool closed_ = false;
+};
+
+}  // namespace colonnade::page
+
+#endif

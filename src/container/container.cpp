@@ -1,0 +1,135 @@
+// Opening and creating: which container a file is, told by its first bytes or by the options.
+#include "container/container.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "container/bare_file/reader.h"
+#include "container/bare_file/writer.h"
+#include "container/object_store/reader.h"
+#include "container/object_store/writer.h"
+#include "container/root_file/reader.h"
+#include "container/root_file/writer.h"
+#include "format/tfile_records.h"
+
+namespace colonnade::page {
+
+std::unique_ptr<ReadContainer> open_container(const std::string& uri, const io::ReadFileOptions& options) {
+  if (io::is_object_store(uri)) return std::make_unique<ObjectContainerReader>(io::open_object_store(uri));
+  return open_container(io::open_for_reading(uri, options));
+}
+
+std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file) {
+  std::array<std::byte, 8> magic{};
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), magic.size()));
+  file->read(0, MutableByteSpan(magic).first(count));
+  const ByteSpan first = ByteSpan(magic).first(count);
+  if (format::is_tfile(first)) return std::make_unique<RootFileReader>(std::move(file));
+  if (is_bare_file(first)) return std::make_unique<BareFileReader>(std::move(file));
+  throw Error(ErrorKind::format,
+              count == 0
+                  ? "the file is empty"
+                  : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
+              "check that it is the right file and that it was transferred completely",
+              {.uri = file->uri(), .offset = 0});
+}
+
+// A payload above the maximum key size lies in several places; whoever reads it checks those.
+void ReadContainer::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
+  std::vector<io::ReadRequest> requests;
+  for (const BlobRead& blob : blobs) {
+    const bool is_split = max_key_size != 0 && blob.into.size() > max_key_size;
+    if (is_split) {
+      read_blob(blob.locator, max_key_size, blob.into);
+    } else {
+      requests.push_back({blob.locator.offset, blob.into});
+    }
+  }
+  file().read_vector(requests);
+}
+
+void ReadContainer::check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const {
+  const std::uint64_t file_size = file().size();
+  const bool in_one_piece = max_key_size == 0 || locator.size <= max_key_size;
+  if (locator.size > file_size || (in_one_piece && locator.offset > file_size - locator.size))
+    throw Error(ErrorKind::format,
+                fmt::format("the {} of {} bytes lies beyond the end of the file ({} bytes)", what,
+                            locator.size, file_size),
+                "check that the file was transferred completely", {.offset = locator.offset});
+}
+
+Error ReadContainer::locate(const Error& error, const Locator& locator) const {
+  return error.with({.offset = locator.offset});
+}
+
+std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart> pages, ClusterPlace&) {
+  std::vector<ByteSpan> parts;
+  parts.reserve(pages.size());
+  for (const PagePart& page : pages) parts.push_back(page.bytes);
+  return write_parts(parts);
+}
+
+std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                                       std::shared_ptr<void>) {
+  return write_pages(pages, cluster);
+}
+
+namespace {
+
+std::unique_ptr<WriteContainer> write_to_store(const std::string& uri, std::string_view path,
+                                               const ContainerOptions& options, ObjectTarget target) {
+  return ObjectContainerWriter::open(io::open_object_store(uri, {.create = target == ObjectTarget::any,
+                                                                 .object_class = options.object_class}),
+                                     path, options, target);
+}
+
+}  // namespace
+
+std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
+                                                 const ContainerOptions& options) {
+  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::any);
+  const bool bare = options.kind == ContainerKind::bare_file;
+  with_context({.uri = uri},
+               [&] { bare ? BareFileWriter::check(path, options) : RootFileWriter::check(path, options); });
+  std::unique_ptr<io::WritableFile> file =
+      io::open_for_writing(uri, io::OpenMode::create, {.direct_io = options.direct_io});
+  if (bare) return std::make_unique<BareFileWriter>(std::move(file), path, options);
+  return RootFileWriter::create(std::move(file), path, options);
+}
+
+namespace {
+
+bool begins_bare_file(const io::WritableFile& file) {
+  std::array<std::byte, 8> magic{};
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), magic.size()));
+  file.read(0, MutableByteSpan(magic).first(count));
+  return is_bare_file(ByteSpan(magic).first(count));
+}
+
+}  // namespace
+
+std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
+                                                 const ContainerOptions& options) {
+  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::absent);
+  with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
+  std::unique_ptr<io::WritableFile> file =
+      io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
+  if (begins_bare_file(*file))
+    throw Error(ErrorKind::usage, "a bare file holds one data set and cannot take another", "a ROOT file",
+                {.uri = uri});
+  return RootFileWriter::append(std::move(file), path, options);
+}
+
+std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
+                                                  const ContainerOptions& options) {
+  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::present);
+  std::unique_ptr<io::WritableFile> file =
+      io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
+  if (begins_bare_file(*file)) return BareFileWriter::replace(std::move(file), path, options);
+  with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
+  return RootFileWriter::replace(std::move(file), path, options);
+}
+
+}  // namespace colonnade::page

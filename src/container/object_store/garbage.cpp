@@ -1,0 +1,179 @@
+// Collecting garbage; see colonnade/garbage.h.
+//
+// A writer claims a place before it writes its generation record, and what it did not commit by the time its
+// claim is gone can never be committed: a commit expects the record in which the claim is. So a generation
+// that was in the list, and which the record read after it neither names nor gives a claim for, is garbage
+// for good, and no claim is needed to remove it. A claim whose writer is gone, or is to be taken for gone, is
+// removed first, which makes what that writer may have under way fail.
+#include "colonnade/garbage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "colonnade/error.h"
+#include "container/object_store/claim.h"
+#include "container/object_store/generations.h"
+
+namespace colonnade {
+namespace {
+
+using page::AnchorRecord;
+using page::ClaimRecord;
+using page::PlaceRecord;
+using page::Stored;
+
+std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
+  if (!io::is_object_store(uri))
+    throw Error(ErrorKind::usage, "this is no object store", "a URI like obj:///path or s3://bucket/prefix",
+                {.uri = uri});
+  return io::open_object_store(uri);
+}
+
+// Removes the generations in the list that are garbage as the record says.
+void remove_garbage_at(io::ObjectStore& store, std::uint64_t place,
+                       const std::vector<std::uint32_t>& generations, const PlaceRecord& record,
+                       bool only_look, GarbageReport* report) {
+  for (const std::uint32_t generation : generations) {
+    // The claim's writer makes its own, and a later one what is not known here.
+    if (record.claim && generation >= record.claim->generation) continue;
+    const auto garbage = page::remove_garbage(store, place, record.anchor, generation, only_look);
+    if (garbage && report != nullptr)
+      report->removed.push_back({garbage->name, generation, garbage->objects, !garbage->all});
+  }
+}
+
+// A writer that renews its claim all the time.
+constexpr int most_attempts = 16;
+
+class Collector {
+ public:
+  Collector(io::ObjectStore& store, const GarbageOptions& options)
+      : store_(store), options_(options), watch_(store) {}
+
+  GarbageReport run() {
+    const std::vector<std::uint64_t> places = store_.list_dkeys(page::directory_object);
+    for (const std::uint64_t place : places) at(place, [&] { visit(place); });
+    for (const auto& [place, claim] : watch_.wait()) {
+      waiting_.erase(place);
+      at(place, [&] { collect(place, &claim); });
+    }
+    // Those that changed: their writers live, or have ended just now.
+    for (const std::uint64_t place : waiting_) at(place, [&] { collect(place, nullptr); });
+    report_.leftovers = store_.remove_leftovers(options_.dry_run);
+    return std::move(report_);
+  }
+
+ private:
+  // What is damaged, or out of reach, at one place keeps nobody from the others. A store that is gone does.
+  template <class Work>
+  void at(std::uint64_t place, Work&& work) {
+    if (place == page::counter_place) return;
+    try {
+      work();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io)
+        static_cast<void>(store_.get(page::directory_value(page::counter_place, page::counter_key)));
+      report_.problems.push_back(error.problem());
+    }
+  }
+
+  void visit(std::uint64_t place) {
+    const auto found = page::read_place(store_, place);
+    if (!found || !found->record.claim) return collect(place, nullptr);
+    const ClaimRecord& claim = *found->record.claim;
+    const Life life = options_.force ? Life::ended : environment().life_of(claim.writer);
+    if (life != Life::unknown) return collect(place, life == Life::ended ? &claim : nullptr);
+    std::optional<std::chrono::milliseconds> time;
+    if (options_.older_than)
+      time = std::chrono::milliseconds(static_cast<std::int64_t>(*options_.older_than * 1000));
+    watch_.add(place, claim, time);
+    waiting_.insert(place);
+  }
+
+  // `gone`: the claim whose writer is, if it is there still.
+  void collect(std::uint64_t place, const ClaimRecord* gone) {
+    const std::vector<std::uint32_t> generations = page::generations_at(store_, place);
+    auto found = page::read_place(store_, place);
+    if (!found) {
+      if (generations.empty()) return;
+      throw Error(
+          ErrorKind::format,
+          fmt::format("{}: the record of a data set is missing, {} generations of it are there",
+                      io::to_text(page::directory_value(place, page::place_key)), generations.size()));
+    }
+    const std::optional<ClaimRecord> claim = found->record.claim;
+    const PlaceRecord record = gone != nullptr ? release(place, std::move(*found), *gone) : found->record;
+    if (claim) {
+      auto& list = record.claim ? report_.kept : report_.released;
+      list.push_back({record.anchor.name, page::describe_writer(*claim)});
+    }
+    remove_garbage_at(store_, place, generations, record, options_.dry_run, &report_);
+  }
+
+  // Takes the claim away unless its writer is faster; returns what there is then.
+  PlaceRecord release(std::uint64_t place, Stored<PlaceRecord> found, const ClaimRecord& gone) {
+    const auto is_gone = [&](const std::optional<ClaimRecord>& claim) {
+      return claim && (options_.force || page::is_same_claim(*claim, gone));
+    };
+    for (int attempt = 0; attempt < most_attempts && is_gone(found.record.claim); ++attempt) {
+      const std::uint64_t writer_number = found.record.claim->writer;
+      if (options_.dry_run) {
+        found.record.claim.reset();
+        break;
+      }
+      page::PlaceWriter writer(store_, place, found);
+      const bool done = writer.change([](PlaceRecord& record) { record.claim.reset(); });
+      if (done) environment().forget_life(writer_number);
+      auto now = page::read_place(store_, place);
+      if (now) found = std::move(*now);
+      if (done || !now) break;
+    }
+    return std::move(found.record);
+  }
+
+  io::ObjectStore& store_;
+  const GarbageOptions& options_;
+  page::ClaimWatch watch_;
+  std::set<std::uint64_t> waiting_;
+  GarbageReport report_;
+};
+
+}  // namespace
+
+GarbageReport collect_garbage(const std::string& uri, const GarbageOptions& options) {
+  const std::shared_ptr<io::ObjectStore> store = open_store(uri);
+  return with_context({.uri = uri}, [&] { return Collector(*store, options).run(); });
+}
+
+void remove_data_set(const std::string& uri, std::string_view data_set) {
+  const std::shared_ptr<io::ObjectStore> store = open_store(uri);
+  with_context({.uri = uri, .data_set = std::string(data_set)}, [&] {
+    const page::DirectoryPlace place = page::find_place(*store, data_set);
+    const ClaimRecord* claim = place.claim();
+    if (claim != nullptr && !page::is_gone(*store, place.dkey, *claim))
+      throw page::claimed_by_another(data_set, *claim);
+    if (!place.committed())
+      throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", data_set));
+    page::PlaceWriter writer(*store, place.dkey, place.found);
+    const bool done = writer.change([](PlaceRecord& record) {
+      record.anchor = {.name = record.anchor.name};
+      record.claim.reset();
+    });
+    if (!done)
+      throw Error(ErrorKind::usage, fmt::format("somebody has begun to write \"{}\"", data_set),
+                  "wait until that is done");
+    // A machine that goes down must not bring back the record of what is removed next.
+    store->sync();
+    const std::vector<std::uint32_t> generations = page::generations_at(*store, place.dkey);
+    if (const auto now = page::read_place(*store, place.dkey))
+      remove_garbage_at(*store, place.dkey, generations, now->record, false, nullptr);
+  });
+}
+
+}  // namespace colonnade

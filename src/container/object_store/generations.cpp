@@ -1,0 +1,104 @@
+// Numbers and removal of generations; see object_generations.h.
+#include "container/object_store/generations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace colonnade::page {
+
+std::uint32_t next_generation(io::ObjectStore& store) {
+  constexpr int most_attempts = 1000;
+  const io::ValueAddress address = directory_value(counter_place, counter_key);
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const auto found = store.get(address);
+    const std::uint32_t next = found ? read_counter(found->value) : 1;
+    if (next == std::numeric_limits<std::uint32_t>::max())
+      throw Error(ErrorKind::resource, "the object store has counted all generations of data sets",
+                  "another store: a new prefix, container or folder", {.uri = store.uri()});
+    std::optional<std::string> expected;
+    if (found) expected = found->version;
+    if (store.put_if(address, counter_bytes(next + 1), expected)) return next;
+  }
+  throw Error(
+      ErrorKind::io,
+      fmt::format("other writers changed the {} {} times in a row", io::to_text(address), most_attempts),
+      "try again", {.uri = store.uri()});
+}
+
+std::vector<std::uint32_t> generations_at(const io::ObjectStore& store, std::uint64_t place) {
+  constexpr std::uint64_t last = std::numeric_limits<std::uint32_t>::max() + first_generation_key;
+  std::vector<std::uint32_t> generations;
+  for (const std::uint64_t akey : store.list_akeys(directory_object, place))
+    if (akey > first_generation_key && akey <= last)
+      generations.push_back(static_cast<std::uint32_t>(akey - first_generation_key));
+  return generations;
+}
+
+std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, std::uint64_t place,
+                                                std::uint32_t generation) {
+  const io::ValueAddress address = directory_value(place, first_generation_key + generation);
+  const auto found = store.get(address);
+  if (!found) return std::nullopt;
+  GenerationRecord record =
+      with_context({.uri = store.uri()}, [&] { return read_generation_record(found->value); });
+  if (record.generation != generation)
+    throw Error(ErrorKind::format,
+                fmt::format("{}: it is the record of generation {}", io::to_text(address), record.generation),
+                "", {.uri = store.uri()});
+  return record;
+}
+
+void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record) {
+  const Bytes bytes = to_bytes(record);
+  const io::UpdateItem item{.akey = first_generation_key + record.generation, .parts = {bytes}};
+  store.update(directory_object, place, {&item, 1});
+}
+
+namespace {
+
+void remove_blobs(io::ObjectStore& store, const io::ObjectId& metadata, std::uint64_t begin) {
+  for (const std::uint64_t blob : store.list_akeys(metadata, 0))
+    if (blob >= begin) store.remove({metadata, 0, blob});
+}
+
+void remove_pages(io::ObjectStore& store, std::uint32_t generation, std::uint64_t begin, std::uint64_t end) {
+  if (begin < end) store.remove_objects(generation, begin, end - 1);
+}
+
+}  // namespace
+
+std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
+                                      std::uint32_t generation, bool only_look) {
+  const std::optional<GenerationRecord> record = find_generation(store, place, generation);
+  if (!record) return std::nullopt;
+  return remove_garbage(store, place, anchor, *record, only_look);
+}
+
+std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
+                                      const GenerationRecord& record, bool only_look) {
+  const io::ObjectId metadata{record.generation, metadata_object};
+  if (const auto kept = part_of(anchor, record.generation)) {
+    const std::vector<std::uint64_t> blobs = store.list_akeys(metadata, 0);
+    const bool more_blobs = !blobs.empty() && blobs.back() >= kept->end_blobs;
+    const bool more_objects = record.end_objects > kept->end_objects;
+    if (!more_blobs && !more_objects) return std::nullopt;
+    Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
+    if (only_look) return garbage;
+    remove_pages(store, record.generation, kept->end_objects, record.end_objects);
+    remove_blobs(store, metadata, kept->end_blobs);
+    GenerationRecord rest = record;
+    rest.end_objects = kept->end_objects;
+    if (more_objects) write_generation(store, place, rest);
+    return garbage;
+  }
+  if (!only_look) {
+    remove_pages(store, record.generation, record.first_object, record.end_objects);
+    store.remove_objects(record.generation, metadata_object, metadata_object);
+    store.remove(directory_value(place, first_generation_key + record.generation));
+  }
+  return Garbage{record.name, record.end_objects - record.first_object, true};
+}
+
+}  // namespace colonnade::page

@@ -1,0 +1,175 @@
+// See object_read_queue.h. A read may take several operations, and an operation serve several reads: each
+// read counts the parts of it that are not there yet.
+#include "container/object_store/read_queue.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace colonnade::page {
+namespace {
+
+class ObjectReadQueue final : public io::ReadQueue {
+ public:
+  ObjectReadQueue(const ObjectPageFile& file, std::unique_ptr<io::ObjectQueue> operations,
+                  const io::StoreTraits& traits, unsigned depth)
+      : file_(&file),
+        largest_(traits.vectors ? traits.best_value : 0),
+        most_items_(traits.vectors ? std::max<std::size_t>(traits.max_items, 1) : 1),
+        depth_(std::max(depth, 1U)),
+        operations_(std::move(operations)) {}
+
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    const io::QueuedRead read{id, offset, into};
+    submit_batch({&read, 1});
+  }
+
+  void submit_batch(std::span<const io::QueuedRead> reads) override {
+    for (const io::QueuedRead& read : reads) begin(read);
+    group();
+    submit_what_fits();
+  }
+
+  std::size_t wait(std::span<Completion> completions, bool block) override {
+    while (true) {
+      take(block && done_.empty());
+      submit_what_fits();
+      if (!done_.empty() || !block || in_flight_ == 0) break;
+    }
+    const std::size_t count = std::min(completions.size(), done_.size());
+    std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
+    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+    in_flight_ -= count;
+    return count;
+  }
+
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+
+ private:
+  struct Read {
+    std::uint64_t id = 0;
+    std::size_t missing = 0;  // parts
+    std::exception_ptr failure;
+  };
+  struct Operation {
+    io::ObjectId object;
+    std::uint64_t dkey = 0;
+    std::uint64_t bytes = 0;
+    std::vector<io::FetchItem> items;
+    std::vector<std::uint64_t> reads;  // keys in reads_, one per item
+  };
+  struct QueuedPart {
+    std::uint64_t read = 0;
+    ObjectPageFile::Part part;
+  };
+
+  void begin(const io::QueuedRead& read) {
+    ++in_flight_;
+    parts_.clear();
+    try {
+      file_->split(read.offset, read.into, parts_);
+    } catch (const Error&) {
+      done_.push_back({read.id, std::current_exception()});
+      return;
+    }
+    if (parts_.empty()) {
+      done_.push_back({read.id, nullptr});
+      return;
+    }
+    const std::uint64_t key = next_key_++;
+    reads_[key] = {.id = read.id, .missing = parts_.size(), .failure = {}};
+    for (const ObjectPageFile::Part& part : parts_) fresh_.push_back({key, part});
+  }
+
+  // Makes operations of the fresh parts, in the order in which the first part of each is needed. Large parts
+  // stay alone: they gain nothing, and side by side they are faster.
+  void group() {
+    std::unordered_map<std::uint64_t, std::size_t> open;  // by object and key: index into waiting_
+    for (const QueuedPart& queued : fresh_) {
+      const ObjectPageFile::Part& part = queued.part;
+      const std::uint64_t kind = part.value.object.number * 0x9e3779b97f4a7c15ULL ^ part.value.dkey;
+      const auto found = open.find(kind);
+      const bool joins = found != open.end() && takes(waiting_[found->second], part);
+      if (!joins) {
+        open[kind] = waiting_.size();
+        waiting_.push_back({.object = part.value.object, .dkey = part.value.dkey});
+      }
+      Operation& operation = waiting_[joins ? found->second : waiting_.size() - 1];
+      operation.items.push_back({part.value.akey, part.offset, part.into});
+      operation.reads.push_back(queued.read);
+      operation.bytes += part.into.size();
+    }
+    fresh_.clear();
+  }
+
+  bool takes(const Operation& operation, const ObjectPageFile::Part& part) const noexcept {
+    return operation.object == part.value.object && operation.dkey == part.value.dkey &&
+           operation.items.size() < most_items_ && operation.bytes < largest_ &&
+           part.into.size() <= largest_ / 2;
+  }
+
+  void submit_what_fits() {
+    while (!waiting_.empty() && operations_->in_flight() < depth_) {
+      Operation operation = std::move(waiting_.front());
+      waiting_.pop_front();
+      const std::uint64_t key = next_key_++;
+      const Operation& submitted = submitted_[key] = std::move(operation);
+      try {
+        operations_->submit_fetch(key, submitted.object, submitted.dkey, submitted.items);
+      } catch (...) {
+        finish(key, std::current_exception());
+      }
+    }
+  }
+
+  void take(bool block) {
+    std::array<io::ObjectQueue::Completion, 32> completions;
+    std::size_t count = 0;
+    do {
+      count = operations_->wait(completions, block);
+      for (const io::ObjectQueue::Completion& completion : std::span(completions).first(count))
+        finish(completion.id, completion.failure);
+      block = false;
+    } while (count == completions.size());
+  }
+
+  void finish(std::uint64_t key, const std::exception_ptr& failure) {
+    const auto operation = submitted_.find(key);
+    for (const std::uint64_t of : operation->second.reads) {
+      const auto read = reads_.find(of);
+      if (failure != nullptr && read->second.failure == nullptr) read->second.failure = failure;
+      if (--read->second.missing > 0) continue;
+      done_.push_back({read->second.id, read->second.failure});
+      reads_.erase(read);
+    }
+    submitted_.erase(operation);
+  }
+
+  const ObjectPageFile* file_;
+  const std::uint64_t largest_;  // bytes of an operation of several items
+  const std::size_t most_items_;
+  const unsigned depth_;
+  std::size_t in_flight_ = 0;  // reads
+  std::uint64_t next_key_ = 1;
+  std::unordered_map<std::uint64_t, Read> reads_;
+  std::unordered_map<std::uint64_t, Operation> submitted_;
+  std::deque<Operation> waiting_;
+  std::vector<QueuedPart> fresh_;
+  std::vector<ObjectPageFile::Part> parts_;
+  std::vector<Completion> done_;
+  std::unique_ptr<io::ObjectQueue> operations_;  // last: it ends first
+};
+
+}  // namespace
+
+std::unique_ptr<io::ReadQueue> make_object_read_queue(const ObjectPageFile& file,
+                                                      std::unique_ptr<io::ObjectQueue> operations,
+                                                      const io::StoreTraits& traits, unsigned depth) {
+  return std::make_unique<ObjectReadQueue>(file, std::move(operations), traits, depth);
+}
+
+}  // namespace colonnade::page

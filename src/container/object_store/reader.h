@@ -1,0 +1,48 @@
+// Reading data sets from an object store: which there are, and of one of them the blobs and the pages.
+// object_layout.h says where what lies. A reader of one data set stays with the generation that was committed
+// when it was opened.
+#ifndef COLONNADE_CONTAINER_OBJECT_STORE_READER_H
+#define COLONNADE_CONTAINER_OBJECT_STORE_READER_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "container/container.h"
+#include "container/object_store/directory.h"
+
+namespace colonnade::page {
+
+class ObjectContainerReader final : public ReadContainer {
+ public:
+  explicit ObjectContainerReader(std::shared_ptr<io::ObjectStore> store) : store_(std::move(store)) {}
+  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record)
+      : store_(std::move(store)), record_(std::move(record)) {}
+
+  const std::string& uri() const noexcept override { return store_->uri(); }
+  Locator::Kind locator_kind() const noexcept override { return Locator::Kind::object64; }
+  std::shared_ptr<const ReadContainer> of_data_set(std::string_view path) const override;
+  std::vector<std::string> data_sets() const override;
+  std::vector<ObjectEntry> objects() const override { return {}; }
+  Anchor anchor(std::string_view path) const override;
+  void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
+  void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const override;
+  void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const override;
+  Error locate(const Error& error, const Locator& locator) const override;
+  const io::RandomAccessFile& file() const override;
+  std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& descriptor) const override;
+
+ private:
+  AnchorRecord find(std::string_view path) const;
+  io::ValueAddress blob(std::uint64_t number) const;
+  void take_blobs(io::ObjectQueue& queue) const;
+
+  std::shared_ptr<io::ObjectStore> store_;
+  std::optional<AnchorRecord> record_;  // of the data set that this is the container of
+};
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,133 @@
+// Batches and the threads that run them; see object_uploader.h.
+#include "container/object_store/uploader.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace colonnade::page {
+namespace {
+
+// As many batches at once keep any store busy: each has as many operations in flight as the store asks for.
+constexpr std::size_t most_threads = 8;
+
+// Throws what the first operation that failed says.
+void take_completions(io::ObjectQueue& queue) {
+  std::array<io::ObjectQueue::Completion, 16> completions;
+  const std::size_t count = queue.wait(completions);
+  for (std::size_t i = 0; i < count; ++i)
+    if (completions[i].failure) std::rethrow_exception(completions[i].failure);
+}
+
+}  // namespace
+
+ObjectUploader::ObjectUploader(std::shared_ptr<io::ObjectStore> store)
+    : store_(std::move(store)), depth_(std::max(store_->traits().concurrency, 1U)) {}
+
+ObjectUploader::~ObjectUploader() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    waiting_.clear();
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ObjectUploader::check_failure() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+bool ObjectUploader::failed() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ != nullptr;
+}
+
+void ObjectUploader::fail(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+}
+
+std::unique_ptr<io::ObjectQueue> ObjectUploader::take_queue() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_queues_.empty()) {
+      std::unique_ptr<io::ObjectQueue> queue = std::move(idle_queues_.back());
+      idle_queues_.pop_back();
+      return queue;
+    }
+  }
+  return store_->open_queue(depth_);
+}
+
+// Where an operation fails the queue is given up, which cancels the others.
+void ObjectUploader::perform(const std::vector<ObjectUpdate>& updates) {
+  std::unique_ptr<io::ObjectQueue> queue = take_queue();
+  for (std::size_t next = 0; next < updates.size() || queue->in_flight() > 0;) {
+    if (next < updates.size() && queue->in_flight() < depth_) {
+      const ObjectUpdate& update = updates[next];
+      queue->submit_update(next++, update.object, update.dkey, update.items);
+    } else {
+      take_completions(*queue);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  idle_queues_.push_back(std::move(queue));
+}
+
+void ObjectUploader::run(const std::vector<ObjectUpdate>& updates) {
+  {
+    const std::lock_guard lock(mutex_);
+    check_failure();
+  }
+  if (updates.empty()) return;
+  try {
+    perform(updates);
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+void ObjectUploader::begin(std::vector<ObjectUpdate> updates, std::shared_ptr<void> memory) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return failure_ || under_way_ < most_threads; });
+  check_failure();
+  if (updates.empty()) return;
+  if (under_way_ == threads_.size()) threads_.emplace_back([this] { work(); });
+  ++under_way_;
+  waiting_.push_back({std::move(updates), std::move(memory)});
+  lock.unlock();
+  changed_.notify_all();
+}
+
+void ObjectUploader::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Batch batch = std::move(waiting_.front());
+    waiting_.pop_front();
+    const bool in_vain = failure_ != nullptr;
+    lock.unlock();
+    if (!in_vain) {
+      try {
+        perform(batch.updates);
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    }
+    batch = {};
+    lock.lock();
+    --under_way_;
+    changed_.notify_all();
+  }
+}
+
+void ObjectUploader::finish() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return under_way_ == 0; });
+  check_failure();
+}
+
+}  // namespace colonnade::page

@@ -1,0 +1,343 @@
+// Claiming, writing, committing; see object_container_writer.h.
+#include "container/object_store/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/warning.h"
+#include "container/object_store/generations.h"
+
+namespace colonnade::page {
+namespace {
+
+constexpr std::size_t checksum_size = sizeof(std::uint64_t);
+
+// States that stay readable besides the last one while a writer goes on: who has read the record has the time
+// of as many commits to read header, footer and page lists.
+constexpr std::uint64_t kept_commits = 16;
+
+// Object numbers reserved at once: so many requests fewer, and at most so many too many for `gc` to look for.
+std::uint64_t reservation_step(ObjectMapping mapping) noexcept {
+  return mapping == ObjectMapping::locality ? 64 : 16384;
+}
+
+Error exists_already(std::string_view name) {
+  return Error(ErrorKind::usage, fmt::format("there is a data set \"{}\" already", name),
+               "another name, or recreate() to replace it");
+}
+
+}  // namespace
+
+std::unique_ptr<ObjectContainerWriter> ObjectContainerWriter::open(std::shared_ptr<io::ObjectStore> store,
+                                                                   std::string_view name,
+                                                                   const ContainerOptions& options,
+                                                                   ObjectTarget target) {
+  return with_context({.uri = store->uri(), .data_set = std::string(name)}, [&] {
+    std::unique_ptr<ObjectContainerWriter> writer(new ObjectContainerWriter(std::move(store), name, options));
+    writer->check(options);
+    writer->claim(target);
+    writer->uploader_ = std::make_unique<ObjectUploader>(writer->store_);
+    return writer;
+  });
+}
+
+ObjectContainerWriter::ObjectContainerWriter(std::shared_ptr<io::ObjectStore> store, std::string_view name,
+                                             const ContainerOptions& options)
+    : store_(std::move(store)),
+      name_(name),
+      durability_(options.durability),
+      splice_size_(options.splice_size),
+      lease_(options.claim_lease) {
+  plan_.mapping = options.object_mapping;
+  plan_.traits = store_->traits();
+  plan_.value_target = value_target_of(plan_.traits, splice_size_);
+}
+
+ObjectContainerWriter::~ObjectContainerWriter() {
+  try {
+    close();
+  } catch (const std::exception&) {
+    return;  // whoever wants to know calls close()
+  }
+}
+
+void ObjectContainerWriter::check(const ContainerOptions& options) const {
+  if (name_.empty() || name_.size() > longest_name)
+    throw Error(ErrorKind::usage,
+                fmt::format("an object store cannot hold a data set whose name has {} bytes", name_.size()),
+                fmt::format("a name of 1 to {} bytes", longest_name));
+  if (options.kind == ContainerKind::bare_file)
+    throw Error(ErrorKind::usage, "an object store cannot hold a bare file",
+                "leave the container at its default");
+  const std::uint64_t largest = plan_.largest_page();
+  if (options.max_page_size + checksum_size > largest)
+    throw Error(ErrorKind::usage,
+                fmt::format("pages of up to {} bytes and a checksum do not fit into values of this store, "
+                            "which have {} bytes at most",
+                            options.max_page_size, largest),
+                fmt::format("a max_page_size of at most {}", largest - std::min(largest, checksum_size)));
+}
+
+// ---- claiming ----
+
+void ObjectContainerWriter::check_target(ObjectTarget target, const DirectoryPlace& place) const {
+  if (target == ObjectTarget::absent && place.committed()) throw exists_already(name_);
+  if (target == ObjectTarget::present && !place.committed())
+    throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", name_));
+}
+
+void ObjectContainerWriter::claim(ObjectTarget target) {
+  constexpr int most_attempts = 16;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const DirectoryPlace place = find_place(*store_, name_);
+    check_target(target, place);
+    const ClaimRecord* other = place.claim();
+    if (other != nullptr && !is_gone(*store_, place.dkey, *other)) throw claimed_by_another(name_, *other);
+    // Drawn after the place was read, it is larger than those of all who had the place before.
+    plan_.group = next_generation(*store_);
+    check_generation(place);
+    claim_ = Claim::put(store_, name_, place, plan_.group, lease_);
+    if (!claim_) continue;  // somebody else was faster
+    others_left_generations_ = place.found.has_value();
+    replaces_ = place.committed() && target != ObjectTarget::present;
+    if (target == ObjectTarget::present) continue_data_set(place.found->record.anchor);
+    begin_generation();
+    return;
+  }
+  throw Error(ErrorKind::io, "other writers took the data set again and again", "try again");
+}
+
+void ObjectContainerWriter::check_generation(const DirectoryPlace& place) const {
+  const std::uint32_t latest = std::max(place.found ? place.found->record.anchor.generation : 0,
+                                        place.claim() != nullptr ? place.claim()->generation : 0);
+  if (plan_.group <= latest)
+    throw Error(ErrorKind::format,
+                fmt::format("{}: it counts {} generations, and the data set has number {}",
+                            io::to_text(directory_value(counter_place, counter_key)), plan_.group, latest),
+                "somebody has changed the counter; copy the data sets to another store");
+}
+
+void ObjectContainerWriter::begin_generation() {
+  reserved_ = {.name = name_,
+               .generation = plan_.group,
+               .writer = claim_->writer(),
+               .end_objects = next_object_,
+               .first_object = next_object_};
+  write_generation(*store_, claim_->place(), reserved_);
+}
+
+// Its generations stay as they are: this writer makes one of its own, where the numbers go on.
+void ObjectContainerWriter::continue_data_set(const AnchorRecord& anchor) {
+  committed_ = anchor;
+  committed_.earlier.push_back({anchor.generation, anchor.end_objects, anchor.end_blobs});
+  if (committed_.earlier.size() > most_earlier_generations)
+    throw Error(ErrorKind::resource,
+                fmt::format("the data set was continued {} times and cannot be again", anchor.earlier.size()),
+                "copy it, and continue the copy");
+  plan_.mapping = anchor.mapping;
+  plan_.value_target = std::min<std::uint64_t>(anchor.value_target, plan_.traits.max_value);
+  splice_size_ = anchor.splice_size;
+  next_blob_ = anchor.end_blobs;
+  next_object_ = anchor.end_objects;
+}
+
+// ---- writing ----
+
+void ObjectContainerWriter::check_open() const {
+  if (closed_)
+    throw Error(ErrorKind::usage, "the data set is closed already", "write before close()", {.uri = uri()});
+}
+
+// numbers_mutex_ is held.
+void ObjectContainerWriter::reserve(std::uint64_t end) {
+  GenerationRecord record = reserved_;
+  record.end_objects = end;
+  write_generation(*store_, claim_->place(), record);
+  reserved_ = std::move(record);
+}
+
+std::uint64_t ObjectContainerWriter::take_objects(std::uint64_t count) {
+  const std::lock_guard lock(numbers_mutex_);
+  const std::uint64_t most = plan_.mapping == ObjectMapping::locality
+                                 ? LocalityPlace::most_objects
+                                 : std::numeric_limits<std::uint64_t>::max() / 2;
+  if (count > most - next_object_)
+    throw Error(ErrorKind::resource,
+                fmt::format("the data set has {} objects and cannot have more", next_object_ - 1),
+                "larger clusters, or several data sets", {.uri = uri()});
+  if (next_object_ + count > reserved_.end_objects)
+    reserve(std::min(most, next_object_ + count - 1 + reservation_step(plan_.mapping)));
+  return std::exchange(next_object_, next_object_ + count);
+}
+
+std::uint64_t ObjectContainerWriter::blobs_of(std::uint64_t size) const noexcept {
+  return std::max<std::uint64_t>(1, (size + max_key_size() - 1) / max_key_size());
+}
+
+Locator ObjectContainerWriter::write_blob(ByteSpan payload, std::uint64_t) {
+  check_open();
+  claim_->check();
+  const std::uint64_t chunks = blobs_of(payload.size());
+  const std::uint64_t first = next_blob_.fetch_add(chunks);
+  for (std::uint64_t i = 0; i < chunks; ++i) {
+    const ByteSpan rest = payload.subspan(static_cast<std::size_t>(i * max_key_size()));
+    const io::UpdateItem item{.akey = first + i,
+                              .parts = {rest.first(std::min<std::size_t>(rest.size(), max_key_size()))}};
+    store_->update({plan_.group, metadata_object}, 0, {&item, 1});
+  }
+  return {.kind = Locator::Kind::object64, .size = payload.size(), .offset = first};
+}
+
+std::vector<std::uint64_t> ObjectContainerWriter::write_parts(std::span<const ByteSpan>) {
+  throw Error(ErrorKind::usage, "pages of an object store belong to columns", "write_pages()",
+              {.uri = uri()});
+}
+
+PlannedPages ObjectContainerWriter::plan(std::span<const PagePart> pages, ClusterPlace& cluster) {
+  check_open();
+  claim_->check();
+  return plan_updates(plan_, pages, cluster, [this](std::uint64_t count) { return take_objects(count); });
+}
+
+std::vector<std::uint64_t> ObjectContainerWriter::write_pages(std::span<const PagePart> pages,
+                                                              ClusterPlace& cluster) {
+  PlannedPages planned = plan(pages, cluster);
+  uploader_->run(planned.updates);
+  return std::move(planned.locations);
+}
+
+std::vector<std::uint64_t> ObjectContainerWriter::begin_pages(std::span<const PagePart> pages,
+                                                              ClusterPlace& cluster,
+                                                              std::shared_ptr<void> memory) {
+  PlannedPages planned = plan(pages, cluster);
+  uploader_->begin(std::move(planned.updates), std::move(memory));
+  return std::move(planned.locations);
+}
+
+void ObjectContainerWriter::flush() {
+  check_open();
+  uploader_->finish();
+}
+
+// ---- committing ----
+
+AnchorRecord ObjectContainerWriter::anchor_record(const Anchor& anchor) const {
+  return {.name = name_,
+          .generation = plan_.group,
+          .mapping = plan_.mapping,
+          .value_target = plan_.value_target,
+          .splice_size = splice_size_,
+          .commit = committed_.commit + 1,
+          .end_objects = next_object_,
+          .end_blobs = next_blob_,
+          .anchor = anchor,
+          .earlier = committed_.earlier};
+}
+
+void ObjectContainerWriter::commit(const Anchor& anchor) {
+  check_open();
+  with_context({.uri = uri(), .data_set = name_}, [&] {
+    uploader_->finish();
+    if (durability_ == Durability::machine) store_->sync();
+    AnchorRecord record;
+    {
+      const std::lock_guard lock(numbers_mutex_);
+      record = anchor_record(anchor);
+    }
+    claim_->commit(record);
+    adopt(std::move(record));
+    if (durability_ == Durability::machine) store_->sync();
+    if (!has_committed_.exchange(true) && others_left_generations_) remove_older_generations();
+    if (committed_.commit > kept_commits) remove_retired_quietly(committed_.commit - kept_commits);
+  });
+}
+
+void ObjectContainerWriter::retire_blob(const Locator& blob) {
+  const std::lock_guard lock(numbers_mutex_);
+  retired_.push_back({committed_.commit + 1, blob});
+}
+
+// The commit is made: it names another footer than the one before, and perhaps one that was retired.
+void ObjectContainerWriter::adopt(AnchorRecord record) {
+  const std::lock_guard lock(numbers_mutex_);
+  const Anchor& before = committed_.anchor;
+  if (committed_.generation != 0)
+    retired_.push_back({record.commit, {.size = before.footer_size, .offset = before.footer_offset}});
+  std::erase_if(retired_, [&](const Retired& each) {
+    return each.blob.offset == record.anchor.header_offset || each.blob.offset == record.anchor.footer_offset;
+  });
+  committed_ = std::move(record);
+}
+
+// Blobs that this commit, which is known to be made, and those after it do not name.
+void ObjectContainerWriter::remove_retired(std::uint64_t commit) {
+  for (;;) {
+    Retired next;
+    {
+      const std::lock_guard lock(numbers_mutex_);
+      if (retired_.empty() || retired_.front().commit > commit) return;
+      next = retired_.front();
+    }
+    for (std::uint64_t i = 0; i < blobs_of(next.blob.size); ++i) {
+      const std::uint64_t number = next.blob.offset + i;
+      store_->remove({{group_of_blob(committed_, number), metadata_object}, 0, number});
+    }
+    const std::lock_guard lock(numbers_mutex_);
+    retired_.pop_front();
+  }
+}
+
+void ObjectContainerWriter::remove_retired_quietly(std::uint64_t commit) noexcept {
+  try {
+    remove_retired(commit);
+  } catch (const std::exception&) {
+    return;  // again after the next commit, or at the end
+  }
+}
+
+// Those that the commit does not name never come back, whoever writes the data set by now; later ones may be
+// another's. The data set is complete whether that succeeds or not.
+void ObjectContainerWriter::remove_older_generations() {
+  try {
+    for (const std::uint32_t generation : generations_at(*store_, claim_->place()))
+      if (generation < plan_.group) remove_garbage(*store_, claim_->place(), committed_, generation);
+  } catch (const Error& error) {
+    warn(fmt::format("what data set \"{}\" in {} held before could not be removed ({}); `colonnade gc` will",
+                     name_, uri(), error.problem()));
+  }
+}
+
+// ---- the end ----
+
+// What is not committed by now never will be: but only if it is known what is. `gc` may have removed the
+// record of the generation, and what there was then.
+void ObjectContainerWriter::finish() {
+  const AnchorRecord anchor = claim_->release();
+  if (reserved_.generation != 0) remove_garbage(*store_, claim_->place(), anchor, reserved_);
+  if (anchor.generation == plan_.group) remove_retired(anchor.commit);
+}
+
+void ObjectContainerWriter::close() {
+  if (std::exchange(closed_, true)) return;
+  if (!claim_ || !claim_->is_own()) return;  // never opened, or the parent's before a fork
+  with_context({.uri = uri(), .data_set = name_}, [&] {
+    std::exception_ptr failure;
+    try {
+      if (uploader_) uploader_->finish();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      finish();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    claim_.reset();  // one that could not be given back is free for all who see that its writer has ended
+    if (failure) std::rethrow_exception(failure);
+  });
+}
+
+}  // namespace colonnade::page

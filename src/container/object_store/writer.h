@@ -1,0 +1,109 @@
+// ObjectContainerWriter: one data set being written to an object store. object_layout.h says where what lies.
+//
+//   claim --> generation --> blobs, page objects ... --> commit --> old generations removed --> release
+//
+// Claim, commit and release are changes of one record (object_claim.h). What is written belongs to a
+// generation of this writer alone until the record names it, so that nothing is visible before the first
+// commit, a data set that is replaced stays as it is until then, and a writer that was given up for dead and
+// wakes harms nobody. Whatever a writer leaves behind that ends without close() can be told from its
+// generation record (colonnade/garbage.h).
+#ifndef COLONNADE_CONTAINER_OBJECT_STORE_WRITER_H
+#define COLONNADE_CONTAINER_OBJECT_STORE_WRITER_H
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "container/container.h"
+#include "container/object_store/claim.h"
+#include "container/object_store/directory.h"
+#include "container/object_store/updates.h"
+#include "container/object_store/uploader.h"
+
+namespace colonnade::page {
+
+// What is expected of the name that a writer claims.
+enum class ObjectTarget {
+  any,     // a data set that is there is replaced
+  absent,  // there must be none
+  present  // it is continued
+};
+
+class ObjectContainerWriter final : public WriteContainer {
+ public:
+  static std::unique_ptr<ObjectContainerWriter> open(std::shared_ptr<io::ObjectStore> store,
+                                                     std::string_view name, const ContainerOptions& options,
+                                                     ObjectTarget target);
+  ~ObjectContainerWriter() override;
+
+  const std::string& uri() const noexcept override { return store_->uri(); }
+  Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) override;
+  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+                                         std::shared_ptr<void> memory) override;
+  Locator::Kind page_kind() const noexcept override { return Locator::Kind::object64; }
+  bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
+  bool keeps_journal() const noexcept override { return false; }
+  std::uint64_t max_key_size() const noexcept override { return plan_.traits.max_value; }
+  bool replaces() const noexcept override { return replaces_ && !has_committed_; }
+  void flush() override;
+  void retire_blob(const Locator& blob) override;
+  void commit(const Anchor& anchor) override;
+  void close() override;
+
+ private:
+  ObjectContainerWriter(std::shared_ptr<io::ObjectStore> store, std::string_view name,
+                        const ContainerOptions& options);
+
+  void check(const ContainerOptions& options) const;
+  void claim(ObjectTarget target);
+  void check_target(ObjectTarget target, const DirectoryPlace& place) const;
+  void check_generation(const DirectoryPlace& place) const;
+  void begin_generation();
+  void continue_data_set(const AnchorRecord& anchor);
+  std::uint64_t take_objects(std::uint64_t count);
+  void reserve(std::uint64_t end);
+  PlannedPages plan(std::span<const PagePart> pages, ClusterPlace& cluster);
+  void check_open() const;
+  AnchorRecord anchor_record(const Anchor& anchor) const;
+  void remove_older_generations();
+  void adopt(AnchorRecord record);
+  std::uint64_t blobs_of(std::uint64_t size) const noexcept;
+  void remove_retired(std::uint64_t commit);
+  void remove_retired_quietly(std::uint64_t commit) noexcept;
+  void finish();
+
+  std::shared_ptr<io::ObjectStore> store_;
+  std::string name_;
+  Durability durability_;
+  std::uint64_t splice_size_;
+  ObjectPagePlan plan_;
+  std::chrono::milliseconds lease_;
+  std::unique_ptr<Claim> claim_;
+  bool others_left_generations_ = false;
+  bool replaces_ = false;  // a data set that is there until the first commit
+  std::atomic<bool> has_committed_ = false;
+  AnchorRecord committed_;  // the last; of a data set that is continued: what was there
+  std::atomic<std::uint64_t> next_blob_ = 0;
+  std::mutex numbers_mutex_;
+  std::uint64_t next_object_ = first_page_object;
+  GenerationRecord reserved_;
+  struct Retired {
+    std::uint64_t commit = 0;  // the first that does not name it
+    Locator blob;
+  };
+  std::deque<Retired> retired_;
+  bool closed_ = false;
+  std::unique_ptr<ObjectUploader> uploader_;  // last: it ends first
+};
+
+}  // namespace colonnade::page
+
+#endif

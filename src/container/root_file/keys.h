@@ -1,0 +1,40 @@
+// Small things that reading and writing of ROOT files have in common.
+#ifndef COLONNADE_CONTAINER_ROOT_FILE_KEYS_H
+#define COLONNADE_CONTAINER_ROOT_FILE_KEYS_H
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "format/tfile_records.h"
+
+namespace colonnade::page {
+
+inline constexpr std::string_view directory_class = "TDirectory";
+inline constexpr std::string_view file_class = "TFile";
+
+inline bool is_directory(const format::TKey& key) {
+  return key.class_name == directory_class || key.class_name == "TDirectoryFile";
+}
+
+inline std::uint32_t now() {
+  return format::to_tdatime(std::time(nullptr));
+}
+
+inline Bytes bytes_of(format::TKey key) {
+  ByteWriter out;
+  format::write_tkey(out, key);
+  return out.take();
+}
+
+// A file that is valid but older than what can be written into.
+[[noreturn]] inline void fail_too_old(std::string problem, std::uint64_t offset) {
+  throw Error(ErrorKind::unsupported, std::move(problem), "copy its objects to a new file with ROOT first",
+              {.offset = offset});
+}
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,228 @@
+// Finding data sets: header -> directory of the file -> its list of keys -> (sub-directories ->) anchors.
+//
+// Opening reads the first 4 KiB; a directory costs one read for its record and one for its list. Directories
+// are read when they are asked for, so opening one data set of a file with thousands of folders stays cheap.
+// Hostile files can let directories contain each other or share one list: a walk visits each directory once,
+// and the bytes it reads and the paths it makes are bounded by the size of the file.
+#include "container/root_file/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codec/compression.h"
+#include "container/root_file/chunks.h"
+#include "container/root_file/keys.h"
+#include "format/tfile_anchor.h"
+
+namespace colonnade::page {
+namespace {
+
+constexpr std::size_t first_read = 4096;
+constexpr std::size_t deepest = 100;
+constexpr std::string_view prerelease_class = "ROOT::Experimental::RNTuple";
+
+Bytes read_block(const io::RandomAccessFile& file, std::uint64_t offset, std::uint64_t size) {
+  if (offset > file.size() || size > file.size() - offset)
+    throw Error(ErrorKind::format,
+                fmt::format("{} bytes at {} lie outside of the file of {} bytes", size, offset, file.size()),
+                "check that the file was transferred completely", {.offset = offset});
+  Bytes bytes(static_cast<std::size_t>(size));
+  file.read(offset, bytes);
+  return bytes;
+}
+
+// Keys without those that a later cycle of the same name and class replaces, in the order of the list.
+std::vector<format::TKey> latest_cycles(std::vector<format::TKey> keys) {
+  std::map<std::pair<std::string_view, std::string_view>, std::uint16_t> latest;
+  for (const format::TKey& key : keys) {
+    std::uint16_t& cycle = latest[{key.name, key.class_name}];
+    cycle = std::max(cycle, key.cycle);
+  }
+  std::vector<bool> keep;
+  keep.reserve(keys.size());
+  for (const format::TKey& key : keys) {
+    const auto found = latest.find({key.name, key.class_name});
+    keep.push_back(found != latest.end() && found->second == key.cycle);
+    if (keep.back()) latest.erase(found);
+  }
+  latest.clear();
+  std::vector<format::TKey> result;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (keep[i]) result.push_back(std::move(keys[i]));
+  return result;
+}
+
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return text;
+}
+
+}  // namespace
+
+RootFileReader::RootFileReader(std::unique_ptr<io::RandomAccessFile> file)
+    : file_(std::move(file)), size_(file_->size()) {
+  with_context({.uri = uri()}, [&] {
+    Bytes head = read_block(*file_, 0, std::min<std::uint64_t>(size_, first_read));
+    header_ = format::read_tfile_header(head, size_);
+    const std::uint64_t record = header_.begin + header_.nbytes_name;
+    const std::uint64_t end = std::min<std::uint64_t>(size_, record + format::tdirectory_size);
+    if (end > head.size() || record > end) head = read_block(*file_, 0, end);
+    ByteReader in(ByteSpan(head).subspan(static_cast<std::size_t>(record)), record);
+    root_ = format::read_tdirectory(in, size_);
+  });
+}
+
+// Limits on what a walk through all directories may cost.
+struct RootFileReader::Walk {
+  const Visitor& visitor;
+  std::uint64_t key_bytes_left;
+  std::uint64_t path_bytes_left;
+  std::size_t depth = 0;
+  std::set<std::uint64_t> seen{};  // positions of the directories' lists
+
+  static void spend(std::uint64_t& budget, std::uint64_t amount) {
+    if (amount > budget)
+      throw Error(ErrorKind::format, "the directories of the file overlap or contain each other",
+                  "check that the file was transferred completely");
+    budget -= amount;
+  }
+};
+
+std::vector<format::TKey> RootFileReader::read_keys(const format::TDirectoryRecord& directory) const {
+  if (directory.seek_keys == 0) return {};
+  const Bytes record = read_block(*file_, directory.seek_keys, directory.nbytes_keys);
+  return latest_cycles(format::read_tkey_list(record, directory.seek_keys, size_).keys);
+}
+
+format::TDirectoryRecord RootFileReader::read_subdirectory(const format::TKey& key) const {
+  const std::uint64_t used = std::min<std::uint64_t>(key.nbytes, key.key_length + format::tdirectory_size);
+  const Bytes record = read_block(*file_, key.seek_key, used);
+  ByteReader in(record, key.seek_key);
+  const format::TKey own = format::read_tkey(in, size_);
+  if (own.seek_key != key.seek_key || !is_directory(own) || own.name != key.name)
+    throw Error(ErrorKind::format,
+                fmt::format("no directory \"{}\" lies where the list of keys says", key.name),
+                "check that the file was transferred completely", {.offset = key.seek_key});
+  return format::read_tdirectory(in, size_);
+}
+
+void RootFileReader::visit(const format::TDirectoryRecord& directory, const std::string& prefix,
+                           Walk& walk) const {
+  if (directory.seek_keys == 0) return;
+  if (walk.depth > deepest || !walk.seen.insert(directory.seek_keys).second)
+    Walk::spend(walk.key_bytes_left, walk.key_bytes_left + 1);
+  Walk::spend(walk.key_bytes_left, directory.nbytes_keys);
+  for (const format::TKey& key : read_keys(directory)) {
+    Walk::spend(walk.path_bytes_left, prefix.size() + key.name.size());
+    const std::string path = prefix + key.name;
+    walk.visitor(path, key);
+    if (!is_directory(key)) continue;
+    ++walk.depth;
+    visit(read_subdirectory(key), path + "/", walk);
+    --walk.depth;
+  }
+}
+
+void RootFileReader::visit_all(const Visitor& visitor) const {
+  with_context({.uri = uri()}, [&] {
+    Walk walk{visitor, size_, 64 * size_ + 65536};
+    visit(root_, "", walk);
+  });
+}
+
+std::vector<std::string> RootFileReader::data_sets() const {
+  std::vector<std::string> paths;
+  visit_all([&](const std::string& path, const format::TKey& key) {
+    if (key.class_name == format::anchor_class) paths.push_back(path);
+  });
+  return paths;
+}
+
+std::vector<ReadContainer::ObjectEntry> RootFileReader::objects() const {
+  std::vector<ObjectEntry> entries;
+  visit_all([&](const std::string& path, const format::TKey& key) {
+    if (key.class_name != format::anchor_class && !is_directory(key))
+      entries.push_back({path, key.class_name, key.payload_size()});
+  });
+  return entries;
+}
+
+// The data set at `path`, else whatever object is there. A name may itself contain a slash.
+std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord& directory,
+                                                 std::string_view path) const {
+  const std::vector<format::TKey> keys = read_keys(directory);
+  std::optional<format::TKey> other;
+  for (const format::TKey& key : keys) {
+    if (key.name == path && key.class_name == format::anchor_class) return key;
+    if (key.name == path && !other) other = key;
+  }
+  if (other) return other;
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  for (const format::TKey& key : keys)
+    if (is_directory(key) && key.name == path.substr(0, slash))
+      return find(read_subdirectory(key), path.substr(slash + 1));
+  return std::nullopt;
+}
+
+Anchor RootFileReader::anchor(std::string_view path) const {
+  return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
+    const std::string_view inside = path.substr(std::min(path.find_first_not_of('/'), path.size()));
+    const std::optional<format::TKey> key = find(root_, inside);
+    if (!key || key->class_name != format::anchor_class) fail_not_found(path, key);
+    return read_anchor(*key);
+  });
+}
+
+Anchor RootFileReader::read_anchor(const format::TKey& key) const {
+  const Bytes record = read_block(*file_, key.seek_key, key.nbytes);
+  ByteReader in(record, key.seek_key);
+  const format::TKey own = format::read_tkey(in, size_);
+  if (own.seek_key != key.seek_key || own.nbytes != key.nbytes || own.class_name != key.class_name ||
+      own.name != key.name)
+    throw Error(ErrorKind::format, fmt::format("no anchor \"{}\" lies where the list of keys says", key.name),
+                "check that the file was transferred completely", {.offset = key.seek_key});
+  const std::uint64_t offset = in.offset();
+  const ByteSpan stored = in.take(own.payload_size(), "anchor");
+  if (own.object_length == stored.size()) return format::read_anchor(stored, offset, size_);
+  if (own.object_length > format::largest_anchor)
+    throw Error(ErrorKind::format,
+                fmt::format("anchor: {} bytes are more than any anchor has", own.object_length), "",
+                {.offset = offset});
+  Bytes object(own.object_length);
+  with_context({.offset = offset}, [&] { codec::decompress(stored, object); });
+  return format::read_anchor(object, offset, size_);
+}
+
+void RootFileReader::fail_not_found(std::string_view path, const std::optional<format::TKey>& other) const {
+  if (other && other->class_name == prerelease_class)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("\"{}\" was written by a pre-release of the format ({})", path, prerelease_class),
+                "write the data again with ROOT 6.34 or later", {.offset = other->seek_key});
+  const std::vector<std::string> names = data_sets();
+  std::string advice =
+      names.empty() ? "another file: this one has no data set" : "one of " + list_names(names);
+  if (names.empty() && root_.seek_keys == 0) advice = "another file: this one was never closed by its writer";
+  if (!other) throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", path), advice);
+  if (other->class_name == "TTree") advice = "colonnade import, or colonnade.import_tree(), converts it";
+  throw Error(ErrorKind::not_found,
+              fmt::format("\"{}\" is a {}, not a data set (RNTuple)", path, other->class_name), advice);
+}
+
+void RootFileReader::read_blob(const Locator& locator, std::uint64_t max_key_size,
+                               MutableByteSpan into) const {
+  read_chunked_blob(*file_, locator, max_key_size, into);
+}
+
+void RootFileReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
+  read_chunked_blobs(*file_, blobs, max_key_size);
+}
+
+}  // namespace colonnade::page

@@ -1,0 +1,49 @@
+// Reading data sets that are embedded in a ROOT file.
+#ifndef COLONNADE_CONTAINER_ROOT_FILE_READER_H
+#define COLONNADE_CONTAINER_ROOT_FILE_READER_H
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "container/container.h"
+#include "format/tfile_records.h"
+
+namespace colonnade::page {
+
+class RootFileReader final : public ReadContainer {
+ public:
+  explicit RootFileReader(std::unique_ptr<io::RandomAccessFile> file);
+
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  std::vector<std::string> data_sets() const override;
+  std::vector<ObjectEntry> objects() const override;
+  Anchor anchor(std::string_view path) const override;
+  void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
+  void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const override;
+  const io::RandomAccessFile& file() const noexcept override { return *file_; }
+
+ private:
+  struct Walk;
+  using Visitor = std::function<void(const std::string& path, const format::TKey& key)>;
+
+  std::vector<format::TKey> read_keys(const format::TDirectoryRecord& directory) const;
+  format::TDirectoryRecord read_subdirectory(const format::TKey& key) const;
+  void visit_all(const Visitor& visitor) const;
+  void visit(const format::TDirectoryRecord& directory, const std::string& prefix, Walk& walk) const;
+  std::optional<format::TKey> find(const format::TDirectoryRecord& directory, std::string_view path) const;
+  Anchor read_anchor(const format::TKey& key) const;
+  [[noreturn]] void fail_not_found(std::string_view path, const std::optional<format::TKey>& other) const;
+
+  std::unique_ptr<io::RandomAccessFile> file_;
+  std::uint64_t size_ = 0;
+  format::TFileHeader header_;
+  format::TDirectoryRecord root_;
+};
+
+}  // namespace colonnade::page
+
+#endif

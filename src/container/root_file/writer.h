@@ -1,0 +1,154 @@
+// Writing data sets into ROOT files, new or existing.
+#ifndef COLONNADE_CONTAINER_ROOT_FILE_WRITER_H
+#define COLONNADE_CONTAINER_ROOT_FILE_WRITER_H
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "container/container.h"
+#include "container/root_file/space.h"
+#include "format/tfile_records.h"
+
+namespace colonnade::page {
+
+class RootFileWriter final : public WriteContainer {
+ public:
+  // A new file: writes an empty ROOT file at once, which the first commit publishes. A `first_free` above 0
+  // leaves everything up to there unused; tests reach positions beyond 2 GB with it.
+  static std::unique_ptr<RootFileWriter> create(std::unique_ptr<io::WritableFile> file, std::string_view path,
+                                                const ContainerOptions& options,
+                                                std::uint64_t first_free = 0);
+  // Throws ErrorKind::usage for a path or options that cannot be; called before a file is opened, which
+  // empties it.
+  static void check(std::string_view path, const ContainerOptions& options);
+  // An existing file: changes nothing before the first write_*() or commit(). What lies behind its end, left
+  // by a writer that crashed, is cut off then.
+  static std::unique_ptr<RootFileWriter> append(std::unique_ptr<io::WritableFile> file, std::string_view path,
+                                                const ContainerOptions& options);
+  // The same for a data set that is there: commit() replaces its anchor. What lies behind the end is kept and
+  // belongs to the file afterwards.
+  static std::unique_ptr<RootFileWriter> replace(std::unique_ptr<io::WritableFile> file,
+                                                 std::string_view path, const ContainerOptions& options);
+
+  const std::string& uri() const noexcept override { return file_->uri(); }
+  // Whether the first write cuts off what lies behind the file's end.
+  bool cuts_tail() const noexcept override { return cut_tail_; }
+  Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  void retire_blob(const Locator& blob) override;
+  Locator write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) override;
+  std::uint64_t size_before() const noexcept override { return size_before_; }
+  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  void flush() override { file_->flush(); }
+  bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
+  bool replaces() const noexcept override { return file_->replaces(); }
+  // A file that appears when it is closed needs one commit, then: rewriting what was written before would be
+  // for nobody.
+  void commit(const Anchor& anchor) override;
+  void close() override;
+  void abandon() override;
+
+ private:
+  struct Directory {
+    std::string name;
+    std::string title;
+    std::string class_name;
+    format::TDirectoryRecord record;
+    std::uint64_t record_at = 0;
+    std::uint64_t record_room = format::tdirectory_size;
+    // Without our data set; the entries are kept as the bytes they were found as.
+    std::uint32_t entry_count = 0;
+    Bytes entries;
+  };
+  struct Record {
+    format::TKey key;
+    format::FreeSegment place() const noexcept { return {key.seek_key, key.seek_key + key.nbytes - 1}; }
+  };
+
+  // A commit whose records lie in the file but that nothing points to yet.
+  struct Pending {
+    format::TFileHeader header;
+    std::vector<Directory> made;  // directories that are new
+    Directory changed;            // the innermost one that was there before, with its new list of keys
+    Bytes entries;                // of that list
+    std::optional<Record> anchor;
+    std::vector<format::FreeSegment> replaced_by_head;
+    std::vector<format::FreeSegment> replaced_by_directory;
+  };
+
+  RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path, ContainerOptions options);
+  void write_skeleton(std::uint64_t first_free);
+  void load(std::uint64_t first_free);
+  void load_free_list(std::uint64_t first_free);
+  void load_path();
+  void load_existing();
+  Directory load_directory(const format::TKey& key, std::uint64_t record_at) const;
+  std::vector<format::TKey> keys_of(const Directory& directory) const;
+  Bytes read_block(std::uint64_t offset, std::uint64_t size) const;
+
+  std::uint64_t reserve(std::uint64_t size, RootFileSpace::Use use);
+  std::uint64_t reserve_locked(std::uint64_t size, RootFileSpace::Use use);
+  std::uint64_t reserve_directory(const format::TKey& key);
+  std::uint64_t write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length,
+                            RootFileSpace::Use use);
+  std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length, RootFileSpace::Use use);
+  std::uint64_t end_of_space();
+  // `end`: where the key may come to lie at the farthest.
+  static void make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end);
+  Record place(format::TKey key, ByteSpan payload);
+  Record place_key_list(const Directory& directory, std::uint32_t count, ByteSpan entries);
+  std::vector<Directory> reserve_missing_directories();
+  Record place_anchor(const Anchor& anchor, const Directory& directory);
+  Bytes place_made_directories(std::vector<Directory>& made, const Record& anchor);
+  format::TKey directory_key(const Directory& directory) const;
+  std::optional<Record> place_streamer_infos(const format::TFileHeader& header);
+  void place_free_list(format::TFileHeader& header, std::span<const format::FreeSegment> replaced);
+  std::vector<format::FreeSegment> replaced_lists() const;
+  std::vector<format::FreeSegment> replaced_by_head(const format::TFileHeader& header, bool in_root) const;
+  Pending place_records(const Anchor& anchor);
+  void commit_now(const Anchor& anchor);
+  void switch_to(const Pending& pending);
+  void adopt(Pending pending);
+  void write_head(const format::TFileHeader& header, const Directory& root);
+  void write_directory(const Directory& directory);
+  Bytes directory_bytes(const Directory& directory) const;
+  void release(const format::FreeSegment& segment);
+  void reuse_retired();
+  void settle();
+
+  std::unique_ptr<io::WritableFile> file_;
+  ContainerOptions options_;
+  std::mutex mutex_;  // guards space_
+  RootFileSpace space_;
+  std::uint64_t begin_ = format::tfile_begin;
+  format::TFileHeader header_;  // as committed
+  Bytes head_;                  // from the start to the end of the file's own directory, as committed
+  // The file's own one first; with none missing, the last one gets the data set.
+  std::vector<Directory> directories_;
+  std::vector<std::string> missing_;  // directories that the first commit makes below the last one
+  std::string name_;
+  std::optional<Record> anchor_;  // as committed
+  std::optional<Anchor> latest_;  // to be committed when the file is closed
+  // What the last commits replaced, oldest first. Free, but a reader may still be on its way there.
+  std::deque<std::vector<format::FreeSegment>> retired_;
+  std::vector<format::FreeSegment> unlisted_;  // the same of the last commit, not in its free list yet
+  std::map<std::uint64_t, format::FreeSegment>
+      blobs_;                                  // index blobs of this writer in one key, by their payload
+  std::vector<format::FreeSegment> released_;  // of them, those that the next commit does without
+  std::uint64_t size_before_ = 0;              // of the file
+  bool cut_tail_ = false;                      // before the first write: bytes behind the end are nobody's
+  std::uint64_t keep_up_to_ = 0;               // closing does not cut the file shorter
+  bool knows_streamer_infos_ = false;
+  bool uncertain_ = false;  // a commit failed half-way: which state the file is in is not known
+  bool closed_ = false;
+};
+
+}  // namespace colonnade::page
+
+#endif

@@ -1,0 +1,190 @@
+// run(): the workers of a pass. What they share, and why they cannot come to a standstill, is in
+// executor_pass.cpp; how a part is gone through in executor_block.cpp.
+#include <fmt/format.h>
+
+#include <system_error>
+#include <thread>
+
+#include "colonnade/error.h"
+#include "frame/executor/block.h"
+#include "frame/executor/pass.h"
+#include "frame/executor/program.h"
+#include "frame/executor/schedule.h"
+#include "frame/executor/threads.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+constexpr unsigned blocks_per_look = 32;  // at how much was read
+
+class Worker {
+ public:
+  Worker(RunningPass& pass, unsigned slot, const RunOptions& options)
+      : pass_(&pass), slot_(slot), options_(&options) {}
+
+  void work() {
+    while (const std::optional<std::size_t> number = pass_->claim(slot_)) {
+      try {
+        failed_.clear();
+        go_through(*number);
+      } catch (...) {
+        pass_->fail(*number, std::current_exception(), failed_);
+      }
+    }
+    close();
+    pass_->add_work(parts_, blocks_);
+  }
+
+ private:
+  void go_through(std::size_t number);
+  void open(std::size_t number);
+  void close();
+  void go_through_blocks(PartRun& part);
+  void run_block(PartRun& part, std::uint64_t first, std::uint64_t count);
+  std::uint64_t bytes_read() const { return closed_bytes_ + (cursor_ ? cursor_->metrics().bytes : 0); }
+
+  RunningPass* pass_;
+  unsigned slot_;
+  const RunOptions* options_;
+  const Schedule* schedule_ = nullptr;
+  std::unique_ptr<Cursor> cursor_;  // of the source of the program that runs
+  std::unique_ptr<BlockRunner> runner_;
+  std::uint64_t closed_bytes_ = 0;
+  std::vector<std::uint32_t> failed_;  // outputs that need what failed
+  std::uint64_t parts_ = 0;            // gone through
+  std::uint64_t blocks_ = 0;
+};
+
+void Worker::go_through(std::size_t number) {
+  const RunningPass::Job& job = pass_->job(number);
+  auto part = std::make_unique<PartRun>(*pass_, number, pass_->schedule_of(number), job.part, slot_);
+  if (!pass_->is_void(number)) {
+    open(number);
+    const std::optional<std::size_t> next = pass_->next_of(slot_);
+    const bool goes_on = next && pass_->job(*next).program == job.program;
+    cursor_->start(job.part, goes_on ? &pass_->job(*next).part : nullptr);
+    runner_->start(*part, *cursor_);
+    go_through_blocks(*part);
+    ++parts_;
+    if (!pass_->is_wanted(number)) return;
+  }
+  pass_->finish(std::move(part));
+}
+
+void Worker::open(std::size_t number) {
+  const Schedule& schedule = pass_->schedule_of(number);
+  if (schedule_ == &schedule) return;
+  const bool same_source = schedule_ != nullptr && schedule_->program->source == schedule.program->source;
+  if (!same_source) close();
+  schedule_ = &schedule;
+  runner_ = std::make_unique<BlockRunner>(schedule, *options_);
+  if (!same_source) cursor_ = schedule.program->source->open();
+}
+
+void Worker::close() {
+  runner_.reset();
+  if (cursor_ == nullptr) return;
+  const ReadMetrics metrics = cursor_->metrics();
+  pass_->add(metrics);
+  closed_bytes_ += metrics.bytes;
+  cursor_.reset();
+  pass_->done_with(slot_, 0, closed_bytes_);
+}
+
+void Worker::go_through_blocks(PartRun& part) {
+  unsigned blocks = 0;
+  for (std::uint64_t first = part.first; first < part.last && pass_->is_wanted(part.job());) {
+    const std::uint64_t count = std::min(runner_->block_entries(), part.last - first);
+    run_block(part, first, count);
+    ++blocks_;
+    first += count;
+    const bool look = ++blocks % blocks_per_look == 0 || first == part.last;
+    pass_->done_with(slot_, count, look ? std::optional(bytes_read()) : std::nullopt);
+    if (part.has_nothing_to_come()) return pass_->end_after(part.job());
+  }
+}
+
+void Worker::run_block(PartRun& part, std::uint64_t first, std::uint64_t count) {
+  try {
+    failed_.clear();
+    runner_->run(first, count);
+  } catch (const Error& error) {
+    failed_ = runner_->failed_outputs();
+    const auto samples = schedule_->program->source->samples();
+    const std::string in = part.sample < samples.size() && !samples[part.sample].name.empty()
+                               ? " of " + samples[part.sample].name
+                               : std::string();
+    throw Error(error.kind(),
+                fmt::format("{} (in the entries {} to {}{})", error.problem(), first, first + count - 1, in),
+                error.advice(), error.context());
+  } catch (...) {
+    failed_ = runner_->failed_outputs();
+    throw;
+  }
+}
+
+// All workers but a single one have threads of their own, so that this one can report progress.
+void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& options) {
+  std::vector<std::jthread> workers;
+  workers.reserve(threads);
+  try {
+    for (unsigned slot = 0; slot < threads; ++slot)
+      workers.emplace_back([&pass, slot, &options] {
+        try {
+          Worker(pass, slot, options).work();
+        } catch (...) {  // outside of any part: closing what was read
+          pass.fail(0, std::current_exception(), {});
+        }
+        pass.leave();
+      });
+  } catch (const std::system_error& error) {
+    pass.cancel();
+    throw Error(ErrorKind::resource,
+                fmt::format("only {} of {} threads could be started: {}", workers.size(), threads,
+                            error.code().message()),
+                "ask for fewer threads");
+  }
+  try {
+    pass.wait_for_workers(threads);
+  } catch (...) {
+    pass.cancel();
+    throw;
+  }
+}
+
+void finish(std::span<const Program> programs, const RunOptions& options) {
+  for (std::uint32_t p = 0; p < programs.size(); ++p)
+    for (std::uint32_t o = 0; o < programs[p].outputs.size(); ++o) try {
+        programs[p].outputs[o].accumulator->finish();
+      } catch (...) {
+        if (options.failed != nullptr) *options.failed = {{p, o}};
+        throw;
+      }
+}
+
+}  // namespace
+
+RunReport run(std::span<const Program> programs, const RunOptions& options) {
+  std::vector<Schedule> schedules;
+  schedules.reserve(programs.size());
+  for (const Program& program : programs) schedules.emplace_back(program);
+  RunningPass pass(schedules, options.threads != 0 ? options.threads : usable_processors(), options);
+  const unsigned workers = pass.report().threads;
+  try {
+    if (workers == 1)
+      Worker(pass, 0, options).work();
+    else
+      run_in_threads(pass, workers, options);
+    pass.check();
+    pass.report_progress();
+    pass.check();
+  } catch (...) {
+    if (options.failed != nullptr) *options.failed = pass.failed_outputs();
+    throw;
+  }
+  finish(programs, options);
+  return pass.report();
+}
+
+}  // namespace colonnade::frame

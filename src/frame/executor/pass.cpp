@@ -1,0 +1,323 @@
+// See executor_pass.h.
+//
+// Why nothing can stand still: a worker waits only
+//
+//   - before it begins a part that is too far ahead of what is merged,
+//   - within a part, for its turn: until all parts before it are merged.
+//
+// Of the parts that are not merged, the first one waits for neither. It is also always on its way: parts are
+// claimed from the front in order, a worker's next part is behind its current one, and one that takes another
+// worker's next part has no next part of its own any more. So if the first part that is not merged is
+// somebody's next part, that worker's current part is merged and it begins the next one now. Merging is done
+// by whoever finishes a part while nobody merges, until no part is left whose turn it is. A part that failed
+// or that nobody wants ends the waiting of all parts behind it. No lock is held while a kernel, an
+// accumulator or the progress callback is called.
+#include "frame/executor/pass.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "colonnade/error.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+constexpr std::size_t no_part = std::numeric_limits<std::size_t>::max();
+constexpr auto report_interval = std::chrono::milliseconds(100);
+
+bool has_ended(const Schedule& schedule, std::size_t range, std::uint64_t reached) {
+  const Selection& selection = schedule.program->selections[schedule.ranges[range].selection];
+  return selection.end != 0 && reached >= selection.end;
+}
+
+// Are all outputs behind ranges that have ended, given the rows that reached each?
+template <class Reached>
+bool all_ended(const Schedule& schedule, Reached&& reached) {
+  if (schedule.outputs_without_range > 0 || schedule.ranges.empty()) return false;
+  std::vector<bool> ended(schedule.ranges.size());
+  for (std::size_t r = 0; r < ended.size(); ++r) {
+    const CountedRange& range = schedule.ranges[r];
+    ended[r] = (range.parent != none && ended[range.parent]) || has_ended(schedule, r, reached(r));
+    if (!ended[r] && range.outputs > 0) return false;
+  }
+  return true;
+}
+
+void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
+  sum.requests += more.requests;
+  sum.bytes += more.bytes;
+  sum.pages += more.pages;
+  sum.metadata_bytes += more.metadata_bytes;
+  sum.read_over_bytes += more.read_over_bytes;
+  sum.prefetched_used += more.prefetched_used;
+  sum.prefetched_unused += more.prefetched_unused;
+  sum.peak_ahead_bytes += more.peak_ahead_bytes;
+  sum.seconds_waiting += more.seconds_waiting;
+  sum.seconds_decoding += more.seconds_decoding;
+}
+
+}  // namespace
+
+// ---- PartRun
+
+PartRun::PartRun(RunningPass& pass, std::size_t job, const Schedule& schedule, const Part& part,
+                 unsigned worker)
+    : reached(schedule.ranges.size()),
+      pass_(&pass),
+      job_(job),
+      schedule_(&schedule),
+      partials_(schedule.program->outputs.size()) {
+  first = part.first;
+  last = part.last;
+  slot = worker;
+  sample = part.sample;
+  number = part.number;
+}
+
+bool PartRun::is_my_turn() const noexcept {
+  return pass_->is_turn(job_);
+}
+void PartRun::wait_for_turn() {
+  pass_->wait_for_turn(job_);
+}
+
+Partial& PartRun::partial(std::uint32_t output) {
+  std::unique_ptr<Partial>& partial = partials_[output];
+  if (partial == nullptr) partial = schedule_->program->outputs[output].accumulator->begin(*this);
+  return *partial;
+}
+
+std::uint64_t PartRun::reached_before(std::uint32_t range) {
+  if (before_.empty()) {
+    pass_->wait_for_turn(job_);
+    before_ = pass_->reached_so_far(pass_->job(job_).program);
+  }
+  return before_[range];
+}
+
+bool PartRun::has_nothing_to_come() const {
+  return !before_.empty() && all_ended(*schedule_, [&](std::size_t r) { return before_[r] + reached[r]; });
+}
+
+void PartRun::merge() {
+  for (merging_ = 0; merging_ < partials_.size(); ++merging_)
+    if (partials_[merging_] != nullptr)
+      schedule_->program->outputs[merging_].accumulator->merge(std::move(partials_[merging_]));
+}
+
+// ---- RunningPass: parts
+
+RunningPass::RunningPass(std::span<const Schedule> schedules, unsigned threads, const RunOptions& options)
+    : schedules_(schedules), options_(&options), failed_(no_part), ends_(schedules.size()) {
+  for (auto& end : ends_) end.store(no_part, std::memory_order_relaxed);
+  for (const Schedule& schedule : schedules_) reached_.emplace_back(schedule.ranges.size());
+  lay_out();
+  const std::size_t workers = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(jobs_.size(), 1));
+  reports_in_worker_ = workers == 1;
+  window_ = 4 * workers + 4;
+  claims_ = std::vector<Claims>(workers);
+  // Everybody begins with one part from the front, so that the first parts are done at the same time.
+  for (Claims& claims : claims_)
+    if (front_ < jobs_.size()) claims.next = front_++;
+}
+
+void RunningPass::lay_out() {
+  for (std::uint32_t p = 0; p < schedules_.size(); ++p) {
+    const Schedule& schedule = schedules_[p];
+    if (schedule.first >= schedule.last) continue;
+    for (const Part& part : schedule.program->source->parts(schedule.first, schedule.last)) {
+      jobs_.push_back({part, p});
+      total_ += part.last - part.first;
+    }
+  }
+}
+
+std::optional<std::size_t> RunningPass::take(unsigned slot) {
+  std::optional<std::size_t>& next = claims_[slot].next;
+  if (next) return std::exchange(next, std::nullopt);
+  if (front_ < jobs_.size()) return front_++;
+  Claims* victim = nullptr;  // the one whose next part comes first
+  for (Claims& other : claims_)
+    if (other.next && (victim == nullptr || *other.next < *victim->next)) victim = &other;
+  return victim != nullptr ? std::exchange(victim->next, std::nullopt) : std::nullopt;
+}
+
+std::optional<std::size_t> RunningPass::claim(unsigned slot) {
+  std::unique_lock lock(mutex_);
+  const std::optional<std::size_t> number = take(slot);
+  if (!number) return std::nullopt;
+  if (front_ < jobs_.size()) claims_[slot].next = front_++;
+  changed_.wait(lock, [&] { return *number < merged_ + window_ || !is_wanted(*number); });
+  return is_wanted(*number) ? number : std::nullopt;
+}
+
+std::optional<std::size_t> RunningPass::next_of(unsigned slot) const {
+  const std::lock_guard lock(mutex_);
+  return claims_[slot].next;
+}
+
+bool RunningPass::is_wanted(std::size_t number) const noexcept {
+  return number <= failed_.load(std::memory_order_relaxed) && !cancelled_.load(std::memory_order_relaxed);
+}
+
+bool RunningPass::is_void(std::size_t number) const noexcept {
+  return number > ends_[jobs_[number].program].load(std::memory_order_relaxed);
+}
+
+void RunningPass::end_after(std::size_t number) noexcept {
+  std::atomic<std::size_t>& end = ends_[jobs_[number].program];
+  std::size_t known = end.load(std::memory_order_relaxed);
+  while (number < known && !end.compare_exchange_weak(known, number, std::memory_order_relaxed)) {
+  }
+}
+
+// ---- RunningPass: order
+
+void RunningPass::wait_for_turn(std::size_t number) {
+  if (is_turn(number)) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_turn(number) || !is_wanted(number); });
+  if (!is_turn(number)) throw Error(ErrorKind::usage, "the pass was stopped");
+}
+
+std::vector<std::uint64_t> RunningPass::reached_so_far(std::uint32_t program) const {
+  const std::lock_guard lock(mutex_);
+  return reached_[program];
+}
+
+void RunningPass::finish(std::unique_ptr<PartRun> part) {
+  std::unique_lock lock(mutex_);
+  const std::size_t number = part->job();
+  finished_.emplace(number, std::move(part));
+  if (merging_) return;
+  merging_ = true;
+  merge_finished(lock);
+  merging_ = false;
+}
+
+// Merges what is there, in order. `lock` is held before and after, and not while an accumulator works.
+void RunningPass::merge_finished(std::unique_lock<std::mutex>& lock) {
+  while (!finished_.empty() && finished_.begin()->first == merged_ && is_wanted(merged_)) {
+    std::unique_ptr<PartRun> part = std::move(finished_.begin()->second);
+    finished_.erase(finished_.begin());
+    lock.unlock();
+    try {
+      part->merge();
+    } catch (...) {
+      const std::uint32_t output = part->merging();
+      fail(part->job(), std::current_exception(), {&output, 1});
+      part.reset();
+      lock.lock();
+      return;
+    }
+    lock.lock();
+    count(*part);
+    merged_.store(part->job() + 1, std::memory_order_release);
+    changed_.notify_all();
+    lock.unlock();
+    part.reset();
+    lock.lock();
+  }
+}
+
+void RunningPass::count(const PartRun& part) {
+  const std::uint32_t program = jobs_[part.job()].program;
+  std::vector<std::uint64_t>& reached = reached_[program];
+  if (reached.empty()) return;
+  for (std::size_t r = 0; r < reached.size(); ++r) reached[r] += part.reached[r];
+  if (all_ended(schedules_[program], [&](std::size_t r) { return reached[r]; })) end_after(part.job());
+}
+
+// ---- RunningPass: ending
+
+void RunningPass::fail(std::size_t number, std::exception_ptr failure,
+                       std::span<const std::uint32_t> outputs) noexcept {
+  const std::lock_guard lock(mutex_);
+  // What a part says that was stopped is no news.
+  if (is_wanted(number) && (failure_ == nullptr || number < failed_)) {
+    failed_ = number;
+    failure_ = std::move(failure);
+    failed_outputs_.clear();
+    const std::uint32_t program = jobs_.empty() ? 0 : jobs_[number].program;
+    for (const std::uint32_t output : outputs) failed_outputs_.push_back({program, output});
+  }
+  changed_.notify_all();
+}
+
+void RunningPass::cancel() noexcept {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  changed_.notify_all();
+}
+
+void RunningPass::leave() noexcept {
+  const std::lock_guard lock(mutex_);
+  --workers_left_;
+  left_.notify_all();
+}
+
+void RunningPass::add(const ReadMetrics& metrics) {
+  const std::lock_guard lock(mutex_);
+  add_metrics(metrics_, metrics);
+}
+
+void RunningPass::add_work(std::uint64_t parts, std::uint64_t blocks) {
+  const std::lock_guard lock(mutex_);
+  busy_workers_ += parts > 0 ? 1 : 0;
+  blocks_ += blocks;
+}
+
+std::vector<OutputPlace> RunningPass::failed_outputs() const {
+  const std::lock_guard lock(mutex_);
+  return failed_outputs_;
+}
+
+void RunningPass::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  if (cancelled_)
+    throw Error(ErrorKind::usage, "cancelled", "run it again: what was booked is still to be computed");
+}
+
+// ---- RunningPass: progress
+
+void RunningPass::done_with(unsigned slot, std::uint64_t entries, std::optional<std::uint64_t> bytes) {
+  entries_.fetch_add(entries, std::memory_order_relaxed);
+  if (bytes) claims_[slot].bytes.store(*bytes, std::memory_order_relaxed);
+  if (!reports_in_worker_ || !options_->progress) return;
+  if (std::chrono::steady_clock::now() - reported_ >= report_interval) report_progress();
+}
+
+PassProgress RunningPass::progress_now() const {
+  PassProgress progress;
+  progress.entries = entries_.load(std::memory_order_relaxed);
+  progress.total = total_;
+  for (const Claims& claims : claims_) progress.bytes += claims.bytes.load(std::memory_order_relaxed);
+  progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return progress;
+}
+
+void RunningPass::report_progress() {
+  reported_ = std::chrono::steady_clock::now();
+  if (options_->progress && !options_->progress(progress_now())) cancel();
+}
+
+void RunningPass::wait_for_workers(unsigned workers) {
+  std::unique_lock lock(mutex_);
+  workers_left_ += workers;
+  while (!left_.wait_for(lock, report_interval, [this] { return workers_left_ == 0; })) {
+    lock.unlock();
+    report_progress();
+    lock.lock();
+  }
+}
+
+RunReport RunningPass::report() const {
+  const std::lock_guard lock(mutex_);
+  return {progress_now(), metrics_, jobs_.size(), blocks_, static_cast<unsigned>(claims_.size()),
+          busy_workers_};
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,311 @@
+// Booking nodes. See graph.h.
+#include "frame/graph/graph.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "frame/graph/kernels.h"
+#include "frame/graph/state.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool is_reserved(std::string_view name) {
+  static constexpr std::array<std::string_view, 14> reserved = {
+      "rdfentry_", "tdfentry_", "rdfslot_", "tdfslot_", "rdfsampleinfo_", "true", "false",
+      "return",    "auto",      "const",    "if",       "else",           "for",  "while"};
+  return std::ranges::find(reserved, name) != reserved.end();
+}
+
+void check_new_name(const std::string& name) {
+  if (!is_identifier(name))
+    throw Error(ErrorKind::usage, fmt::format("'{}' is no name for a column", name),
+                "use letters, digits and underscores, and no digit first");
+  if (is_reserved(name))
+    throw Error(ErrorKind::usage, fmt::format("'{}' has a meaning of its own in expressions", name),
+                "use another name");
+}
+
+Node child_of(const Graph::State& state, NodeId parent, Node::Kind kind) {
+  const Node& above = state.node(parent);
+  Node node;
+  node.kind = kind;
+  node.parent = parent;
+  node.names = above.names;
+  node.selection = above.selection;
+  node.varied_by = above.varied_by;
+  node.after_range = above.after_range;
+  return node;
+}
+
+NodeId add_node(Graph::State& state, Node node) {
+  const auto id = static_cast<NodeId>(state.nodes.size());
+  state.nodes.push_back(std::move(node));
+  return id;
+}
+
+// Adds a node that makes columns.
+NodeId add_columns(Graph::State& state, Node node, std::vector<Column> made) {
+  const auto id = static_cast<NodeId>(state.nodes.size());
+  for (Column& column : made) {
+    const auto number = static_cast<ColumnId>(state.columns.size());
+    const auto shadowed = state.column_of(node.names, column.name);
+    column.node = id;
+    column.origin = shadowed ? state.columns[*shadowed].origin : number;
+    node.names = node.names.with(state.name_table.add(column.name), number);
+    state.columns.push_back(std::move(column));
+  }
+  return add_node(state, std::move(node));
+}
+
+Column computed_column(const std::string& name, const Computation& computation) {
+  Column column;
+  column.name = name;
+  column.nominal = computation.nominal;
+  column.varied_by = computation.varied_by;
+  column.defined = true;
+  return column;
+}
+
+// What a name of the parent means, for a column that stands on it.
+Column column_before(Graph::State& state, const NameMap& names, Column::Kind kind, const std::string& name) {
+  std::vector<ColumnId> uses;
+  const auto value = state.find(names, name, 0, &uses);
+  if (!value) state.throw_unknown(names, name);
+  Column column;
+  column.kind = kind;
+  column.name = name;
+  column.nominal = column.before_nominal = *value;
+  if (!uses.empty()) {
+    column.before = uses.front();
+    column.varied_by = state.columns[*column.before].varied_by;
+    column.defined = state.columns[*column.before].defined;
+  }
+  return column;
+}
+
+std::vector<bool> samples_with(Graph::State& state, const NameMap& names, const std::string& column) {
+  if (!state.find(names, column, 0, nullptr)) state.throw_unknown(names, column);
+  std::vector<bool> of_sample(state.source->samples().size(), true);
+  const auto path = state.source_path(names, column);
+  const auto number = path ? state.source->find(*path) : std::nullopt;
+  if (number)
+    for (unsigned sample = 0; sample < of_sample.size(); ++sample)
+      of_sample[sample] = state.source->has(*number, sample);
+  return of_sample;
+}
+
+}  // namespace
+
+Graph::State::State(std::shared_ptr<Source> of) : source(std::move(of)), nodes(1), variations(1) {
+  variations[0].full = "nominal";
+  selections.emplace_back();
+}
+
+const Node& Graph::State::node(NodeId id) const {
+  if (id < nodes.size()) return nodes[id];
+  throw Error(ErrorKind::usage, fmt::format("the graph has {} nodes, none of number {}", nodes.size(), id));
+}
+
+Graph::Graph(std::shared_ptr<Source> source) : state_(std::make_unique<State>(std::move(source))) {}
+Graph::~Graph() = default;
+
+// ---- Columns
+
+NodeId Graph::define(NodeId parent, const std::string& name, Definition definition) {
+  return booking(fmt::format("define '{}'", name), [&] {
+    Node node = child_of(*state_, parent, Node::Kind::define);
+    check_new_name(name);
+    if (state_->find(node.names, name, 0, nullptr))
+      throw Error(ErrorKind::usage, "there is a column of that name",
+                  "use redefine to give it other values from here on");
+    node.name = name;
+    node.computation = state_->bind(node.names, std::move(definition));
+    Column column = computed_column(name, node.computation);
+    return add_columns(*state_, std::move(node), {std::move(column)});
+  });
+}
+
+NodeId Graph::redefine(NodeId parent, const std::string& name, Definition definition) {
+  return booking(fmt::format("redefine '{}'", name), [&] {
+    Node node = child_of(*state_, parent, Node::Kind::redefine);
+    if (is_reserved(name)) check_new_name(name);
+    if (!state_->find(node.names, name, 0, nullptr)) state_->throw_unknown(node.names, name);
+    node.name = name;
+    node.computation = state_->bind(node.names, std::move(definition));
+    Column column = computed_column(name, node.computation);
+    return add_columns(*state_, std::move(node), {std::move(column)});
+  });
+}
+
+NodeId Graph::alias(NodeId parent, const std::string& name, const std::string& column) {
+  return booking(fmt::format("alias '{}'", name), [&] {
+    Node node = child_of(*state_, parent, Node::Kind::alias);
+    check_new_name(name);
+    if (state_->find(node.names, name, 0, nullptr))
+      throw Error(ErrorKind::usage, "there is a column of that name", "use another name");
+    Column made = column_before(*state_, node.names, Column::Kind::alias, column);
+    made.name = name;
+    made.defined = true;
+    if (!made.before) {
+      made.source_path = column;
+    } else if (state_->columns[*made.before].name == column) {
+      made.source_path = state_->columns[*made.before].source_path;
+    }
+    node.name = name;
+    node.columns = {column};
+    return add_columns(*state_, std::move(node), {std::move(made)});
+  });
+}
+
+NodeId Graph::default_value_for(NodeId parent, const std::string& column, Definition value) {
+  return booking(fmt::format("default_value_for '{}'", column), [&] {
+    Node node = child_of(*state_, parent, Node::Kind::default_value_for);
+    Column made = column_before(*state_, node.names, Column::Kind::fallback, column);
+    node.name = column;
+    node.of_sample = samples_with(*state_, node.names, column);
+    node.computation = state_->bind(node.names, std::move(value));
+    const auto& type = (*state_->pool)[made.before_nominal].type;
+    const ExpressionId fallback = state_->pool->convert(node.computation.nominal, type);
+    made.available = state_->pool->call(sample_flag(node.of_sample), {});
+    if (std::ranges::find(node.of_sample, false) != node.of_sample.end()) {
+      made.nominal = state_->pool->choose(made.available, made.before_nominal, fallback);
+      made.varied_by = unite(made.varied_by, node.computation.varied_by);
+    } else {
+      made.kind = Column::Kind::alias;  // the default is never needed
+    }
+    return add_columns(*state_, std::move(node), {std::move(made)});
+  });
+}
+
+namespace {
+
+void check_tags(const std::vector<std::string>& tags, const std::string& name) {
+  if (tags.empty()) throw Error(ErrorKind::usage, "there are no tags", "give one tag per variation");
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    if (tags[i].empty() || tags[i].find(':') != std::string::npos)
+      throw Error(ErrorKind::usage, fmt::format("'{}' is no tag", tags[i]), "give names without a colon");
+    if (std::find(tags.begin(), tags.begin() + static_cast<std::ptrdiff_t>(i), tags[i]) !=
+        tags.begin() + static_cast<std::ptrdiff_t>(i))
+      throw Error(ErrorKind::usage, fmt::format("the tag '{}' is given twice", tags[i]));
+  }
+  if (name.empty() || name.find(':') != std::string::npos)
+    throw Error(ErrorKind::usage, fmt::format("'{}' is no name for a variation", name),
+                "give a name without a colon");
+}
+
+}  // namespace
+
+NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition values,
+                   std::vector<std::string> tags, const std::string& name) {
+  return booking(fmt::format("vary '{}'", fmt::join(columns, "', '")), [&] {
+    State& state = *state_;
+    Node node = child_of(state, parent, Node::Kind::vary);
+    if (columns.empty()) throw Error(ErrorKind::usage, "there are no columns", "name what varies");
+    check_tags(tags, name.empty() && columns.size() > 1 ? std::string() : name.empty() ? columns[0] : name);
+    node.name = name.empty() ? columns[0] : name;
+    std::vector<Column> made;
+    for (const std::string& column : columns) {
+      if (std::ranges::find(made, column, &Column::name) != made.end())
+        throw Error(ErrorKind::usage, fmt::format("the column '{}' is given twice", column));
+      made.push_back(column_before(state, node.names, Column::Kind::varied, column));
+    }
+    node.computation.definition = std::move(values);
+    node.computation.names = node.names;
+    auto items = state.bind_items(node.computation, columns.size(), tags.size());
+    for (std::size_t i = 0; i < made.size(); ++i)
+      for (ExpressionId& item : items[i])
+        item = state.pool->convert(item, (*state.pool)[made[i].nominal].type);
+
+    std::vector<VariationId> ids;
+    auto next = static_cast<VariationId>(state.variations.size());
+    for (const std::string& tag : tags) {
+      const auto known = state.variation_ids.find(node.name + ":" + tag);
+      ids.push_back(known == state.variation_ids.end() ? next++ : known->second);
+    }
+    auto sorted = std::make_shared<std::vector<VariationId>>(ids);
+    std::ranges::sort(*sorted);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      for (std::size_t tag = 0; tag < tags.size(); ++tag)
+        if (contains(made[i].varied_by, ids[tag]))
+          throw Error(
+              ErrorKind::usage,
+              fmt::format("'{}' depends on the variation {}:{} already", made[i].name, node.name, tags[tag]),
+              "give the variation another name");
+      made[i].variations = ids;
+      made[i].items = std::move(items[i]);
+      made[i].varied_by = unite(made[i].varied_by, sorted);
+    }
+    node.columns = std::move(columns);
+    node.tags = std::move(tags);
+    for (std::size_t tag = 0; tag < ids.size(); ++tag) {
+      if (ids[tag] < state.variations.size()) continue;
+      std::string full = node.name + ":" + node.tags[tag];
+      state.variation_ids.emplace(full, ids[tag]);
+      state.variations.push_back({node.name, node.tags[tag], std::move(full)});
+    }
+    return add_columns(state, std::move(node), std::move(made));
+  });
+}
+
+// ---- Rows
+
+NodeId Graph::filter(NodeId parent, Definition condition, const std::string& name) {
+  const std::string what = name.empty() ? "filter" : fmt::format("filter '{}'", name);
+  return booking(what, [&] {
+    Node node = child_of(*state_, parent, Node::Kind::filter);
+    node.name = name;
+    node.computation = state_->bind(node.names, std::move(condition));
+    node.selection = state_->selection_of(node, node.selection, 0);
+    node.varied_by = unite(node.varied_by, node.computation.varied_by);
+    return add_node(*state_, std::move(node));
+  });
+}
+
+NodeId Graph::filter_available(NodeId parent, const std::string& column) {
+  return booking("filter_available", [&] {
+    Node node = child_of(*state_, parent, Node::Kind::filter_available);
+    node.columns = {column};
+    node.of_sample = samples_with(*state_, node.names, column);
+    node.selection = state_->selection_of(node, node.selection, 0);
+    return add_node(*state_, std::move(node));
+  });
+}
+
+NodeId Graph::filter_missing(NodeId parent, const std::string& column) {
+  return booking("filter_missing", [&] {
+    Node node = child_of(*state_, parent, Node::Kind::filter_missing);
+    node.columns = {column};
+    node.of_sample = samples_with(*state_, node.names, column);
+    node.of_sample.flip();
+    node.selection = state_->selection_of(node, node.selection, 0);
+    return add_node(*state_, std::move(node));
+  });
+}
+
+NodeId Graph::range(NodeId parent, std::uint64_t begin, std::uint64_t end, std::uint64_t stride) {
+  Node node = child_of(*state_, parent, Node::Kind::range);
+  if (stride == 0 || (end != 0 && end <= begin))
+    throw Error(ErrorKind::usage, fmt::format("range({}, {}, {}) has no entries", begin, end, stride),
+                "end must be greater than begin, or 0 for no end, and stride at least 1");
+  node.begin = begin;
+  node.end = end;
+  node.stride = stride;
+  node.selection = state_->selection_of(node, node.selection, 0);
+  node.after_range = true;
+  return add_node(*state_, std::move(node));
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,252 @@
+// The plan of a graph as JSON: everything that was booked, so that another process can do the same work.
+//
+//   {"version": 1, "source": {..}, "entries": [first, last],
+//    "callables": 1,
+//    "nodes": [{"kind": "define", "parent": 0, "name": "m", "definition": {"text": "sqrt(x)"}}, ..],
+//    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
+//
+// Nodes stand in the order in which they were added, so that their numbers are the same on the other side; so
+// are those of results. A callable is its payload, in base64; how many a plan has stands in front, if it has
+// any.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "frame/graph/graph.h"
+#include "frame/graph/state.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int plan_version = 1;
+// No plan that was ever made comes near.
+constexpr std::size_t longest_plan = std::size_t{256} << 20;
+constexpr int deepest_plan = 32;
+
+constexpr std::array<std::string_view, 10> kind_names = {"root",           "define",
+                                                         "redefine",       "alias",
+                                                         "filter",         "filter_available",
+                                                         "filter_missing", "default_value_for",
+                                                         "range",          "vary"};
+
+// ---- base64, as payloads may be any bytes
+
+constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k)
+      text += i + k <= bytes.size() ? digits[(group >> (18 - 6 * k)) & 63] : '=';
+  }
+  return text;
+}
+
+std::string from_base64(std::string_view text) {
+  std::string bytes;
+  std::uint32_t group = 0;
+  unsigned bits = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    const std::size_t digit = digits.find(c);
+    if (digit == std::string_view::npos)
+      throw Error(ErrorKind::format, "the payload of a callable in a plan is not base64");
+    group = group << 6 | static_cast<std::uint32_t>(digit);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes += static_cast<char>(group >> bits & 0xff);
+  }
+  return bytes;
+}
+
+// ---- Writing
+
+json definition_json(const Definition& definition, const std::string& what) {
+  if (!definition.make_kernel) return {{"text", definition.text}};
+  if (definition.payload.empty())
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} is computed by a callable, which cannot be sent elsewhere", what),
+                "use an expression, or a callable that can be serialised");
+  return {{"payload", to_base64(definition.payload)}, {"columns", definition.columns}};
+}
+
+json node_json(const Node& node) {
+  json out = {{"kind", kind_names[static_cast<std::size_t>(node.kind)]}, {"parent", node.parent}};
+  const std::string what = fmt::format("{} '{}'", kind_names[static_cast<std::size_t>(node.kind)], node.name);
+  if (!node.name.empty()) out["name"] = node.name;
+  if (!node.columns.empty()) out["columns"] = node.columns;
+  if (!node.tags.empty()) out["tags"] = node.tags;
+  switch (node.kind) {
+    case Node::Kind::define:
+    case Node::Kind::redefine:
+    case Node::Kind::filter:
+    case Node::Kind::default_value_for:
+    case Node::Kind::vary:
+      out["definition"] = definition_json(node.computation.definition, what);
+      break;
+    case Node::Kind::range:
+      out["range"] = {node.begin, node.end, node.stride};
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+json result_json(const Result& result) {
+  if (result.kind == Result::Kind::forgotten) return {{"kind", "forgotten"}, {"node", result.node}};
+  if (result.kind == Result::Kind::own)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("an accumulator over ({}) is the caller's own and cannot be sent elsewhere",
+                            fmt::join(result.spec.arguments, ", ")),
+                "book one of the results that a specification describes");
+  json out = {{"node", result.node}};
+  if (result.all_variations) out["varied"] = true;
+  if (result.kind == Result::Kind::report) {
+    out["kind"] = "report";
+    return out;
+  }
+  out["kind"] = result.spec.kind;
+  out["arguments"] = result.spec.arguments;
+  out["options"] = json::parse(result.spec.options);
+  return out;
+}
+
+// ---- Reading
+
+// Whoever writes values again, as a part of a message or of another text, does so by recursion.
+json parse_plan(std::string_view text) {
+  if (text.size() > longest_plan)
+    throw Error(ErrorKind::format,
+                fmt::format("a plan of {} bytes is longer than {}", text.size(), longest_plan));
+  return json::parse(text, [](int depth, json::parse_event_t, json&) {
+    if (depth > deepest_plan)
+      throw Error(ErrorKind::format, fmt::format("a plan that is nested more than {} deep", deepest_plan));
+    return true;
+  });
+}
+
+// Before anything is opened, and before any callable is made.
+void check_rights(const json& plan, const PlanRights& rights) {
+  std::size_t callables = 0;
+  for (const json& node : plan.at("nodes"))
+    if (node.contains("definition") && node.at("definition").contains("payload")) ++callables;
+  if (callables > 0 && !rights.remake)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the plan carries code ({} callables), which may do anything on this machine", callables),
+        "allow it where you trust whoever made the plan, or have expressions sent in place of callables");
+  if (!rights.may_use) return;
+  const auto check = [&](const std::string& uri, bool writes) {
+    if (rights.may_use(uri, writes)) return;
+    throw Error(ErrorKind::usage,
+                fmt::format("the plan {} \"{}\", which it may not", writes ? "writes" : "reads", uri),
+                "allow it where you trust whoever made the plan", {.uri = uri});
+  };
+  for (const json& uri : plan.at("source").value("uris", json::array())) check(uri.get<std::string>(), false);
+  for (const json& result : plan.at("results"))
+    if (result.value("kind", std::string()) == "snapshot")
+      check(result.at("options").at("uri").get<std::string>(), true);
+}
+
+Definition read_definition(const json& in, const PlanRights& rights) {
+  if (in.contains("text")) return {in.at("text").get<std::string>()};
+  return rights.remake(from_base64(in.at("payload").get<std::string>()),
+                       in.at("columns").get<std::vector<std::string>>());
+}
+
+NodeId read_node(Graph& graph, const json& in, const PlanRights& rights) {
+  const auto kind = in.at("kind").get<std::string>();
+  const auto parent = in.at("parent").get<NodeId>();
+  const auto name = in.value("name", std::string());
+  const auto columns = in.value("columns", std::vector<std::string>());
+  const auto definition = [&] { return read_definition(in.at("definition"), rights); };
+  if (kind == "define") return graph.define(parent, name, definition());
+  if (kind == "redefine") return graph.redefine(parent, name, definition());
+  if (kind == "alias") return graph.alias(parent, name, columns.at(0));
+  if (kind == "filter") return graph.filter(parent, definition(), name);
+  if (kind == "filter_available") return graph.filter_available(parent, columns.at(0));
+  if (kind == "filter_missing") return graph.filter_missing(parent, columns.at(0));
+  if (kind == "default_value_for") return graph.default_value_for(parent, name, definition());
+  if (kind == "vary")
+    return graph.vary(parent, columns, definition(), in.at("tags").get<std::vector<std::string>>(), name);
+  if (kind == "range") {
+    const auto range = in.at("range").get<std::vector<std::uint64_t>>();
+    return graph.range(parent, range.at(0), range.at(1), range.at(2));
+  }
+  throw Error(ErrorKind::format, fmt::format("the plan has a node of the unknown kind '{}'", kind));
+}
+
+ResultId read_result(Graph& graph, const json& in) {
+  const auto kind = in.at("kind").get<std::string>();
+  const auto node = in.at("node").get<NodeId>();
+  if (kind == "report") return graph.report(node);
+  if (kind == "forgotten") {
+    const ResultId id = graph.report(node);
+    graph.forget(id);
+    return id;
+  }
+  return graph.book(node,
+                    {kind, in.at("arguments").get<std::vector<std::string>>(), in.at("options").dump()});
+}
+
+}  // namespace
+
+std::string Graph::to_json() const {
+  json plan = {{"version", plan_version}};
+  plan["source"] = json::parse(state_->source->specification());
+  if (state_->restricted) plan["entries"] = {state_->first, state_->last};
+  if (state_->block_entries != usual_large_block_entries) plan["block_entries"] = state_->block_entries;
+  plan["nodes"] = json::array();
+  for (NodeId id = 1; id < state_->nodes.size(); ++id) plan["nodes"].push_back(node_json(state_->nodes[id]));
+  plan["results"] = json::array();
+  for (const Result& result : state_->results) plan["results"].push_back(result_json(result));
+  const auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
+    return node.contains("definition") && node["definition"].contains("payload");
+  });
+  if (callables > 0) plan["callables"] = callables;
+  try {
+    return plan.dump();
+  } catch (const json::exception&) {
+    throw Error(ErrorKind::unsupported,
+                "a text of the graph is not valid UTF-8 and cannot be sent elsewhere");
+  }
+}
+
+std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights& rights) {
+  try {
+    const json plan = parse_plan(text);
+    if (plan.at("version") != plan_version)
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the plan is of version {}, not {}", plan.at("version").dump(), plan_version));
+    check_rights(plan, rights);
+    auto graph = std::make_unique<Graph>(source_from(plan.at("source").dump()));
+    for (const json& node : plan.at("nodes")) read_node(*graph, node, rights);
+    for (const json& result : plan.at("results")) {
+      const ResultId id = read_result(*graph, result);
+      if (result.value("varied", false)) graph->vary_result(id);
+    }
+    if (plan.contains("entries"))
+      graph->restrict_entries(plan.at("entries").at(0).get<std::uint64_t>(),
+                              plan.at("entries").at(1).get<std::uint64_t>());
+    if (plan.contains("block_entries"))
+      graph->set_block_entries(plan.at("block_entries").get<std::uint32_t>());
+    return graph;
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::format, fmt::format("the plan of a graph is damaged: {}", error.what()));
+  } catch (const std::out_of_range&) {
+    throw Error(ErrorKind::format, "the plan of a graph is damaged: a list in it is too short");
+  }
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,116 @@
+// What a graph has computed, as bytes that another one with the same plan merges behind its own.
+//
+//   "CLNR" version  then per result and variation, in the order of booking:
+//   number of accumulators, then per accumulator the number of its bytes and the bytes
+//
+// All numbers are 64 bits, little-endian.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "frame/graph/graph.h"
+#include "frame/graph/state.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+constexpr std::uint64_t magic = 0x0000'0001'524e'4c43;  // "CLNR", version 1
+
+static_assert(std::endian::native == std::endian::little);
+
+void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
+  const std::size_t size = out.size();
+  out.resize(size + bytes.size());
+  if (!bytes.empty()) std::memcpy(out.data() + size, bytes.data(), bytes.size());
+}
+
+void write(std::vector<std::byte>& out, std::uint64_t number) {
+  append(out, std::as_bytes(std::span(&number, 1)));
+}
+
+class SavedReader {
+ public:
+  explicit SavedReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::span<const std::byte> take(std::uint64_t size) {
+    if (size > rest_.size()) fail(fmt::format("they end {} bytes too early", size - rest_.size()));
+    const auto taken = rest_.first(static_cast<std::size_t>(size));
+    rest_ = rest_.subspan(static_cast<std::size_t>(size));
+    return taken;
+  }
+  bool at_end() const { return rest_.empty(); }
+  [[noreturn]] static void fail(const std::string& why) {
+    throw Error(ErrorKind::format, "saved results cannot be merged: " + why,
+                "merge results of graphs that were made from the same plan");
+  }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+// A range counts the entries from the first of the source on: a part of them cannot be counted alone.
+void check_mergeable(const Graph::State& state) {
+  for (const Result& result : state.results)
+    if (result.kind != Result::Kind::forgotten && state.nodes[result.node].after_range)
+      throw Error(ErrorKind::unsupported, "a result behind a range cannot be put together from parts",
+                  "leave out the range, or filter by rdfentry_");
+}
+
+}  // namespace
+
+std::vector<std::byte> Graph::save_results() const {
+  check_mergeable(*state_);
+  std::vector<std::byte> out;
+  write(out, magic);
+  for (ResultId id = 0; id < state_->results.size(); ++id) {
+    if (state_->results[id].kind == Result::Kind::forgotten) continue;
+    if (!is_ready(id))
+      throw Error(ErrorKind::usage, fmt::format("result {} is not computed yet", id), "run the graph first");
+    for (const Instance& instance : state_->results[id].instances) {
+      write(out, instance.accumulators.size());
+      for (const auto& accumulator : instance.accumulators) {
+        const auto saved = accumulator->save();
+        write(out, saved.size());
+        append(out, saved);
+      }
+    }
+  }
+  return out;
+}
+
+void Graph::merge_results(std::span<const std::byte> later) {
+  check_mergeable(*state_);
+  SavedReader in(later);
+  if (in.number() != magic) SavedReader::fail("they do not begin as they should");
+  // Looked at as a whole first, so that what does not fit changes nothing.
+  std::vector<std::pair<Accumulator*, std::span<const std::byte>>> merges;
+  for (Result& result : state_->results) {
+    if (result.kind == Result::Kind::forgotten) continue;
+    state_->prepare(result);
+    for (Instance& instance : result.instances) {
+      if (in.number() != instance.accumulators.size()) SavedReader::fail("they are of other results");
+      for (const auto& accumulator : instance.accumulators)
+        merges.emplace_back(accumulator.get(), in.take(in.number()));
+    }
+  }
+  if (!in.at_end()) SavedReader::fail("they are of more results");
+  const auto mark = [this](bool ready) {
+    for (Result& result : state_->results)
+      for (Instance& instance : result.instances) {
+        instance.ready = ready;
+        instance.stale = !ready;
+      }
+  };
+  mark(false);  // until all is well: half of it merged is no result
+  for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
+  mark(true);
+}
+
+}  // namespace colonnade::frame

@@ -1,0 +1,193 @@
+// Plans: a graph as JSON, done elsewhere in parts, and put together again.
+#include "frame/graph/test_tools.h"
+
+namespace colonnade::frame {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Something of every kind. Weights are such that their sums are exact: those of histograms are added up in
+// the order of the entries, and where the order of additions is another one the last bits are others.
+struct Booked {
+  NodeId last = 0;
+  std::vector<ResultId> results;
+  ResultId report = 0;
+};
+
+Booked book_all(Graph& graph) {
+  NodeId node = graph.default_value_for(Graph::root, "extra", "-1.5");
+  node = graph.define(node, "y", "sqrt(x) * 0.1 + extra");
+  node = graph.alias(node, "w", "v");
+  node = graph.redefine(node, "x", "x * 1.1");
+  node = graph.vary(node, {"x", "y"}, "{{x * 0.9, x * 1.2}, {y, y * 2}}", {"down", "up"}, "scale");
+  node = graph.filter(node, "x > 3 && Sum(w) < 4", "cut \"one\"");
+  node = graph.filter(node, "n != 2");
+  graph.filter_available(node, "extra");
+  Booked booked;
+  booked.last = node;
+  const std::string axis = R"({"bins": 20, "low": 0, "high": 200})";
+  booked.results = {
+      count(graph, node),
+      sum(graph, node, "y"),
+      sum(graph, graph.filter_missing(node, "extra"), "w"),
+      graph.book(node, {"mean", {"x"}, "{}"}),
+      graph.book(node, {"stddev", {"y"}, "{}"}),
+      graph.book(node, {"histogram", {"y", "n + 0.25"}, R"({"weighted": true, "axes": [)" + axis + "]}"}),
+      graph.book(node, {"profile", {"x", "y"}, R"({"axes": [)" + axis + "]}"}),
+      graph.book(node, {"take", {"y"}, R"({"names": ["y"]})"})};
+  booked.report = graph.report(node);
+  for (const ResultId result : booked.results) graph.vary_result(result);
+  graph.vary_result(booked.report);
+  return booked;
+}
+
+class PlanTest : public ::testing::Test {
+ public:
+  PlanTest() {
+    write_events(a.uri(), 0, 700, "extra");
+    write_events(b.uri(), 700, 500);
+    graph = std::make_unique<Graph>(open_chain("Events", std::vector{a.uri(), b.uri()}));
+  }
+  // Everything that was computed, bit by bit.
+  static std::vector<std::vector<std::byte>> bits_of(const Graph& of, const Booked& booked) {
+    std::vector<std::vector<std::byte>> bits;
+    for (const char* variation : {"nominal", "scale:down", "scale:up"})
+      for (const ResultId result : booked.results) bits.push_back(of.accumulator(result, variation).save());
+    return bits;
+  }
+  MemoryFile a, b;
+  std::unique_ptr<Graph> graph;
+};
+
+TEST_F(PlanTest, HalvesGiveTheWholeBitByBit) {
+  const Booked booked = book_all(*graph);
+  const std::string plan = graph->to_json();
+  graph->run();
+  for (const std::uint64_t middle : {0u, 333u, 700u, 1200u}) {
+    std::unique_ptr<Graph> early = Graph::from_json(plan, {}), late = Graph::from_json(plan, {});
+    EXPECT_EQ(early->to_json(), plan);
+    early->restrict_entries(0, middle);
+    late->restrict_entries(middle, 1200);
+    early->run();
+    late->run({.threads = 3});
+    early->merge_results(late->save_results());
+    for (const ResultId result : {booked.results[0], booked.results[1], booked.results[3], booked.results[4]})
+      for (const char* variation : {"nominal", "scale:down", "scale:up"})
+        EXPECT_EQ(number(*early, result, variation), number(*graph, result, variation))
+            << result << variation << middle;
+    for (const char* variation : {"nominal", "scale:up"}) {
+      const auto expected = std::get<HistogramValue>(graph->value(booked.results[5], variation));
+      const auto found = std::get<HistogramValue>(early->value(booked.results[5], variation));
+      EXPECT_EQ(found.values, expected.values);
+      EXPECT_EQ(found.variances, expected.variances);
+      EXPECT_EQ(found.entries, expected.entries);
+      EXPECT_EQ(early->report_value(booked.report, variation)[0].passed,
+                graph->report_value(booked.report, variation)[0].passed);
+      EXPECT_EQ(early->report_value(booked.report, variation)[0].all, 1200u);
+    }
+  }
+}
+
+TEST_F(PlanTest, ResultsMergeIntoAGraphThatSawNothing) {
+  const Booked booked = book_all(*graph);
+  const auto worker = Graph::from_json(graph->to_json(), {});
+  worker->run();
+  graph->merge_results(worker->save_results());
+  EXPECT_TRUE(graph->is_ready(booked.results[0]));
+  EXPECT_EQ(graph->passes(), 0u);
+  EXPECT_EQ(number(*graph, booked.results[1], "scale:up"), number(*worker, booked.results[1], "scale:up"));
+}
+
+TEST_F(PlanTest, CallablesAreSentAsTheirPayload) {
+  const std::string payload("\0\xff\x80 bytes", 9);
+  const NodeId node =
+      graph->define(Graph::root, "y", one_number([](double x) { return 2 * x; }, "x", payload));
+  const ResultId result = sum(*graph, node, "y");
+  std::string seen;
+  const auto other = Graph::from_json(
+      graph->to_json(), {.remake = [&](const std::string& bytes, std::vector<std::string> columns) {
+        seen = bytes;
+        return one_number([](double x) { return 3 * x; }, columns.at(0), bytes);
+      }});
+  EXPECT_EQ(seen, payload);
+  other->run();
+  EXPECT_EQ(number(*other, result), 3 * 1200 * 1199 / 2);
+  EXPECT_THAT(graph->to_json(), HasSubstr(R"("callables":1)"));
+  const Error error = error_of([&] { Graph::from_json(graph->to_json(), {}); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.problem(), HasSubstr("carries code (1 callables)"));
+}
+
+TEST_F(PlanTest, UrisAreLimitedBeforeAnythingIsOpened) {
+  graph->book(Graph::root, {"snapshot", {"x"}, R"({"name": "t", "uri": "memory:plan-target"})"});
+  const std::string plan = graph->to_json();
+  const auto error_with = [&](const std::function<bool(const std::string&, bool)>& may_use) {
+    return error_of([&] { Graph::from_json(plan, {.may_use = may_use}); });
+  };
+  EXPECT_THAT(error_with([](const std::string&, bool) { return false; }).problem(), HasSubstr("reads"));
+  const Error error = error_with([](const std::string&, bool writes) { return !writes; });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_EQ(error.context().uri, "memory:plan-target");
+  EXPECT_NE(Graph::from_json(plan, {.may_use = [](const std::string&, bool) { return true; }}), nullptr);
+}
+
+TEST_F(PlanTest, DeepAndLongPlansAreRefused) {
+  for (const char* open : {"[", R"({"options":)"}) {
+    std::string deep = R"({"version": 1, "nodes": )";
+    for (int i = 0; i < 1'000'000; ++i) deep += open;
+    EXPECT_THAT(error_of([&] { Graph::from_json(deep, {}); }).problem(), HasSubstr("nested"));
+  }
+}
+
+TEST_F(PlanTest, WhatCannotBeSentSaysSo) {
+  const NodeId node = graph->define(Graph::root, "y", one_number([](double x) { return x; }, "x"));
+  sum(*graph, node, "y");
+  const Error error = error_of([&] { graph->to_json(); });
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_THAT(error.what(), HasSubstr("define 'y' is computed by a callable"));
+}
+
+TEST_F(PlanTest, RangesCannotBeMerged) {
+  const ResultId result = count(*graph, graph->range(Graph::root, 0, 5));
+  graph->run();
+  EXPECT_EQ(number(*graph, result), 5);
+  EXPECT_EQ(error_of([&] { graph->save_results(); }).kind(), ErrorKind::unsupported);
+}
+
+TEST_F(PlanTest, DamagedPlansAndResultsAreErrors) {
+  const Booked booked = book_all(*graph);
+  const std::string plan = graph->to_json();
+  for (const char* text : {"", "{", "[]", "{}", R"({"version": 2})", R"({"version": 1, "source": {}})"})
+    EXPECT_THROW(Graph::from_json(text, {}), Error) << text;
+  for (std::size_t at = 0; at < plan.size(); at += 7) {
+    std::string damaged = plan;
+    damaged[at] = damaged[at] == '1' ? '"' : '1';
+    try {
+      Graph::from_json(damaged, {});
+    } catch (const Error&) {  // some damage is none: a number in an expression
+    }
+  }
+  graph->run();
+  const auto saved = graph->save_results();
+  for (std::size_t size = 0; size < saved.size(); size += 97)
+    EXPECT_EQ(error_of([&] { graph->merge_results(std::span(saved).first(size)); }).kind(),
+              ErrorKind::format);
+  Graph other(open_chain("Events", std::vector{a.uri()}));
+  count(other, Graph::root);
+  EXPECT_EQ(error_of([&] { other.merge_results(saved); }).kind(), ErrorKind::format);
+  EXPECT_EQ(graph->save_results(), saved);  // nothing of the damaged ones was merged
+}
+
+TEST_F(PlanTest, ForgottenResultsKeepTheirNumber) {
+  const ResultId first = count(*graph, Graph::root);
+  const ResultId second = sum(*graph, Graph::root, "n");
+  graph->forget(first);
+  const auto other = Graph::from_json(graph->to_json(), {});
+  other->run();
+  EXPECT_EQ(number(*other, second), 300 * (0 + 1 + 2 + 3));
+  graph->merge_results(other->save_results());
+  EXPECT_EQ(number(*graph, second), 1800);
+}
+
+}  // namespace
+}  // namespace colonnade::frame

@@ -1,0 +1,227 @@
+// Booking results, running passes, handing out values. See graph.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dataset/nearest.h"
+#include "frame/graph/graph.h"
+#include "frame/graph/state.h"
+
+namespace colonnade::frame {
+
+// ---- Results
+
+const Result& Graph::State::result(ResultId id) const {
+  if (id < results.size() && results[id].kind != Result::Kind::forgotten) return results[id];
+  throw Error(ErrorKind::usage, fmt::format("{} results are booked, none of number {}", results.size(), id));
+}
+
+namespace {
+
+Result bind_result(Graph::State& state, NodeId node, const std::vector<std::string>& arguments) {
+  Result result;
+  result.node = node;
+  result.varied_by = state.node(node).varied_by;
+  for (const std::string& argument : arguments) {
+    result.arguments.push_back(state.bind(state.node(node).names, argument));
+    result.varied_by = unite(result.varied_by, result.arguments.back().varied_by);
+  }
+  result.instances.resize(1);
+  return result;
+}
+
+ResultId add_result(Graph::State& state, Result result) {
+  state.results.push_back(std::move(result));
+  return static_cast<ResultId>(state.results.size() - 1);
+}
+
+}  // namespace
+
+ResultId Graph::book(NodeId node, const ResultSpec& spec) {
+  return booking(spec.kind, [&] {
+    Result result = bind_result(*state_, node, spec.arguments);
+    std::vector<ValueType> types;
+    for (const Computation& argument : result.arguments)
+      types.push_back((*state_->pool)[argument.nominal].type);
+    result.spec = spec;
+    result.instances[0].accumulators.push_back(make_accumulator(spec, types));
+    return add_result(*state_, std::move(result));
+  });
+}
+
+ResultId Graph::book(NodeId node, std::vector<std::string> arguments,
+                     std::shared_ptr<Accumulator> accumulator) {
+  return booking("book", [&] {
+    Result result = bind_result(*state_, node, arguments);
+    result.kind = Result::Kind::own;
+    result.spec.arguments = std::move(arguments);
+    result.instances[0].accumulators.push_back(std::move(accumulator));
+    return add_result(*state_, std::move(result));
+  });
+}
+
+ResultId Graph::report(NodeId node) {
+  Result result = bind_result(*state_, node, {});
+  result.kind = Result::Kind::report;
+  return add_result(*state_, std::move(result));
+}
+
+std::vector<std::string> Graph::vary_result(ResultId id) {
+  state_->result(id);
+  Result& result = state_->results[id];
+  if (result.kind == Result::Kind::specified && result.spec.kind == "snapshot" &&
+      result.varied_by != nullptr && !result.expansion) {
+    if (result.instances.front().ready)
+      throw Error(ErrorKind::usage, "the snapshot is written already, without its variations",
+                  "ask for the variations before the pass");
+    state_->expand_snapshot(result);
+  }
+  result.all_variations = true;
+  std::vector<std::string> names = {"nominal"};
+  if (result.varied_by != nullptr)
+    for (const VariationId variation : *result.varied_by) names.push_back(state_->variations[variation].full);
+  return names;
+}
+
+std::vector<std::shared_ptr<Accumulator>> Graph::forget(ResultId id) {
+  state_->result(id);
+  Result& result = state_->results[id];
+  std::vector<std::shared_ptr<Accumulator>> accumulators;
+  for (Instance& instance : result.instances)
+    std::ranges::move(instance.accumulators, std::back_inserter(accumulators));
+  result = Result();
+  result.kind = Result::Kind::forgotten;
+  return accumulators;
+}
+
+bool Graph::is_ready(ResultId id) const {
+  const Result& result = state_->result(id);
+  const std::size_t varied = result.varied_by == nullptr ? 0 : result.varied_by->size();
+  if (result.all_variations && !result.expansion && result.instances.size() <= varied) return false;
+  return std::ranges::all_of(result.instances, &Instance::ready);
+}
+
+void Graph::retry(ResultId id) {
+  state_->result(id);
+  for (Instance& instance : state_->results[id].instances) instance.failed = false;
+}
+
+// ---- Passes
+
+RunReport Graph::run(const RunOptions& options) {
+  Graph* const self = this;
+  return run(std::span(&self, 1), options);
+}
+
+RunReport Graph::run(std::span<Graph* const> graphs, const RunOptions& options) {
+  std::vector<Graph*> running;
+  std::vector<State::Pass> passes;
+  for (Graph* graph : graphs) {
+    if (std::ranges::find(running, graph) != running.end()) continue;
+    State::Pass pass = graph->state_->compile();
+    if (pass.instances.empty()) continue;
+    running.push_back(graph);
+    passes.push_back(std::move(pass));
+  }
+  if (running.empty()) return {};
+  std::vector<Program> programs;
+  for (State::Pass& pass : passes) programs.push_back(std::move(pass.program));
+  for (Graph* graph : running) ++graph->state_->passes;
+  for (State::Pass& pass : passes)
+    for (Instance* instance : pass.instances) instance->stale = true;
+  std::vector<OutputPlace> failed;
+  RunOptions noting = options;
+  noting.failed = &failed;
+  RunReport report;
+  try {
+    report = frame::run(programs, noting);
+  } catch (...) {
+    for (const OutputPlace& place : failed) passes[place.program].of_output[place.output]->failed = true;
+    throw;
+  }
+  for (State::Pass& pass : passes)
+    for (Instance* instance : pass.instances) {
+      instance->stale = false;
+      instance->ready = true;
+    }
+  return report;
+}
+
+unsigned Graph::passes() const noexcept {
+  return state_->passes;
+}
+
+std::uint64_t Graph::bindings() const noexcept {
+  return state_->bindings;
+}
+
+// ---- Values
+
+const Instance& Graph::State::instance(ResultId id, std::string_view variation) const {
+  const Result& wanted = result(id);
+  VariationId number = 0;
+  if (!variation.empty() && variation != "nominal") {
+    const auto known = variation_ids.find(variation);
+    number = known == variation_ids.end() ? 0 : known->second;
+    if (!contains(wanted.varied_by, number)) {
+      std::vector<std::string> names = {"nominal"};
+      if (wanted.varied_by != nullptr)
+        for (const VariationId reaching : *wanted.varied_by) names.push_back(variations[reaching].full);
+      throw Error(ErrorKind::not_found, fmt::format("no variation '{}' reaches the result", variation),
+                  dataset::did_you_mean(variation, names));
+    }
+  }
+  if (wanted.expansion) number = 0;
+  for (const Instance& instance : wanted.instances)
+    if (instance.variation == number && instance.ready) return instance;
+  throw Error(ErrorKind::usage, "the result is not computed yet",
+              number == 0 ? "run the graph first" : "ask for its variations, then run the graph");
+}
+
+Accumulator& Graph::accumulator(ResultId id, std::string_view variation) const {
+  return *share_accumulator(id, variation);
+}
+
+std::shared_ptr<Accumulator> Graph::share_accumulator(ResultId id, std::string_view variation) const {
+  const Instance& instance = state_->instance(id, variation);
+  if (state_->result(id).kind == Result::Kind::report)
+    throw Error(ErrorKind::usage, "a report has no accumulator of its own", "use report_value");
+  return instance.accumulators.front();
+}
+
+ResultValue Graph::value(ResultId id, std::string_view variation) const {
+  if (const auto* result = dynamic_cast<const ResultAccumulator*>(&accumulator(id, variation)))
+    return result->value();
+  throw Error(ErrorKind::usage, "the result is an accumulator of the caller's own", "use accumulator");
+}
+
+std::vector<FilterCount> Graph::report_value(ResultId id, std::string_view variation) const {
+  const Instance& instance = state_->instance(id, variation);
+  if (state_->result(id).kind != Result::Kind::report)
+    throw Error(ErrorKind::usage, "the result is no report", "use value");
+  std::vector<std::uint64_t> counts;
+  for (const auto& accumulator : instance.accumulators)
+    counts.push_back(std::get<std::uint64_t>(static_cast<const ResultAccumulator&>(*accumulator).value()));
+  std::vector<FilterCount> filters;
+  for (const auto& [node, places] : instance.filters)
+    filters.push_back({state_->nodes[node].name, counts[places.first], counts[places.second]});
+  return filters;
+}
+
+// ---- Elsewhere
+
+void Graph::restrict_entries(std::uint64_t first, std::uint64_t last) {
+  if (first > last)
+    throw Error(ErrorKind::usage, fmt::format("entries from {} to {} are no range", first, last),
+                "give the first entry and the one behind the last");
+  state_->first = first;
+  state_->last = last;
+  state_->restricted = true;
+}
+
+void Graph::set_block_entries(std::uint32_t entries) {
+  if (entries == 0) throw Error(ErrorKind::usage, "blocks without entries make no pass", "1, 2, ...");
+  state_->block_entries = entries;
+}
+
+}  // namespace colonnade::frame

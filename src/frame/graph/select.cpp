@@ -1,0 +1,236 @@
+// Which rows reach a node, and what a pass computes for them. See graph_state.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frame/graph/state.h"
+
+namespace colonnade::frame {
+
+namespace {
+
+std::uint64_t key_of(NodeId node, VariationId variation) {
+  return std::uint64_t{node} << 32 | variation;
+}
+
+bool is_filter(Node::Kind kind) {
+  return kind == Node::Kind::filter || kind == Node::Kind::filter_available ||
+         kind == Node::Kind::filter_missing;
+}
+
+}  // namespace
+
+// ---- Selections
+
+SelectionId Graph::State::select(Selection selection) {
+  const auto next = static_cast<SelectionId>(selections.size());
+  const auto [place, is_new] = selection_ids_.emplace(
+      SelectionKey{selection.kind, selection.parent, selection.condition, selection.begin, selection.end,
+                   selection.stride, selection.of_sample},
+      next);
+  if (is_new) selections.push_back(std::move(selection));
+  return place->second;
+}
+
+// One selection per operand of &&, so that conditions share what they have in common, and the columns of the
+// second are read only for rows that passed the first. A filter's counts are those before its first operand
+// and behind its last.
+SelectionId Graph::State::narrow(SelectionId parent, ExpressionId condition) {
+  std::vector<ExpressionId> open = {condition};
+  while (!open.empty()) {
+    const ExpressionId next = open.back();
+    open.pop_back();
+    const Expression& expression = (*pool)[next];
+    if (expression.op == Op::logical_and) {
+      open.push_back(expression.arguments[1]);
+      open.push_back(expression.arguments[0]);
+    } else if (expression.op != Op::constant || expression.type != ValueType(ElementType::boolean) ||
+               !expression.constant->as<bool>()[0]) {
+      Selection selection;
+      selection.kind = Selection::Kind::condition;
+      selection.parent = parent;
+      selection.condition = next;
+      parent = select(std::move(selection));
+    }
+  }
+  return parent;
+}
+
+SelectionId Graph::State::selection_of(const Node& node, SelectionId parent, VariationId variation) {
+  Selection selection;
+  selection.parent = parent;
+  switch (node.kind) {
+    case Node::Kind::filter:
+      return narrow(parent, pool->as_condition(value(node.computation, variation)));
+    case Node::Kind::filter_available:
+    case Node::Kind::filter_missing:
+      if (std::ranges::find(node.of_sample, false) == node.of_sample.end()) return parent;
+      selection.kind = Selection::Kind::samples;
+      selection.of_sample = node.of_sample;
+      return select(std::move(selection));
+    case Node::Kind::range:
+      selection.kind = Selection::Kind::range;
+      selection.begin = node.begin;
+      selection.end = node.end;
+      selection.stride = node.stride;
+      return select(std::move(selection));
+    default:
+      return parent;
+  }
+}
+
+SelectionId Graph::State::selection(NodeId id, VariationId variation) {
+  std::vector<NodeId> open;
+  SelectionId found = 0;
+  for (NodeId at = id;; at = nodes[at].parent) {
+    if (!contains(nodes[at].varied_by, variation)) {
+      found = nodes[at].selection;
+      break;
+    }
+    if (const auto known = node_selections_.find(key_of(at, variation)); known != node_selections_.end()) {
+      found = known->second;
+      break;
+    }
+    open.push_back(at);
+  }
+  for (; !open.empty(); open.pop_back()) {
+    found = selection_of(nodes[open.back()], found, variation);
+    node_selections_.emplace(key_of(open.back(), variation), found);
+  }
+  return found;
+}
+
+// ---- Instances
+
+std::vector<NodeId> Graph::State::filters_before(NodeId id, bool named) const {
+  std::vector<NodeId> filters;
+  if (id == Graph::root) {  // of the whole graph
+    for (NodeId at = 0; at < nodes.size(); ++at)
+      if (is_filter(nodes[at].kind) && !(named && nodes[at].name.empty())) filters.push_back(at);
+    return filters;
+  }
+  for (NodeId at = id; at != Graph::root; at = nodes[at].parent)
+    if (is_filter(nodes[at].kind) && !(named && nodes[at].name.empty())) filters.push_back(at);
+  std::ranges::reverse(filters);
+  return filters;
+}
+
+void Graph::State::prepare_report(const Result& result, Instance& instance) {
+  const auto place_of = [&](SelectionId selection) {
+    const auto found = std::ranges::find(instance.selections, selection);
+    const auto place = static_cast<std::size_t>(found - instance.selections.begin());
+    if (found == instance.selections.end()) {
+      instance.selections.push_back(selection);
+      instance.accumulators.push_back(make_accumulator({"count", {}, "{}"}, {}));
+    }
+    return place;
+  };
+  instance.selections.clear();
+  instance.accumulators.clear();
+  instance.filters.clear();
+  for (const NodeId filter : filters_before(result.node, true)) {
+    const std::size_t all = place_of(selection(nodes[filter].parent, instance.variation));
+    instance.filters.push_back({filter, {all, place_of(selection(filter, instance.variation))}});
+  }
+}
+
+void Graph::State::prepare(Result& result) {
+  if (result.all_variations && result.varied_by != nullptr && !result.expansion)
+    for (const VariationId variation : *result.varied_by)
+      if (std::ranges::find(result.instances, variation, &Instance::variation) == result.instances.end()) {
+        Instance instance;
+        instance.variation = variation;
+        if (result.kind != Result::Kind::report)
+          instance.accumulators.push_back(result.instances.front().accumulators.front()->empty_copy());
+        result.instances.push_back(std::move(instance));
+      }
+  for (Instance& instance : result.instances) {
+    if (instance.ready) continue;
+    if (instance.stale && result.kind != Result::Kind::report)
+      for (auto& accumulator : instance.accumulators) accumulator = accumulator->empty_copy();
+    instance.stale = false;
+    if (result.kind == Result::Kind::report) prepare_report(result, instance);
+  }
+}
+
+// ---- Programs
+
+namespace {
+
+// The selections that outputs need, numbered anew, parents before children.
+class SelectionSubset {
+ public:
+  explicit SelectionSubset(const std::vector<Selection>& all) : all_(all), numbers_(all.size(), unknown) {
+    numbers_[0] = 0;
+    chosen_.push_back(all[0]);
+  }
+  SelectionId add(SelectionId id) {
+    std::vector<SelectionId> open;
+    for (SelectionId at = id; numbers_[at] == unknown; at = all_[at].parent) open.push_back(at);
+    for (; !open.empty(); open.pop_back()) {
+      Selection selection = all_[open.back()];
+      selection.parent = numbers_[selection.parent];
+      numbers_[open.back()] = static_cast<SelectionId>(chosen_.size());
+      chosen_.push_back(std::move(selection));
+    }
+    return numbers_[id];
+  }
+  std::vector<Selection> take() { return std::move(chosen_); }
+
+ private:
+  static constexpr SelectionId unknown = 0xffffffffu;
+  const std::vector<Selection>& all_;
+  std::vector<SelectionId> numbers_;
+  std::vector<Selection> chosen_;
+};
+
+}  // namespace
+
+Graph::State::Pass Graph::State::compile() {
+  // First everything that adds selections or expressions, then the program of what is needed.
+  struct Wanted {
+    SelectionId selection;
+    std::vector<ExpressionId> arguments;
+    std::shared_ptr<Accumulator> accumulator;
+  };
+  const auto is_left_out = [](const Instance& instance) { return instance.ready || instance.failed; };
+  std::vector<Wanted> wanted;
+  Pass pass;
+  for (Result& result : results) {
+    if (result.kind == Result::Kind::forgotten) continue;
+    prepare(result);
+    for (Instance& instance : result.instances) {
+      if (is_left_out(instance)) continue;
+      pass.instances.push_back(&instance);
+      const std::size_t outputs = result.kind == Result::Kind::report ? instance.selections.size() : 1;
+      pass.of_output.insert(pass.of_output.end(), outputs, &instance);
+      if (result.kind == Result::Kind::report) {
+        for (std::size_t i = 0; i < instance.selections.size(); ++i)
+          wanted.push_back({instance.selections[i], {}, instance.accumulators[i]});
+        continue;
+      }
+      if (result.expansion) {
+        wanted.push_back(
+            {result.expansion->selection, result.expansion->arguments, instance.accumulators.front()});
+        continue;
+      }
+      Wanted output{selection(result.node, instance.variation), {}, instance.accumulators.front()};
+      for (const Computation& argument : result.arguments)
+        output.arguments.push_back(value(argument, instance.variation));
+      wanted.push_back(std::move(output));
+    }
+  }
+  pass.program.source = source;
+  pass.program.pool = pool;
+  pass.program.first = restricted ? std::min(first, source->entries()) : 0;
+  pass.program.last = restricted ? std::min(last, source->entries()) : source->entries();
+  pass.program.large_block_entries = block_entries;
+  SelectionSubset subset(selections);
+  for (Wanted& output : wanted)
+    pass.program.outputs.push_back(
+        {subset.add(output.selection), std::move(output.arguments), std::move(output.accumulator)});
+  pass.program.selections = subset.take();
+  return pass;
+}
+
+}  // namespace colonnade::frame

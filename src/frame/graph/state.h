@@ -1,0 +1,222 @@
+// What a Graph keeps: nodes, the columns that they make, selections, results. Shared by the files
+// graph_*.cpp.
+//
+// A computation is bound for the nominal values when it is booked, and for a variation when a pass needs it:
+// then only computations that use something the variation changes are bound again, each once.
+#ifndef COLONNADE_FRAME_GRAPH_STATE_H
+#define COLONNADE_FRAME_GRAPH_STATE_H
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "colonnade/error.h"
+#include "frame/graph/graph.h"
+#include "frame/graph/names.h"
+
+namespace colonnade::frame {
+
+namespace graph_parts {
+
+using ColumnId = std::uint32_t;
+
+// A definition with the names in it settled.
+struct Computation {
+  Definition definition{std::string()};
+  std::vector<Formula> formulas;  // the text, or the arguments of the callable
+  KernelPtr kernel;               // of a callable
+  std::vector<ValueType> kernel_types;
+  NameMap names;               // what names mean where it stands
+  std::vector<ColumnId> uses;  // columns of nodes, not of the source
+  VariationSet varied_by;      // variations that change its value
+  ExpressionId nominal = 0;
+};
+
+// What a name means from a node on: what the node made of it.
+struct Column {
+  enum class Kind : std::uint8_t {
+    computed,  // by the computation of the node
+    alias,     // `before`
+    varied,    // `before`, but in some variations items[i]
+    fallback   // `before` where the sample has it, else the computation of the node
+  };
+  Kind kind = Kind::computed;
+  std::string name;
+  NodeId node = 0;
+  std::optional<ColumnId> before;
+  ExpressionId nominal = 0;         // of the column itself
+  ExpressionId before_nominal = 0;  // of a column of the source, if before is empty
+  VariationSet varied_by;
+  std::vector<VariationId> variations;  // of `varied`
+  std::vector<ExpressionId> items;
+  ExpressionId available = 0;  // of `fallback`
+  std::string source_path;     // of an alias for a column of the source
+  bool defined = false;        // by the user, rather than in the source
+  ColumnId origin = 0;         // the column that first had the name
+};
+
+struct Node {
+  enum class Kind : std::uint8_t {
+    root,
+    define,
+    redefine,
+    alias,
+    filter,
+    filter_available,
+    filter_missing,
+    default_value_for,
+    range,
+    vary
+  };
+  Kind kind = Kind::root;
+  NodeId parent = 0;
+  std::string name;                  // of the column, the filter or the variation
+  std::vector<std::string> columns;  // that it refers to
+  std::vector<std::string> tags;
+  Computation computation;
+  std::uint64_t begin = 0, end = 0, stride = 1;
+  std::vector<bool> of_sample;
+
+  NameMap names;
+  SelectionId selection = 0;  // nominal, in State::selections
+  VariationSet varied_by;     // variations that change the selection
+  bool after_range = false;
+};
+
+struct Variation {
+  std::string name, tag, full;  // full: name:tag
+};
+
+// A result for the nominal values or for one variation: one accumulator; for a report one per selection.
+struct Instance {
+  VariationId variation = 0;
+  std::vector<std::shared_ptr<Accumulator>> accumulators;
+  std::vector<SelectionId> selections;                                          // of a report
+  std::vector<std::pair<NodeId, std::pair<std::size_t, std::size_t>>> filters;  // places in selections
+  bool ready = false;
+  bool stale = false;   // a pass did not end: the accumulators must be made afresh
+  bool failed = false;  // it was the reason: left out until it is asked for
+};
+
+// What is computed for a snapshot with variations instead of its arguments.
+struct Expansion {
+  SelectionId selection = 0;
+  std::vector<ExpressionId> arguments;
+};
+
+struct Result {
+  enum class Kind : std::uint8_t { specified, own, report, forgotten };
+  Kind kind = Kind::specified;
+  NodeId node = 0;
+  ResultSpec spec;
+  std::vector<Computation> arguments;
+  VariationSet varied_by;  // with those of the node
+  std::vector<Instance> instances;
+  bool all_variations = false;
+  std::optional<Expansion> expansion;  // one instance for all variations
+};
+
+// Of a callable "callable(x, y)".
+std::string text_of(const Definition& definition);
+std::string text_of_filter(const Node& node);
+
+// Errors of a text say which node it was given to.
+template <class Work>
+decltype(auto) booking(const std::string& what, Work&& work) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", what, error.problem()), error.advice(), error.context());
+  }
+}
+
+}  // namespace graph_parts
+
+using namespace graph_parts;
+
+struct Graph::State {
+  explicit State(std::shared_ptr<Source> of);
+
+  std::shared_ptr<Source> source;
+  std::shared_ptr<ExpressionPool> pool = std::make_shared<ExpressionPool>();
+  NameTable name_table;
+  std::vector<Node> nodes;
+  std::vector<Column> columns;
+  std::vector<Variation> variations;  // [0] is nominal
+  std::map<std::string, VariationId, std::less<>> variation_ids;
+  std::vector<Selection> selections;
+  std::vector<Result> results;
+  std::uint64_t first = 0, last = 0;
+  bool restricted = false;
+  std::uint32_t block_entries = usual_large_block_entries;
+  unsigned passes = 0;
+  std::uint64_t bindings = 0;
+
+  // ---- graph_bind.cpp: what names and definitions mean
+  // The value of a name for a variation; columns of nodes that it looked at are noted in `uses`.
+  std::optional<ExpressionId> find(const NameMap& names, std::string_view name, VariationId variation,
+                                   std::vector<ColumnId>* uses);
+  std::vector<std::string> names_of(const NameMap& names) const;
+  std::optional<ColumnId> column_of(const NameMap& names, std::string_view name) const;
+  std::optional<ExpressionId> source_column(std::string_view path);
+  // The path in the source that a name stands for; none if a node computes it.
+  std::optional<std::string> source_path(const NameMap& names, const std::string& name) const;
+  // Binds the definition for the nominal values.
+  Computation bind(const NameMap& names, Definition definition);
+  // `columns` lists of items, one item per tag.
+  std::vector<std::vector<ExpressionId>> bind_items(Computation& computation, std::size_t columns,
+                                                    std::size_t tags);
+  ExpressionId value(const Computation& computation, VariationId variation);
+  ExpressionId value(ColumnId column, VariationId variation);
+  [[noreturn]] void throw_unknown(const NameMap& names, std::string_view name) const;
+
+  // ---- graph_select.cpp: which rows, and what a pass computes
+  SelectionId select(Selection selection);
+  SelectionId narrow(SelectionId parent, ExpressionId condition);
+  SelectionId selection_of(const Node& node, SelectionId parent, VariationId variation);
+  SelectionId selection(NodeId node, VariationId variation);
+  // Every instance that a pass could fill, with accumulators to fill.
+  void prepare(Result& result);
+  void prepare_report(const Result& result, Instance& instance);
+  std::vector<NodeId> filters_before(NodeId node, bool named) const;
+  struct Pass {
+    Program program;
+    std::vector<Instance*> instances;
+    std::vector<Instance*> of_output;
+  };
+  Pass compile();
+
+  // ---- graph_snapshot.cpp
+  void expand_snapshot(Result& result);
+
+  const Node& node(NodeId id) const;
+  const Result& result(ResultId id) const;
+  const Instance& instance(ResultId id, std::string_view variation) const;
+
+ private:
+  std::vector<ColumnId> needs(const Column& column, VariationId variation) const;
+  ExpressionId compute(const Computation& computation, VariationId variation);
+  ExpressionId compute(const Column& column, VariationId variation);
+  ExpressionId call(Computation& computation, std::vector<ExpressionId> arguments);
+  SelectionId common_ancestor(std::span<const SelectionId> all) const;
+  // What `to` asks of the rows of its ancestor `from`; none if it is the same.
+  std::optional<ExpressionId> condition_between(SelectionId from, SelectionId to);
+  std::vector<ExpressionId> items_of(ExpressionId list, std::size_t count);
+
+  using SelectionKey = std::tuple<Selection::Kind, SelectionId, ExpressionId, std::uint64_t, std::uint64_t,
+                                  std::uint64_t, std::vector<bool>>;
+  std::map<SelectionKey, SelectionId> selection_ids_;
+  std::map<std::string, std::optional<ExpressionId>, std::less<>> source_columns_;
+  std::unordered_map<std::uint64_t, ExpressionId> values_;          // of column and variation
+  std::unordered_map<std::uint64_t, SelectionId> node_selections_;  // of node and variation
+};
+
+}  // namespace colonnade::frame
+
+#endif
