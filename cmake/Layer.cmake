@@ -95,6 +95,8 @@ function(colonnade_test_program name)
                                                         ${optimisation} -g1)
   if(COLONNADE_UNITY_TESTS)
     set_target_properties(colonnade_${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # A name that is local to one file may be a variable's in the next.
+    target_compile_options(colonnade_${name}_test PRIVATE -Wno-shadow)
   endif()
   foreach(layer ${arg_LAYERS})
     target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})

@@ -20,7 +20,7 @@ void require(bool condition) {
 }
 
 // A reader bounds what it allocates by the size of the file; so does this one.
-void read_blob(const page::ReadContainer& container, std::uint64_t offset, std::uint64_t size,
+void read_blob(const container::ReadContainer& container, std::uint64_t offset, std::uint64_t size,
                std::uint64_t most) {
   if (size > container.file().size()) return;
   Bytes into(static_cast<std::size_t>(size));
@@ -28,7 +28,7 @@ void read_blob(const page::ReadContainer& container, std::uint64_t offset, std::
 }
 
 void read_all() {
-  const auto container = page::open_container(uri);
+  const auto container = container::open_container(uri);
   for (const auto& object : container->objects()) require(object.size <= container->file().size());
   for (const std::string& path : container->data_sets()) try {
       const Anchor anchor = container->anchor(path);
@@ -49,7 +49,7 @@ void append() {
   container->commit(anchor);
   container->commit(anchor);
   container->close();
-  page::open_container(uri);
+  container::open_container(uri);
 }
 
 template <class Work>

@@ -11,7 +11,7 @@
 #include "container/root_file/test_tools.h"
 #include "container/root_file/writer.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::ElementsAre;
@@ -23,7 +23,7 @@ constexpr std::uint64_t head_size = 4096;
 class ClosingFile final : public io::WritableFile {
  public:
   explicit ClosingFile(bool& discarded) : discarded_(discarded) {}
-  const std::string& uri() const noexcept override { return page::uri; }
+  const std::string& uri() const noexcept override { return container::uri; }
   std::uint64_t size() const override { return bytes_.size(); }
   void read(std::uint64_t, MutableByteSpan) const override {
     throw Error(ErrorKind::unsupported, "what is written cannot be read yet");
@@ -41,7 +41,7 @@ class ClosingFile final : public io::WritableFile {
   }
   void truncate(std::uint64_t size) override { EXPECT_GE(size, bytes_.size()); }
   void sync() override {}
-  void close() override { io::store_memory_file(page::uri, bytes_); }
+  void close() override { io::store_memory_file(container::uri, bytes_); }
   bool appears_at_close() const noexcept override { return true; }
   void discard() noexcept override { discarded_ = true; }
 
@@ -103,4 +103,4 @@ TEST(OtherFiles, StayAsTheLastCommitLeftThem) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

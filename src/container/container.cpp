@@ -14,7 +14,7 @@
 #include "container/root_file/writer.h"
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 std::unique_ptr<ReadContainer> open_container(const std::string& uri, const io::ReadFileOptions& options) {
   if (io::is_object_store(uri)) return std::make_unique<ObjectContainerReader>(io::open_object_store(uri));
@@ -132,4 +132,4 @@ std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::s
   return RootFileWriter::replace(std::move(file), path, options);
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

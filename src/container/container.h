@@ -22,7 +22,7 @@
 #include "colonnade/options.h"
 #include "io/random_access_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class ObjectPageFile;
 
@@ -194,6 +194,6 @@ std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::st
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
                                                   const ContainerOptions& options);
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "container/root_file/test_tools.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 struct Blob {
@@ -76,4 +76,4 @@ TEST(ContainerThreads, OfABareFile) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -59,7 +59,7 @@ Found look_at(const DataSetPlace& place) {
   Found found;
   try {
     if (!io::is_object_store(place.uri)) static_cast<void>(io::open_for_reading(place.uri));
-    const auto container = page::open_container(place.uri);
+    const auto container = container::open_container(place.uri);
     found.container = true;
     const std::vector<std::string> names = container->data_sets();
     found.data_set = std::find(names.begin(), names.end(), place.data_set) != names.end();
@@ -82,8 +82,8 @@ struct Source {
 };
 
 std::unique_ptr<page::PageSource> open_once(const DataSetPlace& place, const ReadOptions& options) {
-  std::shared_ptr<page::ReadContainer> container =
-      page::open_container(place.uri, {.local_io = options.local_io, .direct_io = options.direct_io});
+  std::shared_ptr<container::ReadContainer> container =
+      container::open_container(place.uri, {.local_io = options.local_io, .direct_io = options.direct_io});
   std::string name = without_slash(place.data_set);
   if (name.empty()) {
     const std::vector<std::string> names = container->data_sets();
@@ -99,7 +99,7 @@ std::unique_ptr<page::PageSource> open_once(const DataSetPlace& place, const Rea
 
 std::unique_ptr<page::PageSource> open_source(const DataSetPlace& place, ReadOptions options) {
   options.page_checksums = Checksums::on;  // nothing damaged is carried on
-  return page::open_while_written([&] { return open_once(place, options); });
+  return container::open_while_written([&] { return open_once(place, options); });
 }
 
 // The setting that the data set's pages were compressed with.
@@ -303,20 +303,20 @@ class Copy {
         throw Error(ErrorKind::usage, "the data set is there already",
                     "another name, or say that it is to be replaced, or that the copy is to be resumed");
       if (found.data_set) return resume(writing);
-      const page::ContainerOptions how = dataset::container_options(writing);
+      const container::ContainerOptions how = dataset::container_options(writing);
       start(found.container && !options_.overwrite
                 ? page::append_if_repaired(destination_.uri, destination_.data_set, how,
                                            writing.discard_unrepaired)
-                : page::create_container(destination_.uri, destination_.data_set, how),
+                : container::create_container(destination_.uri, destination_.data_set, how),
             writing);
     } else {
-      start(page::create_container(destination_.uri, destination_.data_set,
-                                   dataset::container_options(writing)),
+      start(container::create_container(destination_.uri, destination_.data_set,
+                                        dataset::container_options(writing)),
             writing);
     }
   }
 
-  void start(std::unique_ptr<page::WriteContainer> container, const WriteOptions& writing) {
+  void start(std::unique_ptr<container::WriteContainer> container, const WriteOptions& writing) {
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
     Descriptor whole = sources_.front().schema.descriptor;
     add_type_infos(whole);
@@ -365,15 +365,15 @@ class Copy {
 
   void resume(WriteOptions writing) {
     // Locked from here on. Nothing changes before the first commit.
-    auto container =
-        page::replace_container(destination_.uri, destination_.data_set, dataset::container_options(writing));
+    auto container = container::replace_container(destination_.uri, destination_.data_set,
+                                                  dataset::container_options(writing));
     const std::unique_ptr<page::PageSource> there = open_target();
     const std::uint64_t limit = there->descriptor().anchor.max_key_size;
     if (limit != 0 && limit != container->max_key_size()) {
       container.reset();
       writing.max_key_size = limit;
-      container = page::replace_container(destination_.uri, destination_.data_set,
-                                          dataset::container_options(writing));
+      container = container::replace_container(destination_.uri, destination_.data_set,
+                                               dataset::container_options(writing));
     }
     if (const std::string why =
             dataset::first_difference(sources_.front().schema.descriptor, there->descriptor());

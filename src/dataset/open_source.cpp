@@ -28,7 +28,7 @@ void mark_unknown_types(page::PageSource& source) {
 }
 
 // Most files of the field still hold TTrees: the error says what turns one into a data set.
-[[noreturn]] void fail_without_data_sets(const page::ReadContainer& container, const std::string& uri) {
+[[noreturn]] void fail_without_data_sets(const container::ReadContainer& container, const std::string& uri) {
   std::vector<std::string> trees;
   for (const auto& object : container.objects())
     if (object.class_name == "TTree" && std::ranges::find(trees, object.path) == trees.end())
@@ -45,8 +45,8 @@ void mark_unknown_types(page::PageSource& source) {
 
 std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
                                             const ReadOptions& options) {
-  std::shared_ptr<page::ReadContainer> container =
-      page::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
+  std::shared_ptr<container::ReadContainer> container =
+      container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
   std::string chosen(name);
   if (chosen.empty()) {
     const std::vector<std::string> names = container->data_sets();
@@ -65,7 +65,7 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
 
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options) {
-  return page::open_while_written(
+  return container::open_while_written(
       [&] { return with_context({.uri = uri}, [&] { return open_once(name, uri, options); }); });
 }
 

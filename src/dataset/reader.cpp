@@ -228,12 +228,13 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
 }
 
 std::vector<std::string> data_sets(const std::string& uri) {
-  return page::open_while_written([&] { return page::open_container(uri)->data_sets(); });
+  return container::open_while_written([&] { return container::open_container(uri)->data_sets(); });
 }
 
 std::vector<StoredObject> stored_objects(const std::string& uri) {
   std::vector<StoredObject> objects;
-  for (auto& object : page::open_while_written([&] { return page::open_container(uri)->objects(); }))
+  for (auto& object :
+       container::open_while_written([&] { return container::open_container(uri)->objects(); }))
     objects.push_back({std::move(object.path), std::move(object.class_name), object.size});
   return objects;
 }

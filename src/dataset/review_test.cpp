@@ -26,7 +26,7 @@ using testing::MemoryFile;
 class Forge {
  public:
   explicit Forge(const std::string& uri)
-      : sink_(page::create_container(uri, "Data", {.root_compression = 0}),
+      : sink_(container::create_container(uri, "Data", {.root_compression = 0}),
               {.compression = "none", .initial_page_size = 64, .max_page_size = 64}) {
     sink_.descriptor().name = "Data";
   }

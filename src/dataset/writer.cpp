@@ -90,7 +90,7 @@ std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
     // Locked from here on.
     auto data_set = dataset::make_data_set(model.get(), name, uri, options, dataset::Target::same_data_set);
-    const auto there = page::PageSource::open(std::string(name), page::open_container(uri), {});
+    const auto there = page::PageSource::open(std::string(name), container::open_container(uri), {});
     const Descriptor& checkpoint = there->descriptor();
     // The limit of a ROOT file's keys is recorded with the data set and holds for all of it.
     const std::uint64_t limit = checkpoint.anchor.max_key_size;

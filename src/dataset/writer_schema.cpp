@@ -13,9 +13,9 @@ const char* library_name() noexcept {
   return "Colonnade " COLONNADE_VERSION;
 }
 
-page::ContainerOptions container_options(const WriteOptions& options) {
-  return {.kind = options.container == Container::bare_file ? page::ContainerKind::bare_file
-                                                            : page::ContainerKind::root_file,
+container::ContainerOptions container_options(const WriteOptions& options) {
+  return {.kind = options.container == Container::bare_file ? container::ContainerKind::bare_file
+                                                            : container::ContainerKind::root_file,
           .max_key_size = options.max_key_size,
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
           .durability = options.durability,
@@ -132,11 +132,11 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   check(options);
-  const page::ContainerOptions how = container_options(options);
-  auto container = target == Target::new_file ? page::create_container(uri, name, how)
+  const container::ContainerOptions how = container_options(options);
+  auto container = target == Target::new_file ? container::create_container(uri, name, how)
                    : target == Target::existing_file
                        ? page::append_if_repaired(uri, name, how, options.discard_unrepaired)
-                       : page::replace_container(uri, name, how);
+                       : container::replace_container(uri, name, how);
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
   Descriptor& descriptor = data_set->descriptor();
   const std::size_t slash = name.rfind('/');

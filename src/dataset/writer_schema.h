@@ -25,7 +25,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
 // Throws ErrorKind::usage for an option that makes no sense.
 void check(const WriteOptions& options);
 // The same for the container alone.
-page::ContainerOptions container_options(const WriteOptions& options);
+container::ContainerOptions container_options(const WriteOptions& options);
 // What a header says of who wrote it.
 const char* library_name() noexcept;
 

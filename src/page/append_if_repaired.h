@@ -12,8 +12,9 @@ namespace colonnade::page {
 
 // As append_container(). Throws ErrorKind::usage if the first commit would overwrite clusters that repair can
 // bring back, unless `discard_unrepaired`.
-std::unique_ptr<WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
-                                                   const ContainerOptions& options, bool discard_unrepaired);
+std::unique_ptr<container::WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
+                                                              const container::ContainerOptions& options,
+                                                              bool discard_unrepaired);
 
 }  // namespace colonnade::page
 

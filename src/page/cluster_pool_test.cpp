@@ -60,7 +60,8 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
   void write(const char* compression, const Content& content) {
     WriteOptions options{
         .compression = compression, .initial_page_size = page_bytes, .max_page_size = page_bytes};
-    PageSink sink(create_container(uri, "Data", {.kind = ContainerKind::bare_file, .root_compression = 0}),
+    PageSink sink(container::create_container(
+                      uri, "Data", {.kind = container::ContainerKind::bare_file, .root_compression = 0}),
                   options);
     Descriptor& d = sink.descriptor();
     d.name = "Data";
@@ -98,7 +99,8 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
   std::unique_ptr<PageSource> open(const ReadOptions& how, const io::Faults& faults = {}) {
     auto file = io::with_faults(io::open_for_reading(uri), faults);
     if (GetParam().queued) file = std::make_unique<QueuedFile>(std::move(file));
-    return PageSource::open("Data", std::shared_ptr<ReadContainer>(open_container(std::move(file))), how);
+    return PageSource::open(
+        "Data", std::shared_ptr<container::ReadContainer>(container::open_container(std::move(file))), how);
   }
 
   static void expect_value(ColumnReader& reader, std::uint32_t column, std::uint64_t element) {

@@ -38,7 +38,8 @@ class HelpedClusterPools : public ::testing::Test {
   void SetUp() override {
     WriteOptions options{
         .compression = "zstd:1", .initial_page_size = per_page * 8, .max_page_size = per_page * 8};
-    PageSink sink(create_container(uri, "Data", {.kind = ContainerKind::bare_file, .root_compression = 501}),
+    PageSink sink(container::create_container(
+                      uri, "Data", {.kind = container::ContainerKind::bare_file, .root_compression = 501}),
                   options);
     Descriptor& d = sink.descriptor();
     d.name = "Data";
@@ -86,7 +87,7 @@ class HelpedClusterPools : public ::testing::Test {
 };
 
 TEST_F(HelpedClusterPools, ServeManyReadersAtOnce) {
-  const std::shared_ptr<ReadContainer> container = open_container(uri);
+  const std::shared_ptr<container::ReadContainer> container = container::open_container(uri);
   std::vector<std::uint64_t> wrong(4, 1);
   std::vector<std::thread> threads;
   for (std::uint64_t& result : wrong)

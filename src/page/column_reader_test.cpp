@@ -18,7 +18,7 @@ class ColumnReaders : public ::testing::Test {
   static constexpr std::uint64_t per_cluster = 40;
   void SetUp() override {
     WriteOptions options{.compression = "none", .initial_page_size = 128, .max_page_size = 128};
-    PageSink sink(create_container(uri, "Data", {.root_compression = 0}), options);
+    PageSink sink(container::create_container(uri, "Data", {.root_compression = 0}), options);
     Descriptor& d = sink.descriptor();
     d.name = "Data";
     const auto add = [&](const char* name, const char* type, FieldRole role, std::uint32_t parent,

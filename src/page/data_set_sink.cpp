@@ -35,7 +35,7 @@ Gate::Alone::~Alone() {
   gate_.changed_.notify_all();
 }
 
-DataSetSink::DataSetSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options)
+DataSetSink::DataSetSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options)
     : container_(std::move(container)),
       options_(options),
       compression_(codec::CompressionSettings::parse(options.compression.text)),
@@ -81,12 +81,14 @@ void DataSetSink::resume(const Descriptor& checkpoint) {
   committed_at_ = Clock::now();
 }
 
-std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) {
+std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const container::PagePart> pages,
+                                                    container::ClusterPlace& cluster) {
   const Gate::Shared inside(gate_);
   return container_->write_pages(pages, cluster);
 }
 
-std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const container::PagePart> pages,
+                                                    container::ClusterPlace& cluster,
                                                     std::shared_ptr<void> memory) {
   const Gate::Shared inside(gate_);
   return container_->begin_pages(pages, cluster, std::move(memory));

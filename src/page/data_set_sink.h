@@ -61,7 +61,7 @@ class Gate {
 
 class DataSetSink {
  public:
-  DataSetSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options);
+  DataSetSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options);
 
   const WriteOptions& options() const noexcept { return options_; }
   const codec::CompressionSettings& compression() const noexcept { return compression_; }
@@ -75,10 +75,11 @@ class DataSetSink {
   // In place of start(): goes on with the data set that the container has already, whose descriptor this is.
   void resume(const Descriptor& checkpoint);
   // As those of WriteContainer.
-  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
-  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
-                                         std::shared_ptr<void> memory);
-  const WriteContainer& container() const noexcept { return *container_; }
+  std::vector<std::uint64_t> write_pages(std::span<const container::PagePart> pages,
+                                         container::ClusterPlace& cluster);
+  std::vector<std::uint64_t> begin_pages(std::span<const container::PagePart> pages,
+                                         container::ClusterPlace& cluster, std::shared_ptr<void> memory);
+  const container::WriteContainer& container() const noexcept { return *container_; }
   const JournalRun& run() const noexcept { return run_; }
   // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
   // checkpoint if one is due.
@@ -126,7 +127,7 @@ class DataSetSink {
   bool checkpoint_due() const;
   Contents contents() const noexcept;
 
-  std::unique_ptr<WriteContainer> container_;
+  std::unique_ptr<container::WriteContainer> container_;
   WriteOptions options_;
   codec::CompressionSettings compression_;
   Descriptor descriptor_;

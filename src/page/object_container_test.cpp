@@ -43,10 +43,10 @@ io::StoreTraits like_folder() {
   return {.best_value = target, .concurrency = 4, .worthwhile_gap = 1024, .reads_are_copies = true};
 }
 
-void write(const std::string& uri, const ContainerOptions& how, const std::string& name = "Data") {
+void write(const std::string& uri, const container::ContainerOptions& how, const std::string& name = "Data") {
   const WriteOptions options{
       .compression = "none", .initial_page_size = per_page * 8, .max_page_size = per_page * 8};
-  PageSink sink(create_container(uri, name, how), options);
+  PageSink sink(container::create_container(uri, name, how), options);
   Descriptor& d = sink.descriptor();
   d.name = name;
   for (std::uint32_t i = 0; i < columns; ++i) {
@@ -122,19 +122,19 @@ struct Store {
 };
 struct Mapping {
   const char* name;
-  ContainerOptions options;
+  container::ContainerOptions options;
   friend std::ostream& operator<<(std::ostream& out, const Mapping& mapping) { return out << mapping.name; }
 };
 
 class ObjectReading : public testing::TestWithParam<std::tuple<Store, Mapping, bool>> {
  protected:
   const io::StoreTraits& traits() const { return std::get<0>(GetParam()).traits; }
-  const ContainerOptions& options() const { return std::get<1>(GetParam()).options; }
+  const container::ContainerOptions& options() const { return std::get<1>(GetParam()).options; }
   bool helped() const { return std::get<2>(GetParam()); }
 };
 
 TEST_P(ObjectReading, GivesWhatWasWritten) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   read_in_order(*open(store, helped()));
   read_in_bulk(*open(store, helped()));
@@ -148,7 +148,7 @@ TEST_P(ObjectReading, GivesWhatWasWritten) {
 
 // The target of issue 4: requests per cluster and column no more than bytes by target size, rounded up.
 TEST_P(ObjectReading, TakesFewOperations) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   const bool is_single = options().object_mapping == ObjectMapping::object_per_page ||
                          (options().splice_size == 0 && !traits().vectors);
@@ -166,7 +166,7 @@ TEST_P(ObjectReading, TakesFewOperations) {
 }
 
 TEST_P(ObjectReading, ReadsOnePageAloneWhereOneIsNeeded) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   const auto source = open(store, helped());
   store.reset_counts();
@@ -181,7 +181,7 @@ TEST_P(ObjectReading, ReadsOnePageAloneWhereOneIsNeeded) {
 }
 
 TEST_P(ObjectReading, KeepsTheLocatorsInTheDescriptor) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   const auto source = open(store, helped());
   for (std::uint64_t c = 0; c < clusters; ++c)
@@ -199,12 +199,12 @@ TEST_P(ObjectReading, KeepsTheLocatorsInTheDescriptor) {
 }
 
 TEST_P(ObjectReading, NamesTheValueThatIsSpoilt) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   const auto source = open(store, helped());
   const bool single = options().object_mapping == ObjectMapping::object_per_page;
   const std::uint64_t location = source->descriptor().clusters[1].columns[2].pages[3].locator.offset;
-  const LocalityPlace in = LocalityPlace::of(location);
+  const container::LocalityPlace in = container::LocalityPlace::of(location);
   const std::uint32_t group = *store.groups().begin();
   const io::ValueAddress address =
       single ? io::ValueAddress{{group, location}, 0, 0} : io::ValueAddress{{group, in.object}, 2, in.value};
@@ -212,7 +212,7 @@ TEST_P(ObjectReading, NamesTheValueThatIsSpoilt) {
   store.faults().corrupt(address, begin + 17);
   for (const auto& read :
        {+[](PageSource& s) { read_in_order(s); }, +[](PageSource& s) { read_in_bulk(s); }}) {
-    const Error error = error_of([&] { read(*open(store, helped())); });
+    const Error error = container::error_of([&] { read(*open(store, helped())); });
     EXPECT_EQ(error.kind(), ErrorKind::checksum);
     EXPECT_THAT(error.problem(), HasSubstr(io::to_text(address) + ", bytes " + std::to_string(begin) +
                                            " to " + std::to_string(begin + stored)));
@@ -227,16 +227,16 @@ TEST_P(ObjectReading, NamesTheValueThatIsSpoilt) {
 }
 
 TEST_P(ObjectReading, NamesTheValueThatIsMissingOrShort) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   const bool single = options().object_mapping == ObjectMapping::object_per_page;
   const std::uint64_t location =
       open(store)->descriptor().clusters[2].columns[0].pages[pages - 1].locator.offset;
-  const LocalityPlace in = LocalityPlace::of(location);
+  const container::LocalityPlace in = container::LocalityPlace::of(location);
   const io::ObjectId object{*store.groups().begin(), single ? location : in.object};
   const io::ValueAddress address{object, 0, single ? 0 : in.value};
   const auto expect_error = [&] {
-    const Error error = error_of([&] { read_in_order(*open(store, helped())); });
+    const Error error = container::error_of([&] { read_in_order(*open(store, helped())); });
     EXPECT_EQ(error.kind(), ErrorKind::format);
     EXPECT_THAT(error.problem(), HasSubstr(io::to_text(address)));
     EXPECT_EQ(error.context().field, "a");
@@ -252,13 +252,13 @@ TEST_P(ObjectReading, NamesTheValueThatIsMissingOrShort) {
 }
 
 TEST_P(ObjectReading, EndsWithAnErrorWhenTheServerIsGone) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   for (const auto& read :
        {+[](PageSource& s) { read_in_order(s); }, +[](PageSource& s) { read_in_bulk(s); }}) {
     const auto source = open(store, helped());
     store.faults().lose_server(2);
-    const Error error = error_of([&] { read(*source); });
+    const Error error = container::error_of([&] { read(*source); });
     EXPECT_EQ(error.kind(), ErrorKind::io);
     EXPECT_THAT(error.problem(), HasSubstr("distribution key"));
     EXPECT_EQ(error.context().uri, store.uri());
@@ -271,7 +271,7 @@ TEST_P(ObjectReading, EndsWithAnErrorWhenTheServerIsGone) {
 #ifndef COLONNADE_NO_FORKS
 // As with stores that a child cannot use: it gets an error, and neither waits nor disturbs the parent.
 TEST_P(ObjectReading, EndsWithAnErrorInAForkedChild) {
-  const TestStore store(traits());
+  const container::TestStore store(traits());
   write(store, options());
   const auto source = open(store, helped());
   ColumnReader reader(*source, {0}, ElementType::uint64);
@@ -316,17 +316,17 @@ INSTANTIATE_TEST_SUITE_P(
 // ---- Directory
 
 TEST(ObjectContainerReader, ListsDataSetsByName) {
-  const TestStore store(like_s3());
-  EXPECT_THAT(open_container(store)->data_sets(), testing::IsEmpty());
+  const container::TestStore store(like_s3());
+  EXPECT_THAT(container::open_container(store)->data_sets(), testing::IsEmpty());
   for (const char* name : {"b", "dir/a", "Data"}) write(store, {.splice_size = target}, name);
-  EXPECT_THAT(open_container(store)->data_sets(), testing::ElementsAre("Data", "b", "dir/a"));
-  EXPECT_THAT(open_container(store)->objects(), testing::IsEmpty());
+  EXPECT_THAT(container::open_container(store)->data_sets(), testing::ElementsAre("Data", "b", "dir/a"));
+  EXPECT_THAT(container::open_container(store)->objects(), testing::IsEmpty());
   EXPECT_EQ(PageSource::open("dir/a", store)->descriptor().entries(), clusters * per_cluster);
 }
 
 TEST(ObjectContainerReader, SaysWhichDataSetsThereAre) {
-  const TestStore store(like_s3());
-  const auto missing = [&] { return error_of([&] { PageSource::open("None", store); }); };
+  const container::TestStore store(like_s3());
+  const auto missing = [&] { return container::error_of([&] { PageSource::open("None", store); }); };
   static_cast<void>(store.open());
   EXPECT_EQ(missing().kind(), ErrorKind::not_found);
   EXPECT_EQ(missing().advice(), "it has none at all");
@@ -335,25 +335,25 @@ TEST(ObjectContainerReader, SaysWhichDataSetsThereAre) {
   EXPECT_EQ(missing().advice(), "one of: First, Second");
   EXPECT_EQ(missing().context().data_set, "None");
   EXPECT_EQ(missing().context().uri, store.uri());
-  const auto writer = create_container(store, "None", {});
+  const auto writer = container::create_container(store, "None", {});
   EXPECT_EQ(missing().kind(), ErrorKind::not_found);
   EXPECT_THAT(missing().problem(), HasSubstr("is being written"));
   EXPECT_THAT(missing().advice(), HasSubstr("one of: First, Second"));
 }
 
 TEST(ObjectContainerReader, StaysWithTheGenerationThatItOpened) {
-  const TestStore store(like_s3());
+  const container::TestStore store(like_s3());
   write(store, {.splice_size = target});
   const auto source = open(store);
-  const auto later = open_container(store)->of_data_set("Data");
+  const auto later = container::open_container(store)->of_data_set("Data");
   EXPECT_EQ(later->anchor("Data"), source->descriptor().anchor);
   EXPECT_EQ(later->of_data_set("Data"), nullptr);
 }
 
 TEST(ObjectContainerReader, HasNothingToRepair) {
-  const TestStore store(like_s3());
+  const container::TestStore store(like_s3());
   write(store, {.splice_size = target});
-  const Error error = error_of([&] { repair(store, "Data"); });
+  const Error error = container::error_of([&] { repair(store, "Data"); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
   EXPECT_THAT(error.advice(), HasSubstr("colonnade gc"));
 }
@@ -361,10 +361,10 @@ TEST(ObjectContainerReader, HasNothingToRepair) {
 // ---- Descriptors that nobody writes
 
 // The data set's page lists and footer written again after `change`.
-void rewrite(const TestStore& store, const std::function<void(Descriptor&)>& change) {
+void rewrite(const container::TestStore& store, const std::function<void(Descriptor&)>& change) {
   Descriptor d = open(store)->descriptor();
   change(d);
-  const auto writer = replace_container(store, "Data", {.splice_size = target});
+  const auto writer = container::replace_container(store, "Data", {.splice_size = target});
   for (std::size_t group = 0, first = 0; group < d.cluster_groups.size(); ++group) {
     const Bytes list = format::write_page_list(d, first, d.cluster_groups[group].clusters).bytes;
     d.cluster_groups[group].page_list = {list.size(), writer->write_blob(list, list.size())};
@@ -378,7 +378,7 @@ void rewrite(const TestStore& store, const std::function<void(Descriptor&)>& cha
   writer->close();
 }
 
-void change_page(const TestStore& store, const std::function<void(PageDescriptor&)>& change) {
+void change_page(const container::TestStore& store, const std::function<void(PageDescriptor&)>& change) {
   rewrite(store, [&](Descriptor& d) {
     PageList& list = d.clusters[1].columns[1].pages;
     PageDescriptor page = list[2];
@@ -390,11 +390,11 @@ void change_page(const TestStore& store, const std::function<void(PageDescriptor
 class HostileObjects : public testing::TestWithParam<Store> {
  protected:
   Error error_of_page(const std::function<void(PageDescriptor&)>& change) {
-    const TestStore store(GetParam().traits);
+    const container::TestStore store(GetParam().traits);
     write(store, {.splice_size = target});
     change_page(store, change);
-    const Error in_order = error_of([&] { read_in_order(*open(store)); });
-    const Error in_bulk = error_of([&] { read_in_bulk(*open(store)); });
+    const Error in_order = container::error_of([&] { read_in_order(*open(store)); });
+    const Error in_bulk = container::error_of([&] { read_in_bulk(*open(store)); });
     EXPECT_STREQ(in_order.what(), in_bulk.what());
     EXPECT_EQ(in_order.context().field, "b");
     EXPECT_EQ(in_order.context().cluster, 1u);
@@ -404,16 +404,17 @@ class HostileObjects : public testing::TestWithParam<Store> {
 };
 
 TEST_P(HostileObjects, PageInAnObjectThatIsNotThere) {
-  const Error error = error_of_page(
-      [](PageDescriptor& page) { page.locator.offset = LocalityPlace{0xabcdef, 7, 0}.location(); });
+  const Error error = error_of_page([](PageDescriptor& page) {
+    page.locator.offset = container::LocalityPlace{0xabcdef, 7, 0}.location();
+  });
   EXPECT_EQ(error.kind(), ErrorKind::format);
   EXPECT_THAT(error.problem(), HasSubstr(":11259375, distribution key 1, attribute key 7"));
 }
 
 TEST_P(HostileObjects, PageBeyondTheEndOfItsValue) {
   const Error error = error_of_page([](PageDescriptor& page) {
-    LocalityPlace place = LocalityPlace::of(page.locator.offset);
-    place.offset = LocalityPlace::most_offset - 1;
+    container::LocalityPlace place = container::LocalityPlace::of(page.locator.offset);
+    place.offset = container::LocalityPlace::most_offset - 1;
     page.locator.offset = place.location();
   });
   EXPECT_EQ(error.kind(), ErrorKind::format);
@@ -449,35 +450,40 @@ TEST_P(HostileObjects, PageInAFile) {
 }
 
 TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
-  const TestStore store(GetParam().traits);
-  const auto expect = [&](const std::function<void(AnchorRecord&)>& change, ErrorKind kind,
+  const container::TestStore store(GetParam().traits);
+  const auto expect = [&](const std::function<void(container::AnchorRecord&)>& change, ErrorKind kind,
                           const char* problem) {
     write(store, {.splice_size = target});
-    Stored<PlaceRecord> found = *find_place(*store.open(), "Data").found;
+    container::Stored<container::PlaceRecord> found = *container::find_place(*store.open(), "Data").found;
     change(found.record.anchor);
-    const io::ValueAddress address = directory_value(first_place_of("Data"), place_key);
+    const io::ValueAddress address =
+        container::directory_value(container::first_place_of("Data"), container::place_key);
     ASSERT_TRUE(store.open()->put_if(address, to_bytes(found.record), found.version));
-    const Error error = error_of([&] { open(store); });
+    const Error error = container::error_of([&] { open(store); });
     EXPECT_EQ(error.kind(), kind) << error.what();
     EXPECT_THAT(error.problem(), HasSubstr(problem));
     EXPECT_THAT(error.problem(), HasSubstr(":0, distribution key 0, attribute key "));
     EXPECT_EQ(error.context().data_set, "Data");
   };
-  expect([](AnchorRecord& r) { r.anchor.footer_offset = r.end_blobs++; }, ErrorKind::format,
+  expect([](container::AnchorRecord& r) { r.anchor.footer_offset = r.end_blobs++; }, ErrorKind::format,
          "attribute key 3");
-  expect([](AnchorRecord& r) { r.anchor.header_size = r.anchor.header_length = std::size_t{1} << 50; },
-         ErrorKind::format, "the header of");
-  expect([](AnchorRecord& r) { r.anchor.footer_size = r.anchor.footer_length += 1; }, ErrorKind::format,
-         "object");
-  expect([](AnchorRecord& r) { r.anchor.footer_length = std::size_t{1} << 50; }, ErrorKind::format, "claims");
-  expect([](AnchorRecord& r) { ++r.generation; }, ErrorKind::format, "object");
+  expect(
+      [](container::AnchorRecord& r) {
+        r.anchor.header_size = r.anchor.header_length = std::size_t{1} << 50;
+      },
+      ErrorKind::format, "the header of");
+  expect([](container::AnchorRecord& r) { r.anchor.footer_size = r.anchor.footer_length += 1; },
+         ErrorKind::format, "object");
+  expect([](container::AnchorRecord& r) { r.anchor.footer_length = std::size_t{1} << 50; }, ErrorKind::format,
+         "claims");
+  expect([](container::AnchorRecord& r) { ++r.generation; }, ErrorKind::format, "object");
 }
 
 // One after the other they would take a round trip each.
 TEST(ObjectPageLists, AreReadTogether) {
-  const TestStore store(like_daos());
+  const container::TestStore store(like_daos());
   const WriteOptions options{.compression = "none", .clusters_per_group = 1};
-  PageSink sink(create_container(store, "Data", {}), options);
+  PageSink sink(container::create_container(store, "Data", {}), options);
   one_column(sink.descriptor());
   sink.start();
   ColumnWriter& writer = sink.add_column(0, ElementType::uint64);
@@ -498,11 +504,11 @@ TEST(ObjectPageLists, AreReadTogether) {
 }
 
 TEST(ObjectRecreating, ReplacesByEntriesOrAtTheEnd) {
-  const TestStore store(like_s3());
+  const container::TestStore store(like_s3());
   const auto recreate = [&](std::uint64_t entries, const std::function<void(const char*)>& at) {
     WriteOptions options{.compression = "none"};
     options.checkpoint_every.clusters = 1;
-    PageSink sink(create_container(store, "Data", {}), options);
+    PageSink sink(container::create_container(store, "Data", {}), options);
     one_column(sink.descriptor());
     sink.start();
     ColumnWriter& writer = sink.add_column(0, ElementType::uint64);
@@ -527,17 +533,17 @@ TEST(ObjectRecreating, ReplacesByEntriesOrAtTheEnd) {
 }
 
 TEST_P(HostileObjects, PageListsThatShareAPlace) {
-  const TestStore store(GetParam().traits);
+  const container::TestStore store(GetParam().traits);
   write(store, {.splice_size = target});
   Descriptor d = open(store)->descriptor();
-  const auto writer = replace_container(store, "Data", {.splice_size = target});
+  const auto writer = container::replace_container(store, "Data", {.splice_size = target});
   d.cluster_groups.push_back(d.cluster_groups.front());
   const Bytes footer = format::write_footer(d).bytes;
   d.anchor.footer_offset = writer->write_blob(footer, footer.size()).offset;
   d.anchor.footer_size = d.anchor.footer_length = footer.size();
   writer->commit(d.anchor);
   writer->close();
-  const Error error = error_of([&] { open(store); });
+  const Error error = container::error_of([&] { open(store); });
   EXPECT_EQ(error.kind(), ErrorKind::format);
 }
 

@@ -204,7 +204,7 @@ class PieceWriter {
       place_ = {};
       parts_.clear();
     }
-    std::vector<PagePart> pages;
+    std::vector<container::PagePart> pages;
     pages.reserve(piece.pages.size());
     for (const SealedPage& page : piece.pages) {
       pages.push_back({page.stored, target_of_[page.column]});
@@ -262,7 +262,7 @@ class PieceWriter {
   DataSetSink& sink_;
   const PageCopyOptions& options_;
   // Of the thread, for the open cluster.
-  ClusterPlace place_;
+  container::ClusterPlace place_;
   std::vector<Part> parts_;
 
   std::mutex mutex_;  // guards the following

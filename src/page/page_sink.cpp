@@ -141,7 +141,7 @@ PageSink::PageSink(std::shared_ptr<DataSetSink> data_set) : data_set_(std::move(
     sealer_ = std::make_unique<PageSealer>(compression());
 }
 
-PageSink::PageSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options)
+PageSink::PageSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options)
     : PageSink(std::make_shared<DataSetSink>(std::move(container), options)) {}
 
 ColumnWriter& PageSink::add_column(std::uint32_t column, ElementType element) {
@@ -385,8 +385,8 @@ ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
 
 // Column after column, so that a reader of few columns finds theirs side by side. `order`: which sealed page
 // begins with each part.
-std::vector<PagePart> PageSink::parts_to_write(std::vector<std::size_t>& order) {
-  std::vector<PagePart> parts;
+std::vector<container::PagePart> PageSink::parts_to_write(std::vector<std::size_t>& order) {
+  std::vector<container::PagePart> parts;
   for (OpenColumn& column : open_)
     for (; column.written < column.pages.size(); ++column.written) {
       const std::size_t chunk = column.pages[column.written].chunk;
@@ -406,7 +406,7 @@ void PageSink::write_sealed() {
   // Above that a container may not put all parts side by side, which a page and its checksum must be.
   if (!lent_pages_.empty() && waiting_bytes_ > options().max_key_size) keep_lent();
   std::vector<std::size_t> order;
-  const std::vector<PagePart> parts = parts_to_write(order);
+  const std::vector<container::PagePart> parts = parts_to_write(order);
   const std::vector<std::uint64_t> offsets = hand_to_container(parts);
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != behind_page) sealed_[order[i]].offset = offsets[i];
@@ -416,7 +416,7 @@ void PageSink::write_sealed() {
 }
 
 // The container may still be writing when this returns: the next pages get other memory then.
-std::vector<std::uint64_t> PageSink::hand_to_container(std::span<const PagePart> parts) {
+std::vector<std::uint64_t> PageSink::hand_to_container(std::span<const container::PagePart> parts) {
   std::shared_ptr<void> memory = memories_->lend(std::move(memory_));
   try {
     std::vector<std::uint64_t> offsets = data_set_->begin_pages(parts, place_, std::move(memory));

@@ -89,7 +89,7 @@ class PageSink {
  public:
   explicit PageSink(std::shared_ptr<DataSetSink> data_set);
   // With a data set of its own.
-  PageSink(std::unique_ptr<WriteContainer> container, const WriteOptions& options);
+  PageSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options);
 
   DataSetSink& data_set() noexcept { return *data_set_; }
   const WriteOptions& options() const noexcept { return data_set_->options(); }
@@ -159,7 +159,7 @@ class PageSink {
   std::size_t sum_size() const noexcept {
     return options().page_checksums == Checksums::on ? sizeof(std::uint64_t) : 0;
   }
-  std::vector<PagePart> parts_to_write(std::vector<std::size_t>& order);
+  std::vector<container::PagePart> parts_to_write(std::vector<std::size_t>& order);
   std::size_t find_sealed(std::uint32_t column, ByteSpan block, std::uint64_t sum) const;
   ClusterDescriptor describe_cluster(std::uint64_t entries) const;
   void begin_cluster();
@@ -169,11 +169,11 @@ class PageSink {
   std::size_t most_waiting() const;
   void write_if_many_wait();
   void write_sealed();
-  std::vector<std::uint64_t> hand_to_container(std::span<const PagePart> parts);
+  std::vector<std::uint64_t> hand_to_container(std::span<const container::PagePart> parts);
   void renew_memory();
 
   std::shared_ptr<DataSetSink> data_set_;
-  ClusterPlace place_;  // of the open cluster
+  container::ClusterPlace place_;  // of the open cluster
   std::deque<ColumnWriter> writers_;
   std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;

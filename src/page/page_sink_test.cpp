@@ -23,7 +23,8 @@ std::uint32_t number_of(std::uint32_t entry, std::uint32_t column) {
 
 std::unique_ptr<PageSink> make_sink(const io::Faults& faults, const WriteOptions& options) {
   auto file = io::with_faults(io::open_for_writing(uri, io::OpenMode::create), faults);
-  auto sink = std::make_unique<PageSink>(RootFileWriter::create(std::move(file), "Data", {}), options);
+  auto sink =
+      std::make_unique<PageSink>(container::RootFileWriter::create(std::move(file), "Data", {}), options);
   Descriptor& d = sink->descriptor();
   d.name = "Data";
   FieldDescriptor field;
@@ -131,7 +132,7 @@ TEST(PageSink, ClosingMayFail) {
 TEST(PageSink, OpenPagesShareTheBudget) {
   const WriteOptions options{
       .compression = "none", .initial_page_size = 1024, .max_page_size = 4096, .page_buffer_budget = 20000};
-  PageSink sink(create_container(uri, "Data", {}), options);
+  PageSink sink(container::create_container(uri, "Data", {}), options);
   Descriptor& d = sink.descriptor();
   d.name = "Data";
   constexpr std::uint32_t columns = 50;
@@ -252,7 +253,7 @@ TEST(PageSink, AClusterLargerThanTheBudgetIsWrittenInPieces) {
                                  .max_page_size = 4096,
                                  .page_buffer_budget = budget,
                                  .same_page_merging = merging};
-      PageSink sink(create_container(uri, "Data", {}), options);
+      PageSink sink(container::create_container(uri, "Data", {}), options);
       // A page may be sealed before it is noticed that there is no room for it.
       EXPECT_LE(peak_memory(sink, 40, 20000), budget + 2 * 4096) << compression;
       expect_numbers(40, 20000);
@@ -265,7 +266,7 @@ TEST(PageSink, AClusterLargerThanTheBudgetIsWrittenInPieces) {
 
 TEST(PageSink, AClusterOfFewColumnsIsWrittenAsAWhole) {
   const WriteOptions options{.compression = "none", .max_page_size = 4096, .page_buffer_budget = 200000};
-  PageSink sink(create_container(uri, "Data", {}), options);
+  PageSink sink(container::create_container(uri, "Data", {}), options);
   EXPECT_LE(peak_memory(sink, 4, 12000), 250000u);
   expect_numbers(4, 12000);
   EXPECT_EQ(stretches(2), 1u);

@@ -31,7 +31,7 @@ std::optional<std::uint64_t> repetitions(const Descriptor& descriptor, std::uint
 // Parsers count from the start of their envelope, which may be compressed: people get both that and where the
 // envelope lies in the file or store.
 template <class Parse>
-decltype(auto) in_envelope(const ReadContainer& container, const Locator& locator, Parse&& parse) {
+decltype(auto) in_envelope(const container::ReadContainer& container, const Locator& locator, Parse&& parse) {
   try {
     return parse();
   } catch (const Error& error) {
@@ -55,7 +55,7 @@ decltype(auto) in_envelope(const ReadContainer& container, const Locator& locato
 // Groups that share one page list could ask for memory and time without end; true ones lie apart.
 class PageListGuard {
  public:
-  explicit PageListGuard(const ReadContainer& container)
+  explicit PageListGuard(const container::ReadContainer& container)
       : in_file_(container.locator_kind() == Locator::Kind::file),
         left_(in_file_ ? container.file().size() : 0) {}
 
@@ -83,14 +83,16 @@ class PageListGuard {
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
                                              const ReadOptions& options) {
   const io::ReadFileOptions how{.local_io = options.local_io, .direct_io = options.direct_io};
-  return open_while_written(
-      [&] { return open(data_set, std::shared_ptr<ReadContainer>(open_container(uri, how)), options); });
+  return container::open_while_written([&] {
+    return open(data_set, std::shared_ptr<container::ReadContainer>(container::open_container(uri, how)),
+                options);
+  });
 }
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
-                                             std::shared_ptr<const ReadContainer> container,
+                                             std::shared_ptr<const container::ReadContainer> container,
                                              const ReadOptions& options) {
-  if (std::shared_ptr<const ReadContainer> inner = container->of_data_set(data_set))
+  if (std::shared_ptr<const container::ReadContainer> inner = container->of_data_set(data_set))
     container = std::move(inner);
   std::unique_ptr<PageSource> source(new PageSource(data_set, std::move(container), options));
   with_context(source->context(), [&] { source->read_descriptor(); });
@@ -99,10 +101,10 @@ std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
 }
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
-                                             std::shared_ptr<const ReadContainer> container,
+                                             std::shared_ptr<const container::ReadContainer> container,
                                              std::shared_ptr<Descriptor> descriptor,
                                              const ReadOptions& options) {
-  if (std::shared_ptr<const ReadContainer> inner = container->of_data_set(data_set))
+  if (std::shared_ptr<const container::ReadContainer> inner = container->of_data_set(data_set))
     container = std::move(inner);
   std::unique_ptr<PageSource> source(new PageSource(data_set, std::move(container), options));
   source->descriptor_ = std::move(descriptor);
@@ -124,7 +126,7 @@ std::unique_ptr<PageSource> PageSource::open_again(const ReadOptions& options) c
   return source;
 }
 
-PageSource::PageSource(std::string_view data_set, std::shared_ptr<const ReadContainer> container,
+PageSource::PageSource(std::string_view data_set, std::shared_ptr<const container::ReadContainer> container,
                        const ReadOptions& options)
     : data_set_(data_set), container_(std::move(container)), options_(options) {}
 
@@ -146,7 +148,7 @@ void PageSource::read_ahead(std::size_t group) {
   constexpr std::uint64_t small_list = std::uint64_t{1} << 20;
   if (group % most_lists != 0 || descriptor_->cluster_groups.size() - group < 2) return;
   const std::uint64_t max_key_size = descriptor_->anchor.max_key_size;
-  std::vector<ReadContainer::BlobRead> reads;
+  std::vector<container::ReadContainer::BlobRead> reads;
   std::uint64_t bytes = 0;
   try {
     for (; group < descriptor_->cluster_groups.size() && reads.size() < most_lists; ++group) {

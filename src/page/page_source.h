@@ -50,12 +50,12 @@ class PageSource {
   static std::unique_ptr<PageSource> open(std::string_view data_set, const std::string& uri,
                                           const ReadOptions& options = {});
   static std::unique_ptr<PageSource> open(std::string_view data_set,
-                                          std::shared_ptr<const ReadContainer> container,
+                                          std::shared_ptr<const container::ReadContainer> container,
                                           const ReadOptions& options = {});
 
   // With a descriptor that was read before: only checks that the anchor is still the same (ErrorKind::io).
   static std::unique_ptr<PageSource> open(std::string_view data_set,
-                                          std::shared_ptr<const ReadContainer> container,
+                                          std::shared_ptr<const container::ReadContainer> container,
                                           std::shared_ptr<Descriptor> descriptor, const ReadOptions& options);
   // The same data set for one more thread: shares the descriptor and the container, reads nothing. May be
   // called by several threads at once.
@@ -108,7 +108,7 @@ class PageSource {
   Error in_page(const Error& error, std::uint32_t column, std::size_t cluster, std::size_t page) const;
 
  private:
-  PageSource(std::string_view data_set, std::shared_ptr<const ReadContainer> container,
+  PageSource(std::string_view data_set, std::shared_ptr<const container::ReadContainer> container,
              const ReadOptions& options);
   void read_descriptor();
   void find_pages();
@@ -118,8 +118,9 @@ class PageSource {
                      const std::function<void(ByteSpan)>& parse);
 
   std::string data_set_;
-  std::shared_ptr<const ReadContainer> container_;
-  std::shared_ptr<const ObjectPageFile> object_pages_;  // null: pages lie where the descriptor says
+  std::shared_ptr<const container::ReadContainer> container_;
+  std::shared_ptr<const container::ObjectPageFile>
+      object_pages_;  // null: pages lie where the descriptor says
   const io::RandomAccessFile* file_ = nullptr;
   ReadOptions options_;
   std::shared_ptr<Descriptor> descriptor_ = std::make_shared<Descriptor>();  // never changed once it is open

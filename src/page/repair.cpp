@@ -38,7 +38,7 @@ constexpr std::size_t clusters_per_group = 1024;
 // Reads pages and compares them with their sums; throws what is wrong with the first that is damaged.
 class PageChecker {
  public:
-  PageChecker(const page::ReadContainer& container, const Descriptor& descriptor)
+  PageChecker(const container::ReadContainer& container, const Descriptor& descriptor)
       : container_(container), descriptor_(descriptor), budget_(2 * container.file().size()) {}
 
   void check(const ClusterDescriptor& cluster) {
@@ -97,7 +97,7 @@ class PageChecker {
     codec::decode(column.encoding, packed, page.elements, element, elements_.data());
   }
 
-  const page::ReadContainer& container_;
+  const container::ReadContainer& container_;
   const Descriptor& descriptor_;
   std::uint64_t budget_;
   AlignedBuffer stored_;
@@ -160,19 +160,19 @@ class Repair {
       : options_{.dry_run = true},
         path_(path),
         source_(page::PageSource::open(path, uri)),
-        container_(page::open_container(uri)) {}
+        container_(container::open_container(uri)) {}
 
   Repair(const std::string& uri, std::string_view path, const RepairOptions& options)
       : options_(options), path_(path) {
     // Locked from here on: a file that a writer has open is refused.
-    target_ = page::replace_container(uri, path, container_options_);
+    target_ = container::replace_container(uri, path, container_options_);
     source_ = page::PageSource::open(path, uri);
     if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != target_->max_key_size()) {
       target_.reset();
       if (limit != 0) container_options_.max_key_size = limit;
-      target_ = page::replace_container(uri, path, container_options_);
+      target_ = container::replace_container(uri, path, container_options_);
     }
-    container_ = page::open_container(uri);
+    container_ = container::open_container(uri);
     if (container_->anchor(path) != checkpoint().anchor)
       throw Error(ErrorKind::io, "the file was changed while it was being opened", "try again");
   }
@@ -437,10 +437,10 @@ class Repair {
 
   RepairOptions options_;
   std::string path_;
-  page::ContainerOptions container_options_{.durability = Durability::machine};
-  std::unique_ptr<page::WriteContainer> target_;
+  container::ContainerOptions container_options_{.durability = Durability::machine};
+  std::unique_ptr<container::WriteContainer> target_;
   std::unique_ptr<page::PageSource> source_;
-  std::unique_ptr<page::ReadContainer> container_;
+  std::unique_ptr<container::ReadContainer> container_;
   codec::CompressionSettings compression_;
   std::optional<page::CommitRecord> commit_;  // of the checkpoint
   std::vector<JournalRecord> found_;
@@ -459,7 +459,7 @@ RepairReport repair(const std::string& uri, std::string_view data_set, const Rep
   };
   data_set.remove_prefix(std::min(data_set.find_first_not_of('/'), data_set.size()));
   if (!data_set.empty()) return repair_one(std::string(data_set));
-  const std::vector<std::string> paths = page::open_container(uri)->data_sets();
+  const std::vector<std::string> paths = container::open_container(uri)->data_sets();
   if (paths.empty())
     throw Error(ErrorKind::not_found, "the file has no data set",
                 "write it again: its writer made no checkpoint", {.uri = uri});
@@ -478,7 +478,7 @@ namespace {
 // What repair would bring back in a ROOT file, in words; empty: nothing. `has_tail`: bytes lie behind the
 // file's end.
 std::string unrepaired(const std::string& uri, bool has_tail) {
-  const auto container = open_container(uri);
+  const auto container = container::open_container(uri);
   for (const std::string& path : container->data_sets()) {
     try {
       const auto commit = read_commit_record(container->file(), container->anchor(path));
@@ -495,9 +495,10 @@ std::string unrepaired(const std::string& uri, bool has_tail) {
 
 }  // namespace
 
-std::unique_ptr<WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
-                                                   const ContainerOptions& options, bool discard_unrepaired) {
-  auto writer = append_container(uri, path, options);
+std::unique_ptr<container::WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
+                                                              const container::ContainerOptions& options,
+                                                              bool discard_unrepaired) {
+  auto writer = container::append_container(uri, path, options);
   if (discard_unrepaired || io::is_object_store(uri)) return writer;
   if (const std::string lost = unrepaired(uri, writer->cuts_tail()); !lost.empty())
     throw Error(

@@ -20,18 +20,19 @@
 namespace colonnade {
 namespace {
 
+using container::WriteContainer;
 using page::PageSink;
 using page::PageSource;
-using page::WriteContainer;
 using testing::HasSubstr;
 
 const std::string uri = "memory:repair-test";
 constexpr std::uint32_t per_cluster = 100;
 
 // A container that a sink and a test share: what the test keeps is as a crash leaves it.
-class SharedContainer final : public WriteContainer {
+class SharedContainer final : public container::WriteContainer {
  public:
-  explicit SharedContainer(std::shared_ptr<WriteContainer> container) : container_(std::move(container)) {}
+  explicit SharedContainer(std::shared_ptr<container::WriteContainer> container)
+      : container_(std::move(container)) {}
   const std::string& uri() const noexcept override { return container_->uri(); }
   Locator write_blob(ByteSpan payload, std::uint64_t length) override {
     return container_->write_blob(payload, length);
@@ -51,7 +52,7 @@ class SharedContainer final : public WriteContainer {
   void close() override { container_->close(); }
 
  private:
-  std::shared_ptr<WriteContainer> container_;
+  std::shared_ptr<container::WriteContainer> container_;
 };
 
 enum class Journal { version_1, version_2 };
@@ -59,8 +60,8 @@ enum class Journal { version_1, version_2 };
 // Writes the numbers from 0 on, a hundred per cluster, and a record for each cluster.
 class CrashingWriter {
  public:
-  explicit CrashingWriter(std::shared_ptr<WriteContainer> container, const WriteOptions& options = {},
-                          Journal journal = Journal::version_2)
+  explicit CrashingWriter(std::shared_ptr<container::WriteContainer> container,
+                          const WriteOptions& options = {}, Journal journal = Journal::version_2)
       : container_(std::move(container)),
         journal_(journal),
         sink_(std::make_unique<SharedContainer>(container_), with_journal(options, journal)) {
@@ -104,7 +105,7 @@ class CrashingWriter {
   void checkpoint() { sink_.commit_data_set(); }
   void close() { sink_.close(); }
   const Descriptor& descriptor() const { return sink_.descriptor(); }
-  WriteContainer& container() { return *container_; }
+  container::WriteContainer& container() { return *container_; }
 
  private:
   static WriteOptions with_journal(WriteOptions options, Journal journal) {
@@ -112,17 +113,17 @@ class CrashingWriter {
     return options;
   }
 
-  std::shared_ptr<WriteContainer> container_;
+  std::shared_ptr<container::WriteContainer> container_;
   Journal journal_;
   PageSink sink_;
   page::ColumnWriter* column_ = nullptr;
   std::uint32_t next_ = 0;
 };
 
-std::shared_ptr<WriteContainer> new_file(page::ContainerKind kind = page::ContainerKind::root_file,
-                                         std::string_view path = "Events") {
+std::shared_ptr<container::WriteContainer> new_file(
+    container::ContainerKind kind = container::ContainerKind::root_file, std::string_view path = "Events") {
   io::remove_memory_file(uri);
-  return page::create_container(uri, path, {.kind = kind});
+  return container::create_container(uri, path, {.kind = kind});
 }
 
 std::vector<std::uint32_t> values(const std::string& path = "Events") {
@@ -153,7 +154,7 @@ void flip(std::uint64_t at) {
   io::store_memory_file(uri, bytes);
 }
 
-class RepairFiles : public testing::TestWithParam<page::ContainerKind> {};
+class RepairFiles : public testing::TestWithParam<container::ContainerKind> {};
 
 TEST_P(RepairFiles, BringsBackWholeClusters) {
   for (const char* compression : {"none", "zstd:1"})
@@ -313,7 +314,7 @@ TEST_P(RepairFiles, TakesClustersInTheOrderOfTheirEntriesAndEachOnce) {
 TEST_P(RepairFiles, RefusesAFileThatIsBeingWritten) {
   CrashingWriter writer(new_file(GetParam()));
   writer.cluster();
-  EXPECT_THAT(page::error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
+  EXPECT_THAT(container::error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
 }
 
 // A crash of the repair itself, after every write and every few bytes of it.
@@ -339,22 +340,23 @@ TEST_P(RepairFiles, GoesOnAfterACrash) {
 }
 
 TEST_P(RepairFiles, NeedsADataSet) {
-  EXPECT_EQ(page::error_of([] { repair("memory:nothing-there"); }).kind(), ErrorKind::not_found);
+  EXPECT_EQ(container::error_of([] { repair("memory:nothing-there"); }).kind(), ErrorKind::not_found);
   new_file(GetParam())->close();
-  const Error error = page::error_of([] { repair(uri); });
+  const Error error = container::error_of([] { repair(uri); });
   EXPECT_NE(error.kind(), ErrorKind::usage) << error.what();
-  EXPECT_NE(page::error_of([] { repair(uri, "Other"); }).kind(), ErrorKind::usage);
+  EXPECT_NE(container::error_of([] { repair(uri, "Other"); }).kind(), ErrorKind::usage);
 }
 
 INSTANTIATE_TEST_SUITE_P(Containers, RepairFiles,
-                         testing::Values(page::ContainerKind::root_file, page::ContainerKind::bare_file),
+                         testing::Values(container::ContainerKind::root_file,
+                                         container::ContainerKind::bare_file),
                          [](const auto& test) {
-                           return test.param == page::ContainerKind::root_file ? "RootFile" : "BareFile";
+                           return test.param == container::ContainerKind::root_file ? "RootFile" : "BareFile";
                          });
 
 TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
   {
-    CrashingWriter writer(new_file(page::ContainerKind::root_file, "a/Events"));
+    CrashingWriter writer(new_file(container::ContainerKind::root_file, "a/Events"));
     writer.cluster();
     writer.checkpoint();
     writer.close();
@@ -371,7 +373,7 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
   EXPECT_EQ(report.recovered_clusters, 2u);
   EXPECT_EQ(values("a/Events"), clusters({0}));
   EXPECT_EQ(values("b/Events"), clusters({0, 1}));
-  const auto reader = page::open_container(uri);
+  const auto reader = container::open_container(uri);
   EXPECT_EQ(reader->data_sets().size(), 2u);
 }
 
@@ -380,7 +382,7 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
 TEST(Repair, AfterAnyFailedWrite) {
   const auto write = [](const io::Faults& faults, std::uint32_t& checkpoints, std::uint32_t& written) {
     io::remove_memory_file(uri);
-    CrashingWriter writer(page::RootFileWriter::create(
+    CrashingWriter writer(container::RootFileWriter::create(
         with_faults(io::open_for_writing(uri, io::OpenMode::create), faults), "dir/Events", {}));
     for (int i = 0; i < 6; ++i) {
       writer.cluster();
@@ -426,7 +428,7 @@ TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
     for (int i = 0; i < 3; ++i) writer.cluster();
   }
   {
-    const Error error = page::error_of([] { page::append_if_repaired(uri, "Second", {}, false); });
+    const Error error = container::error_of([] { page::append_if_repaired(uri, "Second", {}, false); });
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_THAT(error.problem(), HasSubstr("would lose 300 entries of the data set \"Events\""));
     EXPECT_THAT(error.advice(), HasSubstr("discard_unrepaired"));
@@ -595,7 +597,7 @@ TEST(Repair, SaysNothingOfFilesOfRoot) {
 
 TEST(Repair, KeepsOtherObjectsOfTheFile) {
   {
-    CrashingWriter writer(new_file(page::ContainerKind::root_file, "dir/Events"));
+    CrashingWriter writer(new_file(container::ContainerKind::root_file, "dir/Events"));
     writer.checkpoint();
     for (int i = 0; i < 2; ++i) writer.cluster();
   }

@@ -268,9 +268,9 @@ class History {
     world_.observe([&] {
       try {
         const auto store = io::open_object_store(storage_.uri);
-        for (const page::AnchorRecord& anchor : page::list_anchors(*store)) {
+        for (const container::AnchorRecord& anchor : container::list_anchors(*store)) {
           groups.insert(std::to_string(anchor.generation));
-          for (const page::EarlierGeneration& earlier : anchor.earlier)
+          for (const container::EarlierGeneration& earlier : anchor.earlier)
             groups.insert(std::to_string(earlier.generation));
         }
       } catch (const Error&) {  // there is none
@@ -298,14 +298,14 @@ class History {
     std::map<std::uint32_t, std::uint64_t> end_of_blobs;  // by generation
     std::map<std::uint32_t, std::uint64_t> end_of_objects;
     for (const auto& [address, value] : stored_->values) {
-      if (address.object != page::directory_object || address.akey != page::place_key ||
-          address.dkey == page::counter_place)
+      if (address.object != container::directory_object || address.akey != container::place_key ||
+          address.dkey == container::counter_place)
         continue;
-      const page::AnchorRecord anchor = page::read_place_record(value.bytes).anchor;
+      const container::AnchorRecord anchor = container::read_place_record(value.bytes).anchor;
       if (anchor.generation == 0) continue;
       end_of_blobs[anchor.generation] = anchor.end_blobs;
       end_of_objects[anchor.generation] = anchor.end_objects;
-      for (const page::EarlierGeneration& earlier : anchor.earlier) {
+      for (const container::EarlierGeneration& earlier : anchor.earlier) {
         end_of_blobs[earlier.generation] = earlier.end_blobs;
         end_of_objects[earlier.generation] = earlier.end_objects;
       }
@@ -313,10 +313,11 @@ class History {
     for (const auto& [address, value] : stored_->values) {
       const auto& [object, dkey, akey] = address;
       bool is_needed = stored_->needed.contains(address) || stored_->belated.contains(address);
-      if (object == page::directory_object)
-        is_needed |= dkey == page::counter_place || akey == page::place_key ||
-                     end_of_blobs.contains(static_cast<std::uint32_t>(akey - page::first_generation_key));
-      else if (object.number == page::metadata_object && end_of_blobs.contains(object.group))
+      if (object == container::directory_object)
+        is_needed |=
+            dkey == container::counter_place || akey == container::place_key ||
+            end_of_blobs.contains(static_cast<std::uint32_t>(akey - container::first_generation_key));
+      else if (object.number == container::metadata_object && end_of_blobs.contains(object.group))
         is_needed |= akey < end_of_blobs[object.group];
       else if (end_of_objects.contains(object.group))
         // Of several contexts, some had begun a cluster when others committed, and never came to its end.

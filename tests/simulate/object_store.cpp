@@ -22,20 +22,20 @@ using io::UpdateItem;
 using io::ValueAddress;
 
 bool is_anchor(const ValueAddress& address) {
-  return address.object == page::directory_object && address.akey == page::place_key &&
-         address.dkey != page::counter_place;
+  return address.object == container::directory_object && address.akey == container::place_key &&
+         address.dkey != container::counter_place;
 }
 
 std::string name_of(const ValueAddress& address) {
-  if (address.object != page::directory_object) {
-    const char* kind = address.object.number == page::metadata_object ? "blob" : "pages";
+  if (address.object != container::directory_object) {
+    const char* kind = address.object.number == container::metadata_object ? "blob" : "pages";
     return fmt::format("{} {}:{}:{}:{}", kind, address.object.group, address.object.number, address.dkey,
                        address.akey);
   }
   if (address.dkey == 0) return "the counter of generations";
   const std::string place = fmt::format("of {:x}", address.dkey >> 52);
-  if (address.akey == page::place_key) return "the record " + place;
-  return fmt::format("the record {} of generation {}", place, address.akey - page::first_generation_key);
+  if (address.akey == container::place_key) return "the record " + place;
+  return fmt::format("the record {} of generation {}", place, address.akey - container::first_generation_key);
 }
 
 class SimulatedStore final : public io::ObjectStore, public std::enable_shared_from_this<SimulatedStore> {
@@ -114,8 +114,8 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     const auto done = std::make_shared<std::optional<bool>>();
     const Bytes bytes(value.begin(), value.end());
     if (is_anchor(address)) prepare_anchor(address);
-    if (address.dkey == page::counter_place && address.object == page::directory_object && expected &&
-        world_.breaks(Rule::generations_are_new))
+    if (address.dkey == container::counter_place && address.object == container::directory_object &&
+        expected && world_.breaks(Rule::generations_are_new))
       return true;
     const auto apply = [this, done, address, bytes, expected] {
       const auto found = stored_->values.find(address);
@@ -208,7 +208,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     } else if (world_.fault(rates.refuse, "it is refused")) {
       if (takes_for_done) return false;
       wait_for_nothing(what);
-    } else if (!is_put && world_.breaks(Rule::anchor_last) && address.object != page::directory_object &&
+    } else if (!is_put && world_.breaks(Rule::anchor_last) && address.object != container::directory_object &&
                world_.random().chance(0.3)) {
       world_.at(world_.now() + world_.random().between(1, 40) * millisecond,
                 [self = shared_from_this(), apply] { apply(); });
@@ -256,7 +256,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
   void store(const ValueAddress& address, const Bytes& bytes) {
     StoredValues::Value& value = stored_->values[address];
     const bool is_new = value.version == 0;
-    if (!is_new && stored_->needed.contains(address) && address.object != page::directory_object &&
+    if (!is_new && stored_->needed.contains(address) && address.object != container::directory_object &&
         value.bytes != bytes)
       world_.violate(fmt::format("(a) {} is overwritten, which what is committed needs", name_of(address)));
     const Process* const by = late_of_ != nullptr ? late_of_ : &world_.process();
@@ -269,9 +269,9 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
 
   // Who has the data set now, and whether another state of it can be read.
   void note_record(const ValueAddress& address, const Bytes* before, const Bytes& now, const Process* by) {
-    const page::PlaceRecord record = page::read_place_record(now);
-    std::optional<page::PlaceRecord> old;
-    if (before != nullptr) old = page::read_place_record(*before);
+    const container::PlaceRecord record = container::read_place_record(now);
+    std::optional<container::PlaceRecord> old;
+    if (before != nullptr) old = container::read_place_record(*before);
     const bool is_new = record.claim && (!old || !old->claim || old->claim->writer != record.claim->writer);
     if (!record.claim) stored_->holders.erase(address.dkey);
     if (is_new) {
@@ -282,7 +282,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
   }
 
   void erase(const ValueAddress& address) {
-    if (stored_->needed.contains(address) && address.object != page::directory_object)
+    if (stored_->needed.contains(address) && address.object != container::directory_object)
       world_.violate(fmt::format("(a) {} is removed, which what is committed needs", name_of(address)));
     if (stored_->values.erase(address) > 0 && is_anchor(address)) world_.note_change(late_of_);
   }
@@ -308,9 +308,9 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
 
   // Rules of the library, broken by the transport.
   bool is_lost(const ValueAddress& address) const {
-    if (address.object == page::directory_object)
-      return world_.breaks(Rule::generation_is_recorded) && address.akey >= page::first_generation_key;
-    const bool is_blob = address.object.number == page::metadata_object;
+    if (address.object == container::directory_object)
+      return world_.breaks(Rule::generation_is_recorded) && address.akey >= container::first_generation_key;
+    const bool is_blob = address.object.number == container::metadata_object;
     if (is_blob) return world_.breaks(Rule::footer_is_written) && world_.random().chance(0.2);
     return world_.breaks(Rule::pages_are_written) && world_.random().chance(0.2);
   }
@@ -320,9 +320,9 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     // What was there before goes first.
     std::vector<std::uint32_t> groups;
     for (const auto& [address, value] : stored_->values)
-      if (address.object == page::directory_object && address.dkey == anchor.dkey &&
-          address.akey > page::first_generation_key)
-        groups.push_back(static_cast<std::uint32_t>(address.akey - page::first_generation_key));
+      if (address.object == container::directory_object && address.dkey == anchor.dkey &&
+          address.akey > container::first_generation_key)
+        groups.push_back(static_cast<std::uint32_t>(address.akey - container::first_generation_key));
     if (groups.size() > 1)
       groups.pop_back();
     else

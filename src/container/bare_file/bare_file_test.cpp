@@ -7,7 +7,7 @@
 #include "container/root_file/test_tools.h"
 #include "io/memory/fault_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(BareFile, CrashBetweenWritesLeavesTheLastCommit) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

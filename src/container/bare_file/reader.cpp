@@ -9,7 +9,7 @@
 #include "format/tfile_anchor.h"
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 bool is_bare_file(ByteSpan first_bytes) noexcept {
   return first_bytes.size() >= bare_file_magic.size() &&
@@ -64,4 +64,4 @@ void BareFileReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t m
   read_chunked_blobs(*file_, blobs, max_key_size);
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

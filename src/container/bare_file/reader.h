@@ -18,7 +18,7 @@
 
 #include "container/container.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 inline constexpr std::string_view bare_file_magic = "rntuple";
 inline constexpr std::uint32_t bare_file_version = 1;
@@ -52,6 +52,6 @@ class BareFileReader final : public ReadContainer {
   BareFileHead head_;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -12,7 +12,7 @@
 #include "format/tfile_anchor.h"
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 void BareFileWriter::check(std::string_view name, const ContainerOptions& options) {
   constexpr std::size_t longest_name = 254;
@@ -174,4 +174,4 @@ void BareFileWriter::abandon() {
   file_->discard();
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -1,4 +1,4 @@
-// Writing a bare file; its layout stands in bare_file_reader.h.
+// Writing a bare file; its layout stands in reader.h.
 #ifndef COLONNADE_CONTAINER_BARE_FILE_WRITER_H
 #define COLONNADE_CONTAINER_BARE_FILE_WRITER_H
 
@@ -15,7 +15,7 @@
 #include "container/container.h"
 #include "container/root_file/space.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class BareFileWriter final : public WriteContainer {
  public:
@@ -69,6 +69,6 @@ class BareFileWriter final : public WriteContainer {
   bool closed_ = false;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

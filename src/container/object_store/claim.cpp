@@ -1,4 +1,4 @@
-// See object_claim.h.
+// See claim.h.
 #include "container/object_store/claim.h"
 
 #include <fmt/chrono.h>
@@ -9,7 +9,7 @@
 
 #include "base/warning.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using namespace std::chrono_literals;
@@ -224,4 +224,4 @@ AnchorRecord Claim::release() {
   return record_.record()->anchor;
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

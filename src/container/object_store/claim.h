@@ -24,7 +24,7 @@
 #include "base/environment.h"
 #include "container/object_store/place_writer.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 // "process 17 on host a, since 2026-01-31 12:00:00 UTC"
 std::string describe_writer(const ClaimRecord& claim);
@@ -113,6 +113,6 @@ class Claim {
   std::unique_ptr<Environment::Handle> renewal_;  // last: it ends first
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -15,7 +15,7 @@
 #include "container/object_store/test_tools.h"
 #include "container/object_store/writer.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using io::StoreOperation;
@@ -607,4 +607,4 @@ TEST_F(ObjectCommit, RandomFaults) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

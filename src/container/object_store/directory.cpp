@@ -1,4 +1,4 @@
-// Records of the directory and the search for a name; see object_directory.h.
+// Records of the directory and the search for a name; see directory.h.
 #include "container/object_store/directory.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 #include "codec/compression.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 constexpr std::string_view magic = "CLNDREC1";
@@ -373,4 +373,4 @@ std::vector<AnchorRecord> list_anchors(const io::ObjectStore& store, std::vector
   return anchors;
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

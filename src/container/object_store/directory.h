@@ -1,5 +1,5 @@
 // The directory of an object container: small records in object 0:0 that say which data sets there are and
-// who writes them. object_layout.h says under which keys, docs/format/object-container.md shows the bytes.
+// who writes them. layout.h says under which keys, docs/format/object-container.md shows the bytes.
 //
 // Every record is framed alike, little-endian:
 //
@@ -34,7 +34,7 @@
 #include "container/object_store/layout.h"
 #include "io/object_store.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 inline constexpr std::uint64_t counter_place = 0;       // distribution key of the directory, not of a name
 inline constexpr std::size_t longest_record = 1 << 16;  // bytes; what is longer is not read
@@ -149,6 +149,6 @@ Error missing_value(const io::ObjectStore& store, const AnchorRecord& opened, co
 std::vector<AnchorRecord> list_anchors(const io::ObjectStore& store,
                                        std::vector<std::string>* problems = nullptr);
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -9,7 +9,7 @@
 #include "codec/compression.h"
 #include "container/object_store/test_tools.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::HasSubstr;
@@ -262,4 +262,4 @@ TEST(ObjectDirectory, PlacesNeverAreTheCounters) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -23,10 +23,10 @@
 namespace colonnade {
 namespace {
 
-using page::AnchorRecord;
-using page::ClaimRecord;
-using page::PlaceRecord;
-using page::Stored;
+using container::AnchorRecord;
+using container::ClaimRecord;
+using container::PlaceRecord;
+using container::Stored;
 
 std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   if (!io::is_object_store(uri))
@@ -42,7 +42,7 @@ void remove_garbage_at(io::ObjectStore& store, std::uint64_t place,
   for (const std::uint32_t generation : generations) {
     // The claim's writer makes its own, and a later one what is not known here.
     if (record.claim && generation >= record.claim->generation) continue;
-    const auto garbage = page::remove_garbage(store, place, record.anchor, generation, only_look);
+    const auto garbage = container::remove_garbage(store, place, record.anchor, generation, only_look);
     if (garbage && report != nullptr)
       report->removed.push_back({garbage->name, generation, garbage->objects, !garbage->all});
   }
@@ -57,7 +57,7 @@ class Collector {
       : store_(store), options_(options), watch_(store) {}
 
   GarbageReport run() {
-    const std::vector<std::uint64_t> places = store_.list_dkeys(page::directory_object);
+    const std::vector<std::uint64_t> places = store_.list_dkeys(container::directory_object);
     for (const std::uint64_t place : places) at(place, [&] { visit(place); });
     for (const auto& [place, claim] : watch_.wait()) {
       waiting_.erase(place);
@@ -73,18 +73,19 @@ class Collector {
   // What is damaged, or out of reach, at one place keeps nobody from the others. A store that is gone does.
   template <class Work>
   void at(std::uint64_t place, Work&& work) {
-    if (place == page::counter_place) return;
+    if (place == container::counter_place) return;
     try {
       work();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::io)
-        static_cast<void>(store_.get(page::directory_value(page::counter_place, page::counter_key)));
+        static_cast<void>(
+            store_.get(container::directory_value(container::counter_place, container::counter_key)));
       report_.problems.push_back(error.problem());
     }
   }
 
   void visit(std::uint64_t place) {
-    const auto found = page::read_place(store_, place);
+    const auto found = container::read_place(store_, place);
     if (!found || !found->record.claim) return collect(place, nullptr);
     const ClaimRecord& claim = *found->record.claim;
     const Life life = options_.force ? Life::ended : environment().life_of(claim.writer);
@@ -98,20 +99,20 @@ class Collector {
 
   // `gone`: the claim whose writer is, if it is there still.
   void collect(std::uint64_t place, const ClaimRecord* gone) {
-    const std::vector<std::uint32_t> generations = page::generations_at(store_, place);
-    auto found = page::read_place(store_, place);
+    const std::vector<std::uint32_t> generations = container::generations_at(store_, place);
+    auto found = container::read_place(store_, place);
     if (!found) {
       if (generations.empty()) return;
-      throw Error(
-          ErrorKind::format,
-          fmt::format("{}: the record of a data set is missing, {} generations of it are there",
-                      io::to_text(page::directory_value(place, page::place_key)), generations.size()));
+      throw Error(ErrorKind::format,
+                  fmt::format("{}: the record of a data set is missing, {} generations of it are there",
+                              io::to_text(container::directory_value(place, container::place_key)),
+                              generations.size()));
     }
     const std::optional<ClaimRecord> claim = found->record.claim;
     const PlaceRecord record = gone != nullptr ? release(place, std::move(*found), *gone) : found->record;
     if (claim) {
       auto& list = record.claim ? report_.kept : report_.released;
-      list.push_back({record.anchor.name, page::describe_writer(*claim)});
+      list.push_back({record.anchor.name, container::describe_writer(*claim)});
     }
     remove_garbage_at(store_, place, generations, record, options_.dry_run, &report_);
   }
@@ -119,7 +120,7 @@ class Collector {
   // Takes the claim away unless its writer is faster; returns what there is then.
   PlaceRecord release(std::uint64_t place, Stored<PlaceRecord> found, const ClaimRecord& gone) {
     const auto is_gone = [&](const std::optional<ClaimRecord>& claim) {
-      return claim && (options_.force || page::is_same_claim(*claim, gone));
+      return claim && (options_.force || container::is_same_claim(*claim, gone));
     };
     for (int attempt = 0; attempt < most_attempts && is_gone(found.record.claim); ++attempt) {
       const std::uint64_t writer_number = found.record.claim->writer;
@@ -127,10 +128,10 @@ class Collector {
         found.record.claim.reset();
         break;
       }
-      page::PlaceWriter writer(store_, place, found);
+      container::PlaceWriter writer(store_, place, found);
       const bool done = writer.change([](PlaceRecord& record) { record.claim.reset(); });
       if (done) environment().forget_life(writer_number);
-      auto now = page::read_place(store_, place);
+      auto now = container::read_place(store_, place);
       if (now) found = std::move(*now);
       if (done || !now) break;
     }
@@ -139,7 +140,7 @@ class Collector {
 
   io::ObjectStore& store_;
   const GarbageOptions& options_;
-  page::ClaimWatch watch_;
+  container::ClaimWatch watch_;
   std::set<std::uint64_t> waiting_;
   GarbageReport report_;
 };
@@ -154,13 +155,13 @@ GarbageReport collect_garbage(const std::string& uri, const GarbageOptions& opti
 void remove_data_set(const std::string& uri, std::string_view data_set) {
   const std::shared_ptr<io::ObjectStore> store = open_store(uri);
   with_context({.uri = uri, .data_set = std::string(data_set)}, [&] {
-    const page::DirectoryPlace place = page::find_place(*store, data_set);
+    const container::DirectoryPlace place = container::find_place(*store, data_set);
     const ClaimRecord* claim = place.claim();
-    if (claim != nullptr && !page::is_gone(*store, place.dkey, *claim))
-      throw page::claimed_by_another(data_set, *claim);
+    if (claim != nullptr && !container::is_gone(*store, place.dkey, *claim))
+      throw container::claimed_by_another(data_set, *claim);
     if (!place.committed())
       throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", data_set));
-    page::PlaceWriter writer(*store, place.dkey, place.found);
+    container::PlaceWriter writer(*store, place.dkey, place.found);
     const bool done = writer.change([](PlaceRecord& record) {
       record.anchor = {.name = record.anchor.name};
       record.claim.reset();
@@ -170,8 +171,8 @@ void remove_data_set(const std::string& uri, std::string_view data_set) {
                   "wait until that is done");
     // A machine that goes down must not bring back the record of what is removed next.
     store->sync();
-    const std::vector<std::uint32_t> generations = page::generations_at(*store, place.dkey);
-    if (const auto now = page::read_place(*store, place.dkey))
+    const std::vector<std::uint32_t> generations = container::generations_at(*store, place.dkey);
+    if (const auto now = container::read_place(*store, place.dkey))
       remove_garbage_at(*store, place.dkey, generations, now->record, false, nullptr);
   });
 }

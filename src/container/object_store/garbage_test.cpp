@@ -9,7 +9,7 @@
 #include "container/object_store/generations.h"
 #include "container/object_store/test_tools.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::HasSubstr;
@@ -200,4 +200,4 @@ TEST_F(Garbage, DataSetsAreRemoved) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

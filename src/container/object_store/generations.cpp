@@ -1,4 +1,4 @@
-// Numbers and removal of generations; see object_generations.h.
+// Numbers and removal of generations; see generations.h.
 #include "container/object_store/generations.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 std::uint32_t next_generation(io::ObjectStore& store) {
   constexpr int most_attempts = 1000;
@@ -101,4 +101,4 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
   return Garbage{record.name, record.end_objects - record.first_object, true};
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -9,7 +9,7 @@
 
 #include "container/object_store/directory.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 // A number that no data set of the store has had yet.
 std::uint32_t next_generation(io::ObjectStore& store);
@@ -35,6 +35,6 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
 std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
                                       const GenerationRecord& record, bool only_look = false);
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -31,7 +31,7 @@
 
 #include "io/object_store.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 inline constexpr io::ObjectId directory_object{0, 0};
 inline constexpr std::uint64_t counter_key = 0;
@@ -63,6 +63,6 @@ struct LocalityPlace {
   friend bool operator==(const LocalityPlace&, const LocalityPlace&) = default;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -1,4 +1,4 @@
-// See object_page_file.h. Addresses are looked up by bisection: pieces are kept in their order, those of a
+// See page_file.h. Addresses are looked up by bisection: pieces are kept in their order, those of a
 // column in a cluster side by side.
 #include "container/object_store/page_file.h"
 
@@ -11,7 +11,7 @@
 #include "container/object_store/layout.h"
 #include "container/object_store/read_queue.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 constexpr std::uint64_t smallest_unit = std::uint64_t{4} << 10;
@@ -253,4 +253,4 @@ std::unique_ptr<io::ReadQueue> ObjectPageFile::open_queue(unsigned depth) const 
   return make_object_read_queue(*this, store_->open_queue(depth), store_traits_, depth);
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

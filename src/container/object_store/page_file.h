@@ -24,7 +24,7 @@
 #include "io/object_store.h"
 #include "io/random_access_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class ObjectPageFile final : public io::RandomAccessFile {
  public:
@@ -86,6 +86,6 @@ class ObjectPageFile final : public io::RandomAccessFile {
   std::uint64_t end_ = 0;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

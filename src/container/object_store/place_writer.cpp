@@ -7,7 +7,7 @@
 
 #include "base/environment.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 // Of one change: a put that fails is tried once more, those of the past that come late cost one each.
@@ -78,4 +78,4 @@ bool PlaceWriter::change(const std::function<void(PlaceRecord&)>& edit) {
   }
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

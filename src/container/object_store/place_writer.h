@@ -1,4 +1,4 @@
-// PlaceWriter: changes the record of a place (object_directory.h), each time on condition that nobody else
+// PlaceWriter: changes the record of a place (directory.h), each time on condition that nobody else
 // has changed it since this read it, and finds out what became of a change whose answer was lost.
 //
 // A store may apply a put and lose the answer, or apply it late, when whoever asked for it has given up. So a
@@ -16,7 +16,7 @@
 
 #include "container/object_store/directory.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class PlaceWriter {
  public:
@@ -51,6 +51,6 @@ class PlaceWriter {
   std::vector<PlaceRecord> open_;  // puts whose outcome is not known
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -1,4 +1,4 @@
-// See object_read_queue.h. A read may take several operations, and an operation serve several reads: each
+// See read_queue.h. A read may take several operations, and an operation serve several reads: each
 // read counts the parts of it that are not there yet.
 #include "container/object_store/read_queue.h"
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 class ObjectReadQueue final : public io::ReadQueue {
@@ -172,4 +172,4 @@ std::unique_ptr<io::ReadQueue> make_object_read_queue(const ObjectPageFile& file
   return std::make_unique<ObjectReadQueue>(file, std::move(operations), traits, depth);
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -8,13 +8,13 @@
 #include "container/object_store/page_file.h"
 #include "io/object_store.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 // `operations` was opened for `depth` operations. The file must outlive the queue.
 std::unique_ptr<io::ReadQueue> make_object_read_queue(const ObjectPageFile& file,
                                                       std::unique_ptr<io::ObjectQueue> operations,
                                                       const io::StoreTraits& traits, unsigned depth);
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -1,4 +1,4 @@
-// See object_container_reader.h.
+// See reader.h.
 #include "container/object_store/reader.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include "base/warning.h"
 #include "container/object_store/page_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 // Room for so much is made without a look at how much there is.
@@ -162,4 +162,4 @@ std::shared_ptr<const ObjectPageFile> ObjectContainerReader::object_pages(
   return std::make_shared<ObjectPageFile>(store_, *record_, descriptor);
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

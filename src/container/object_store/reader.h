@@ -1,5 +1,5 @@
 // Reading data sets from an object store: which there are, and of one of them the blobs and the pages.
-// object_layout.h says where what lies. A reader of one data set stays with the generation that was committed
+// layout.h says where what lies. A reader of one data set stays with the generation that was committed
 // when it was opened.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_READER_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_READER_H
@@ -13,7 +13,7 @@
 #include "container/container.h"
 #include "container/object_store/directory.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class ObjectContainerReader final : public ReadContainer {
  public:
@@ -43,6 +43,6 @@ class ObjectContainerReader final : public ReadContainer {
   std::optional<AnchorRecord> record_;  // of the data set that this is the container of
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -18,7 +18,7 @@
 #include "io/memory/fault_store.h"
 #include "io/memory/memory_store.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 // A store in memory with the character of S3 or DAOS, and faults that reach whoever opens it afterwards.
 class TestStore {
@@ -102,6 +102,6 @@ class TestPages {
   std::vector<PagePart> parts_;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -1,4 +1,4 @@
-// Splicing and grouping; see object_updates.h.
+// Splicing and grouping; see updates.h.
 #include "container/object_store/updates.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 #include "container/object_store/layout.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 // Operations of this size keep a fast store busy; smaller ones balance better where there is less to write.
@@ -139,4 +139,4 @@ PlannedPages plan_updates(const ObjectPagePlan& plan, std::span<const PagePart> 
   return Splicer(plan, pages, cluster, take_objects).take();
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

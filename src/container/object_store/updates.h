@@ -11,7 +11,7 @@
 #include "container/container.h"
 #include "io/object_store.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 // One operation: values of one <object, distribution key>. The bytes are where the pages are.
 struct ObjectUpdate {
@@ -20,7 +20,7 @@ struct ObjectUpdate {
   std::vector<io::UpdateItem> items;
 };
 
-// How the pages of a generation are laid out; see object_layout.h.
+// How the pages of a generation are laid out; see layout.h.
 struct ObjectPagePlan {
   std::uint32_t group = 0;
   ObjectMapping mapping = ObjectMapping::locality;
@@ -43,6 +43,6 @@ struct PlannedPages {
 PlannedPages plan_updates(const ObjectPagePlan& plan, std::span<const PagePart> pages, ClusterPlace& cluster,
                           const std::function<std::uint64_t(std::uint64_t)>& take_objects);
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "container/object_store/test_tools.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::ElementsAre;
@@ -184,4 +184,4 @@ TEST(ObjectUpdates, ObjectPerPageGivesEachPageItsOwn) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

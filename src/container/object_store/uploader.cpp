@@ -1,11 +1,11 @@
-// Batches and the threads that run them; see object_uploader.h.
+// Batches and the threads that run them; see uploader.h.
 #include "container/object_store/uploader.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 // As many batches at once keep any store busy: each has as many operations in flight as the store asks for.
@@ -130,4 +130,4 @@ void ObjectUploader::finish() {
   check_failure();
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

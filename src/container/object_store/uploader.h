@@ -17,7 +17,7 @@
 #include "container/object_store/updates.h"
 #include "io/object_store.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class ObjectUploader {
  public:
@@ -59,6 +59,6 @@ class ObjectUploader {
   std::exception_ptr failure_;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -5,7 +5,7 @@
 #include "container/object_store/test_tools.h"
 #include "container/object_store/uploader.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using io::StoreOperation;
@@ -75,4 +75,4 @@ TEST_F(Uploads, TheDestructorWaits) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -1,4 +1,4 @@
-// Claiming, writing, committing; see object_container_writer.h.
+// Claiming, writing, committing; see writer.h.
 #include "container/object_store/writer.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include "base/warning.h"
 #include "container/object_store/generations.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 constexpr std::size_t checksum_size = sizeof(std::uint64_t);
@@ -340,4 +340,4 @@ void ObjectContainerWriter::close() {
   });
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

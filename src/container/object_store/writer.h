@@ -1,8 +1,8 @@
-// ObjectContainerWriter: one data set being written to an object store. object_layout.h says where what lies.
+// ObjectContainerWriter: one data set being written to an object store. layout.h says where what lies.
 //
 //   claim --> generation --> blobs, page objects ... --> commit --> old generations removed --> release
 //
-// Claim, commit and release are changes of one record (object_claim.h). What is written belongs to a
+// Claim, commit and release are changes of one record (claim.h). What is written belongs to a
 // generation of this writer alone until the record names it, so that nothing is visible before the first
 // commit, a data set that is replaced stays as it is until then, and a writer that was given up for dead and
 // wakes harms nobody. Whatever a writer leaves behind that ends without close() can be told from its
@@ -26,7 +26,7 @@
 #include "container/object_store/updates.h"
 #include "container/object_store/uploader.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 // What is expected of the name that a writer claims.
 enum class ObjectTarget {
@@ -104,6 +104,6 @@ class ObjectContainerWriter final : public WriteContainer {
   std::unique_ptr<ObjectUploader> uploader_;  // last: it ends first
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

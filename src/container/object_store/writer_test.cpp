@@ -9,7 +9,7 @@
 #include "container/object_store/generations.h"
 #include "container/object_store/test_tools.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using io::StoreOperation;
@@ -371,4 +371,4 @@ TEST_F(ObjectContainer, DurableCommitsSyncBeforeAndAfterTheAnchor) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -11,7 +11,7 @@
 #include "base/aligned_buffer.h"
 #include "io/read_scheduler.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 ChunkPlan plan_chunks(std::uint64_t size, std::uint64_t max_key_size, ErrorKind kind) {
   if (max_key_size == 0 || size <= max_key_size) return {.chunks = 1, .first_data = size};
@@ -111,4 +111,4 @@ void read_chunked_blobs(const io::RandomAccessFile& file, std::span<const ReadCo
   }
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -16,7 +16,7 @@
 #include "container/container.h"
 #include "io/random_access_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 struct ChunkPlan {
   std::uint64_t chunks = 1;
@@ -36,6 +36,6 @@ void read_chunked_blob(const io::RandomAccessFile& file, const Locator& locator,
 void read_chunked_blobs(const io::RandomAccessFile& file, std::span<const ReadContainer::BlobRead> blobs,
                         std::uint64_t max_key_size);
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

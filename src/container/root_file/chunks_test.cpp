@@ -8,7 +8,7 @@
 
 #include "container/root_file/test_tools.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 TEST(Chunks, OfASmallPayloadAreOne) {
@@ -172,4 +172,4 @@ TEST(Chunks, ManyBlobsAreReadTogether) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

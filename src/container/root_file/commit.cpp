@@ -46,7 +46,7 @@
 #include "format/tfile_anchor.h"
 #include "format/tfile_streamer_info.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 // Free lists come in few sizes, each half as large again as the one before, so that one takes the place of an
@@ -438,4 +438,4 @@ void RootFileWriter::commit_now(const Anchor& anchor) {
   });
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

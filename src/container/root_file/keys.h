@@ -10,7 +10,7 @@
 
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 inline constexpr std::string_view directory_class = "TDirectory";
 inline constexpr std::string_view file_class = "TFile";
@@ -35,6 +35,6 @@ inline Bytes bytes_of(format::TKey key) {
               {.offset = offset});
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

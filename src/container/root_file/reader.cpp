@@ -17,7 +17,7 @@
 #include "container/root_file/keys.h"
 #include "format/tfile_anchor.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 constexpr std::size_t first_read = 4096;
@@ -225,4 +225,4 @@ void RootFileReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t m
   read_chunked_blobs(*file_, blobs, max_key_size);
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -12,7 +12,7 @@
 #include "container/container.h"
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class RootFileReader final : public ReadContainer {
  public:
@@ -44,6 +44,6 @@ class RootFileReader final : public ReadContainer {
   format::TDirectoryRecord root_;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -9,7 +9,7 @@
 #include "format/tfile_anchor.h"
 #include "io/memory/fault_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::ElementsAre;
@@ -332,4 +332,4 @@ TEST(RootFileReader, FlippedBytesGiveAnErrorOrTheRightAnchor) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

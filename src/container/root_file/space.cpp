@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 // What is left of a gap must hold its marker, and should hold another record.
@@ -91,4 +91,4 @@ std::vector<format::FreeSegment> RootFileSpace::segments(std::uint64_t end) cons
   return all;
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -9,7 +9,7 @@
 
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class RootFileSpace {
  public:
@@ -49,6 +49,6 @@ class RootFileSpace {
   std::uint64_t end_ = 0;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

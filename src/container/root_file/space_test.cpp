@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using Use = RootFileSpace::Use;
@@ -96,4 +96,4 @@ TEST(Space, NeverHandsOutAByteTwice) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -15,7 +15,7 @@
 #include "format/tfile_records.h"
 #include "io/memory/memory_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 inline Bytes payload(std::size_t size, unsigned seed) {
   Bytes bytes(size);
@@ -198,6 +198,6 @@ class Examination {
   std::vector<format::FreeSegment> used_;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

@@ -1,4 +1,4 @@
-// Opening a file for writing, and blobs. What a commit does stands in root_file_commit.cpp.
+// Opening a file for writing, and blobs. What a commit does stands in commit.cpp.
 #include "container/root_file/writer.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "container/root_file/keys.h"
 #include "format/tfile_anchor.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 constexpr std::uint64_t smallest_key_limit = 64;
@@ -423,4 +423,4 @@ void RootFileWriter::abandon() {
   file_->discard();
 }
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container

@@ -15,7 +15,7 @@
 #include "container/root_file/space.h"
 #include "format/tfile_records.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 
 class RootFileWriter final : public WriteContainer {
  public:
@@ -149,6 +149,6 @@ class RootFileWriter final : public WriteContainer {
   bool closed_ = false;
 };
 
-}  // namespace colonnade::page
+}  // namespace colonnade::container
 
 #endif

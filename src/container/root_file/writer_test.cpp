@@ -12,7 +12,7 @@
 #include "format/tfile_streamer_info.h"
 #include "io/memory/fault_file.h"
 
-namespace colonnade::page {
+namespace colonnade::container {
 namespace {
 
 using testing::ElementsAre;
@@ -569,4 +569,4 @@ TEST(RootFileWriter, MayCommitAgainAfterAFailure) {
 }
 
 }  // namespace
-}  // namespace colonnade::page
+}  // namespace colonnade::container

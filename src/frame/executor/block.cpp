@@ -1,4 +1,4 @@
-// See executor_block.h.
+// See block.h.
 #include "frame/executor/block.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // run(): the workers of a pass. What they share, and why they cannot come to a standstill, is in
-// executor_pass.cpp; how a part is gone through in executor_block.cpp.
+// pass.cpp; how a part is gone through in block.cpp.
 #include <fmt/format.h>
 
 #include <system_error>

@@ -1,4 +1,4 @@
-// See executor_pass.h.
+// See pass.h.
 //
 // Why nothing can stand still: a worker waits only
 //

@@ -1,4 +1,4 @@
-// See executor_rows.h. Compiled once per instruction set and chosen when first used (Highway's
+// See rows.h. Compiled once per instruction set and chosen when first used (Highway's
 // foreach_target).
 #include "frame/executor/rows.h"
 

@@ -1,4 +1,4 @@
-// See executor_schedule.h. A schedule is made in two goes over the tree of selections, parents first:
+// See schedule.h. A schedule is made in two goes over the tree of selections, parents first:
 //
 //   1. requests: which expression is needed for which selection, and whether it is evaluated there, gathered
 //      from the nearest ancestor that needs it too, or recalled from a store;

@@ -1,4 +1,4 @@
-// See executor_threads.h.
+// See threads.h.
 #include "frame/executor/threads.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What names and definitions mean at a node, for the nominal values and for variations. See graph_state.h.
+// What names and definitions mean at a node, for the nominal values and for variations. See state.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -84,7 +84,7 @@ class Graph {
   ResultId report(NodeId node);
   // The same result for every variation that reaches it; results of the variations are then there after the
   // pass, under "nominal" and "name:tag". Gives these names. A snapshot gets the columns of all variations,
-  // see graph_snapshot.cpp.
+  // see snapshot.cpp.
   std::vector<std::string> vary_result(ResultId result);
 
   // Gives a result up: no pass computes it any more, nothing may be asked of it. Whoever drops its

@@ -1,4 +1,4 @@
-// See graph_kernels.h.
+// See kernels.h.
 #include "frame/graph/kernels.h"
 
 #include <fmt/format.h>

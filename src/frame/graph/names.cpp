@@ -1,4 +1,4 @@
-// See graph_names.h.
+// See names.h.
 #include "frame/graph/names.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which rows reach a node, and what a pass computes for them. See graph_state.h.
+// Which rows reach a node, and what a pass computes for them. See state.h.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -158,7 +158,7 @@ struct Graph::State {
   unsigned passes = 0;
   std::uint64_t bindings = 0;
 
-  // ---- graph_bind.cpp: what names and definitions mean
+  // ---- bind.cpp: what names and definitions mean
   // The value of a name for a variation; columns of nodes that it looked at are noted in `uses`.
   std::optional<ExpressionId> find(const NameMap& names, std::string_view name, VariationId variation,
                                    std::vector<ColumnId>* uses);
@@ -176,7 +176,7 @@ struct Graph::State {
   ExpressionId value(ColumnId column, VariationId variation);
   [[noreturn]] void throw_unknown(const NameMap& names, std::string_view name) const;
 
-  // ---- graph_select.cpp: which rows, and what a pass computes
+  // ---- select.cpp: which rows, and what a pass computes
   SelectionId select(Selection selection);
   SelectionId narrow(SelectionId parent, ExpressionId condition);
   SelectionId selection_of(const Node& node, SelectionId parent, VariationId variation);
@@ -192,7 +192,7 @@ struct Graph::State {
   };
   Pass compile();
 
-  // ---- graph_snapshot.cpp
+  // ---- snapshot.cpp
   void expand_snapshot(Result& result);
 
   const Node& node(NodeId id) const;

@@ -139,8 +139,8 @@ std::shared_ptr<const page::PageSource> Chain::acquire(unsigned sample) const {
   if (auto open = file.current.lock()) return open;
   OpenFile source;
   if (file.descriptor) {
-    std::shared_ptr<page::ReadContainer> container =
-        page::open_container(file.uri, {.local_io = options_.local_io, .direct_io = options_.direct_io});
+    std::shared_ptr<container::ReadContainer> container =
+        container::open_container(file.uri, {.local_io = options_.local_io, .direct_io = options_.direct_io});
     source = page::PageSource::open(file.data_set, std::move(container), file.descriptor, options_);
   } else {
     source = dataset::open_source(file.data_set, file.uri, options_);
