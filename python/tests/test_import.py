@@ -14,7 +14,7 @@ from locations import FIXTURES, shared
 from root_values import python_values, same
 
 import colonnade
-from colonnade import importing
+import colonnade.importing.trees as importing
 
 TREE = FIXTURES / "trees" / "many_branches.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
