@@ -44,6 +44,7 @@
 #include "colonnade/entry.h"
 #include "colonnade/model.h"
 #include "colonnade/options.h"
+#include "colonnade/writer.h"
 
 namespace colonnade {
 
@@ -82,6 +83,8 @@ class FillContext {
 class ParallelWriter {
  public:
   // As those of Writer. The model's default entry is not used.
+  static std::unique_ptr<ParallelWriter> create(std::unique_ptr<Model> model, std::string_view name,
+                                                const std::string& uri, const WriteOptions& options = {});
   static std::unique_ptr<ParallelWriter> recreate(std::unique_ptr<Model> model, std::string_view name,
                                                   const std::string& uri, const WriteOptions& options = {});
   static std::unique_ptr<ParallelWriter> add_to(std::unique_ptr<Model> model, std::string_view name,
@@ -113,7 +116,7 @@ class ParallelWriter {
   struct Impl;
   static std::unique_ptr<ParallelWriter> make(std::unique_ptr<Model> model, std::string_view name,
                                               const std::string& uri, const WriteOptions& options,
-                                              bool replaces);
+                                              dataset::Target target);
   explicit ParallelWriter(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

@@ -27,9 +27,17 @@
 
 namespace colonnade {
 
+namespace dataset {
+enum class Target : int;
+}
+
 class Writer {
  public:
-  // Creates the file, or replaces it. `name` may have directories: "dir/Events".
+  // Creates the file, in an object store the data set, which must not be there: neither now nor when it takes
+  // its place. `name` may have directories: "dir/Events". Throws ErrorKind::usage.
+  static std::unique_ptr<Writer> create(std::unique_ptr<Model> model, std::string_view name,
+                                        const std::string& uri, const WriteOptions& options = {});
+  // Creates it, or replaces it.
   static std::unique_ptr<Writer> recreate(std::unique_ptr<Model> model, std::string_view name,
                                           const std::string& uri, const WriteOptions& options = {});
   // Adds a data set to an existing ROOT file and leaves everything else in it as it is.
@@ -92,7 +100,8 @@ class Writer {
  private:
   struct Impl;
   static std::unique_ptr<Writer> make(std::unique_ptr<Model> model, std::string_view name,
-                                      const std::string& uri, const WriteOptions& options, bool replaces);
+                                      const std::string& uri, const WriteOptions& options,
+                                      dataset::Target target);
   explicit Writer(std::unique_ptr<Impl> impl);
   void extend(std::unique_ptr<Field> field, std::shared_ptr<void> value);
   std::unique_ptr<Impl> impl_;

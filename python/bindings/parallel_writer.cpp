@@ -82,11 +82,9 @@ class PyParallelWriter {
 std::unique_ptr<PyParallelWriter> make_parallel_writer(const std::string& uri, const std::string& name,
                                                        const std::vector<const Field*>& fields,
                                                        const std::vector<Projection>& projections,
-                                                       const WriteOptions& options, bool add) {
-  auto model = make_model(fields, projections);
-  auto writer = add ? ParallelWriter::add_to(std::move(model), name, uri, options)
-                    : ParallelWriter::recreate(std::move(model), name, uri, options);
-  return std::make_unique<PyParallelWriter>(std::move(writer));
+                                                       const WriteOptions& options, const std::string& mode) {
+  return std::make_unique<PyParallelWriter>(
+      open_writer<ParallelWriter>(mode, make_model(fields, projections), name, uri, options));
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ void register_parallel_writer(nb::module_& module) {
       .def("close", &PyParallelWriter::close, Released())
       .def("discard", &PyParallelWriter::discard, Released());
   module.def("make_parallel_writer", &make_parallel_writer, nb::arg("uri"), nb::arg("name"),
-             nb::arg("fields"), nb::arg("projections"), nb::arg("options"), nb::arg("add"), Released());
+             nb::arg("fields"), nb::arg("projections"), nb::arg("options"), nb::arg("mode"), Released());
 }
 
 }  // namespace colonnade::python

@@ -143,11 +143,9 @@ void register_options(nb::module_& module) {
 std::unique_ptr<PyWriter> make_writer(const std::string& uri, const std::string& name,
                                       const std::vector<const Field*>& fields,
                                       const std::vector<Projection>& projections, const WriteOptions& options,
-                                      bool add) {
-  auto model = make_model(fields, projections);
-  auto writer = add ? Writer::add_to(std::move(model), name, uri, options)
-                    : Writer::recreate(std::move(model), name, uri, options);
-  return std::make_unique<PyWriter>(std::move(writer));
+                                      const std::string& mode) {
+  return std::make_unique<PyWriter>(
+      open_writer<Writer>(mode, make_model(fields, projections), name, uri, options));
 }
 
 std::unique_ptr<PyWriter> resume_writer(const std::string& uri, const std::string& name,
@@ -173,7 +171,7 @@ void register_writer(nb::module_& module) {
       .def("close", &PyWriter::close, Released())
       .def("abandon", &PyWriter::abandon, Released());
   module.def("make_writer", &make_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
-             nb::arg("projections"), nb::arg("options"), nb::arg("add"), Released());
+             nb::arg("projections"), nb::arg("options"), nb::arg("mode"), Released());
   module.def("resume_writer", &resume_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
              nb::arg("projections"), nb::arg("options"), Released());
 }

@@ -11,12 +11,14 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "colonnade/columnar.h"
 #include "colonnade/error.h"
 #include "colonnade/field.h"
 #include "colonnade/model.h"
+#include "colonnade/options.h"
 
 namespace colonnade::python {
 
@@ -48,6 +50,15 @@ inline std::unique_ptr<Model> make_model(const std::vector<const Field*>& fields
   for (const auto& [field, sources] : projections)
     model->add_projected_field(field->clone(field->name()), sources);
   return model;
+}
+
+// A Writer or ParallelWriter.
+template <class Made>
+std::unique_ptr<Made> open_writer(const std::string& mode, std::unique_ptr<Model> model,
+                                  const std::string& name, const std::string& uri,
+                                  const WriteOptions& options) {
+  const auto open = mode == "create" ? Made::create : mode == "update" ? Made::add_to : Made::recreate;
+  return open(std::move(model), name, uri, options);
 }
 
 }  // namespace colonnade::python

@@ -79,22 +79,26 @@ std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart>
 namespace {
 
 std::unique_ptr<WriteContainer> write_to_store(const std::string& uri, std::string_view path,
-                                               const ContainerOptions& options, ObjectTarget target) {
-  return ObjectContainerWriter::open(io::open_object_store(uri, {.create = target == ObjectTarget::any,
-                                                                 .object_class = options.object_class}),
-                                     path, options, target);
+                                               const ContainerOptions& options, ObjectTarget target,
+                                               bool make_store = false) {
+  return ObjectContainerWriter::open(
+      io::open_object_store(uri, {.create = make_store, .object_class = options.object_class}), path, options,
+      target);
 }
 
 }  // namespace
 
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
-  if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::any);
+  if (io::is_object_store(uri))
+    return write_to_store(uri, path, options, options.must_be_new ? ObjectTarget::absent : ObjectTarget::any,
+                          true);
   const bool bare = options.kind == ContainerKind::bare_file;
   with_context({.uri = uri},
                [&] { bare ? BareFileWriter::check(path, options) : RootFileWriter::check(path, options); });
   std::unique_ptr<io::WritableFile> file =
-      io::open_for_writing(uri, io::OpenMode::create, {.direct_io = options.direct_io});
+      io::open_for_writing(uri, options.must_be_new ? io::OpenMode::create_new : io::OpenMode::create,
+                           {.direct_io = options.direct_io});
   if (bare) return std::make_unique<BareFileWriter>(std::move(file), path, options);
   return RootFileWriter::create(std::move(file), path, options);
 }

@@ -169,6 +169,8 @@ struct ContainerOptions {
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
   Durability durability = Durability::process;
   bool direct_io = false;  // past the page cache, where the file system can
+  // Of what is created: the file, or in an object store the data set, must not be there yet.
+  bool must_be_new = false;
   // Of object stores.
   ObjectMapping object_mapping = ObjectMapping::locality;
   std::size_t splice_size = std::size_t{1} << 20;

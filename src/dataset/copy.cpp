@@ -303,7 +303,8 @@ class Copy {
         throw Error(ErrorKind::usage, "the data set is there already",
                     "another name, or say that it is to be replaced, or that the copy is to be resumed");
       if (found.data_set) return resume(writing);
-      const container::ContainerOptions how = dataset::container_options(writing);
+      container::ContainerOptions how = dataset::container_options(writing);
+      how.must_be_new = !options_.overwrite;
       start(found.container && !options_.overwrite
                 ? page::append_if_repaired(destination_.uri, destination_.data_set, how,
                                            writing.discard_unrepaired)

@@ -150,25 +150,28 @@ ParallelWriter::ParallelWriter(std::shared_ptr<Impl> impl) : impl_(std::move(imp
 
 std::unique_ptr<ParallelWriter> ParallelWriter::make(std::unique_ptr<Model> model, std::string_view name,
                                                      const std::string& uri, const WriteOptions& options,
-                                                     bool replaces) {
+                                                     dataset::Target target) {
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
-    auto data_set =
-        dataset::make_data_set(model.get(), name, uri, options,
-                               replaces ? dataset::Target::new_file : dataset::Target::existing_file);
+    auto data_set = dataset::make_data_set(model.get(), name, uri, options, target);
     return std::unique_ptr<ParallelWriter>(
         new ParallelWriter(std::make_shared<Impl>(std::move(model), std::move(data_set))));
   });
 }
 
+std::unique_ptr<ParallelWriter> ParallelWriter::create(std::unique_ptr<Model> model, std::string_view name,
+                                                       const std::string& uri, const WriteOptions& options) {
+  return make(std::move(model), name, uri, options, dataset::Target::new_file);
+}
+
 std::unique_ptr<ParallelWriter> ParallelWriter::recreate(std::unique_ptr<Model> model, std::string_view name,
                                                          const std::string& uri,
                                                          const WriteOptions& options) {
-  return make(std::move(model), name, uri, options, true);
+  return make(std::move(model), name, uri, options, dataset::Target::any_file);
 }
 
 std::unique_ptr<ParallelWriter> ParallelWriter::add_to(std::unique_ptr<Model> model, std::string_view name,
                                                        const std::string& uri, const WriteOptions& options) {
-  return make(std::move(model), name, uri, options, false);
+  return make(std::move(model), name, uri, options, dataset::Target::existing_file);
 }
 
 ParallelWriter::~ParallelWriter() {

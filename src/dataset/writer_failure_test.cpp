@@ -257,6 +257,37 @@ TEST(WriterFailures, ASecondWriterOnTheFileIsRefused) {
   }
 }
 
+TEST(WriterFailures, ANewFileReplacesNothing) {
+  const auto make = [](const std::string& uri, const WriteOptions& options) {
+    auto model = Model::create();
+    model->make_field<std::int64_t>("x");
+    model->make_field<std::vector<int>>("v")->assign(3, 5);
+    return Writer::create(std::move(model), "Data", uri, options);
+  };
+  for (const Container container : {Container::root_file, Container::bare_file}) {
+    const LocalFile file;
+    const WriteOptions options{.compression = "none", .container = container};
+    {
+      auto writer = make(file.name(), options);
+      fill(*writer, 3);
+      // A program that asks for no lock.
+      std::filesystem::copy_file("/proc/self/exe", file.name());
+      EXPECT_EQ(error_of([&] { writer->close(); }).kind(), ErrorKind::io);
+    }
+    EXPECT_EQ(std::filesystem::file_size(file.name()), std::filesystem::file_size("/proc/self/exe"));
+    std::filesystem::remove(file.name());
+    {
+      auto writer = make(file.name(), options);
+      fill(*writer, 5);
+      writer->close();
+    }
+    const Error error = error_of([&] { make(file.name(), options); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_EQ(error.context().uri, file.name());
+    expect_entries(file.name(), 5);
+  }
+}
+
 TEST(WriterFailures, TargetsThatCannotBeWrittenAreNamed) {
   const auto refused = [](const std::string& uri, ErrorKind kind) {
     const Error error = error_of([&] { make_writer(uri); });

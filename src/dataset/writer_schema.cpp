@@ -132,11 +132,12 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   check(options);
-  const container::ContainerOptions how = container_options(options);
-  auto container = target == Target::new_file ? container::create_container(uri, name, how)
-                   : target == Target::existing_file
+  container::ContainerOptions how = container_options(options);
+  how.must_be_new = target == Target::new_file;
+  auto container = target == Target::existing_file
                        ? page::append_if_repaired(uri, name, how, options.discard_unrepaired)
-                       : container::replace_container(uri, name, how);
+                   : target == Target::same_data_set ? container::replace_container(uri, name, how)
+                                                     : container::create_container(uri, name, how);
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
   Descriptor& descriptor = data_set->descriptor();
   const std::size_t slash = name.rfind('/');

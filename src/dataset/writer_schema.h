@@ -14,7 +14,12 @@
 
 namespace colonnade::dataset {
 
-enum class Target { new_file, existing_file, same_data_set };
+enum class Target : int {
+  new_file,       // nothing is there yet
+  any_file,       // what is there is replaced
+  existing_file,  // the data set is added to it
+  same_data_set,  // goes on
+};
 
 // A data set without fields. Throws before the file is touched if there is no model or an option makes no
 // sense.

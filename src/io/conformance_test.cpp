@@ -360,6 +360,39 @@ TEST_P(WritingTransports, WhatIsThereStaysUntilTheNewFileIsComplete) {
   EXPECT_EQ(GetParam().content(uri), pattern(100));
 }
 
+// By somebody who asks for no lock.
+TEST_P(WritingTransports, AFileThatCameMeanwhileIsNotReplacedByANewOne) {
+  const std::string uri = fresh();
+  {
+    const auto file = open_for_writing(uri, OpenMode::create_new, GetParam().write_options);
+    file->write(0, pattern(100));
+    GetParam().store(uri, pattern(50, 7));
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_THAT(error.problem(), HasSubstr("somebody else has made the"));
+    EXPECT_EQ(error.context().uri, uri);
+  }
+  EXPECT_EQ(GetParam().content(uri), pattern(50, 7));
+  const Error error =
+      error_of([&] { open_for_writing(uri, OpenMode::create_new, GetParam().write_options); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.problem(), HasSubstr("already, where a new one was to be made"));
+  EXPECT_EQ(GetParam().content(uri), pattern(50, 7));
+}
+
+TEST_P(UpdatingTransports, NorByOneThatMayReplace) {
+  const std::string uri = fresh();
+  {
+    const auto file = open_for_writing(uri, OpenMode::create, GetParam().write_options);
+    file->write(0, pattern(100));
+    GetParam().store(uri, pattern(50, 7));
+    EXPECT_EQ(error_of([&] { file->publish(); }).kind(), ErrorKind::io);
+    EXPECT_FALSE(file->is_published());
+    EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
+  }
+  EXPECT_EQ(GetParam().content(uri), pattern(50, 7));
+}
+
 TEST_P(UpdatingTransports, AFileThatIsPublishedIsSeenAndGoesOn) {
   const std::string uri = stored(pattern(100));
   const auto before = open_for_reading(uri, GetParam().read_options);

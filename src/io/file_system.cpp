@@ -51,6 +51,11 @@ std::string beside(const std::string& path, const std::string& name) {
               "close the other writer or write to another file", {.uri = uri});
 }
 
+[[noreturn]] void refuse_existing(const std::string& uri) {
+  throw Error(ErrorKind::usage, "there is a file already, where a new one was to be made",
+              "another name, or say that it is to be replaced", {.uri = uri});
+}
+
 class NamedFile final : public WritableFile {
  public:
   NamedFile(std::shared_ptr<FileSystem> files, std::string uri, std::string path)
@@ -65,8 +70,10 @@ class NamedFile final : public WritableFile {
   }
 
   // Another writer that begins at the same time finds this one's file aside, or the other way round.
-  void create(const WriteFileOptions& options) {
-    if (files_->exists(path_, uri_)) {
+  void create(const WriteFileOptions& options, bool must_be_new) {
+    const bool is_there = files_->exists(path_, uri_);
+    if (is_there && must_be_new) refuse_existing(uri_);
+    if (is_there) {
       replaced_ = files_->open(path_, uri_, {}).file;
       if (replaced_ == nullptr) refuse(uri_);
     }
@@ -78,6 +85,7 @@ class NamedFile final : public WritableFile {
     if (made.is_locked) clear_leftovers(stem);
     // What was aside while we looked for the file may have taken its place before we looked aside.
     if (!replaced_ && files_->exists(path_, uri_)) {
+      if (must_be_new) refuse_existing(uri_);
       replaced_ = files_->open(path_, uri_, {}).file;
       if (replaced_ == nullptr) refuse(uri_);
     }
@@ -101,16 +109,19 @@ class NamedFile final : public WritableFile {
     is_name_safe_ = true;
   }
 
-  // What is replaced goes when the new file is on the device, however little else is waited for.
+  // What is replaced goes when the new file is on the device, however little else is waited for. Nothing is
+  // replaced but what was there, and locked, when the writing began.
   bool publish() override {
     if (is_published()) return false;
-    const bool replaces = files_->exists(path_, uri_);
-    if (replaces)
+    const bool replaces = replaced_ != nullptr;
+    if (replaces) {
       file().sync();
-    else
+      check_replaced();
+      files_->rename(aside_, path_, uri_);
+    } else {
       file().flush();
-    if (replaces && !replaced_ && files_->open(path_, uri_, {}).file == nullptr) refuse(uri_);
-    files_->rename(aside_, path_, uri_);
+      if (!files_->rename_new(aside_, path_, uri_)) refuse_others();
+    }
     aside_.clear();
     replaced_.reset();
     if (replaces) sync();
@@ -130,6 +141,22 @@ class NamedFile final : public WritableFile {
     if (file_ == nullptr)
       throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
     return *file_;
+  }
+
+  [[noreturn]] void refuse_others() const {
+    throw Error(ErrorKind::io,
+                "somebody else has made the file since this one was begun; what is there stays as it is",
+                "write to another file, or look what is there and write again to replace it", {.uri = uri_});
+  }
+
+  // What has the name is locked by this writer, or nothing has it.
+  void check_replaced() const {
+    try {
+      const LockedFile now = files_->open(path_, uri_, {});
+      if (now.file != nullptr && now.is_locked) refuse_others();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::not_found) throw;
+    }
   }
 
   void clear_leftovers(const std::string& stem) {
@@ -187,7 +214,7 @@ std::unique_ptr<WritableFile> open_for_writing(std::shared_ptr<FileSystem> files
                                                OpenMode mode, const WriteFileOptions& options) {
   std::string path = files->path_of(uri);
   auto file = std::make_unique<NamedFile>(std::move(files), uri, std::move(path));
-  mode == OpenMode::create ? file->create(options) : file->open(options);
+  mode == OpenMode::update ? file->open(options) : file->create(options, mode == OpenMode::create_new);
   return file;
 }
 

@@ -47,6 +47,13 @@ class FileSystem {
                             const WriteFileOptions& options) = 0;
   // Replaces what is at `to`, in one step.
   virtual void rename(const std::string& from, const std::string& to, const std::string& uri) = 0;
+  // The same if nothing is there; false: something is. The default looks first, for transports that cannot do
+  // better.
+  virtual bool rename_new(const std::string& from, const std::string& to, const std::string& uri) {
+    if (exists(to, uri)) return false;
+    rename(from, to, uri);
+    return true;
+  }
   virtual void remove(const std::string& path) = 0;
   // Waits until the names in the folder of `path` are on the device.
   virtual void sync_folder(const std::string& path, const std::string& uri) = 0;
@@ -56,8 +63,7 @@ class FileSystem {
   virtual void remove_old_leftovers(const std::string& /*path*/) {}
 };
 
-// OpenMode::update opens what is there. OpenMode::create begins a new file aside; see
-// WritableFile::publish().
+// OpenMode::update opens what is there. The others begin a new file aside; see WritableFile::publish().
 std::unique_ptr<WritableFile> open_for_writing(std::shared_ptr<FileSystem> files, const std::string& uri,
                                                OpenMode mode, const WriteFileOptions& options);
 

@@ -124,9 +124,10 @@ std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
 // The URIs of all files that begin so, in order. Throws ErrorKind::unsupported for a transport that cannot
 // list.
 std::vector<std::string> list_files(const std::string& prefix);
-// create begins a new file, which takes its place when it is published or closed; update needs an existing
-// file. Both keep a second writer away.
-enum class OpenMode { create, update };
+// create begins a new file, which takes its place when it is published or closed; create_new the same where
+// no file is, and update needs an existing one. All keep a second writer away. A file that comes to be in the
+// place of a new one while that is written is never replaced: publish() and close() throw.
+enum class OpenMode { create, create_new, update };
 struct WriteFileOptions {
   bool direct_io = false;
 };

@@ -429,10 +429,9 @@ void repair(Storage& storage, Model& model) {
   author.what = fmt::format("repair {}", author.number);
   RepairOptions options;
   options.dry_run = world.random().chance(0.2);
+  // Of what is there when repair has the file: that may come to be after it was asked for.
   if (!options.dry_run)
-    model.propose(author, [&model, before = model.current()](const State& state) {
-      return model.is_repaired(before, state);
-    });
+    model.propose(author, [&model](const State& state) { return model.is_repaired(model.current(), state); });
   call(world, author.what, [&] { static_cast<void>(colonnade::repair(storage.uri, model.name(), options)); });
 }
 

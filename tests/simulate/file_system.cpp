@@ -113,7 +113,6 @@ OpenFile* FileSystem::find(int file) {
 // ---- calls ----
 
 int FileSystem::open(const std::string& path, int flags, mode_t mode) {
-  if (!path.starts_with(watched_prefix)) flags |= 0;
   std::shared_ptr<Inode> inode = find_path(path);
   if (inode == nullptr) {
     if ((flags & O_CREAT) == 0) return fail(ENOENT);
@@ -328,6 +327,11 @@ std::vector<std::string> FileSystem::all_paths() const {
   std::vector<std::string> paths;
   collect(*root_, "/sim", paths);
   return paths;
+}
+
+const Bytes* FileSystem::content_of(const std::string& path) const {
+  const auto inode = find_path(path);
+  return inode != nullptr ? &inode->content : nullptr;
 }
 
 // ---- deaths ----

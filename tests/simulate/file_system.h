@@ -95,9 +95,10 @@ class FileSystem {
   void process_died(const Process& process);
   void machine_crashed();
 
-  // Paths at which a change can change what readers of data sets see.
-  std::string watched_prefix;
   std::vector<std::string> all_paths() const;
+  const Bytes* content_of(const std::string& path) const;  // null: no such file
+  // Whose claim a record of a store in a folder has: the writer's number, or 0.
+  std::map<std::string, std::uint64_t> claims;
 
  private:
   std::shared_ptr<Inode> find_path(const std::string& path) const;

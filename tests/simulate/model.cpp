@@ -42,12 +42,14 @@ Model::Author& Model::add_author(std::string what, bool excludes) {
 void Model::opened(Author& author) {
   if (world_.process().dead) return;
   author.opened = world_.steps();
+  author.claimed = world_.process().claimed;
   author.is_open = true;
   if (forcing_ > 0) return;
   for (const Author& other : authors_) {
     if (&other == &author || !other.is_open || other.ends || !other.excludes) continue;
-    if (other.process->dead || other.process->had_faults || forced_ >= other.opened ||
-        forced_ >= author.process->claimed)
+    // What `gc --force` takes is gone from when it was got, not from when its writer knew that it had it.
+    if (other.process->dead || other.process->had_faults || forced_ >= other.claimed ||
+        forced_ >= author.claimed)
       continue;
     world_.violate(fmt::format("(f) {} has \"{}\", and {} got it as well", other.what, name_, author.what));
   }

@@ -29,7 +29,8 @@ class Model {
     unsigned number = 0;
     std::string what;
     const Process* process = nullptr;
-    std::uint64_t opened = 0;  // step; from then on nobody else changes the data set
+    std::uint64_t opened = 0;   // step; from then on nobody else changes the data set
+    std::uint64_t claimed = 0;  // step at which it got it
     bool is_open = false;
     bool excludes = true;  // a writer
     bool ends = false;     // it is closing, or whatever ends it

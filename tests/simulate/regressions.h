@@ -16,6 +16,7 @@ struct Regression {
   std::string_view found;
 };
 
+// What is in parentheses was a mistake of the model, not of the library.
 inline constexpr std::array regressions{
     Regression{"lost_answer_of_the_commit", 588, Place::s3,
                "the put of a commit was applied without an answer; what it named was removed"},
@@ -31,6 +32,21 @@ inline constexpr std::array regressions{
                "repair took clusters of a killed writer for those of the one that went on"},
     Regression{"page_list_that_failed", 5248, Place::s3,
                "merging page lists failed in one thread, and another committed without the clusters of both"},
+    Regression{"file_that_came_meanwhile", 1065688, Place::root_file,
+               "two processes made the same new file; the one that finished last replaced that of the other"},
+    Regression{"file_that_came_while_it_stood_still", 1134600, Place::root_file, "the same, after a pause"},
+    Regression{"number_given_twice", 1351423, Place::folder,
+               "a machine that went down brought back the count of generations: two data sets had one number, "
+               "and what was garbage of one were the values of the other"},
+    Regression{"number_given_twice_at_the_start", 1295442, Place::folder, "the same, for the first number"},
+    Regression{"dead_maker_of_a_store", 1066547, Place::folder,
+               "whoever made a store died before its marker was on the device, and others wrote there"},
+    Regression{"dead_maker_of_a_store_and_gc", 1340826, Place::folder, "the same"},
+    Regression{"claim_taken_while_it_opens", 1187392, Place::rados,
+               "(gc --force took the claim of a writer that did not know yet that it had one)"},
+    Regression{"claim_taken_in_a_folder", 1025455, Place::folder, "(the same)"},
+    Regression{"repair_of_what_came_later", 1249096, Place::bare_file,
+               "(repair was asked for before there was a file, and repaired the one that came)"},
 };
 
 }  // namespace colonnade::simulate

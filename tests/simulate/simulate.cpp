@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -129,6 +130,7 @@ void report(const HistoryOptions& options, const HistoryResult& result) {
 
 struct Sum {
   std::uint64_t histories = 0;
+  std::array<std::uint64_t, place_count> of_place{};
   std::uint64_t steps = 0;
   std::uint64_t found = 0;
 };
@@ -145,6 +147,7 @@ Sum run_some(const Options& options, std::uint64_t first) {
     const HistoryOptions history{.seed = seed, .place = options.place, .broken = options.broken};
     const HistoryResult result = run_history(history);
     ++sum.histories;
+    ++sum.of_place[static_cast<std::size_t>(result.place)];
     sum.steps += result.steps;
     if (options.what == Options::What::twice && run_history(history).hash != result.hash) {
       std::printf("seed %llu: something else happens the second time\n",
@@ -184,6 +187,7 @@ int run_all(const Options& options) {
     ::waitpid(child, &status, 0);
     failed |= status != 0;
     all.histories += sum.histories;
+    for (std::size_t i = 0; i < place_count; ++i) all.of_place[i] += sum.of_place[i];
     all.steps += sum.steps;
     all.found += sum.found;
   }
@@ -193,6 +197,10 @@ int run_all(const Options& options) {
               failed          ? "a process of them died"
               : all.found > 0 ? fmt::format("{} violations", all.found).c_str()
                               : "everything holds");
+  for (std::size_t i = 0; i < place_count; ++i)
+    std::printf("%s%s %llu", i == 0 ? "  " : ", ", name_of(static_cast<Place>(i)),
+                static_cast<unsigned long long>(all.of_place[i]));
+  std::printf("\n");
   return failed || all.found > 0 ? 1 : 0;
 }
 

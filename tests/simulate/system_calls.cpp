@@ -14,8 +14,11 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <utility>
 
+#include "colonnade/error.h"
 #include "file_system.h"
+#include "container/object_store/directory.h"
 #include "real_calls.h"
 #include "world.h"
 
@@ -81,6 +84,22 @@ auto step(Call&& call, bool changes, const std::string& what, bool shows = true)
 std::string name_of(int file) {
   const OpenFile* open = FileSystem::of_world()->find(file);
   return open != nullptr ? open->path.substr(4) : "?";
+}
+
+// Who has the data set of a record in a folder from now on.
+void note_claim(FileSystem& files, const std::string& path) {
+  const Bytes* const bytes = files.content_of(path);
+  if (bytes == nullptr || path.ends_with("/0-0")) return;  // the counter of generations
+  World& world = *World::inside();
+  std::uint64_t writer = 0;
+  try {
+    const container::PlaceRecord record = container::read_place_record(*bytes);
+    if (record.claim) writer = record.claim->writer;
+  } catch (const Error&) {  // the observer will find it
+    return;
+  }
+  if (std::exchange(files.claims[path], writer) != writer && writer != 0)
+    world.process().claimed = world.steps();
 }
 
 Bytes joined(const iovec* parts, int count) {
@@ -323,7 +342,8 @@ int simulated_flock(int file, int operation) {
     const int result = step([&](FileSystem& files) { return files.lock(file, operation); }, false,
                             fmt::format("locks {}", name_of(file)));
     World& world = *World::inside();
-    if (result == 0 && (operation & LOCK_EX) != 0) world.process().claimed = world.steps();
+    if (result == 0 && (operation & LOCK_EX) != 0 && !is_in_store(name_of(file)))
+      world.process().claimed = world.steps();
     const bool waits = result != 0 && errno == EWOULDBLOCK && (operation & LOCK_NB) == 0;
     if (!waits || world.process().dead) return result;
     world.sleep_until(world.now() + millisecond);
@@ -331,8 +351,13 @@ int simulated_flock(int file, int operation) {
 }
 
 static int rename_ours(const std::string& from, const std::string& to, bool replace) {
-  return step([&](FileSystem& files) { return files.rename(from, to, replace); }, true,
-              fmt::format("renames {} to {}", from.substr(4), to.substr(4)), is_anchor(to));
+  return step(
+      [&](FileSystem& files) {
+        const int result = files.rename(from, to, replace);
+        if (result == 0 && is_in_store(to) && is_anchor(to)) note_claim(files, to);
+        return result;
+      },
+      true, fmt::format("renames {} to {}", from.substr(4), to.substr(4)), is_anchor(to));
 }
 
 int simulated_rename(const char* from, const char* to) SIMULATED("rename");

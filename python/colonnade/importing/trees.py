@@ -37,7 +37,14 @@ from colonnade.reading.steps import byte_count
 from colonnade.schema.spec import Spec
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
-from colonnade.writing.options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
+from colonnade.writing.options import (
+    CheckpointEvery,
+    ContainerSettings,
+    Size,
+    WriteMode,
+    check_names,
+    write_options,
+)
 
 from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields, short_reason
 
@@ -467,11 +474,12 @@ class _Import:
             self._check_beginning()
             if self.resumed == self.total:
                 return True
-        adding = there is not None and not overwrite
+        # What comes to be there meanwhile is not replaced either.
+        mode: WriteMode = "recreate" if overwrite else "create" if there is None else "update"
         plan = self.readings[0].plan
         options.setdefault("description", str(self.readings[0].tree.title or ""))
         writer = _Writer(
-            uri, name, None, write_options(**options), add=adding, field_descriptions=plan.titles()
+            uri, name, None, write_options(**options), mode=mode, field_descriptions=plan.titles()
         )
         try:
             for new, (spec, columns) in plan.projections(self.aliases).items():

@@ -12,7 +12,7 @@ from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .filling import Filler, build_fields
-from .options import CheckpointEvery, Size, write_options
+from .options import CheckpointEvery, Size, WriteMode, write_options
 from .sources import Batch, to_batch
 
 __all__ = ["DataSetWriter", "create", "target_of"]
@@ -34,12 +34,12 @@ class DataSetWriter(Filler):
         schema: Mapping[str, Spec] | None,
         options: _core.WriteOptions,
         *,
-        add: bool = False,
+        mode: WriteMode = "recreate",
         encodings: Mapping[str, Encoding] | None = None,
         field_descriptions: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(uri, name)
-        self._options, self._add = options, add
+        self._options, self._mode = options, mode
         self._encodings = dict(encodings or {})
         self._descriptions = dict(field_descriptions or {})
         self._projections: list[tuple[_core.Field, dict[str, str]]] = []
@@ -154,7 +154,7 @@ class DataSetWriter(Filler):
     def _start(self, schema: Mapping[str, Spec]) -> None:
         fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
         self._writer = _core.make_writer(
-            self._uri, self._name, list(fields.values()), self._projections, self._options, self._add
+            self._uri, self._name, list(fields.values()), self._projections, self._options, self._mode
         )
         self._fields = fields
         self._remember()
@@ -173,7 +173,7 @@ def create(
     name: str | None = None,
     schema: Mapping[str, Spec] | None = None,
     *,
-    mode: Literal["recreate", "update"] = "recreate",
+    mode: WriteMode = "recreate",
     append: bool = False,
     compression: str | int = "zstd:5",
     encodings: Mapping[str, Encoding] | None = None,
@@ -207,7 +207,9 @@ def create(
         name: the path of the data set in the file, "Events" or "dir/Events".
         schema: a type for each field: "std::vector<float>", np.float32, {"pt": "float"} for a record,
             [{"pt": "float"}] for a collection of records. Inferred from the first data if left out.
-        mode: "update" adds the data set to an existing ROOT file and leaves everything else in it as it is.
+        mode: "recreate" replaces the file that is there, if any; "create" makes a new one, and fails if there is one,
+            or comes to be one while it is written; "update" adds the data set to an existing ROOT file and leaves
+            everything else in it as it is. In an object store they mean the data set.
         append: the same as mode="update".
         compression: "zstd:5", "lz4", "zlib:1", "lzma:7", "none", or ROOT's number (505).
         encodings: how numbers are stored, by path: "Real16", ("Real32Trunc", bits),
@@ -274,7 +276,7 @@ def create(
         found,
         schema,
         options,
-        add=append or mode == "update",
+        mode="update" if append else mode,
         encodings=encodings,
         field_descriptions=field_descriptions,
     )
@@ -282,8 +284,8 @@ def create(
 
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:
     """File and data set that are to be written; raises `UsageError` where they are not named."""
-    if mode not in ("recreate", "update"):
-        raise UsageError(f"the mode is 'recreate' or 'update', not '{mode}'")
+    if mode not in ("create", "recreate", "update"):
+        raise UsageError(f"the mode is 'create', 'recreate' or 'update', not '{mode}'")
     if isinstance(name, Mapping):
         raise UsageError("the schema is given in place of the name", "create(file, name, schema)")
     uri, found = split_target(target, name)

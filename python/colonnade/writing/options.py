@@ -17,6 +17,7 @@ __all__ = [
     "CheckpointEvery",
     "ContainerSettings",
     "Size",
+    "WriteMode",
     "WriteSettings",
     "check_names",
     "seconds_of",
@@ -28,6 +29,9 @@ Size: TypeAlias = int | str
 
 CheckpointEvery: TypeAlias = int | str | timedelta | Mapping[str, int | float] | None
 """A number of clusters, a time ("30s", "2 min", timedelta), {"clusters": 10, "seconds": 30.0}, or None."""
+
+WriteMode: TypeAlias = Literal["create", "recreate", "update"]
+"""What may be where a data set is written: nothing, anything, which is replaced, or a file that it is added to."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 

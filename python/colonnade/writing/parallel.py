@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray
@@ -13,7 +13,7 @@ from colonnade.schema.spec import Encoding, Spec, build_field
 
 from .creating import target_of
 from .filling import Closing, Filler, build_fields
-from .options import WriteSettings, check_names, write_options
+from .options import WriteMode, WriteSettings, check_names, write_options
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -90,7 +90,7 @@ class ParallelDataSetWriter(Closing):
         schema: Mapping[str, Spec],
         options: _core.WriteOptions,
         *,
-        add: bool = False,
+        mode: WriteMode = "recreate",
         encodings: Mapping[str, Encoding] | None = None,
         field_descriptions: Mapping[str, str] | None = None,
         projections: Mapping[str, tuple[Spec, str | Mapping[str, str]]] | None = None,
@@ -104,7 +104,7 @@ class ParallelDataSetWriter(Closing):
             projected.append((build_field(new, spec), given))
         self._writer = self._guard(
             lambda: _core.make_parallel_writer(
-                uri, name, list(self._fields.values()), projected, options, add
+                uri, name, list(self._fields.values()), projected, options, mode
             )
         )
         self._closed = False
@@ -170,7 +170,7 @@ def create_parallel(
     name: str | None = None,
     schema: Mapping[str, Spec] | None = None,
     *,
-    mode: Literal["recreate", "update"] = "recreate",
+    mode: WriteMode = "recreate",
     encodings: Mapping[str, Encoding] | None = None,
     field_descriptions: Mapping[str, str] | None = None,
     projections: Mapping[str, tuple[Spec, str | Mapping[str, str]]] | None = None,
@@ -214,7 +214,7 @@ def create_parallel(
         found,
         schema,
         options,
-        add=mode == "update",
+        mode=mode,
         encodings=encodings,
         field_descriptions=field_descriptions,
         projections=projections,

@@ -434,6 +434,18 @@ TEST_F(ObjectCommit, AChildOfTheProcessCannotHarmItsWriter) {
 
 // ---- what checkpoints leave
 
+// A machine that goes down would bring back the count, and the next writer, of any data set, would get the
+// same number: garbage of one would be the values of the other.
+TEST_F(ObjectCommit, TheNumberOfAGenerationIsOnTheDeviceBeforeItIsUsed) {
+  test_.faults().fail(io::StoreOperation::sync);
+  EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::io);
+  for (const io::ValueAddress& address : test_.addresses())
+    EXPECT_EQ(address.dkey, counter_place) << io::to_text(address);
+  const std::uint64_t before = test_.faults().count(io::StoreOperation::sync);
+  open()->close();
+  EXPECT_GE(test_.faults().count(io::StoreOperation::sync), before + 1);
+}
+
 TEST_F(ObjectCommit, FootersOfOldCheckpointsAreRemoved) {
   const Writer writer = open();
   std::vector<AnchorRecord> states;

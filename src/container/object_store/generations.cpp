@@ -19,7 +19,10 @@ std::uint32_t next_generation(io::ObjectStore& store) {
                   "another store: a new prefix, container or folder", {.uri = store.uri()});
     std::optional<std::string> expected;
     if (found) expected = found->version;
-    if (store.put_if(address, counter_bytes(next + 1), expected)) return next;
+    if (!store.put_if(address, counter_bytes(next + 1), expected)) continue;
+    // A machine that goes down must not bring back the count before: two data sets would have one number.
+    store.sync();
+    return next;
   }
   throw Error(
       ErrorKind::io,

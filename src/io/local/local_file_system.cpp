@@ -116,6 +116,12 @@ class LocalFileSystem final : public FileSystem {
       fail_system(uri, fmt::format("move the finished file \"{}\" to its place", from), errno);
   }
 
+  bool rename_new(const std::string& from, const std::string& to, const std::string& uri) override {
+    if (calls_.rename_new(from.c_str(), to.c_str()) == 0) return true;
+    if (errno == EEXIST) return false;
+    fail_system(uri, fmt::format("move the finished file \"{}\" to its place", from), errno);
+  }
+
   void remove(const std::string& path) override { ::unlink(path.c_str()); }
 
   void sync_folder(const std::string& path, const std::string& uri) override {
@@ -179,16 +185,19 @@ class LocalFileSystem final : public FileSystem {
 }  // namespace
 
 WriteCalls WriteCalls::of_system() {
-  return {.pwrite = ::pwrite,
-          .pwritev = ::pwritev,
-          .pread = ::pread,
-          .fallocate = ::fallocate,
-          .ftruncate = ::ftruncate,
-          .fdatasync = ::fdatasync,
-          .fsync = ::fsync,
-          .rename = ::rename,
-          .close = ::close,
-          .set_direct = [](int file, bool on) {
+  return {
+      .pwrite = ::pwrite,
+      .pwritev = ::pwritev,
+      .pread = ::pread,
+      .fallocate = ::fallocate,
+      .ftruncate = ::ftruncate,
+      .fdatasync = ::fdatasync,
+      .fsync = ::fsync,
+      .rename = ::rename,
+      .rename_new = [](const char* from, const char* to) { return rename_exclusively(AT_FDCWD, from, to); },
+      .close = ::close,
+      .set_direct =
+          [](int file, bool on) {
             const int flags = ::fcntl(file, F_GETFL);
             return flags < 0 ? -1 : ::fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
           }};

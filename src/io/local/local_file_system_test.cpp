@@ -182,6 +182,63 @@ TEST_F(NewFile, StaysAsideIfItCannotBeMoved) {
   EXPECT_THAT(names(), testing::ElementsAre("f"));
 }
 
+TEST_F(NewFile, DoesNotReplaceAnotherOneThanTheOneThatItFound) {
+  store("f", "old");
+  {
+    const auto file = open_for_writing(path("f"), OpenMode::create);
+    file->write(0, as_bytes("new"));
+    store("g", "of somebody else");
+    fs::rename(path("g"), path("f"));
+    EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("somebody else has made the file"));
+  }
+  EXPECT_EQ(text("f"), "of somebody else");
+  EXPECT_THAT(names(), testing::ElementsAre("f"));
+}
+
+TEST_F(NewFile, TakesThePlaceOfOneThatWasRemovedMeanwhile) {
+  store("f", "old");
+  const auto file = open_for_writing(path("f"), OpenMode::create);
+  file->write(0, as_bytes("new"));
+  fs::remove(path("f"));
+  file->close();
+  EXPECT_EQ(text("f"), "new");
+}
+
+// Processes that make the same new file at the same moment: one of them does.
+TEST_F(NewFile, IsMadeByOneOfMany) {
+  for (int round = 0; round < 30; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      const pid_t child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        try {
+          const auto file = open_for_writing(path("f"), OpenMode::create_new);
+          file->write(0, as_bytes(std::to_string(i)));
+          file->close();
+          ::_exit(i + 1);
+        } catch (const Error&) {
+          ::_exit(0);
+        }
+      }
+      children.push_back(child);
+    }
+    std::vector<int> makers;
+    for (const pid_t child : children) {
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      ASSERT_TRUE(WIFEXITED(status));
+      if (WEXITSTATUS(status) != 0) makers.push_back(WEXITSTATUS(status) - 1);
+    }
+    ASSERT_LE(makers.size(), 1u);
+    if (!makers.empty()) {
+      EXPECT_EQ(text("f"), std::to_string(makers.front()));
+    }
+    EXPECT_EQ(names().size(), makers.size());
+    fs::remove(path("f"));
+  }
+}
+
 // What is on the device, in which order: the file, its new name, the folder.
 TEST_F(NewFile, WaitsForTheDeviceBeforeItReplaces) {
   for (const bool there : {false, true}) {
@@ -196,7 +253,7 @@ TEST_F(NewFile, WaitsForTheDeviceBeforeItReplaces) {
       done.emplace_back("folder");
       return ::fsync(folder);
     };
-    calls.rename = [&](const char* from, const char* to) {
+    calls.rename = calls.rename_new = [&](const char* from, const char* to) {
       done.emplace_back("rename");
       return ::rename(from, to);
     };

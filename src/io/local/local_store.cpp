@@ -79,12 +79,14 @@ int for_each_name(int root, const std::string& path, Use&& use) {
 
 class LocalStore final : public ObjectStore {
  public:
-  LocalStore(std::string uri, std::string path, FileDescriptor root, bool created, StoreCalls calls)
+  LocalStore(std::string uri, std::string path, FileDescriptor root, bool created, bool marker_flushed,
+             StoreCalls calls)
       : uri_(std::move(uri)),
         path_(std::move(path)),
         root_(std::move(root)),
         calls_(std::move(calls)),
-        pending_(created) {}
+        pending_(created),
+        is_marker_flushed_(marker_flushed) {}
 
   const std::string& uri() const noexcept override { return uri_; }
   StoreTraits traits() const noexcept override { return traits_of_local(); }
@@ -116,6 +118,7 @@ class LocalStore final : public ObjectStore {
   FileDescriptor create(const ObjectId& object, const std::string& path, const std::string& place) const;
   void write(int file, const ValueAddress& address, std::span<const ByteSpan> parts) const;
   FileDescriptor lock(bool needed) const;
+  void flush_marker() const;
   std::vector<std::string> names_in(const std::string& path) const;
   void remove_file(const std::string& path) const;
   void remove_object(const ObjectId& object) const;
@@ -132,6 +135,7 @@ class LocalStore final : public ObjectStore {
   PendingValues pending_;
   mutable OpenValues open_{open_files};
   std::atomic<bool> is_folder_flushed_ = false;
+  mutable std::atomic<bool> is_marker_flushed_;
 };
 
 // "cannot read object 7:42, distribution key 3, attribute key 0 in "/data/store/7/42/3-0" (reason)".
@@ -247,6 +251,20 @@ std::optional<std::string> LocalStore::version_of(const ValueAddress& address) c
 
 // --- Writing ---
 
+// What is written now must not outlive what says that this is a store.
+void flush_marker_of(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
+                     const std::string& path) {
+  if (uninterrupted([&] { return calls.fsync(root.get()); }) != 0 && errno != EINVAL)
+    fail_system(uri, fmt::format("flush the folder \"{}\" to the device", path), errno);
+}
+
+// Before the first change: whoever made the store may have died before it did.
+void LocalStore::flush_marker() const {
+  if (is_marker_flushed_) return;
+  flush_marker_of(calls_, root_, uri_, path_);
+  is_marker_flushed_ = true;
+}
+
 void LocalStore::make_folders(const ObjectId& object) const {
   for (const std::string& path : {path_of(object.group), path_of(object)})
     if (calls_.make_folder(root_.get(), path.c_str()) != 0 && errno != EEXIST)
@@ -257,6 +275,7 @@ void LocalStore::make_folders(const ObjectId& object) const {
 // removes an empty one was in between.
 FileDescriptor LocalStore::create(const ObjectId& object, const std::string& path,
                                   const std::string& place) const {
+  flush_marker();
   for (int attempt = 0;; ++attempt) {
     const int number = uninterrupted(
         [&] { return calls_.open(root_.get(), path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK); });
@@ -354,6 +373,7 @@ void LocalStore::update(const ObjectId& object, std::uint64_t dkey, std::span<co
 FileDescriptor LocalStore::lock(bool needed) const {
   constexpr std::chrono::milliseconds step{2};
   constexpr std::chrono::seconds longest{30};
+  flush_marker();
   const std::string place = fmt::format("{}/{}", path_, lock_name);
   FileDescriptor file(
       uninterrupted([&] { return calls_.open(root_.get(), lock_name, O_RDWR | O_CREAT | O_NONBLOCK); }));
@@ -598,15 +618,6 @@ void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std:
   check(calls.rename(root.get(), name.c_str(), marker_name, true) == 0);
 }
 
-// link() where the file system cannot rename without replacing.
-int rename_exclusively(int folder, const char* from, const char* to) {
-  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return -1;
-  if (::linkat(folder, from, folder, to, 0) != 0) return -1;
-  ::unlinkat(folder, from, 0);
-  return 0;
-}
-
 }  // namespace
 
 StoreCalls StoreCalls::of_system() {
@@ -647,10 +658,8 @@ std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const Stor
     make_marker(calls, root, uri, path);
     created = true;
   }
-  // What is written now must not outlive what says that this is a store.
-  if (options.create && uninterrupted([&] { return calls.fsync(root.get()); }) != 0 && errno != EINVAL)
-    fail_system(uri, fmt::format("flush the folder \"{}\" to the device", path), errno);
-  return std::make_shared<LocalStore>(uri, path, std::move(root), created, std::move(calls));
+  if (options.create) flush_marker_of(calls, root, uri, path);
+  return std::make_shared<LocalStore>(uri, path, std::move(root), created, options.create, std::move(calls));
 }
 
 }  // namespace colonnade::io

@@ -488,6 +488,38 @@ TEST_F(LocalStore, BringsToTheDeviceWhatIsNew) {
   EXPECT_EQ(all_flushed, 1);
 }
 
+// Whoever made the store may have died before its marker was on the device: then all values would be in a
+// folder that is no store.
+TEST_F(LocalStore, WhatSaysThatItIsAStoreIsOnTheDeviceBeforeAnythingElseIsWritten) {
+  open();
+  std::vector<std::string> done;
+  StoreCalls calls = StoreCalls::of_system();
+  calls.fsync = [&](int file) {
+    done.push_back("flush " + fs::read_symlink("/proc/self/fd/" + std::to_string(file)).filename().string());
+    return 0;
+  };
+  calls.open = [&, open = calls.open](int folder, const char* path, int flags) {
+    if ((flags & O_CREAT) != 0) done.emplace_back("make");
+    return open(folder, path, flags);
+  };
+  const std::string folder = "flush " + fs::path(path_).filename().string();
+  for (const bool conditional : {false, true}) {
+    const auto store = open_local_store(uri_, {}, calls);
+    EXPECT_FALSE(store->get(somewhere));
+    EXPECT_TRUE(done.empty()) << "a reader waits for the device";
+    if (conditional)
+      EXPECT_TRUE(store->put_if(somewhere, as_bytes("x"), std::nullopt));
+    else
+      put(*store, somewhere, as_bytes("x"));
+    ASSERT_FALSE(done.empty());
+    EXPECT_EQ(done.front(), folder);
+    EXPECT_EQ(std::count(done.begin(), done.end(), folder), 1);
+    done.clear();
+    store->remove(somewhere);
+    done.clear();
+  }
+}
+
 // --- Several processes ---
 
 // Runs `work` in another process; its result is what the process ends with.

@@ -73,6 +73,35 @@ FileDescriptor open_regular(const std::string& path, const std::string& uri, int
   return file;
 }
 
+namespace {
+
+bool is_same(int folder, const char* one, const char* other) noexcept {
+  struct stat a{};
+  struct stat b{};
+  return ::fstatat(folder, one, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+         ::fstatat(folder, other, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+int rename_exclusively(int folder, const char* from, const char* to) noexcept {
+  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return -1;
+  // A server that does not hear that its answer has come makes the link twice.
+  if (::linkat(folder, from, folder, to, 0) == 0 || (errno == EEXIST && is_same(folder, from, to))) {
+    ::unlinkat(folder, from, 0);
+    return 0;
+  }
+  if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK) return -1;
+  int made = -1;
+  do made = ::openat(folder, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  while (made < 0 && errno == EINTR);
+  if (made < 0) return -1;
+  ::close(made);
+  return ::renameat(folder, from, folder, to);
+}
+
 std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done) {
   while (first < vectors.size() && done >= vectors[first].iov_len) done -= vectors[first++].iov_len;
   if (done > 0) {

@@ -44,6 +44,11 @@ class FileDescriptor {
 FileDescriptor open_regular(const std::string& path, const std::string& uri, int flags, struct stat& status,
                             mode_t mode = 0666);
 
+// Renames within a folder (AT_FDCWD for paths), unless something has that name: -1 and EEXIST. File systems
+// that cannot do this in one step make a second link, or, if they know no links, an empty file that nobody
+// else can make then and that is replaced at once.
+int rename_exclusively(int folder, const char* from, const char* to) noexcept;
+
 // Drops the first `done` bytes of the vectors from `first` on; returns the new first one.
 std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done);
 

@@ -24,6 +24,7 @@ struct WriteCalls {
   std::function<int(int file)> fdatasync;
   std::function<int(int folder)> fsync;
   std::function<int(const char* from, const char* to)> rename;
+  std::function<int(const char* from, const char* to)> rename_new;  // rename_exclusively()
   std::function<int(int file)> close;
   std::function<int(int file, bool on)> set_direct;  // past the page cache from now on, or through it
 

@@ -181,10 +181,15 @@ class MemoryFileSystem final : public FileSystem {
   void rename(const std::string& from, const std::string& to, const std::string&) override {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
-    auto moved = all.buffers.extract(from);
     all.buffers.erase(to);
-    moved.key() = to;
-    all.buffers.insert(std::move(moved));
+    move(all, from, to);
+  }
+  bool rename_new(const std::string& from, const std::string& to, const std::string&) override {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    if (all.buffers.contains(to)) return false;
+    move(all, from, to);
+    return true;
   }
   void remove(const std::string& path) override { remove_memory_file(path); }
   void sync_folder(const std::string&, const std::string&) override {}
@@ -194,6 +199,13 @@ class MemoryFileSystem final : public FileSystem {
     for (const std::string& name : names_that_begin(folder))
       if (name.find('/', folder.size()) == std::string::npos) names.push_back(name.substr(folder.size()));
     return names;
+  }
+
+ private:
+  static void move(Registry& all, const std::string& from, const std::string& to) {
+    auto moved = all.buffers.extract(from);
+    moved.key() = to;
+    all.buffers.insert(std::move(moved));
   }
 };
 

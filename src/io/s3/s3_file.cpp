@@ -77,9 +77,14 @@ std::unique_ptr<WritableFile> open_s3_for_writing(const std::string& uri, OpenMo
           "write the data set to a file of its own, or copy the file to a local disk, add to it there "
           "and copy it back");
     std::shared_ptr<const S3Client> client = S3Client::open(uri);
+    const bool is_new = mode == OpenMode::create_new;
+    if (is_new && client->head(location.key))
+      throw Error(ErrorKind::usage, "there is an object already, where a new one was to be made",
+                  "another key, or say that it is to be replaced");
     const S3WriteLimits limits;
     std::unique_ptr<S3Queue> queue = S3Queue::open(client, limits.uploads);
-    return make_s3_writer(uri, std::move(client), location.key, std::move(queue), limits);
+    return make_s3_writer(uri, std::move(client), location.key, std::move(queue), limits,
+                          {is_new ? S3Condition::Kind::absent : S3Condition::Kind::none, {}});
   });
 }
 

@@ -245,6 +245,24 @@ TEST_F(S3Writing, GivesUpWhenItCannotBeCompleted) {
   EXPECT_THAT(bucket_->uploads(), IsEmpty());
 }
 
+TEST_F(S3Writing, ReplacesNothingIfNothingMayBeThere) {
+  const S3Condition absent{S3Condition::Kind::absent, {}};
+  for (const std::string_view text : {"something", ""}) {
+    const auto file = make_s3_writer(uri, bucket_, key, bucket_->queue(4), small, absent);
+    file->write(0, as_bytes(text));
+    bucket_->store(key, bytes_of("of somebody else"));
+    EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("somebody else has made the object"));
+    EXPECT_EQ(stored(), bytes_of("of somebody else"));
+    EXPECT_TRUE(bucket_->uploads().empty());
+    bucket_->remove(key);
+    const auto second = make_s3_writer(uri, bucket_, key, bucket_->queue(4), small, absent);
+    second->write(0, as_bytes(text));
+    second->close();
+    EXPECT_EQ(stored(), bytes_of(text));
+    bucket_->remove(key);
+  }
+}
+
 TEST_F(S3Writing, BoundsWhatIsOnItsWay) {
   constexpr S3WriteLimits narrow{.plan = {.first_size = 100, .parts_per_size = 3, .max_parts = 12},
                                  .uploads = 4,

@@ -70,7 +70,8 @@ class FakeBucket final : public S3Client {
     return content ? std::optional(Small{*content, {}}) : std::nullopt;
   }
   std::optional<std::string> put(const std::string& key, std::span<const ByteSpan> parts,
-                                 const S3Condition&) const override {
+                                 const S3Condition& condition) const override {
+    if (!is_met(key, condition)) return std::nullopt;
     put_object(key, joined(parts));
     return "";
   }
@@ -90,8 +91,9 @@ class FakeBucket final : public S3Client {
   }
   std::optional<std::string> complete_upload(const std::string& key, const std::string& upload,
                                              std::span<const S3Part> parts,
-                                             const S3Condition&) const override {
+                                             const S3Condition& condition) const override {
     if (completion_fails_) throw Error(ErrorKind::io, "the server is gone");
+    if (!is_met(key, condition)) return std::nullopt;
     Bytes content;
     {
       const std::lock_guard lock(mutex_);
@@ -205,6 +207,9 @@ class FakeBucket final : public S3Client {
     bool lazy_ = false;
   };
 
+  bool is_met(const std::string& key, const S3Condition& condition) const {
+    return condition.kind != S3Condition::Kind::absent || !object(key);
+  }
   static Bytes joined(std::span<const ByteSpan> parts) {
     Bytes content;
     for (ByteSpan part : parts) content.insert(content.end(), part.begin(), part.end());

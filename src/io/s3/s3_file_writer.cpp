@@ -75,11 +75,12 @@ class Coverage {
 class S3Writer final : public WritableFile {
  public:
   S3Writer(std::string uri, std::shared_ptr<const S3Client> client, std::string key,
-           std::unique_ptr<S3Queue> queue, const S3WriteLimits& limits)
+           std::unique_ptr<S3Queue> queue, const S3WriteLimits& limits, S3Condition condition)
       : uri_(std::move(uri)),
         client_(std::move(client)),
         key_(std::move(key)),
         limits_(limits),
+        condition_(std::move(condition)),
         queue_(std::move(queue)),
         upload_(with_context({.uri = uri_}, [&] { return client_->create_upload(key_); })) {}
 
@@ -134,6 +135,7 @@ class S3Writer final : public WritableFile {
   void drop_behind(std::uint64_t size);
   void send_rest();
   void send_empty();
+  void check_met(const std::optional<std::string>& etag) const;
   void complete();
   void let_arrive() noexcept;
   void abort(const std::string& upload) const;
@@ -146,6 +148,7 @@ class S3Writer final : public WritableFile {
   const std::shared_ptr<const S3Client> client_;
   const std::string key_;
   const S3WriteLimits limits_;
+  const S3Condition condition_;
   const pid_t process_ = ::getpid();
   mutable std::mutex mutex_;
   std::unique_ptr<S3Queue> queue_;  // null: closed
@@ -358,10 +361,17 @@ void S3Writer::close() {
   parts_.clear();
 }
 
+void S3Writer::check_met(const std::optional<std::string>& etag) const {
+  if (!etag)
+    throw Error(ErrorKind::io,
+                "somebody else has made the object since this one was begun; what is there stays as it is",
+                "write to another key, or look what is there and write again to replace it", {.uri = uri_});
+}
+
 // An upload has at least one byte.
 void S3Writer::send_empty() {
   client_->abort_upload(key_, std::exchange(upload_, {}));
-  static_cast<void>(client_->put(key_, {}));
+  check_met(client_->put(key_, {}, condition_));
 }
 
 void S3Writer::complete() {
@@ -371,7 +381,7 @@ void S3Writer::complete() {
   std::vector<S3Part> parts;
   for (std::size_t i = 0; i < etags_.size(); ++i)
     parts.push_back({static_cast<unsigned>(i + 1), *std::move(etags_[i])});
-  static_cast<void>(client_->complete_upload(key_, upload_, parts));
+  check_met(client_->complete_upload(key_, upload_, parts, condition_));
 }
 
 // Parts that nobody wrote to are zeros.
@@ -459,8 +469,8 @@ S3PartPlan::Part S3PartPlan::numbered(unsigned number) const noexcept {
 
 std::unique_ptr<WritableFile> make_s3_writer(const std::string& uri, std::shared_ptr<const S3Client> client,
                                              const std::string& key, std::unique_ptr<S3Queue> queue,
-                                             const S3WriteLimits& limits) {
-  return std::make_unique<S3Writer>(uri, std::move(client), key, std::move(queue), limits);
+                                             const S3WriteLimits& limits, const S3Condition& condition) {
+  return std::make_unique<S3Writer>(uri, std::move(client), key, std::move(queue), limits, condition);
 }
 
 }  // namespace colonnade::io

@@ -35,10 +35,12 @@ struct S3WriteLimits {
   std::uint64_t max_file = std::uint64_t{5} << 40;  // bytes
 };
 
-// Begins the upload, which shows whether writing is allowed. The queue must take limits.uploads requests.
+// Begins the upload, which shows whether writing is allowed. It ends with an error unless `condition` is met.
+// The queue must take limits.uploads requests.
 std::unique_ptr<WritableFile> make_s3_writer(const std::string& uri, std::shared_ptr<const S3Client> client,
                                              const std::string& key, std::unique_ptr<S3Queue> queue,
-                                             const S3WriteLimits& limits = {});
+                                             const S3WriteLimits& limits = {},
+                                             const S3Condition& condition = {});
 
 }  // namespace colonnade::io
 
