@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import warnings
@@ -571,6 +572,30 @@ def test_adding_to_a_file_keeps_the_rest(tmp_path, option):
         assert file["theirs"].arrays().x.to_list() == [1.5, 2.5]
         assert file["ours"].arrays().id.to_list() == [1, 2, 3]
         assert file["dir/more"].arrays().pt.to_list() == ENTRIES["pt"]
+
+
+@pytest.mark.parametrize("make", [colonnade.create, colonnade.create_parallel])
+@pytest.mark.parametrize("target", ["f.root", "store"])
+def test_a_new_data_set_replaces_nothing(tmp_path, make, target):
+    uri = f"obj://{tmp_path}/store" if target == "store" else str(tmp_path / target)
+    make(uri, "Events", {"x": "std::int32_t"}, mode="create").close()
+    before = colonnade.open(uri, "Events").num_entries
+    with pytest.raises(colonnade.UsageError, match=r"already|exists"):
+        make(uri, "Events", {"x": "std::int32_t"}, mode="create")
+    assert colonnade.open(uri, "Events").num_entries == before == 0
+
+
+def test_a_file_that_came_meanwhile_stays(tmp_path):
+    uri = tmp_path / "f.root"
+    writer = colonnade.create(uri, "Events", {"x": "std::int32_t"}, mode="create")
+    writer.extend({"x": [1, 2, 3]})
+    uri.write_bytes(b"of somebody else")
+    with pytest.raises(colonnade.StorageError, match="somebody else has made the file"):
+        writer.close()
+    del writer
+    gc.collect()
+    assert uri.read_bytes() == b"of somebody else"
+    assert os.listdir(tmp_path) == ["f.root"]
 
 
 def test_adding_to_no_file_is_refused(tmp_path):
