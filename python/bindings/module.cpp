@@ -6,6 +6,7 @@
 
 NB_MODULE(_core, module) {
   using namespace colonnade::python;
+  colonnade::check_instruction_set();
   module.doc() = "The C++ side of the package colonnade; use the package instead.";
   module.attr("version") = COLONNADE_VERSION;
   module.def("instruction_set", &colonnade::instruction_set,

@@ -1,13 +1,15 @@
 // See processor.h. Highway numbers its targets so that better ones have lower bits.
 #include "base/processor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/vector_targets.h"
+#include "colonnade/error.h"
 //
 #include <hwy/targets.h>
 
@@ -24,16 +26,10 @@ std::string name_of(std::int64_t target) {
   return target == HWY_STATIC_TARGET ? "baseline" : lower_case(hwy::TargetName(target));
 }
 
-const bool limited_from_outside = [] {
+// Before main() nobody can catch an exception, so check_instruction_set() throws it.
+const std::string not_understood = [] {
   const char* name = std::getenv("COLONNADE_CPU");
-  if (name == nullptr) return false;
-  const bool known = limit_instruction_set(name);
-  // Before main() nobody can catch an exception.
-  if (!known)
-    std::fprintf(
-        stderr,
-        "colonnade: COLONNADE_CPU=%s is ignored: it is no instruction set of this kind of processor\n", name);
-  return known;
+  return name == nullptr || limit_instruction_set(name) ? std::string() : std::string(name);
 }();
 
 }  // namespace
@@ -55,6 +51,16 @@ bool limit_instruction_set(std::string_view name) {
   hwy::DisableTargets(better);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   return true;
+}
+
+void check_instruction_set() {
+  if (not_understood.empty()) return;
+  std::string names;
+  for (std::int64_t rest = HWY_TARGETS; rest != 0; rest &= rest - 1)
+    names += (names.empty() ? "" : ", ") + name_of(rest & -rest);
+  throw Error(ErrorKind::usage,
+              fmt::format("COLONNADE_CPU={} is no instruction set of this kind of processor", not_understood),
+              fmt::format("{}; or leave it unset for all that the processor has", names));
 }
 
 }  // namespace colonnade

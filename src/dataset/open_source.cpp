@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/processor.h"
 #include "colonnade/field.h"
 #include "field/field_tools.h"
 
@@ -65,6 +66,7 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
 
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options) {
+  check_instruction_set();
   return container::open_while_written(
       [&] { return with_context({.uri = uri}, [&] { return open_once(name, uri, options); }); });
 }

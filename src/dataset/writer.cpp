@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "base/processor.h"
 #include "base/warning.h"
 #include "colonnade/error.h"
 #include "dataset/copy_schema.h"
@@ -63,7 +64,9 @@ struct Writer::Impl {
   int exceptions_at_start = std::uncaught_exceptions();
 };
 
-Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  check_instruction_set();
+}
 
 std::unique_ptr<Writer> Writer::make(std::unique_ptr<Model> model, std::string_view name,
                                      const std::string& uri, const WriteOptions& options,
