@@ -328,7 +328,7 @@ class DataFrame {
   using How = detail::DefineHow;
 
   explicit DataFrame(detail::FrameGraphPtr graph, detail::NodeId node = 0)
-      : graph_(std::move(graph)), node_(node) {}
+      : graph_(std::move(graph)), node_(node), held_(detail::frame_hold(graph_, node)) {}
   DataFrame with(detail::NodeId node) const { return DataFrame(graph_, node); }
 
   static Names with_weight(Names columns, const std::string& weight) {
@@ -383,6 +383,7 @@ class DataFrame {
 
   detail::FrameGraphPtr graph_;
   detail::NodeId node_ = 0;
+  std::shared_ptr<const void> held_;  // the node, which goes with the last DataFrame and result that need it
 };
 
 // ---- Templates

@@ -54,6 +54,13 @@ Texts texts(const std::vector<std::string>& strings) {
 }
 
 class PyGraph {
+  // What Python gave up.
+  struct Dropped {
+    std::vector<NodeId> nodes;
+    std::vector<ResultId> results;
+    bool empty() const { return nodes.empty() && results.empty(); }
+  };
+
  public:
   explicit PyGraph(std::shared_ptr<frame::Source> source)
       : graph_(std::make_unique<Graph>(std::move(source))) {}
@@ -66,12 +73,15 @@ class PyGraph {
     return work(*graph_);
   }
 
-  // Gives a result up: at once, or when whoever uses the graph is done with it. It may be called by what
-  // Python code drops, which may be this thread in the middle of something.
-  void drop(ResultId result) {
+  // Gives a result or a node up: at once, or when whoever uses the graph is done with it. It may be called by
+  // what Python code drops, which may be this thread in the middle of something.
+  void drop(ResultId result) { note({{}, {result}}); }
+  void release(NodeId node) { note({{node}, {}}); }
+  void note(const Dropped& dropped) {
     {
       const std::lock_guard noting(dropped_mutex_);
-      dropped_.push_back(result);
+      dropped_.nodes.insert(dropped_.nodes.end(), dropped.nodes.begin(), dropped.nodes.end());
+      dropped_.results.insert(dropped_.results.end(), dropped.results.begin(), dropped.results.end());
     }
     if (user_.load() == std::this_thread::get_id() || !mutex_.try_lock()) return;
     const Turn turn(*this, std::adopt_lock);
@@ -139,9 +149,13 @@ class PyGraph {
     Turn(PyGraph& graph, std::adopt_lock_t) : graph_(graph) { graph.user_ = std::this_thread::get_id(); }
     ~Turn() {
       do {
-        std::vector<std::shared_ptr<Accumulator>> freed;
-        for (const ResultId result : graph_.take_dropped())
-          for (auto& accumulator : graph_.graph_->forget(result)) freed.push_back(std::move(accumulator));
+        Graph::Garbage freed;
+        const auto free = [&freed](Graph::Garbage more) {
+          freed.insert(freed.end(), more.begin(), more.end());
+        };
+        const Dropped dropped = graph_.take_dropped();
+        for (const ResultId result : dropped.results) free(graph_.graph_->forget(result));
+        for (const NodeId node : dropped.nodes) free(graph_.graph_->release(node));
         graph_.user_ = std::thread::id();
         graph_.mutex_.unlock();
       } while (graph_.has_dropped() && graph_.mutex_.try_lock());
@@ -156,7 +170,7 @@ class PyGraph {
     const std::lock_guard noting(dropped_mutex_);
     return !dropped_.empty();
   }
-  std::vector<ResultId> take_dropped() {
+  Dropped take_dropped() {
     const std::lock_guard noting(dropped_mutex_);
     return std::exchange(dropped_, {});
   }
@@ -172,7 +186,7 @@ class PyGraph {
   std::mutex mutex_;
   std::atomic<std::thread::id> user_;
   std::mutex dropped_mutex_;
-  std::vector<ResultId> dropped_;  // and not forgotten yet
+  Dropped dropped_;  // and still in the graph
 };
 
 void register_nodes(nb::class_<PyGraph>& graph) {
@@ -279,6 +293,8 @@ void register_bookings(nb::class_<PyGraph>& graph) {
           nb::arg("result"), "Take up again what made a pass fail.")
       .def("drop", &PyGraph::drop, nb::arg("result"),
            "Give a result up, at once or after the pass that runs.")
+      .def("release", &PyGraph::release, nb::arg("node"),
+           "Give a node up, which goes when nothing stands on it; at once or after the pass that runs.")
       .def(
           "value",
           [](PyGraph& self, ResultId result, const std::string& variation) {
@@ -337,6 +353,19 @@ void register_questions(nb::class_<PyGraph>& graph) {
           nb::arg("node"))
       .def("dot", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.dot(); })); })
       .def("to_json", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.to_json(); })); })
+      .def_prop_ro(
+          "counts",
+          [](PyGraph& self) {
+            const frame::GraphCounts counts = self.locked([](Graph& g) { return g.counts(); });
+            nb::dict found;
+            found["nodes"] = counts.nodes;
+            found["columns"] = counts.columns;
+            found["results"] = counts.results;
+            found["selections"] = counts.selections;
+            found["expressions"] = counts.expressions;
+            return nb::typed<nb::dict, nb::str, int>(std::move(found));
+          },
+          "How many there are, for tests.")
       .def_prop_ro("passes", [](PyGraph& self) { return self.locked([](Graph& g) { return g.passes(); }); })
       .def(
           "restrict_entries",

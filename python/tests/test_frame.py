@@ -770,3 +770,47 @@ else:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_session_may_book_and_drop_for_ever():
+    frame = DataFrame.from_arrays({"x": np.arange(100.0), "n": np.arange(100)})
+    graph = frame._session.graph
+    before = graph.counts
+    for number in range(10_000):
+        node = frame.define(f"y{number}", f"x * {number}.5 + n").filter(
+            f"y{number} > {number}", name=f"cut {number}"
+        )
+        result = node.histo1d(("h", "", 10, 0, 1e6), f"y{number}")
+        report = node.report()
+        if number % 1000 == 0:
+            assert result.value.sum() + report.value[f"cut {number}"].passed > 0
+        del node
+        counts = graph.counts
+        assert counts["nodes"] == before["nodes"] + 2  # those that the results stand on
+        assert counts["results"] == before["results"] + 2
+        assert counts["expressions"] < before["expressions"] + 60
+        assert counts["selections"] < before["selections"] + 60
+        del result, report
+    assert {**graph.counts, "expressions": 0} == {**before, "expressions": 0}
+
+
+def test_nodes_live_as_long_as_what_stands_on_them():
+    frame = DataFrame.from_arrays({"x": np.arange(100.0)})
+    graph = frame._session.graph
+    table = np.arange(1000.0)
+    kept = weakref.ref(table)
+    last = frame.define(
+        "y", (lambda table: lambda x: table[x.astype(int)])(table), returns="double", columns=["x"]
+    )
+    total = last.filter("y > 50", name="large").sum("y")
+    report = frame.report()  # of all filters that are there when it is computed
+    del table, last
+    assert graph.counts["nodes"] == 3
+    assert total.value == sum(range(51, 100))
+    assert report.value["large"].passed == 49
+    assert kept() is not None
+    del total
+    assert graph.counts["nodes"] == 1
+    assert kept() is None
+    assert report.value["large"].passed == 49
+    assert len(frame.report().value) == 0

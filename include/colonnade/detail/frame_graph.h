@@ -104,6 +104,8 @@ ResultId frame_book(FrameGraph& graph, NodeId node, std::vector<std::string> arg
 ResultId frame_report(FrameGraph& graph, NodeId node);
 std::vector<std::string> frame_vary_result(FrameGraph& graph, ResultId result);
 void frame_forget(FrameGraph& graph, ResultId result) noexcept;
+// Takes over a node that was made: gives it up when the last copy goes.
+std::shared_ptr<const void> frame_hold(const FrameGraphPtr& graph, NodeId node);
 bool frame_is_ready(const FrameGraph& graph, ResultId result);
 void frame_run(FrameGraph& graph);
 void frame_run(FrameGraph& graph, ResultId wanted);  // also if it made a pass fail before

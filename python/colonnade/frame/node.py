@@ -54,6 +54,10 @@ class Node:
     def __init__(self, session: Session, node: int = 0) -> None:
         self._session, self._node = session, node
 
+    def __del__(self) -> None:
+        if getattr(self, "_node", 0):
+            self._session.graph.release(self._node)
+
     # ---- Questions
 
     @property

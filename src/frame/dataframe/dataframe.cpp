@@ -148,6 +148,11 @@ void frame_forget(FrameGraph& graph, ResultId result) noexcept {
   graph.graph.forget(result);
 }
 
+std::shared_ptr<const void> frame_hold(const FrameGraphPtr& graph, NodeId node) {
+  if (node == frame::Graph::root) return nullptr;
+  return {nullptr, [graph, node](std::nullptr_t) { graph->graph.release(node); }};
+}
+
 bool frame_is_ready(const FrameGraph& graph, ResultId result) {
   return graph.graph.is_ready(result);
 }

@@ -362,6 +362,22 @@ TEST(DataFrames, DrawTheirGraph) {
   EXPECT_EQ(error_of([&] { df.save_graph("/nowhere/graph.svg"); }).kind(), ErrorKind::unsupported);
 }
 
+TEST(DataFrames, WhatNobodyNeedsIsFreed) {
+  const DataFrame frame(10);
+  const auto held = std::make_shared<double>(3);
+  {
+    std::optional<Result<double>> sum;
+    {
+      const DataFrame made = frame.define(
+          "y", [held](std::uint64_t entry) { return static_cast<double>(entry) + *held; }, {"rdfentry_"});
+      sum = made.filter("y > 5").sum("y");
+    }
+    EXPECT_GT(held.use_count(), 1);
+    EXPECT_EQ(**sum, 6 + 7 + 8 + 9 + 10 + 11 + 12);
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
 TEST(DataFrames, ResultsMayOutliveTheFrame) {
   std::optional<Result<double>> result;
   {

@@ -65,6 +65,9 @@ class ExpressionPool {
   ExpressionId as_condition(ExpressionId condition);
   ExpressionId logical(Op op, ExpressionId left, ExpressionId right);  // of conditions
   ExpressionId choose(ExpressionId condition, ExpressionId yes, ExpressionId no);
+  // Keeps those that are needed, and what these need: `needed` has a flag for each, the others are moved to
+  // `swept`. Gives the new numbers by the old ones, in the same order.
+  std::vector<ExpressionId> keep(std::vector<bool>& needed, std::vector<Expression>& swept);
   // `value` as another type. Throws ErrorKind::type where C++ has no implicit conversion.
   ExpressionId convert(ExpressionId value, const ValueType& type);
 

@@ -107,6 +107,33 @@ ExpressionId ExpressionPool::add(Expression expression, std::string key) {
   return id;
 }
 
+std::vector<ExpressionId> ExpressionPool::keep(std::vector<bool>& needed, std::vector<Expression>& swept) {
+  for (std::size_t id = expressions_.size(); id-- > 0;)  // arguments have lower numbers
+    if (needed[id])
+      for (const ExpressionId argument : expressions_[id].arguments) needed[argument] = true;
+  std::vector<ExpressionId> numbers(expressions_.size());
+  std::vector<Expression> kept;
+  std::vector<std::string> keys;
+  index_->by_hash.clear();
+  for (std::size_t id = 0; id < expressions_.size(); ++id) {
+    Expression& expression = expressions_[id];
+    if (!needed[id]) {
+      swept.push_back(std::move(expression));
+      continue;
+    }
+    numbers[id] = static_cast<ExpressionId>(kept.size());
+    for (ExpressionId& argument : expression.arguments) argument = numbers[argument];
+    std::string& key = index_->keys[id];
+    if (expression.op != Op::call || !key.empty())
+      index_->by_hash.emplace(hash_of(expression, key), numbers[id]);
+    kept.push_back(std::move(expression));
+    keys.push_back(std::move(key));
+  }
+  expressions_ = std::move(kept);
+  index_->keys = std::move(keys);
+  return numbers;
+}
+
 ExpressionId ExpressionPool::constant(ValuesPtr value) {
   Expression expression;
   expression.constant = as_constant(std::move(value));

@@ -24,7 +24,7 @@ std::optional<Op> special_op(std::string_view name) {
   return std::nullopt;
 }
 
-std::uint64_t key_of(std::uint32_t what, VariationId variation) {
+std::uint64_t varied_key(std::uint32_t what, VariationId variation) {
   return std::uint64_t{what} << 32 | variation;
 }
 
@@ -264,22 +264,24 @@ std::vector<ColumnId> Graph::State::needs(const Column& column, VariationId vari
 
 ExpressionId Graph::State::value(ColumnId id, VariationId variation) {
   if (!contains(columns[id].varied_by, variation)) return columns[id].nominal;
-  if (const auto known = values_.find(key_of(id, variation)); known != values_.end()) return known->second;
+  if (const auto known = values_.find(varied_key(id, variation)); known != values_.end())
+    return known->second;
   // Without recursion: definitions may stand on one another by the thousand.
   std::vector<ColumnId> open = {id};
   while (!open.empty()) {
     const ColumnId top = open.back();
     const std::size_t before = open.size();
-    if (!values_.contains(key_of(top, variation)))
+    if (!values_.contains(varied_key(top, variation)))
       for (const ColumnId needed : needs(columns[top], variation))
-        if (contains(columns[needed].varied_by, variation) && !values_.contains(key_of(needed, variation)))
+        if (contains(columns[needed].varied_by, variation) &&
+            !values_.contains(varied_key(needed, variation)))
           open.push_back(needed);
     if (open.size() != before) continue;
     open.pop_back();
-    if (!values_.contains(key_of(top, variation)))
-      values_.emplace(key_of(top, variation), compute(columns[top], variation));
+    if (!values_.contains(varied_key(top, variation)))
+      values_.emplace(varied_key(top, variation), compute(columns[top], variation));
   }
-  return values_.at(key_of(id, variation));
+  return values_.at(varied_key(id, variation));
 }
 
 ExpressionId Graph::State::value(const Computation& computation, VariationId variation) {

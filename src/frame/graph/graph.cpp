@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/processor.h"
 #include "frame/graph/kernels.h"
 #include "frame/graph/state.h"
 
@@ -38,7 +39,9 @@ void check_new_name(const std::string& name) {
                 "use another name");
 }
 
-Node child_of(const Graph::State& state, NodeId parent, Node::Kind kind) {
+Node child_of(Graph::State& state, NodeId parent, Node::Kind kind) {
+  Graph::Garbage garbage;
+  state.settle(garbage);
   const Node& above = state.node(parent);
   Node node;
   node.kind = kind;
@@ -51,21 +54,19 @@ Node child_of(const Graph::State& state, NodeId parent, Node::Kind kind) {
 }
 
 NodeId add_node(Graph::State& state, Node node) {
-  const auto id = static_cast<NodeId>(state.nodes.size());
-  state.nodes.push_back(std::move(node));
-  return id;
+  ++state.nodes[node.parent].holders;
+  return state.nodes.add(std::move(node));
 }
 
 // Adds a node that makes columns.
 NodeId add_columns(Graph::State& state, Node node, std::vector<Column> made) {
-  const auto id = static_cast<NodeId>(state.nodes.size());
   for (Column& column : made) {
-    const auto number = static_cast<ColumnId>(state.columns.size());
+    const ColumnId number = state.columns.next();
     const auto shadowed = state.column_of(node.names, column.name);
-    column.node = id;
+    column.node = state.nodes.next();
     column.origin = shadowed ? state.columns[*shadowed].origin : number;
     node.names = node.names.with(state.name_table.add(column.name), number);
-    state.columns.push_back(std::move(column));
+    node.made.push_back(state.columns.add(std::move(column)));
   }
   return add_node(state, std::move(node));
 }
@@ -109,13 +110,15 @@ std::vector<bool> samples_with(Graph::State& state, const NameMap& names, const 
 
 }  // namespace
 
-Graph::State::State(std::shared_ptr<Source> of) : source(std::move(of)), nodes(1), variations(1) {
+Graph::State::State(std::shared_ptr<Source> of) : source(std::move(of)), variations(1) {
+  check_instruction_set();
+  nodes.add({});
   variations[0].full = "nominal";
   selections.emplace_back();
 }
 
 const Node& Graph::State::node(NodeId id) const {
-  if (id < nodes.size()) return nodes[id];
+  if (nodes.contains(id)) return nodes[id];
   throw Error(ErrorKind::usage, fmt::format("the graph has {} nodes, none of number {}", nodes.size(), id));
 }
 

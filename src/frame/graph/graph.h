@@ -53,9 +53,16 @@ struct PlanRights {
   std::function<bool(const std::string& uri, bool writes)> may_use = {};
 };
 
+// How many there are; for tests, as memory goes with them.
+struct GraphCounts {
+  std::size_t nodes = 0, columns = 0, results = 0, selections = 0, expressions = 0;
+};
+
 class Graph {
  public:
   static constexpr NodeId root = 0;
+  // What was given up. Whoever drops it frees the memory, which may run what callables do when they end.
+  using Garbage = std::vector<std::shared_ptr<void>>;
 
   explicit Graph(std::shared_ptr<Source> source);
   ~Graph();
@@ -77,6 +84,11 @@ class Graph {
   NodeId vary(NodeId parent, std::vector<std::string> columns, Definition values,
               std::vector<std::string> tags, const std::string& name);
 
+  // The caller holds the nodes that it adds, and may hold them more often. A node that nobody holds, and upon
+  // which no node and no result stands, is no more; the root stays.
+  void hold(NodeId node);
+  Garbage release(NodeId node);
+
   // ---- Results
   ResultId book(NodeId node, const ResultSpec& spec);
   // An accumulator of the caller's own.
@@ -87,9 +99,8 @@ class Graph {
   // see snapshot.cpp.
   std::vector<std::string> vary_result(ResultId result);
 
-  // Gives a result up: no pass computes it any more, nothing may be asked of it. Whoever drops its
-  // accumulators, which are handed out, frees their memory.
-  std::vector<std::shared_ptr<Accumulator>> forget(ResultId result);
+  // Gives a result up: no pass computes it any more, nothing may be asked of it.
+  Garbage forget(ResultId result);
 
   bool is_ready(ResultId result) const;
   // Takes a result up again that was the reason why a pass failed.
@@ -101,6 +112,7 @@ class Graph {
   unsigned passes() const noexcept;
   // How often a text was bound to names so far: what booking and compiling cost.
   std::uint64_t bindings() const noexcept;
+  GraphCounts counts() const noexcept;
 
   // Of a result that is ready; throws ErrorKind::usage otherwise, not_found for an unknown variation.
   Accumulator& accumulator(ResultId result, std::string_view variation = {}) const;

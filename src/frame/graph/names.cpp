@@ -8,17 +8,30 @@
 namespace colonnade::frame {
 
 std::uint32_t NameTable::add(std::string_view name) {
-  const auto found = numbers_.find(name);
-  if (found != numbers_.end()) return found->second;
-  const auto number = static_cast<std::uint32_t>(numbers_.size());
-  numbers_.emplace(name, number);
-  return number;
+  auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    auto number = static_cast<std::uint32_t>(entries_.size());
+    if (!free_.empty()) {
+      number = free_.back();
+      free_.pop_back();
+    }
+    found = entries_.emplace(name, Entry{number}).first;
+  }
+  ++found->second.uses;
+  return found->second.number;
+}
+
+void NameTable::release(std::string_view name) {
+  const auto found = entries_.find(name);
+  if (--found->second.uses > 0) return;
+  free_.push_back(found->second.number);
+  entries_.erase(found);
 }
 
 std::optional<std::uint32_t> NameTable::find(std::string_view name) const {
-  const auto found = numbers_.find(name);
-  if (found == numbers_.end()) return std::nullopt;
-  return found->second;
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return std::nullopt;
+  return found->second.number;
 }
 
 // ---- NameMap

@@ -13,14 +13,21 @@
 
 namespace colonnade::frame {
 
-// Numbers for names, dense from 0 on.
+// Small numbers for names, for as long as somebody uses them.
 class NameTable {
  public:
   std::uint32_t add(std::string_view name);
+  // As often as it was added.
+  void release(std::string_view name);
   std::optional<std::uint32_t> find(std::string_view name) const;
 
  private:
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  struct Entry {
+    std::uint32_t number = 0;
+    std::uint32_t uses = 0;
+  };
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::vector<std::uint32_t> free_;
 };
 
 // An immutable map from a name's number to a column's number: a radix tree over the numbers.

@@ -6,8 +6,8 @@
 //    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
 //
 // Nodes stand in the order in which they were added, so that their numbers are the same on the other side; so
-// are those of results. A callable is its payload, in base64; how many a plan has stands in front, if it has
-// any.
+// are those of results. Where some are gone the next one has "number". A callable is its payload, in base64;
+// how many a plan has stands in front, if it has any.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -104,7 +104,6 @@ json node_json(const Node& node) {
 }
 
 json result_json(const Result& result) {
-  if (result.kind == Result::Kind::forgotten) return {{"kind", "forgotten"}, {"node", result.node}};
   if (result.kind == Result::Kind::own)
     throw Error(ErrorKind::unsupported,
                 fmt::format("an accumulator over ({}) is the caller's own and cannot be sent elsewhere",
@@ -191,11 +190,6 @@ ResultId read_result(Graph& graph, const json& in) {
   const auto kind = in.at("kind").get<std::string>();
   const auto node = in.at("node").get<NodeId>();
   if (kind == "report") return graph.report(node);
-  if (kind == "forgotten") {
-    const ResultId id = graph.report(node);
-    graph.forget(id);
-    return id;
-  }
   return graph.book(node,
                     {kind, in.at("arguments").get<std::vector<std::string>>(), in.at("options").dump()});
 }
@@ -208,9 +202,17 @@ std::string Graph::to_json() const {
   if (state_->restricted) plan["entries"] = {state_->first, state_->last};
   if (state_->block_entries != usual_large_block_entries) plan["block_entries"] = state_->block_entries;
   plan["nodes"] = json::array();
-  for (NodeId id = 1; id < state_->nodes.size(); ++id) plan["nodes"].push_back(node_json(state_->nodes[id]));
+  const auto add = [](json& list, std::uint32_t number, std::uint32_t& expected, json out) {
+    if (number != expected) out["number"] = number;
+    expected = number + 1;
+    list.push_back(std::move(out));
+  };
+  NodeId next_node = 1;
+  for (const auto& [id, node] : state_->nodes)
+    if (id != root) add(plan["nodes"], id, next_node, node_json(node));
   plan["results"] = json::array();
-  for (const Result& result : state_->results) plan["results"].push_back(result_json(result));
+  ResultId next_result = 0;
+  for (const auto& [id, result] : state_->results) add(plan["results"], id, next_result, result_json(result));
   const auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
     return node.contains("definition") && node["definition"].contains("payload");
   });
@@ -231,8 +233,12 @@ std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights&
                   fmt::format("the plan is of version {}, not {}", plan.at("version").dump(), plan_version));
     check_rights(plan, rights);
     auto graph = std::make_unique<Graph>(source_from(plan.at("source").dump()));
-    for (const json& node : plan.at("nodes")) read_node(*graph, node, rights);
+    for (const json& node : plan.at("nodes")) {
+      graph->state_->nodes.skip_to(node.value("number", NodeId{0}));
+      read_node(*graph, node, rights);
+    }
     for (const json& result : plan.at("results")) {
+      graph->state_->results.skip_to(result.value("number", ResultId{0}));
       const ResultId id = read_result(*graph, result);
       if (result.value("varied", false)) graph->vary_result(id);
     }

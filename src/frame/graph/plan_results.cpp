@@ -57,8 +57,8 @@ class SavedReader {
 
 // A range counts the entries from the first of the source on: a part of them cannot be counted alone.
 void check_mergeable(const Graph::State& state) {
-  for (const Result& result : state.results)
-    if (result.kind != Result::Kind::forgotten && state.nodes[result.node].after_range)
+  for (const auto& [id, result] : state.results)
+    if (state.nodes[result.node].after_range)
       throw Error(ErrorKind::unsupported, "a result behind a range cannot be put together from parts",
                   "leave out the range, or filter by rdfentry_");
 }
@@ -69,11 +69,10 @@ std::vector<std::byte> Graph::save_results() const {
   check_mergeable(*state_);
   std::vector<std::byte> out;
   write(out, magic);
-  for (ResultId id = 0; id < state_->results.size(); ++id) {
-    if (state_->results[id].kind == Result::Kind::forgotten) continue;
+  for (const auto& [id, result] : state_->results) {
     if (!is_ready(id))
       throw Error(ErrorKind::usage, fmt::format("result {} is not computed yet", id), "run the graph first");
-    for (const Instance& instance : state_->results[id].instances) {
+    for (const Instance& instance : result.instances) {
       write(out, instance.accumulators.size());
       for (const auto& accumulator : instance.accumulators) {
         const auto saved = accumulator->save();
@@ -91,8 +90,7 @@ void Graph::merge_results(std::span<const std::byte> later) {
   if (in.number() != magic) SavedReader::fail("they do not begin as they should");
   // Looked at as a whole first, so that what does not fit changes nothing.
   std::vector<std::pair<Accumulator*, std::span<const std::byte>>> merges;
-  for (Result& result : state_->results) {
-    if (result.kind == Result::Kind::forgotten) continue;
+  for (auto& [id, result] : state_->results) {
     state_->prepare(result);
     for (Instance& instance : result.instances) {
       if (in.number() != instance.accumulators.size()) SavedReader::fail("they are of other results");
@@ -102,7 +100,7 @@ void Graph::merge_results(std::span<const std::byte> later) {
   }
   if (!in.at_end()) SavedReader::fail("they are of more results");
   const auto mark = [this](bool ready) {
-    for (Result& result : state_->results)
+    for (auto& [id, result] : state_->results)
       for (Instance& instance : result.instances) {
         instance.ready = ready;
         instance.stale = !ready;

@@ -12,13 +12,15 @@ namespace colonnade::frame {
 // ---- Results
 
 const Result& Graph::State::result(ResultId id) const {
-  if (id < results.size() && results[id].kind != Result::Kind::forgotten) return results[id];
+  if (results.contains(id)) return results[id];
   throw Error(ErrorKind::usage, fmt::format("{} results are booked, none of number {}", results.size(), id));
 }
 
 namespace {
 
 Result bind_result(Graph::State& state, NodeId node, const std::vector<std::string>& arguments) {
+  Graph::Garbage garbage;
+  state.settle(garbage);
   Result result;
   result.node = node;
   result.varied_by = state.node(node).varied_by;
@@ -31,8 +33,8 @@ Result bind_result(Graph::State& state, NodeId node, const std::vector<std::stri
 }
 
 ResultId add_result(Graph::State& state, Result result) {
-  state.results.push_back(std::move(result));
-  return static_cast<ResultId>(state.results.size() - 1);
+  ++state.nodes[result.node].holders;
+  return state.results.add(std::move(result));
 }
 
 }  // namespace
@@ -83,15 +85,13 @@ std::vector<std::string> Graph::vary_result(ResultId id) {
   return names;
 }
 
-std::vector<std::shared_ptr<Accumulator>> Graph::forget(ResultId id) {
+Graph::Garbage Graph::forget(ResultId id) {
   state_->result(id);
-  Result& result = state_->results[id];
-  std::vector<std::shared_ptr<Accumulator>> accumulators;
-  for (Instance& instance : result.instances)
-    std::ranges::move(instance.accumulators, std::back_inserter(accumulators));
-  result = Result();
-  result.kind = Result::Kind::forgotten;
-  return accumulators;
+  const auto result = std::make_shared<Result>(state_->results.take(id));
+  Garbage garbage = {result};
+  state_->release(result->node, garbage);
+  state_->settle(garbage);
+  return garbage;
 }
 
 bool Graph::is_ready(ResultId id) const {
@@ -143,6 +143,7 @@ RunReport Graph::run(std::span<Graph* const> graphs, const RunOptions& options) 
     for (Instance* instance : pass.instances) {
       instance->stale = false;
       instance->ready = true;
+      instance->selections.clear();
     }
   return report;
 }
@@ -203,8 +204,7 @@ std::vector<FilterCount> Graph::report_value(ResultId id, std::string_view varia
   for (const auto& accumulator : instance.accumulators)
     counts.push_back(std::get<std::uint64_t>(static_cast<const ResultAccumulator&>(*accumulator).value()));
   std::vector<FilterCount> filters;
-  for (const auto& [node, places] : instance.filters)
-    filters.push_back({state_->nodes[node].name, counts[places.first], counts[places.second]});
+  for (const Cut& cut : instance.cuts) filters.push_back({cut.name, counts[cut.all], counts[cut.passed]});
   return filters;
 }
 

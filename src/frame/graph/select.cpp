@@ -9,7 +9,7 @@ namespace colonnade::frame {
 
 namespace {
 
-std::uint64_t key_of(NodeId node, VariationId variation) {
+std::uint64_t varied_key(NodeId node, VariationId variation) {
   return std::uint64_t{node} << 32 | variation;
 }
 
@@ -24,10 +24,7 @@ bool is_filter(Node::Kind kind) {
 
 SelectionId Graph::State::select(Selection selection) {
   const auto next = static_cast<SelectionId>(selections.size());
-  const auto [place, is_new] = selection_ids_.emplace(
-      SelectionKey{selection.kind, selection.parent, selection.condition, selection.begin, selection.end,
-                   selection.stride, selection.of_sample},
-      next);
+  const auto [place, is_new] = selection_ids_.emplace(key_of(selection), next);
   if (is_new) selections.push_back(std::move(selection));
   return place->second;
 }
@@ -87,7 +84,8 @@ SelectionId Graph::State::selection(NodeId id, VariationId variation) {
       found = nodes[at].selection;
       break;
     }
-    if (const auto known = node_selections_.find(key_of(at, variation)); known != node_selections_.end()) {
+    if (const auto known = node_selections_.find(varied_key(at, variation));
+        known != node_selections_.end()) {
       found = known->second;
       break;
     }
@@ -95,7 +93,7 @@ SelectionId Graph::State::selection(NodeId id, VariationId variation) {
   }
   for (; !open.empty(); open.pop_back()) {
     found = selection_of(nodes[open.back()], found, variation);
-    node_selections_.emplace(key_of(open.back(), variation), found);
+    node_selections_.emplace(varied_key(open.back(), variation), found);
   }
   return found;
 }
@@ -105,8 +103,8 @@ SelectionId Graph::State::selection(NodeId id, VariationId variation) {
 std::vector<NodeId> Graph::State::filters_before(NodeId id, bool named) const {
   std::vector<NodeId> filters;
   if (id == Graph::root) {  // of the whole graph
-    for (NodeId at = 0; at < nodes.size(); ++at)
-      if (is_filter(nodes[at].kind) && !(named && nodes[at].name.empty())) filters.push_back(at);
+    for (const auto& [at, node] : nodes)
+      if (is_filter(node.kind) && !(named && node.name.empty())) filters.push_back(at);
     return filters;
   }
   for (NodeId at = id; at != Graph::root; at = nodes[at].parent)
@@ -127,10 +125,10 @@ void Graph::State::prepare_report(const Result& result, Instance& instance) {
   };
   instance.selections.clear();
   instance.accumulators.clear();
-  instance.filters.clear();
+  instance.cuts.clear();
   for (const NodeId filter : filters_before(result.node, true)) {
     const std::size_t all = place_of(selection(nodes[filter].parent, instance.variation));
-    instance.filters.push_back({filter, {all, place_of(selection(filter, instance.variation))}});
+    instance.cuts.push_back({nodes[filter].name, all, place_of(selection(filter, instance.variation))});
   }
 }
 
@@ -196,8 +194,7 @@ Graph::State::Pass Graph::State::compile() {
   const auto is_left_out = [](const Instance& instance) { return instance.ready || instance.failed; };
   std::vector<Wanted> wanted;
   Pass pass;
-  for (Result& result : results) {
-    if (result.kind == Result::Kind::forgotten) continue;
+  for (auto& [id, result] : results) {
     prepare(result);
     for (Instance& instance : result.instances) {
       if (is_left_out(instance)) continue;

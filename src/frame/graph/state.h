@@ -3,6 +3,9 @@
 //
 // A computation is bound for the nominal values when it is booked, and for a variation when a pass needs it:
 // then only computations that use something the variation changes are bound again, each once.
+//
+// Numbers of nodes, columns and results are given once; those of expressions and selections change when what
+// nobody needs any more is swept out (sweep.cpp).
 #ifndef COLONNADE_FRAME_GRAPH_STATE_H
 #define COLONNADE_FRAME_GRAPH_STATE_H
 
@@ -19,6 +22,7 @@
 #include "colonnade/error.h"
 #include "frame/graph/graph.h"
 #include "frame/graph/names.h"
+#include "frame/graph/numbered.h"
 
 namespace colonnade::frame {
 
@@ -78,6 +82,7 @@ struct Node {
   NodeId parent = 0;
   std::string name;                  // of the column, the filter or the variation
   std::vector<std::string> columns;  // that it refers to
+  std::vector<ColumnId> made;        // columns of its own
   std::vector<std::string> tags;
   Computation computation;
   std::uint64_t begin = 0, end = 0, stride = 1;
@@ -87,18 +92,25 @@ struct Node {
   SelectionId selection = 0;  // nominal, in State::selections
   VariationSet varied_by;     // variations that change the selection
   bool after_range = false;
+  std::uint32_t holders = 1;  // nodes and results that stand on it, and those of whom Graph::release tells
 };
 
 struct Variation {
   std::string name, tag, full;  // full: name:tag
 };
 
+// A filter of a report, with the places of its counts.
+struct Cut {
+  std::string name;
+  std::size_t all = 0, passed = 0;
+};
+
 // A result for the nominal values or for one variation: one accumulator; for a report one per selection.
 struct Instance {
   VariationId variation = 0;
   std::vector<std::shared_ptr<Accumulator>> accumulators;
-  std::vector<SelectionId> selections;                                          // of a report
-  std::vector<std::pair<NodeId, std::pair<std::size_t, std::size_t>>> filters;  // places in selections
+  std::vector<SelectionId> selections;  // of a report that is not ready
+  std::vector<Cut> cuts;
   bool ready = false;
   bool stale = false;   // a pass did not end: the accumulators must be made afresh
   bool failed = false;  // it was the reason: left out until it is asked for
@@ -111,7 +123,7 @@ struct Expansion {
 };
 
 struct Result {
-  enum class Kind : std::uint8_t { specified, own, report, forgotten };
+  enum class Kind : std::uint8_t { specified, own, report };
   Kind kind = Kind::specified;
   NodeId node = 0;
   ResultSpec spec;
@@ -146,12 +158,12 @@ struct Graph::State {
   std::shared_ptr<Source> source;
   std::shared_ptr<ExpressionPool> pool = std::make_shared<ExpressionPool>();
   NameTable name_table;
-  std::vector<Node> nodes;
-  std::vector<Column> columns;
+  Numbered<Node> nodes;
+  Numbered<Column> columns;
   std::vector<Variation> variations;  // [0] is nominal
   std::map<std::string, VariationId, std::less<>> variation_ids;
   std::vector<Selection> selections;
-  std::vector<Result> results;
+  Numbered<Result> results;
   std::uint64_t first = 0, last = 0;
   bool restricted = false;
   std::uint32_t block_entries = usual_large_block_entries;
@@ -192,6 +204,11 @@ struct Graph::State {
   };
   Pass compile();
 
+  // ---- sweep.cpp: what nobody needs any more
+  void release(NodeId node, Graph::Garbage& garbage);
+  // Sweeps expressions and selections where many are left over; their numbers change then.
+  void settle(Graph::Garbage& garbage);
+
   // ---- snapshot.cpp
   void expand_snapshot(Result& result);
 
@@ -208,13 +225,26 @@ struct Graph::State {
   // What `to` asks of the rows of its ancestor `from`; none if it is the same.
   std::optional<ExpressionId> condition_between(SelectionId from, SelectionId to);
   std::vector<ExpressionId> items_of(ExpressionId list, std::size_t count);
+  template <class Visit>
+  void visit_expressions(Visit&& visit);
+  template <class Visit>
+  void visit_selections(Visit&& visit);
+  void forget_values_of_the_dead();
+  void sweep_selections();
+  void sweep_expressions(Graph::Garbage& garbage);
 
   using SelectionKey = std::tuple<Selection::Kind, SelectionId, ExpressionId, std::uint64_t, std::uint64_t,
                                   std::uint64_t, std::vector<bool>>;
+  static SelectionKey key_of(const Selection& selection) {
+    return {selection.kind, selection.parent, selection.condition, selection.begin,
+            selection.end,  selection.stride, selection.of_sample};
+  }
   std::map<SelectionKey, SelectionId> selection_ids_;
   std::map<std::string, std::optional<ExpressionId>, std::less<>> source_columns_;
   std::unordered_map<std::uint64_t, ExpressionId> values_;          // of column and variation
   std::unordered_map<std::uint64_t, SelectionId> node_selections_;  // of node and variation
+  std::size_t left_over_ = 0;      // nodes and results that went since the last sweep
+  std::size_t after_sweep_ = 500;  // expressions that were there then, or are too few to sweep
 };
 
 }  // namespace colonnade::frame

@@ -65,6 +65,8 @@ std::vector<std::string> Graph::variation_names(NodeId id) const {
 }
 
 ValueType Graph::column_type(NodeId node, const std::string& expression) const {
+  Garbage garbage;
+  state_->settle(garbage);
   return (*state_->pool)[state_->bind(state_->node(node).names, expression).nominal].type;
 }
 
@@ -255,12 +257,11 @@ std::string result_vertex(const Graph& graph, const Graph::State& state, ResultI
 
 std::string Graph::dot() const {
   std::string text = "digraph {\n";
-  for (NodeId id = 0; id < state_->nodes.size(); ++id) {
+  for (const auto& [id, node] : state_->nodes) {
     text += node_vertex(*state_, id);
-    if (id != root) text += fmt::format("  n{} -> n{};\n", state_->nodes[id].parent, id);
+    if (id != root) text += fmt::format("  n{} -> n{};\n", node.parent, id);
   }
-  for (ResultId id = 0; id < state_->results.size(); ++id)
-    if (state_->results[id].kind != Result::Kind::forgotten) text += result_vertex(*this, *state_, id);
+  for (const auto& [id, result] : state_->results) text += result_vertex(*this, *state_, id);
   return text + "}\n";
 }
 

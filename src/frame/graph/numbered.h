@@ -1,0 +1,44 @@
+// Things by numbers that rise and are given once: a number of something that is gone means nothing any more.
+#ifndef COLONNADE_FRAME_GRAPH_NUMBERED_H
+#define COLONNADE_FRAME_GRAPH_NUMBERED_H
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace colonnade::frame {
+
+template <class T>
+class Numbered {
+ public:
+  std::uint32_t add(T value) {
+    things_.emplace_hint(things_.end(), next_, std::move(value));
+    return next_++;
+  }
+  T take(std::uint32_t number) { return std::move(things_.extract(number).mapped()); }
+
+  bool contains(std::uint32_t number) const { return things_.contains(number); }
+  // Of what is there.
+  T& operator[](std::uint32_t number) { return things_.find(number)->second; }
+  const T& operator[](std::uint32_t number) const { return things_.find(number)->second; }
+  std::size_t size() const noexcept { return things_.size(); }
+  std::uint32_t next() const noexcept { return next_; }
+  // Gives no number below this one any more.
+  void skip_to(std::uint32_t number) { next_ = std::max(next_, number); }
+
+  // Pairs of number and thing, in the order in which they were added.
+  auto begin() { return things_.begin(); }
+  auto end() { return things_.end(); }
+  auto begin() const { return things_.begin(); }
+  auto end() const { return things_.end(); }
+
+ private:
+  std::map<std::uint32_t, T> things_;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace colonnade::frame
+
+#endif
