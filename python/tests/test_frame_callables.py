@@ -222,6 +222,16 @@ def test_results_do_not_depend_on_the_number_of_threads(numba_or_not, small_part
     assert everything(1) == everything(2) == everything(3) == everything(7)
 
 
+def test_blocks_do_not_depend_on_what_else_is_booked(small_parts):
+    def values(*, alone):
+        frame = DataFrame.from_arrays(ARRAYS, threads=2, block_entries=7)
+        ranged = frame.range(5, 60, 2).define("y", lambda n: n - np.mean(n))
+        others = [] if alone else [frame.count(), frame.reduce(lambda s, t: s + t, "d")]
+        return ranged.take("y").value.tobytes(), len(others)
+
+    assert values(alone=True)[0] == values(alone=False)[0]
+
+
 # ---- Errors
 
 

@@ -45,6 +45,21 @@ bool all_ended(const Schedule& schedule, Reached&& reached) {
   return true;
 }
 
+// What callables see must not hang on which ranges of the graph are asked for, and so on what is booked:
+// blocks lie as they do where all entries are asked for. Expressions do not see blocks.
+Part with_whole_blocks(Part part, const Schedule& schedule, const RunOptions& options) {
+  const std::uint64_t block = options.block_entries != 0 ? options.block_entries
+                              : schedule.large_blocks    ? schedule.program->large_block_entries
+                                                         : 0;
+  if (block == 0 || part.whole_last == 0) return part;
+  const std::uint64_t begin = std::max(part.whole_first, schedule.program->first);
+  const std::uint64_t end = std::min(part.whole_last, schedule.program->last);
+  part.first -= (part.first - begin) % block;
+  const std::uint64_t over = (part.last - begin) % block;
+  if (over != 0) part.last += std::min(block - over, end - part.last);
+  return part;
+}
+
 void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
   sum.requests += more.requests;
   sum.bytes += more.bytes;
@@ -127,7 +142,8 @@ void RunningPass::lay_out() {
   for (std::uint32_t p = 0; p < schedules_.size(); ++p) {
     const Schedule& schedule = schedules_[p];
     if (schedule.first >= schedule.last) continue;
-    for (const Part& part : schedule.program->source->parts(schedule.first, schedule.last)) {
+    for (const Part& cut : schedule.program->source->parts(schedule.first, schedule.last)) {
+      const Part part = with_whole_blocks(cut, schedule, *options_);
       jobs_.push_back({part, p});
       total_ += part.last - part.first;
     }

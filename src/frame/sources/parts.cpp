@@ -180,9 +180,11 @@ std::vector<std::uint64_t> part_borders(const Descriptor& descriptor, const Part
 void add_parts(std::span<const std::uint64_t> borders, std::uint64_t base, unsigned sample,
                std::uint64_t number, std::uint64_t first, std::uint64_t last, std::vector<Part>& parts) {
   for (std::size_t k = 0; k + 1 < borders.size(); ++k) {
-    const std::uint64_t begin = std::max(first, base + borders[k]);
-    const std::uint64_t end = std::min(last, base + borders[k + 1]);
-    if (begin < end) parts.push_back({begin, end, sample, number + k});
+    const std::uint64_t whole_first = base + borders[k];
+    const std::uint64_t whole_last = base + borders[k + 1];
+    const std::uint64_t begin = std::max(first, whole_first);
+    const std::uint64_t end = std::min(last, whole_last);
+    if (begin < end) parts.push_back({begin, end, sample, number + k, whole_first, whole_last});
   }
 }
 
@@ -191,7 +193,8 @@ std::vector<Part> equal_parts(std::uint64_t size, std::uint64_t first, std::uint
   while (first < last) {
     const std::uint64_t number = first / size;
     const std::uint64_t end = last - first <= size - first % size ? last : (number + 1) * size;
-    parts.push_back({first, end, 0, number});
+    const std::uint64_t whole_last = std::max(end, end - end % size + (end % size == 0 ? 0 : size));
+    parts.push_back({first, end, 0, number, number * size, whole_last});
     first = end;
   }
   return parts;

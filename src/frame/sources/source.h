@@ -37,6 +37,9 @@ struct Part {
   std::uint64_t last = 0;
   unsigned sample = 0;
   std::uint64_t number = 0;  // among all parts of the source
+  // Where it begins and ends before it is cut down to the entries that are looked at; 0 and 0: it is not cut.
+  std::uint64_t whole_first = 0;
+  std::uint64_t whole_last = 0;
 };
 
 // A worker's place in the source. One thread at a time.
