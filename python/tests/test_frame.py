@@ -800,7 +800,7 @@ def test_nodes_live_as_long_as_what_stands_on_them():
     table = np.arange(1000.0)
     kept = weakref.ref(table)
     last = frame.define(
-        "y", (lambda table: lambda x: table[x.astype(int)])(table), returns="double", columns=["x"]
+        "y", lambda x, table=table: table[x.astype(int)], returns="double", columns=["x"]
     )
     total = last.filter("y > 50", name="large").sum("y")
     report = frame.report()  # of all filters that are there when it is computed
