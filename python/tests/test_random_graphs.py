@@ -1,7 +1,9 @@
 """Random analyses: the same bits for any number of threads, cut, and processor; the values of NumPy and Awkward.
 
-A seed makes data - in memory, or in a chain of uneven files -, a graph of definitions, filters, ranges, variations and
-callables, and results of every kind. Each analysis is computed
+A seed makes data - in memory, or in a chain of uneven files, with base classes that share names, optional values, lists
+of lists, and a column that some files lack -, a graph of definitions, filters, ranges, variations and callables, and
+results of every kind, snapshots included. Nodes and results of no use are booked in between and dropped. Each analysis
+is computed
 
 - with 1, 2, 3 and 7 threads, of which all work, and once with one result booked alone;
 - in two and three stretches of entries whose results are saved and merged, grouped in one way and the other;
@@ -75,27 +77,57 @@ def random_data(rng: np.random.Generator) -> dict[str, Any]:
         "empty": ak.unflatten(np.zeros(0), np.zeros(entries, dtype=np.int64)),
         "tag": ak.Array([("a", "bb", "")[k] for k in rng.integers(0, 3, entries)]),
         "jet": ak.zip({"e": random_lists(rng, entries, lambda size: rng.normal(size=size))}),
+        "opt": ak.mask(rng.normal(size=entries), rng.random(entries) < 0.6),
+        "nest": random_lists(rng, entries, lambda size: random_lists(rng, size, rng.random)),
+        "late": rng.normal(size=entries),
+        "both": random_classes(rng, entries),
     }
 
 
-def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> Any:
-    """The arrays themselves, or names of files of any number of entries, with clusters and pages of any size."""
-    if rng.random() < 0.25:
-        return data
+def random_classes(rng: np.random.Generator, entries: int) -> ak.Array:
+    """Objects of a class with two bases that share a name, and hide another; bases are records ":_0", ":_1"."""
+
+    def base(**own: Any) -> ak.Array:
+        inherited = ak.zip({"id": rng.integers(0, 100, entries), "weight": rng.normal(size=entries)})
+        return ak.zip({":_0": inherited, **own}, depth_limit=1)
+
+    left = base(left=rng.integers(-9, 9, entries))
+    right = base(right=random_lists(rng, entries, rng.random))
+    return ak.zip({":_0": left, ":_1": right, "weight": rng.normal(size=entries)}, depth_limit=1)
+
+
+def named_members(both: ak.Array) -> ak.Array:
+    """The same with the names that readers give them."""
+    of_bases = {
+        f"{base}::{name}": both[base, ":_0", name] for base in (":_0", ":_1") for name in ("id", "weight")
+    }
+    own = {"left": both[":_0", "left"], "right": both[":_1", "right"], "weight": both["weight"]}
+    return ak.zip({**of_bases, **own}, depth_limit=1)
+
+
+def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> tuple[Any, Any]:
+    """The arrays themselves, or names of files of any number of entries, with clusters and pages of any size; and which
+    entries have the column "late"."""
     entries = len(data["n"])
+    has_late = np.ones(entries, dtype=bool)
+    if rng.random() < 0.25:
+        plain_columns = {name: values for name, values in data.items() if name != "both"}
+        return {**plain_columns, "opt": ak.singletons(data["opt"])}, has_late
     edges = sorted({0, entries, *rng.integers(0, entries + 1, rng.integers(0, 4)).tolist()})
     files = []
     for k, (first, last) in enumerate(itertools.pairwise(edges)):
         files.append(str(folder / f"{k}.root"))
         page = int(rng.choice([64, 512, 8192]))
+        has_late[first:last] = k == 0 or rng.random() < 0.5
+        names = [name for name in data if name != "late" or has_late[first]]
         with colonnade.create(files[-1], "Events", initial_page_size=page, page_size=page) as writer:
             at = first
             while at < last:
                 step = int(rng.integers(1, 500))
-                writer.extend({name: values[at : min(at + step, last)] for name, values in data.items()})
+                writer.extend({name: data[name][at : min(at + step, last)] for name in names})
                 writer.commit_cluster()
                 at += step
-    return files
+    return files, has_late
 
 
 # ---- What NumPy knows
@@ -183,7 +215,8 @@ class Place:
 class Booked:
     kind: str
     result: Any
-    expected: Callable[[], Known | None] | None
+    expected: Callable[[], Any] | None
+    look: Callable[[Any], Any] = lambda value: value  # at the value, for one that can be compared
 
 
 @dataclass
@@ -263,21 +296,46 @@ def row_by_row(a: Any, v: Any) -> Any:
 
 
 class Grower:
-    """Makes the graph of a seed; the same one over any source of the same data."""
+    """Makes the graph of a seed; the same one over any source of the same data.
 
-    def __init__(self, seed: int, data: dict[str, Any], frame: Any, most_results: int | None = None) -> None:
-        self.random = random.Random(seed)
-        self.data, self.analysis = data, Analysis(frame)
-        entries = len(data["n"])
-        columns = {name: Known(data[name]) for name in ("n", "x", "f", "w", "pt")}
-        columns["jet.e"] = Known(data["jet"]["e"])
-        root = Place(frame, np.arange(entries), columns, ["n", "x", "f", "w"], ["pt", "jet.e"])
+    `only` books one result alone, `merging` leaves out those that cannot be saved and merged.
+    """
+
+    def __init__(
+        self, case: Case, frame: Any, folder: Path, only: int | None = None, merging: bool = False
+    ) -> None:
+        self.random, self.junk = random.Random(case.seed), random.Random()
+        self.data, self.has_late, self.analysis = case.data, case.has_late, Analysis(frame)
+        self.folder, self.only, self.merging = folder, only, merging
+        self.is_in_files = not isinstance(case.source, dict)
+        columns: dict[str, Known | None] = {
+            name: Known(case.data[name]) for name in ("n", "x", "f", "w", "pt")
+        }
+        columns["jet.e"] = Known(case.data["jet"]["e"])
+        columns["opt"] = Known(ak.singletons(case.data["opt"]))
+        root = Place(
+            frame, np.arange(len(case.data["n"])), columns, ["n", "x", "f", "w"], ["pt", "jet.e", "opt"]
+        )
+        if self.is_in_files:
+            members = named_members(case.data["both"])
+            for name in (":_0::id", ":_1::weight", "weight", "left"):
+                column = f"`both.{name}`" if ":" in name else f"both.{name}"
+                columns[column] = Known(members[name].to_numpy())
+                root.scalars.append(column)
         self.places, self.names = [root], (f"c{k}" for k in itertools.count())
-        self.only = most_results
         for _ in range(self.random.randint(3, 10)):
             self.grow()
+            self.book_and_drop()
         for kind in self.random.choices(list(self.kinds()), k=self.random.randint(4, 9)):
             self.book(kind)
+
+    def book_and_drop(self) -> None:
+        """Other ones each time: what comes and goes must leave no trace."""
+        for _ in range(self.junk.randint(0, 3)):
+            place = self.junk.choice(self.places)
+            text = f"{self.junk.choice(place.scalars)} * {self.junk.random()}"
+            node = place.node.define("junk", text).filter(f"junk > {self.junk.random()}", name="junk")
+            node.sum("junk") if self.junk.random() < 0.5 else node.report()
 
     def names_in(self, place: Place) -> dict[str, str]:
         return {
@@ -289,7 +347,19 @@ class Grower:
     def grow(self) -> None:
         place = self.random.choice(self.places)
         how = self.random.choice(
-            ["scalar", "scalar", "list", "filter", "filter", "range", "vary", "block", "block", "rows"]
+            [
+                "scalar",
+                "scalar",
+                "list",
+                "filter",
+                "filter",
+                "range",
+                "vary",
+                "block",
+                "block",
+                "rows",
+                "late",
+            ]
         )
         made = Place(
             place.node, place.rows, dict(place.columns), list(place.scalars), list(place.lists), place.varied
@@ -317,9 +387,11 @@ class Grower:
             made.rows = None if place.rows is None else place.rows[first:last:step]
             self.analysis.has_range = True
         elif how == "vary":
-            column = used["a"] if used["a"] not in ("n", "f") else "x"
+            column = used["a"] if used["a"][0] in "wc" else "x"
             made.node = place.node.vary(column, f"{{{column} * 0.5, {column} * 2.0}}", ["down", "up"], name)
             made.varied = True
+        elif how == "late":
+            self.grow_late(place, made)
         elif how == "block" and self.random.random() < 0.5:
             made.node = place.node.define(name, block_function, [used["a"]], returns="double")
             self.add("take of blocks", lambda: made.node.take(name))  # depends on the blocks
@@ -342,6 +414,25 @@ class Grower:
             made.scalars.append(name)
         self.places.append(made)
 
+    def grow_late(self, place: Place, made: Place) -> None:
+        """Of the column that some files lack: a default, or one kind of files alone."""
+        how = self.random.choice(["default", "available", "missing"])
+        if "late" in place.scalars:
+            made.node = place.node.filter("late < 1")
+            made.rows = chosen(lambda late: late < 1, place.rows, place.columns["late"])
+        elif how == "default":
+            made.node = place.node.default_value_for("late", "-1.5")
+            made.columns["late"] = Known(np.where(self.has_late, self.data["late"], -1.5))
+            made.scalars.append("late")
+        elif how == "available":
+            made.node = place.node.filter_available("late")
+            made.rows = chosen(lambda has: has, place.rows, Known(self.has_late))
+            made.columns["late"] = Known(self.data["late"])
+            made.scalars.append("late")
+        else:
+            made.node = place.node.filter_missing("late")
+            made.rows = chosen(lambda has: ~has, place.rows, Known(self.has_late))
+
     # ---- Results
 
     @staticmethod
@@ -349,14 +440,20 @@ class Grower:
         return (
             "count", "sum", "min", "mean", "stddev", "stats", "histo1d", "histo1d", "histo2d", "profile1d", "take",
             "take list", "graph", "reduce", "reduce empty", "aggregate", "fill", "variations", "display", "report",
+            "snapshot", "take nested", "automatic range",
         )  # fmt: skip
 
     def add(
-        self, kind: str, result: Callable[[], Any], expected: Callable[[], Any] | None = None, **more: Any
+        self,
+        kind: str,
+        result: Callable[[], Any],
+        expected: Callable[[], Any] | None = None,
+        merges: bool = True,
+        **more: Any,
     ) -> None:
         """Book a result, unless another one is to be booked alone."""
-        number = len(self.analysis.booked)
-        made = result() if self.only is None or self.only == number else None
+        is_wanted = self.only in (None, len(self.analysis.booked)) and (merges or not self.merging)
+        made = result() if is_wanted else None
         self.analysis.booked.append(Booked(kind, made, expected, **more))
 
     def book(self, kind: str) -> None:
@@ -414,10 +511,60 @@ class Grower:
         elif kind == "variations" and place.varied:
             self.add(kind, lambda: node.variations_for(node.histo1d(MODEL, a, b)))
             self.add(kind, lambda: node.variations_for(node.sum(a)))
+        elif kind == "snapshot":
+            self.book_snapshot(place, [a, v])
+        elif kind == "take nested":
+            name = self.random.choice(["nest", "jet", "opt", *(["both"] if self.is_in_files else [])])
+            self.add(
+                kind,
+                lambda: node.take(name),
+                None if place.rows is None else lambda: self.rows_of(place, [name]),
+            )
+        elif kind == "automatic range":
+            self.add(kind, lambda: node.histo1d(a), merges=False)
         elif kind == "display":
             self.add(kind, lambda: node.display([a, v], rows=7))
         elif kind == "report":
             self.add(kind, node.report)
+
+    def book_snapshot(self, place: Place, names: list[str]) -> None:
+        names = [name for name in {*names, "nest", "opt", "tag", "jet"} if name.isidentifier()]
+        names += ["both"] if self.is_in_files else []
+        path = str(self.folder / f"{len(self.analysis.booked)}.root")
+        self.add(
+            "snapshot",
+            lambda: place.node.snapshot(path, "Events", sorted(names), lazy=True),
+            None if place.rows is None else lambda: self.rows_of(place, sorted(names)),
+            merges=False,
+            look=lambda _: colonnade.open(path).arrays(),
+        )
+
+    def rows_of(self, place: Place, names: list[str]) -> Rows:
+        """What is known of columns of any type, for the rows of a place."""
+        found = {}
+        for name in names:
+            if name in place.columns:
+                known_column = place.columns[name]
+                is_exact = known_column is not None and known_column.within is None
+                found[name] = known_column.values[place.rows].tolist() if is_exact else None
+            elif name == "both":
+                found[name] = named_members(self.data["both"])[place.rows].tolist()
+            else:
+                found[name] = self.data[name][place.rows].tolist()
+        return Rows(found)
+
+
+@dataclass
+class Rows:
+    """Values of any type, by column; None where they may be off."""
+
+    columns: dict[str, Any]
+
+    def check(self, found: Any, what: str) -> None:
+        for name, expected in self.columns.items():
+            values = found[name] if found.fields and name in found.fields else found
+            if expected is not None and values is not None:
+                assert values.tolist() == expected, f"{what}: {name}"
 
 
 MODEL = ("h", "", 7, -4.0, 9.0)
@@ -495,7 +642,7 @@ def outcome(analysis: Analysis) -> list[Any]:
     for each in analysis.booked:
         value = each.result
         if value is not None and not isinstance(value, colonnade.frame.results.Variations):
-            value = value.value
+            value = each.look(value.value)
         found.append(bits(value))
     return found
 
@@ -513,11 +660,16 @@ class Case:
         self.seed = seed
         rng = np.random.default_rng(seed)
         self.data = random_data(rng)
-        self.source = random_source(rng, self.data, folder)
+        self.source, self.has_late = random_source(rng, self.data, folder)
+        self.folder, self.runs = folder, itertools.count()
         self.block_entries = int(rng.choice([3, 100, 100_000]))
 
     def grown(
-        self, threads: int, entries: tuple[int, int] | None = None, only: int | None = None
+        self,
+        threads: int,
+        entries: tuple[int, int] | None = None,
+        only: int | None = None,
+        merging: bool = False,
     ) -> Analysis:
         more = {"threads": threads, "progress": False, "block_entries": self.block_entries}
         if isinstance(self.source, dict):
@@ -526,7 +678,9 @@ class Case:
                 frame._session.graph.restrict_entries(*entries)
         else:
             frame = DataFrame("Events", self.source, entries=entries, **more)
-        return Grower(self.seed, self.data, frame, only).analysis
+        place = self.folder / f"run {next(self.runs)}"
+        place.mkdir()
+        return Grower(self, frame, place, only, merging).analysis
 
     def check(self) -> list[Any]:
         first = self.grown(1)
@@ -553,6 +707,9 @@ class Case:
             expected = each.expected() if each.expected is not None else None
             if expected is None:
                 continue
+            if isinstance(expected, Rows):
+                expected.check(each.look(each.result.value), f"result {number}, {each.kind}")
+                continue
             found, values = flat_numbers(each.result.value), np.asarray(expected.values)
             what = f"result {number}, {each.kind}: {found} instead of {values}"
             assert found.shape == values.shape, what
@@ -572,7 +729,7 @@ class Case:
             return
         stretches = list(itertools.pairwise([0, *inner, borders[-1]]))
         for from_left in (True, False):
-            parts = [self.grown(2, stretch) for stretch in stretches]
+            parts = [self.grown(2, stretch, merging=True) for stretch in stretches]
             for part in parts:
                 outcome(part)
             graphs = [part.frame._session.graph for part in parts]
@@ -585,9 +742,11 @@ class Case:
                 getattr(
                     each.result, "_values", getattr(getattr(each.result, "_result", None), "_values", {})
                 ).clear()
-            self.compare(
-                outcome(merged), reference, f"stretches {stretches}, {'left' if from_left else 'right'} first"
-            )
+            found = [
+                one if each.result is not None else other
+                for one, other, each in zip(outcome(merged), reference, merged.booked, strict=True)
+            ]
+            self.compare(found, reference, f"stretches {stretches}, {'left' if from_left else 'right'} first")
 
 
 def digests(seeds: list[int], folder: Path) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import typing
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -170,18 +171,29 @@ def _named(kind: Any) -> str | None:
 # ---- Binding to columns
 
 
+def _weak(call: Call) -> Callable[[], Call | None]:
+    try:
+        return weakref.ref(call)
+    except TypeError:  # compiled code, which holds nothing
+        return lambda: call
+
+
 class _Binder:
     """Settles the types of a callable's arguments: once for each combination."""
 
     def __init__(self, spec: _Spec, columns: list[str]) -> None:
         self._spec, self._columns = spec, columns
-        self._bound: dict[tuple[_core.ValueType, ...], tuple[_core.ValueType, Call]] = {}
+        # Kernels hold what is bound, and that holds the binder: a cycle would keep what the callable holds.
+        self._bound: dict[tuple[_core.ValueType, ...], tuple[_core.ValueType, Callable[[], Call | None]]] = {}
 
     def bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
         key = tuple(types)
-        if key not in self._bound:
-            self._bound[key] = self._bind(types)
-        return self._bound[key]
+        finished, known = self._bound.get(key, (None, lambda: None))
+        call = known()
+        if finished is None or call is None:
+            finished, call = self._bind(types)
+            self._bound[key] = finished, _weak(call)
+        return finished, call
 
     def _bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
         spec = self._spec
