@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "frame/sources/chain.h"
 #include "frame/sources/source.h"
 #include "frame_python.h"
 #include "register.h"
@@ -40,6 +41,16 @@ void register_frame_sources(nb::module_& module) {
                      const auto samples = self.samples();
                      return std::vector<frame::Sample>(samples.begin(), samples.end());
                    })
+      .def_prop_ro(
+          "left_out",
+          [](const frame::Source& self) {
+            nb::list found;
+            if (const auto* chain = dynamic_cast<const frame::Chain*>(&self))
+              for (const frame::LeftOut& field : chain->left_out())
+                found.append(nb::make_tuple(text(field.path), text(field.why)));
+            return nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>>(std::move(found));
+          },
+          "Fields that no column shows, and why.")
       .def(
           "part_borders",
           [](const frame::Source& self) {

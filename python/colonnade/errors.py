@@ -8,6 +8,8 @@ Colonnade handles them well. The message says what is wrong and why, and what to
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterable
 
 __all__ = [
     "ChecksumError",
@@ -15,6 +17,7 @@ __all__ = [
     "Error",
     "FileMissingError",
     "FormatError",
+    "LeftOutWarning",
     "NotFoundError",
     "ResourceError",
     "SchemaError",
@@ -22,6 +25,7 @@ __all__ = [
     "TypeMismatchError",
     "UnsupportedError",
     "UsageError",
+    "warn_left_out",
 ]
 
 
@@ -54,6 +58,21 @@ class Error(Exception):
 def _message(problem: str, advice: str, place: dict[str, str | int | None]) -> str:
     known = ", ".join(f"{key.replace('_', ' ')}={value}" for key, value in place.items() if value is not None)
     return problem + (f"; try: {advice}" if advice else "") + (f" [{known}]" if known else "")
+
+
+class LeftOutWarning(UserWarning):
+    """Fields that cannot be read were left out, where all fields or those of a wildcard were asked for."""
+
+
+def warn_left_out(fields: Iterable[tuple[str, str]], place: str, stacklevel: int) -> None:
+    """Warn of fields, given with the reasons; `stacklevel` 1 is whoever calls this."""
+    named = [f"'{name}' ({why})" for name, why in fields]
+    if not named:
+        return
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    warnings.warn(
+        f"{place}: left out {', '.join(named[:5])}{more}", LeftOutWarning, stacklevel=stacklevel + 1
+    )
 
 
 class StorageError(Error, OSError):

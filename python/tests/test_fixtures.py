@@ -47,6 +47,7 @@ def test_data_sets_are_listed(file):
     assert sorted(colonnade.datasets(FIXTURES / f"{file}.root")) == sorted(load(EXPECTED / f"{file}.json"))
 
 
+@pytest.mark.filterwarnings("ignore::colonnade.LeftOutWarning")
 @pytest.mark.parametrize(("file", "name"), DATA_SETS)
 def test_values_are_those_of_root(file, name):
     data = load(EXPECTED / f"{file}.json")[name]
@@ -74,6 +75,7 @@ def test_unreadable_fields_are_listed_with_the_reason(file, name):
         assert caught.value.field == field
 
 
+@pytest.mark.filterwarnings("ignore::colonnade.LeftOutWarning")
 @pytest.mark.parametrize(("file", "name"), DATA_SETS)
 def test_parts_are_slices_of_the_whole(file, name):
     data_set = colonnade.open(FIXTURES / f"{file}.root", name)

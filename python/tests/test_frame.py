@@ -799,9 +799,7 @@ def test_nodes_live_as_long_as_what_stands_on_them():
     graph = frame._session.graph
     table = np.arange(1000.0)
     kept = weakref.ref(table)
-    last = frame.define(
-        "y", lambda x, table=table: table[x.astype(int)], returns="double", columns=["x"]
-    )
+    last = frame.define("y", lambda x, table=table: table[x.astype(int)], returns="double", columns=["x"])
     total = last.filter("y > 50", name="large").sum("y")
     report = frame.report()  # of all filters that are there when it is computed
     del table, last

@@ -1,12 +1,14 @@
 """Does with each file what an analysis might, in a process of limited memory: use_files.py DATA_SET FILE...
 
-Prints what came out that is no colonnade.Error, one line each.
+Prints what came out that is no colonnade.Error, one line each, and fields that were left out without a warning.
 """
 
 from __future__ import annotations
 
 import resource
 import sys
+import tempfile
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -47,15 +49,42 @@ def use(path: str, name: str) -> None:
             )
     attempt(f"{path} arrays", lambda: ak.to_list(data.arrays(names[:20], entry_stop=min(stop, 5))))
     attempt(f"{path} show", lambda: list(data.entry_texts(0, min(stop, 2))))
+    attempt(f"{path} left out", lambda: check_left_out(path, data))
     frame = attempt(f"{path} frame", lambda: colonnade.DataFrame(name, path, threads=1))
     if frame is None or data.num_entries > 100_000:
         return
     for column in attempt(f"{path} columns", lambda: list(frame.column_names))[:10]:
         attempt(f"{path} take {column!r}", lambda column=column: frame.take(column).value)
+    few = frame.range(5)
+    attempt(f"{path} display", lambda: str(few.display().value))
+    attempt(f"{path} to_awkward", lambda: few.to_awkward())
+    attempt(f"{path} to_arrow", lambda: few.to_arrow())
+    with tempfile.TemporaryDirectory() as folder:
+        attempt(f"{path} snapshot", lambda: few.snapshot(f"{folder}/snapshot.root"))
+
+
+def check_left_out(path: str, data: colonnade.DataSet) -> None:
+    """All fields that cannot be read are named in a warning, and refused by name."""
+    unreadable = [name for name, info in data.schema.items() if info.unreadable]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        names = data.arrays(entry_stop=0).fields
+    warned = " ".join(str(each.message) for each in seen)
+    if set(names) & set(unreadable) or set(names) | set(unreadable) != set(data.schema):
+        print(f"{path}: {names} of {list(data.schema)}")
+    for name in unreadable[:5]:
+        if f"'{name}'" not in warned:
+            print(f"{path}: {name!r} left out without a warning: {warned!r}")
+        try:
+            data.arrays([name], entry_stop=0)
+            print(f"{path}: {name!r} is read")
+        except colonnade.Error:
+            pass
 
 
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    warnings.simplefilter("ignore", colonnade.LeftOutWarning)
     for path in sys.argv[2:]:
         use(path, sys.argv[1])
 

@@ -14,7 +14,13 @@ from typing import TypeVar
 import numpy as np
 
 from colonnade import _core
-from colonnade.errors import NotFoundError, StorageError, TypeMismatchError, UsageError
+from colonnade.errors import (
+    NotFoundError,
+    StorageError,
+    TypeMismatchError,
+    UsageError,
+    warn_left_out,
+)
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
 from .expressions import Expression, ExpressionLike, text_of
@@ -190,6 +196,7 @@ class Node:
     def _select(self, columns: Columns) -> list[str]:
         """Names of columns, wildcards replaced by what they match."""
         if columns is None:
+            warn_left_out(self._session.left_out, self._session.place, stacklevel=3)
             return self._top_names()
         wanted = [columns] if isinstance(columns, str) else list(columns)
         selected: dict[str, None] = {}
@@ -204,6 +211,11 @@ class Node:
             selected |= dict.fromkeys(found)
         if not selected:
             raise UsageError("no columns are named", "the names of columns, or None for all")
+        warn_left_out(
+            [(path, why) for path, why in self._session.left_out if _is_among(path, wanted, selected)],
+            self._session.place,
+            stacklevel=3,
+        )
         return list(selected)
 
     def _book(
@@ -226,6 +238,15 @@ class Node:
             what or f"{kind}({', '.join(arguments)})",
             lambda number, variation: convert(graph.value(number, variation)),
         )
+
+
+def _is_among(path: str, wanted: list[str], selected: dict[str, None]) -> bool:
+    """Whether a field would be among what is wanted: under a name, or of a wildcard."""
+    top = path.partition(".")[0]
+    wildcards = [each for each in wanted if any(c in each for c in "*?")]
+    return any(path.startswith(f"{name}.") for name in selected) or any(
+        fnmatch.fnmatchcase(top, each) or fnmatch.fnmatchcase(path, each) for each in wildcards
+    )
 
 
 def _plain_number(value: object) -> object:

@@ -37,6 +37,8 @@ class Session:
         self.threads, self.progress, self.block_entries = threads, progress, int(block_entries)
         self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
+        self.left_out: list[tuple[str, str]] = source.left_out
+        """Fields of the source that no column shows, and why."""
 
     def drop(self, result: int) -> None:
         """Give a result up that nobody looks at any more: at once, or after the pass that runs.

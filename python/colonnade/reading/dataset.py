@@ -12,7 +12,7 @@ import awkward as ak
 
 from colonnade import _core
 from colonnade.arrays.forms import Assembler
-from colonnade.errors import Error, UsageError, locate
+from colonnade.errors import Error, UsageError, locate, warn_left_out
 from colonnade.located import Located
 from colonnade.schema.fields import FieldInfo, Schema
 
@@ -78,6 +78,7 @@ class DataSet(Located):
         self._num_entries = self._reader.num_entries
         self._schema = Schema(self._reader.descriptor)
         self._selection = _selection
+        self._has_unreadable = any(True for top in self._schema.values() for _ in top.unreadable_parts())
 
     # ---- What it is
 
@@ -94,7 +95,7 @@ class DataSet(Located):
     @property
     def field_names(self) -> list[str]:
         """Names of the top-level fields that can be read, as far as selected."""
-        return list(self._select(None))
+        return list(self._select(None, warns=False))
 
     @property
     def description(self) -> str:
@@ -287,7 +288,7 @@ class DataSet(Located):
         return total
 
     def __repr__(self) -> str:
-        count = len(self._select(None))
+        count = len(self._select(None, warns=False))
         return f"<DataSet '{self._name}' in '{self._uri}': {self._num_entries} entries, {count} fields>"
 
     def _repr_html_(self) -> str:
@@ -313,7 +314,7 @@ class DataSet(Located):
 
     def __arrow_c_schema__(self) -> object:
         """Give the Arrow schema of the data set."""
-        return self._batch(self._select(None), 0, 0).schema.__arrow_c_schema__()
+        return self._batch(self._select(None, warns=False), 0, 0).schema.__arrow_c_schema__()
 
     # ---- Life
 
@@ -339,12 +340,18 @@ class DataSet(Located):
             raise self._misuse("the data set is closed")
         return self._reader
 
-    def _select(self, fields: Fields) -> dict[str, FieldInfo]:
+    def _select(self, fields: Fields, *, warns: bool = True) -> dict[str, FieldInfo]:
         wanted = self._selection if fields is None else fields
+        wanted = wanted if wanted is None or isinstance(wanted, str) else list(wanted)
         try:
-            return self._schema.select(wanted if wanted is None or isinstance(wanted, str) else list(wanted))
+            selected = self._schema.select(wanted)
         except Error as error:
             raise locate(error, uri=self._uri, data_set=self._name) from None
+        if warns and self._has_unreadable:
+            left_out = self._schema.left_out(wanted)
+            reasons = [(path, info.unreadable) for path, info in left_out.items()]
+            warn_left_out(reasons, f"{self._uri}, '{self._name}'", stacklevel=3)
+        return selected
 
     def _assemble(
         self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any

@@ -98,6 +98,14 @@ class FieldInfo:
         for child in self.children:
             yield from child.walk()
 
+    def unreadable_parts(self) -> Iterator[FieldInfo]:
+        """Iterate over this field if it cannot be read, else over what below it cannot, the outermost alone."""
+        if self.unreadable:
+            yield self
+        else:
+            for child in self.children:
+                yield from child.unreadable_parts()
+
     def members(self) -> Iterator[tuple[str, FieldInfo]]:
         """Iterate over what can follow this field in a path: members of records, also through collections."""
         if self.named:
@@ -167,7 +175,27 @@ class Schema(Mapping[str, FieldInfo]):
             selected[name] = info
         return selected
 
+    def left_out(self, fields: str | list[str] | tuple[str, ...] | None) -> dict[str, FieldInfo]:
+        """Return what `select` leaves out, by path, members of what it selects included."""
+        asked: list[tuple[str, FieldInfo]] = []
+        if fields is None:
+            asked = list(self._top.items())
+        else:
+            for name in [fields] if isinstance(fields, str) else fields:
+                asked += [(name, self[name])] if name in self else self._matching(name)
+        found = {}
+        for path, info in asked:
+            found |= {f"{path}{inner.path[len(info.path) :]}": inner for inner in info.unreadable_parts()}
+        return found
+
     def _match(self, pattern: str) -> dict[str, FieldInfo]:
+        found = self._matching(pattern)
+        readable = {path: info for path, info in found if not info.unreadable}
+        if not readable:
+            raise NotFoundError(f"no field matches '{pattern}'", self._suggest(pattern), field=pattern)
+        return readable
+
+    def _matching(self, pattern: str) -> list[tuple[str, FieldInfo]]:
         head, *rest = pattern.split(".")
         found = [(n, f) for n, f in self._top.items() if fnmatch.fnmatchcase(n, head)]
         for part in rest:
@@ -177,10 +205,7 @@ class Schema(Mapping[str, FieldInfo]):
                 for name, member in info.members()
                 if fnmatch.fnmatchcase(name, part)
             ]
-        readable = {path: info for path, info in found if not info.unreadable}
-        if not readable:
-            raise NotFoundError(f"no field matches '{pattern}'", self._suggest(pattern), field=pattern)
-        return readable
+        return found
 
     def _suggest(self, path: str) -> str:
         names = list(self._top)

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "base/warning.h"
 #include "colonnade/error.h"
 #include "dataset/nearest.h"
 #include "frame/graph/graph.h"
+#include "frame/sources/chain.h"
 #include "frame/values/values.h"
 
 namespace colonnade {
@@ -75,6 +77,9 @@ FrameGraphPtr cached_frame(FrameGraph& graph, NodeId node, std::vector<std::stri
 }
 
 std::vector<std::string> frame_whole_columns(const FrameGraph& graph, NodeId node) {
+  if (const auto* chain = dynamic_cast<const frame::Chain*>(&graph.graph.source()))
+    for (const frame::LeftOut& field : chain->left_out())
+      warn(fmt::format("'{}' is left out: {}", field.path, field.why));
   std::vector<std::string> whole;
   for (const std::string& name : graph.graph.column_names(node)) {
     if (name.find('.') != std::string::npos) continue;  // within one that is there

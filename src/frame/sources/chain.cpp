@@ -224,6 +224,15 @@ std::vector<std::string> Chain::names() const {
   return all;
 }
 
+std::vector<LeftOut> Chain::left_out() const {
+  std::vector<LeftOut> all;
+  std::set<std::string> seen;
+  for (const Schema& schema : schemas_)
+    for (LeftOut& field : left_out_paths(schema.descriptor))
+      if (seen.insert(field.path).second) all.push_back(std::move(field));
+  return all;
+}
+
 // ---- Work
 
 const std::vector<std::uint64_t>& Chain::part_borders_of(unsigned sample) const {

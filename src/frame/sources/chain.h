@@ -39,6 +39,9 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   std::unique_ptr<Cursor> open() const override;
   std::string specification() const override;
 
+  // Fields of any file that no column shows.
+  std::vector<LeftOut> left_out() const;
+
   // The shape of a column in a sample; null where it is not there.
   const ColumnShape* shape(std::uint32_t column, unsigned sample) const;
   // A file for one more thread: opened if nobody has it open.

@@ -105,6 +105,23 @@ class Walk {
     collect_members(f, path, paths);
   }
 
+  // The outermost fields that have none.
+  void collect_left_out(const FieldDescriptor& f, const std::string& path,
+                        std::vector<LeftOut>& left_out) const {
+    try {
+      whole(f);
+    } catch (const Error& error) {
+      left_out.push_back({path, error.problem()});
+      return;
+    }
+    const Kind kind = structure(f);
+    if ((kind == Kind::list || kind == Kind::array) && !f.children.empty())
+      return collect_left_out(descriptor_.fields[f.children.front()], path, left_out);
+    if (kind != Kind::record) return;
+    for (const dataset::NamedMember& member : dataset::members_of(descriptor_, f.id))
+      collect_left_out(descriptor_.fields[member.field], path + "." + member.name, left_out);
+  }
+
  private:
   Kind structure(const FieldDescriptor& f) const {
     if (f.type_name == "std::string") return Kind::text;
@@ -297,6 +314,14 @@ std::vector<std::string> column_paths(const Descriptor& descriptor) {
   for (const std::uint32_t id : descriptor.top_level_fields())
     walk.collect(descriptor.fields[id], descriptor.fields[id].name, paths);
   return paths;
+}
+
+std::vector<LeftOut> left_out_paths(const Descriptor& descriptor) {
+  std::vector<LeftOut> left_out;
+  const Walk walk(descriptor, false);
+  for (const std::uint32_t id : descriptor.top_level_fields())
+    walk.collect_left_out(descriptor.fields[id], descriptor.fields[id].name, left_out);
+  return left_out;
 }
 
 std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {

@@ -48,6 +48,13 @@ std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_
 // Every path that has a type: top-level fields and the members of records behind each.
 std::vector<std::string> column_paths(const Descriptor& descriptor);
 
+// A field that is no column, nor any of its members.
+struct LeftOut {
+  std::string path;
+  std::string why;
+};
+std::vector<LeftOut> left_out_paths(const Descriptor& descriptor);
+
 // The type that holds the values of both without loss where the reader converts them; nullopt if none does.
 std::optional<ValueType> common_type(const ValueType& a, const ValueType& b);
 
