@@ -93,6 +93,16 @@ void replaces_all(Storage& storage, Model& model, const std::string& what) {
       other->propose(other->add_author(what, false), [](const State& state) { return !state; });
 }
 
+// Where machines go down, some histories have writers that do not wait for the device.
+Durability draw_durability(Storage& storage, Model& model) {
+  if (storage.needs_durability || storage.world->random().chance(0.5)) return Durability::machine;
+  model.note_weak();
+  // What is written to a file is one with what else is in it.
+  if (storage.is_file())
+    for (Model* other : storage.data_sets) other->note_weak();
+  return Durability::process;
+}
+
 // One writer and what it has written so far.
 class WriterTask {
  public:
@@ -107,8 +117,7 @@ class WriterTask {
     options_.compression = "none";
     options_.checkpoint_every.clusters = static_cast<std::uint32_t>(random.below(3));
     options_.clusters_per_group = static_cast<std::uint32_t>(1 + random.below(3));
-    options_.durability =
-        storage.needs_durability || random.chance(0.5) ? Durability::machine : Durability::process;
+    options_.durability = draw_durability(storage, model_);
     if (storage.place == Place::bare_file) options_.container = Container::bare_file;
     if (random.chance(0.2)) options_.object_mapping = ObjectMapping::object_per_page;
   }
@@ -147,7 +156,7 @@ class WriterTask {
     model_.opened(author_);
     if (task_ == Task::resume) {
       base_ = model_.current().value_or(Entries{});
-      const bool is_its_own = model_.current_since() <= world_.process().claimed;
+      const bool is_its_own = model_.current_since() <= world_.process().claimed && !model_.is_lost();
       if (writer_->num_entries() != base_.size() && is_its_own)
         world_.violate(fmt::format("(c) {} goes on behind {} entries of \"{}\", which is {}", author_.what,
                                    writer_->num_entries(), model_.name(), to_text(model_.current())));
@@ -233,8 +242,7 @@ void write_in_parallel(Storage& storage, Model& model) {
   WriteOptions options;
   options.compression = "none";
   options.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
-  options.durability =
-      storage.needs_durability || world.random().chance(0.5) ? Durability::machine : Durability::process;
+  options.durability = draw_durability(storage, model);
   if (storage.place == Place::bare_file) options.container = Container::bare_file;
   const std::size_t contexts = 2;
   const std::size_t clusters = 1 + world.random().below(2);
@@ -314,8 +322,7 @@ void import(Task task, Storage& storage, Model& model) {
   options.resume = task == Task::resume_import;
   options.writing.compression = "none";
   options.writing.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
-  options.writing.durability =
-      storage.needs_durability || world.random().chance(0.5) ? Durability::machine : Durability::process;
+  options.writing.durability = draw_durability(storage, model);
   if (storage.place == Place::bare_file) options.writing.container = Container::bare_file;
   options.reading = reading();
   options.verify = world.random().chance(0.2) ? CopyVerify::pages : CopyVerify::off;
@@ -340,8 +347,8 @@ void import(Task task, Storage& storage, Model& model) {
 // ---- readers ----
 
 bool is_excused(const World& world, const Model& model, std::uint64_t since) {
-  return const_cast<World&>(world).process().dead || const_cast<World&>(world).process().had_faults ||
-         model.changed_since(since);
+  return model.is_lost() || const_cast<World&>(world).process().dead ||
+         const_cast<World&>(world).process().had_faults || model.changed_since(since);
 }
 
 void read(Storage& storage, Model& model) {
@@ -377,7 +384,7 @@ void read(Storage& storage, Model& model) {
     return state && state->size() == count && seen.size() <= state->size() &&
            std::equal(seen.begin(), seen.end(), state->begin());
   });
-  if (!is_one)
+  if (!is_one && !model.is_lost())
     world.violate(fmt::format("(d) a reader of \"{}\" saw {} of {} entries: {}", model.name(), seen.size(),
                               count, to_text(seen)));
   if (failure && !is_excused(world, model, begin))
@@ -448,7 +455,7 @@ void repair_twice(Storage& storage, Model& model) {
         first = colonnade::repair(storage.uri, model.name());
         second = colonnade::repair(storage.uri, model.name());
       })) {
-    world.violate(fmt::format("(g) repair fails: {}", failure->what()));
+    if (!model.is_lost()) world.violate(fmt::format("(g) repair fails: {}", failure->what()));
     return;
   }
   if (second.written || second.recovered_entries > 0)
@@ -526,6 +533,7 @@ Seen look(const Storage& storage, const Model& data_set) {
       entries.push_back(ids(i));
       if (checks(i) != check_of(entries.back())) {
         seen.problem = fmt::format("entry {} has a wrong value", i);
+        seen.is_wrong = true;
         return seen;
       }
     }

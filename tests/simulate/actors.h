@@ -44,7 +44,8 @@ void perform(Task task, Storage& storage, Model& data_set);
 // What can be read of a data set, all of it compared with what it must be.
 struct Seen {
   State state;
-  std::string problem;  // why it cannot be read; else empty
+  std::string problem;    // why it cannot be read; else empty
+  bool is_wrong = false;  // it can be, and is not what was written
 };
 Seen look(const Storage& storage, const Model& data_set);
 

@@ -15,6 +15,8 @@ namespace {
 FileSystem* the_file_system = nullptr;
 
 constexpr std::uint64_t sector = 512;
+// Of a folder that was opened, but not listed.
+constexpr std::uint64_t any_version = ~std::uint64_t{0};
 
 int fail(int code) {
   errno = code;
@@ -94,6 +96,7 @@ std::shared_ptr<Inode> FileSystem::find_parent(const std::string& path, std::str
 
 void FileSystem::set_name(Inode& folder, const std::string& name, std::shared_ptr<Inode> inode,
                           std::uint64_t operation) {
+  ++folder.version;
   folder.pending_names.push_back({name, inode, operation});
   if (const auto old = folder.names.find(name); old != folder.names.end()) --old->second->links;
   if (inode == nullptr) {
@@ -110,10 +113,27 @@ OpenFile* FileSystem::find(int file) {
   return found == files_.end() ? nullptr : &found->second;
 }
 
+void FileSystem::note_touched(const std::string& path, const Inode* inode) const {
+  if (touched == nullptr || !world_.process().is_observer) return;
+  touched->emplace(path, inode != nullptr
+                             ? State{inode->number, inode->is_folder ? any_version : inode->version}
+                             : State{});
+}
+
+bool FileSystem::are_as(const Touched& before) const {
+  return std::all_of(before.begin(), before.end(), [&](const auto& each) {
+    const auto inode = find_path(each.first);
+    if (inode == nullptr) return each.second == State{};
+    const auto& [number, version] = each.second;
+    return number == inode->number && (version == any_version || version == inode->version);
+  });
+}
+
 // ---- calls ----
 
 int FileSystem::open(const std::string& path, int flags, mode_t mode) {
   std::shared_ptr<Inode> inode = find_path(path);
+  note_touched(path, inode.get());
   if (inode == nullptr) {
     if ((flags & O_CREAT) == 0) return fail(ENOENT);
     std::string name;
@@ -128,6 +148,7 @@ int FileSystem::open(const std::string& path, int flags, mode_t mode) {
   if (inode->is_folder && (flags & O_ACCMODE) != O_RDONLY) return fail(EISDIR);
   if ((flags & O_TRUNC) != 0 && !inode->content.empty()) {
     inode->content.clear();
+    ++inode->version;
     inode->pending.push_back({.size = 0});
   }
   const int number = first_simulated_file + next_file_++;
@@ -157,6 +178,7 @@ std::int64_t FileSystem::write(int file, const Bytes& bytes, std::uint64_t offse
   OpenFile* open = find(file);
   if (open == nullptr || (open->flags & O_ACCMODE) == O_RDONLY) return fail(EBADF);
   put(open->inode->content, offset, bytes);
+  ++open->inode->version;
   open->inode->pending.push_back({.offset = offset, .bytes = bytes});
   open->inode->modified = world_.now();
   return static_cast<std::int64_t>(bytes.size());
@@ -166,6 +188,7 @@ int FileSystem::truncate(int file, std::uint64_t size) {
   OpenFile* open = find(file);
   if (open == nullptr) return fail(EBADF);
   open->inode->content.resize(static_cast<std::size_t>(size));
+  ++open->inode->version;
   open->inode->pending.push_back({.size = size});
   open->inode->modified = world_.now();
   return 0;
@@ -241,6 +264,7 @@ void FileSystem::fill(const Inode& inode, struct stat* into) const {
 
 int FileSystem::status(const std::string& path, struct stat* into) {
   const auto inode = find_path(path);
+  note_touched(path, inode.get());
   if (inode == nullptr) return fail(ENOENT);
   fill(*inode, into);
   return 0;
@@ -309,6 +333,8 @@ int FileSystem::set_time(int file, Time time) {
 bool FileSystem::list(int file, std::vector<std::string>& names) {
   OpenFile* open = find(file);
   if (open == nullptr || !open->inode->is_folder) return false;
+  if (touched != nullptr && world_.process().is_observer)
+    touched->insert_or_assign(open->path, State{open->inode->number, open->inode->version});
   for (const auto& [name, inode] : open->inode->names) names.push_back(name);
   if (world_.breaks(Rule::lists_are_complete) && !names.empty()) names.pop_back();
   return true;
@@ -355,6 +381,7 @@ bool FileSystem::survives() {
 void FileSystem::crash(const std::shared_ptr<Inode>& inode, std::set<std::uint64_t>& seen,
                        std::map<std::uint64_t, bool>& operations) {
   if (!seen.insert(inode->number).second) return;
+  ++inode->version;
   for (const Inode::Change& change : inode->pending) {
     if (change.size) {
       if (survives()) inode->on_device.resize(static_cast<std::size_t>(*change.size));

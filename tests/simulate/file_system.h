@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -35,6 +36,7 @@ struct Inode {
   };
 
   std::uint64_t number = 0;
+  std::uint64_t version = 0;  // counts what changes
   bool is_folder = false;
   mode_t mode = 0;
   Time modified = 0;
@@ -96,12 +98,20 @@ class FileSystem {
   void machine_crashed();
 
   std::vector<std::string> all_paths() const;
+  // Which files and folders whoever looks on has opened or examined, and in which state: as long as they are
+  // in that state, it would see the same.
+  using State =
+      std::pair<std::uint64_t, std::uint64_t>;  // of a path: number and version of its inode, or zeros
+  using Touched = std::map<std::string, State>;
+  Touched* touched = nullptr;
+  bool are_as(const Touched& before) const;
   const Bytes* content_of(const std::string& path) const;  // null: no such file
   // Whose claim a record of a store in a folder has: the writer's number, or 0.
   std::map<std::string, std::uint64_t> claims;
 
  private:
   std::shared_ptr<Inode> find_path(const std::string& path) const;
+  void note_touched(const std::string& path, const Inode* inode) const;
   std::shared_ptr<Inode> find_parent(const std::string& path, std::string& name) const;
   std::shared_ptr<Inode> make(bool is_folder, mode_t mode);
   void set_name(Inode& folder, const std::string& name, std::shared_ptr<Inode> inode,

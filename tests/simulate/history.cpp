@@ -40,7 +40,9 @@ class History {
   explicit History(const HistoryOptions& options)
       : world_(options.seed, options.broken, options.prints, options.without_faults),
         environment_(world_),
-        files_(world_) {
+        files_(world_),
+        manners_(mix(options.seed ^ 0x3a22e5)),
+        without_tasks_(options.without_tasks) {
     Random& random = world_.random();
     storage_.place = options.place ? *options.place : static_cast<Place>(random.below(place_count));
     storage_.world = &world_;
@@ -62,6 +64,7 @@ class History {
     result.hash = world_.hash();
     result.steps = world_.steps();
     result.faults = world_.fault_numbers();
+    result.tasks = drawn_tasks_;
     return result;
   }
 
@@ -113,7 +116,7 @@ class History {
     world_.rates.refuse = draw(0.2);
     world_.rates.delay = draw(0.35);
     world_.rates.fail = draw(0.2);
-    storage_.needs_durability = world_.rates.crash > 0;
+    storage_.needs_durability = world_.rates.crash > 0 && !manners_.chance(0.3);
   }
 
   Task draw_task(bool first) {
@@ -168,7 +171,11 @@ class History {
     if (storage_.is_file() && actor.data_set != storage_.data_sets.front())
       for (Task& task : actor.tasks)
         if (task == Task::create || task == Task::parallel || task == Task::import) task = Task::add;
-    world_.at(at, [this, &actor] { start_process(actor); });
+    std::deque<Task> kept;
+    for (const Task task : actor.tasks)
+      if (!without_tasks_.contains(drawn_tasks_++)) kept.push_back(task);
+    actor.tasks = std::move(kept);
+    if (!actor.tasks.empty()) world_.at(at, [this, &actor] { start_process(actor); });
   }
 
   // A process works through the tasks; where it dies another one goes on with the next.
@@ -195,19 +202,50 @@ class History {
 
   void check() {
     if (world_.stops()) return;
-    world_.observe([this] {
-      std::set<io::ValueAddress> reading;
-      stored_->reading = &reading;
-      for (Model& model : data_sets_) {
-        if (world_.stops()) break;
-        model.note_replaced();
-        const Seen seen = look(storage_, model);
-        seen.problem.empty() ? model.see(seen.state) : model.see_error(seen.problem);
-      }
-      stored_->reading = nullptr;
-      std::erase_if(reading, [&](const auto& address) { return !stored_->values.contains(address); });
-      stored_->needed = std::move(reading);
+    looks_.resize(data_sets_.size());
+    for (std::size_t i = 0; i < data_sets_.size() && !world_.stops(); ++i) {
+      Model& model = data_sets_[i];
+      model.note_replaced();
+      Look& last = looks_[i];
+      if (!is_as(last)) world_.observe([&] { look_again(last, model); });
+      if (last.seen.is_wrong)
+        world_.violate(fmt::format("(a) of \"{}\" {}", model.name(), last.seen.problem));
+      else
+        last.seen.problem.empty() ? model.see(last.seen.state) : model.see_error(last.seen.problem);
+    }
+    if (!is_memory_store()) return;
+    stored_->needed.clear();
+    for (const Look& last : looks_)
+      for (const auto& [address, change] : last.values)
+        if (change != 0) stored_->needed.insert(address);
+  }
+
+  // What was seen of a data set, and of which values or files: as long as these are as they were, it is not
+  // read again. Most of what a history costs would be that.
+  struct Look {
+    bool is_valid = false;
+    Seen seen;
+    StoredValues::Changes values;
+    FileSystem::Touched files;
+  };
+
+  bool is_memory_store() const { return is_store() && storage_.place != Place::folder; }
+
+  bool is_as(const Look& last) const {
+    if (!last.is_valid || !files_.are_as(last.files)) return false;
+    return std::all_of(last.values.begin(), last.values.end(), [&](const auto& each) {
+      const auto now = stored_->values.find(each.first);
+      return each.second == (now != stored_->values.end() ? now->second.change : 0);
     });
+  }
+
+  void look_again(Look& last, const Model& model) {
+    last = {.is_valid = true};
+    stored_->reading = &last.values;
+    files_.touched = &last.files;
+    last.seen = look(storage_, model);
+    files_.touched = nullptr;
+    stored_->reading = nullptr;
   }
 
   // Everybody is gone, and nothing strikes any more.
@@ -332,9 +370,13 @@ class History {
   World world_;
   SimulatedEnvironment environment_;
   FileSystem files_;
+  Random manners_;  // what came to be drawn later: seeds tell the same histories otherwise
+  std::set<unsigned> without_tasks_;
+  unsigned drawn_tasks_ = 0;
   Storage storage_;
   std::shared_ptr<StoredValues> stored_ = std::make_shared<StoredValues>();
   std::deque<Model> data_sets_;
+  std::vector<Look> looks_;
   bool had_crash_ = false;  // of a machine
   std::deque<Actor> actors_;
   std::vector<Host*> hosts_;

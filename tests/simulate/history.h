@@ -22,6 +22,7 @@ struct HistoryOptions {
   Rule broken = Rule::none;
   bool prints = false;
   std::set<unsigned> without_faults = {};  // numbers of faults that do not happen
+  std::set<unsigned> without_tasks = {};   // and of tasks that nobody has
 };
 
 struct HistoryResult {
@@ -30,6 +31,7 @@ struct HistoryResult {
   std::uint64_t hash = 0;
   std::uint64_t steps = 0;
   std::vector<unsigned> faults;
+  unsigned tasks = 0;  // that were drawn
 };
 
 // Once in each process, before any history.

@@ -70,6 +70,10 @@ void Model::see(const State& state) {
         return;
       }
   if (now.state == state) return;
+  if (is_lost_ && is_what_was(state)) {
+    states_.push_back({world_.steps(), state, nullptr});
+    return;
+  }
   const Proposal* fitting = nullptr;
   for (auto at = proposals_.rbegin(); at != proposals_.rend(); ++at) {
     if (world_.changed_by() != nullptr && at->author->process != world_.changed_by()) continue;
@@ -82,16 +86,25 @@ void Model::see(const State& state) {
     return;
   }
   const std::uint64_t has_it_since = std::max(fitting->author->opened, fitting->author->process->claimed);
-  if (fitting->author->excludes && now.author != fitting->author && now.step > has_it_since)
+  if (fitting->author->excludes && now.author != fitting->author && now.step > has_it_since && !is_lost_)
     world_.violate(fmt::format("(f) {} has replaced what {} had committed meanwhile", fitting->author->what,
                                now.author != nullptr ? now.author->what : "nobody"));
   if (now.state && !now.state->empty() && state && state->empty() && !fitting->author->ends)
     world_.violate(
         fmt::format("(a) {} has replaced \"{}\" by nothing, and goes on", fitting->author->what, name_));
   states_.push_back({world_.steps(), state, fitting->author});
+  is_lost_ = false;
+}
+
+// A state of before the machine went down, or what repair makes of one.
+bool Model::is_what_was(const State& state) const {
+  return std::any_of(states_.begin(), states_.end(), [&](const Stage& stage) {
+    return stage.state == state || is_repaired(stage.state, state);
+  });
 }
 
 void Model::see_error(const std::string& problem) {
+  if (is_lost_) return;
   world_.violate(
       fmt::format("(a) \"{}\" was {}, and cannot be read: {}", name_, to_text(current()), problem));
 }

@@ -79,7 +79,14 @@ class Model {
   const std::string& name() const { return name_; }
   std::list<Author>& authors() { return authors_; }
   // A machine went down: what was not confirmed may be as it was before.
-  void note_crash() { has_crashed_ = true; }
+  void note_crash() {
+    has_crashed_ = true;
+    is_lost_ = is_lost_ || is_weak_;
+  }
+  // Somebody writes who does not wait for the device: when the machine goes down, any state that there was
+  // may be there, or none that can be read, but no other one.
+  void note_weak() { is_weak_ = true; }
+  bool is_lost() const { return is_lost_; }
 
  private:
   struct Proposal {
@@ -93,6 +100,8 @@ class Model {
     const Author* author;
   };
 
+  bool is_what_was(const State& state) const;
+
   World& world_;
   std::string name_;
   std::list<Author> authors_;
@@ -104,6 +113,8 @@ class Model {
   std::uint64_t replaced_ = 0;
   std::size_t confirmed_ = 0;  // the stage that was reported to be committed
   bool has_crashed_ = false;
+  bool is_weak_ = false;
+  bool is_lost_ = false;  // a machine went down since, and nothing new was committed
 };
 
 }  // namespace colonnade::simulate

@@ -248,8 +248,9 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
   }
 
   const StoredValues::Value* find(const ValueAddress& address) const {
-    if (stored_->reading != nullptr && world_.process().is_observer) stored_->reading->insert(address);
     const auto found = stored_->values.find(address);
+    if (stored_->reading != nullptr && world_.process().is_observer)
+      stored_->reading->emplace(address, found != stored_->values.end() ? found->second.change : 0);
     return found == stored_->values.end() ? nullptr : &found->second;
   }
 
@@ -264,6 +265,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     if (late_of_ != nullptr || !holds_any(by)) stored_->belated.insert(address);
     if (is_anchor(address)) value.before = value.bytes;
     value.bytes = bytes;
+    value.change = ++stored_->last_change;
     if (is_new || !world_.breaks(Rule::stale_token)) value.version = ++stored_->last_version;
   }
 

@@ -29,11 +29,13 @@ struct StoreManners {
 struct StoredValues {
   struct Value {
     Bytes bytes;
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;  // as callers see it
+    std::uint64_t change = 0;   // that gave it these bytes
     Bytes before;
   };
   std::map<io::ValueAddress, Value> values;
   std::uint64_t last_version = 0;
+  std::uint64_t last_change = 0;
 
   // What the data set that can be read now consists of: nobody may change or remove it.
   std::set<io::ValueAddress> needed;
@@ -42,8 +44,10 @@ struct StoredValues {
   // Came after whoever had asked for it had given up, or from somebody who had lost the claim: nobody can
   // know of it.
   std::set<io::ValueAddress> belated;
-  // While not null, addresses that are read are noted there.
-  std::set<io::ValueAddress>* reading = nullptr;
+  // While not null, addresses that are read are noted there, with the changes that gave them their
+  // values; 0: none.
+  using Changes = std::map<io::ValueAddress, std::uint64_t>;
+  Changes* reading = nullptr;
 };
 
 std::shared_ptr<io::ObjectStore> make_simulated_store(std::string uri, World& world,

@@ -35,9 +35,10 @@ inline constexpr std::array regressions{
     Regression{"file_that_came_meanwhile", 1065688, Place::root_file,
                "two processes made the same new file; the one that finished last replaced that of the other"},
     Regression{"file_that_came_while_it_stood_still", 1134600, Place::root_file, "the same, after a pause"},
-    Regression{"number_given_twice", 1351423, Place::folder,
-               "a machine that went down brought back the count of generations: two data sets had one number, "
-               "and what was garbage of one were the values of the other"},
+    Regression{
+        "number_given_twice", 1351423, Place::folder,
+        "a machine that went down brought back the count of generations: two data sets had one number, "
+        "and what was garbage of one were the values of the other"},
     Regression{"number_given_twice_at_the_start", 1295442, Place::folder, "the same, for the first number"},
     Regression{"dead_maker_of_a_store", 1066547, Place::folder,
                "whoever made a store died before its marker was on the device, and others wrote there"},

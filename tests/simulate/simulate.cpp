@@ -1,19 +1,26 @@
 // The program: runs histories from seeds, for a time or a number, in several processes; tells one of them;
 // breaks rules on purpose. See docs/simulation.md.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "history.h"
+#include "random.h"
 #include "regressions.h"
 
 namespace colonnade::simulate {
@@ -29,6 +36,8 @@ struct Options {
   unsigned jobs = 1;
   std::optional<Place> place;
   Rule broken = Rule::none;
+  std::set<unsigned> without_tasks;
+  std::set<unsigned> without_faults;
 };
 
 constexpr const char* help = R"(usage: colonnade_simulate [OPTIONS]
@@ -39,6 +48,8 @@ constexpr const char* help = R"(usage: colonnade_simulate [OPTIONS]
   --place NAME      s3, rados, daos, folder, root-file or bare-file; else each seed has its own
   --break RULE      with a rule broken on purpose
   --print           tells what happens in the history of the seed
+  --without-tasks LIST, --without-faults LIST
+                    leaves out tasks and faults, as a report says, of what --print tells
   --twice           runs each history twice: the same must happen
   --mutations       breaks one rule after the other; each must be found within the number of histories
   --regressions     the histories that found something once
@@ -59,6 +70,14 @@ Rule rule_of(const std::string& name) {
   for (const RuleText& rule : rule_texts())
     if (name == rule.name) return rule.rule;
   refuse("no rule is called " + name);
+}
+
+std::set<unsigned> numbers_in(const std::string& list) {
+  std::set<unsigned> numbers;
+  std::istringstream in(list);
+  for (std::string number; std::getline(in, number, ',');)
+    numbers.insert(static_cast<unsigned>(std::stoul(number)));
+  return numbers;
 }
 
 Options parse(int count, char** words) {
@@ -82,6 +101,10 @@ Options parse(int count, char** words) {
       options.place = place_of(value());
     else if (word == "--break")
       options.broken = rule_of(value());
+    else if (word == "--without-tasks")
+      options.without_tasks = numbers_in(value());
+    else if (word == "--without-faults")
+      options.without_faults = numbers_in(value());
     else if (word == "--print")
       options.what = What::print;
     else if (word == "--twice")
@@ -100,32 +123,54 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Leaves out fault after fault as long as something is found.
-std::set<unsigned> needless_faults(HistoryOptions options, HistoryResult result) {
-  constexpr std::size_t most = 200;
-  std::size_t tries = 0;
-  for (std::size_t i = 0; i < result.faults.size() && tries < most;) {
-    ++tries;
-    HistoryOptions less = options;
-    less.without_faults.insert(result.faults[i]);
-    const HistoryResult other = run_history(less);
-    if (other.violation.empty()) {
-      ++i;
-      continue;
-    }
-    options = less;
-    result = other;
+// A history in which something is found, made as small as it gets: without tasks, from the last to the first,
+// and then without faults, one after the other, as long as something is found.
+class Minimum {
+ public:
+  Minimum(const HistoryOptions& options, HistoryResult result)
+      : options_(options), result_(std::move(result)) {
+    for (unsigned task = result_.tasks; task-- > 0;)
+      try_without([&](HistoryOptions& less) { less.without_tasks.insert(task); });
+    for (std::size_t i = 0; i < result_.faults.size();)
+      if (!try_without([&](HistoryOptions& less) { less.without_faults.insert(result_.faults[i]); })) ++i;
   }
-  return options.without_faults;
+  const HistoryOptions& options() const { return options_; }
+  const HistoryResult& result() const { return result_; }
+
+ private:
+  template <class Edit>
+  bool try_without(Edit&& edit) {
+    constexpr unsigned most = 300;
+    if (++tries_ > most) return false;
+    HistoryOptions less = options_;
+    edit(less);
+    HistoryResult other = run_history(less);
+    if (other.violation.empty()) return false;
+    options_ = std::move(less);
+    result_ = std::move(other);
+    return true;
+  }
+
+  HistoryOptions options_;
+  HistoryResult result_;
+  unsigned tries_ = 0;
+};
+
+std::string list_of(const char* option, const std::set<unsigned>& numbers) {
+  return numbers.empty() ? std::string() : fmt::format(" {} {}", option, fmt::join(numbers, ","));
 }
 
 void report(const HistoryOptions& options, const HistoryResult& result) {
-  const std::size_t needless = needless_faults(options, result).size();
+  const Minimum least(options, result);
   std::printf("seed %llu: %s: %s\n", static_cast<unsigned long long>(options.seed), name_of(result.place),
               result.violation.c_str());
-  std::printf("  (%zu faults, %zu of them needless; --seed %llu%s%s --print tells it)\n",
-              result.faults.size(), needless, static_cast<unsigned long long>(options.seed),
-              options.place ? " --place " : "", options.place ? name_of(*options.place) : "");
+  std::printf("  with %zu of %u tasks and %zu of %zu faults: %s\n",
+              result.tasks - least.options().without_tasks.size(), result.tasks, least.result().faults.size(),
+              result.faults.size(), least.result().violation.c_str());
+  std::printf("  --seed %llu%s%s%s%s --print tells it\n", static_cast<unsigned long long>(options.seed),
+              options.place ? " --place " : "", options.place ? name_of(*options.place) : "",
+              list_of("--without-tasks", least.options().without_tasks).c_str(),
+              list_of("--without-faults", least.options().without_faults).c_str());
 }
 
 struct Sum {
@@ -133,7 +178,29 @@ struct Sum {
   std::array<std::uint64_t, place_count> of_place{};
   std::uint64_t steps = 0;
   std::uint64_t found = 0;
+  std::uint64_t digest = 0;  // of all that happened
 };
+
+// A history that does not come to the scheduler any more, in seconds of the processor.
+constexpr int longest_history = 60;
+volatile std::sig_atomic_t has_timer = 0;
+std::uint64_t watched_seed = 0;
+
+void watch(std::uint64_t seed) {
+  watched_seed = seed;
+  if (has_timer == 0) {
+    has_timer = 1;
+    std::signal(SIGPROF, [](int) {
+      char text[96];
+      const int size = std::snprintf(text, sizeof text, "seed %llu does not end within a minute\n",
+                                     static_cast<unsigned long long>(watched_seed));
+      static_cast<void>(!::write(STDOUT_FILENO, text, static_cast<std::size_t>(size)));
+      ::_exit(3);
+    });
+  }
+  const itimerval time{{}, {longest_history, 0}};
+  ::setitimer(ITIMER_PROF, &time, nullptr);
+}
 
 // Every `jobs`-th seed from `first` on.
 Sum run_some(const Options& options, std::uint64_t first) {
@@ -145,8 +212,10 @@ Sum run_some(const Options& options, std::uint64_t first) {
                             : seed >= options.seed + std::max<std::uint64_t>(options.histories, 1))
       break;
     const HistoryOptions history{.seed = seed, .place = options.place, .broken = options.broken};
+    watch(seed);
     const HistoryResult result = run_history(history);
     ++sum.histories;
+    sum.digest ^= mix(seed ^ result.hash);
     ++sum.of_place[static_cast<std::size_t>(result.place)];
     sum.steps += result.steps;
     if (options.what == Options::What::twice && run_history(history).hash != result.hash) {
@@ -190,6 +259,7 @@ int run_all(const Options& options) {
     for (std::size_t i = 0; i < place_count; ++i) all.of_place[i] += sum.of_place[i];
     all.steps += sum.steps;
     all.found += sum.found;
+    all.digest ^= sum.digest;
   }
   std::printf("%llu histories of %llu operations in %.1f s: %s\n",
               static_cast<unsigned long long>(all.histories), static_cast<unsigned long long>(all.steps),
@@ -200,7 +270,7 @@ int run_all(const Options& options) {
   for (std::size_t i = 0; i < place_count; ++i)
     std::printf("%s%s %llu", i == 0 ? "  " : ", ", name_of(static_cast<Place>(i)),
                 static_cast<unsigned long long>(all.of_place[i]));
-  std::printf("\n");
+  std::printf("; digest %016llx\n", static_cast<unsigned long long>(all.digest));
   return failed || all.found > 0 ? 1 : 0;
 }
 
@@ -245,8 +315,12 @@ int run_regressions() {
 
 int print(const Options& options) {
   prepare_histories();
-  const HistoryResult result =
-      run_history({.seed = options.seed, .place = options.place, .broken = options.broken, .prints = true});
+  const HistoryResult result = run_history({.seed = options.seed,
+                                            .place = options.place,
+                                            .broken = options.broken,
+                                            .prints = true,
+                                            .without_faults = options.without_faults,
+                                            .without_tasks = options.without_tasks});
   std::printf("%s: %s (hash %016llx)\n", name_of(result.place),
               result.violation.empty() ? "everything holds" : result.violation.c_str(),
               static_cast<unsigned long long>(result.hash));

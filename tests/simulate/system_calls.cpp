@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "file_system.h"
 #include "container/object_store/directory.h"
+#include "file_system.h"
 #include "real_calls.h"
 #include "world.h"
 
@@ -57,15 +57,15 @@ bool is_anchor(const std::string& path) {
   return !is_in_store(path) || (path.find("/0/0/") != std::string::npos && path.ends_with("-0"));
 }
 
-template <class Call>
-auto step(Call&& call, bool changes, const std::string& what, bool shows = true)
+template <class Call, class What>
+auto step(Call&& call, bool changes, const What& what, bool shows = true)
     -> decltype(call(*FileSystem::of_world())) {
   World& world = *World::inside();
   if (!world.begin_operation()) {
     errno = EIO;
     return -1;
   }
-  world.tell([&] { return what; });
+  world.tell(what);
   if (changes && !world.process().is_observer && world.fault(world.rates.fail, "the system refuses it")) {
     errno = world.random().chance(0.5) ? ENOSPC : EIO;
     return -1;
@@ -121,7 +121,7 @@ std::int64_t write_at(int file, Bytes bytes, std::uint64_t offset) {
     bytes.resize(cut);
     const auto write_piece = [&](const Bytes& piece, std::uint64_t at) {
       return step([&](FileSystem& files) { return files.write(file, piece, at); }, true,
-                  "writes half the head");
+                  [] { return std::string("writes half the head"); });
     };
     if (write_piece(bytes, offset) < 0 || write_piece(rest, offset + cut) < 0) return -1;
     return static_cast<std::int64_t>(cut + rest.size());
@@ -132,7 +132,7 @@ std::int64_t write_at(int file, Bytes bytes, std::uint64_t offset) {
     bytes.resize(bytes.size() - 8);
   return step(
       [&](FileSystem& files) { return files.write(file, bytes, offset) < 0 ? std::int64_t{-1} : whole; },
-      true, fmt::format("writes {} bytes at {} of {}", bytes.size(), offset, name_of(file)),
+      true, [&] { return fmt::format("writes {} bytes at {} of {}", bytes.size(), offset, name_of(file)); },
       offset < 1024 && !is_in_store(name_of(file)));
 }
 
@@ -149,15 +149,15 @@ std::int64_t read_at(int file, const iovec* parts, int count, std::uint64_t offs
         }
         return all;
       },
-      false,
-      World::inside()->prints() ? fmt::format("reads at {} of {}", offset, name_of(file)) : std::string());
+      false, [&] { return fmt::format("reads at {} of {}", offset, name_of(file)); });
 }
 
 int open_ours(const std::string& path, int flags, mode_t mode) {
   const bool changes = (flags & (O_CREAT | O_TRUNC)) != 0;
-  return step([&](FileSystem& files) { return files.open(path, flags, mode); }, changes,
-              fmt::format("opens {}{}", path.substr(4), (flags & O_CREAT) != 0 ? ", makes it" : ""),
-              !is_in_store(path));
+  return step(
+      [&](FileSystem& files) { return files.open(path, flags, mode); }, changes,
+      [&] { return fmt::format("opens {}{}", path.substr(4), (flags & O_CREAT) != 0 ? ", makes it" : ""); },
+      !is_in_store(path));
 }
 
 // Not a step: nobody else sees it.
@@ -218,7 +218,7 @@ int simulated_close(int file) {
   if (FileSystem::of_world() == nullptr) return 0;
   if (World::inside()->process().is_observer) return FileSystem::of_world()->close(file);
   return step([&](FileSystem& files) { return files.close(file); }, false,
-              fmt::format("closes {}", name_of(file)));
+              [&] { return fmt::format("closes {}", name_of(file)); });
 }
 
 #define COLONNADE_FSTAT(function, name)                                   \
@@ -296,7 +296,7 @@ COLONNADE_PWRITE(simulated_pwrite64, "pwrite64")
     if (!is_ours(file)) return real<int(int, off_t)>(name, file, size);                                      \
     const off_t wanted = World::inside()->breaks(Rule::truncate_keeps) && size > 0 ? size - 1 : size;        \
     return step([&](FileSystem& files) { return files.truncate(file, static_cast<std::uint64_t>(wanted)); }, \
-                true, fmt::format("truncates {} to {}", name_of(file), size));                               \
+                true, [&] { return fmt::format("truncates {} to {}", name_of(file), size); });               \
   }
 COLONNADE_FTRUNCATE(simulated_ftruncate, "ftruncate")
 COLONNADE_FTRUNCATE(simulated_ftruncate64, "ftruncate64")
@@ -319,12 +319,12 @@ COLONNADE_FALLOCATE(simulated_fallocate64, "fallocate64")
 COLONNADE_FADVISE(simulated_fadvise, "posix_fadvise")
 COLONNADE_FADVISE(simulated_fadvise64, "posix_fadvise64")
 
-#define COLONNADE_FLUSH(function, name)                                     \
-  int function(int file) SIMULATED(name);                                   \
-  int function(int file) {                                                  \
-    if (!is_ours(file)) return real<int(int)>(name, file);                  \
-    return step([&](FileSystem& files) { return files.flush(file); }, true, \
-                fmt::format("{} {}", name, name_of(file)), false);          \
+#define COLONNADE_FLUSH(function, name)                                            \
+  int function(int file) SIMULATED(name);                                          \
+  int function(int file) {                                                         \
+    if (!is_ours(file)) return real<int(int)>(name, file);                         \
+    return step([&](FileSystem& files) { return files.flush(file); }, true,        \
+                [&] { return fmt::format("{} {}", name, name_of(file)); }, false); \
   }
 COLONNADE_FLUSH(simulated_fsync, "fsync")
 COLONNADE_FLUSH(simulated_fdatasync, "fdatasync")
@@ -332,7 +332,8 @@ COLONNADE_FLUSH(simulated_fdatasync, "fdatasync")
 int simulated_syncfs(int file) SIMULATED("syncfs");
 int simulated_syncfs(int file) {
   if (!is_ours(file)) return real<int(int)>("syncfs", file);
-  return step([&](FileSystem& files) { return files.flush_all(); }, true, "syncfs");
+  return step([&](FileSystem& files) { return files.flush_all(); }, true,
+              [] { return std::string("syncfs"); });
 }
 
 int simulated_flock(int file, int operation) SIMULATED("flock");
@@ -340,7 +341,7 @@ int simulated_flock(int file, int operation) {
   if (!is_ours(file)) return real<int(int, int)>("flock", file, operation);
   while (true) {
     const int result = step([&](FileSystem& files) { return files.lock(file, operation); }, false,
-                            fmt::format("locks {}", name_of(file)));
+                            [&] { return fmt::format("locks {}", name_of(file)); });
     World& world = *World::inside();
     if (result == 0 && (operation & LOCK_EX) != 0 && !is_in_store(name_of(file)))
       world.process().claimed = world.steps();
@@ -357,7 +358,7 @@ static int rename_ours(const std::string& from, const std::string& to, bool repl
         if (result == 0 && is_in_store(to) && is_anchor(to)) note_claim(files, to);
         return result;
       },
-      true, fmt::format("renames {} to {}", from.substr(4), to.substr(4)), is_anchor(to));
+      true, [&] { return fmt::format("renames {} to {}", from.substr(4), to.substr(4)); }, is_anchor(to));
 }
 
 int simulated_rename(const char* from, const char* to) SIMULATED("rename");
@@ -393,13 +394,13 @@ int simulated_linkat(int a, const char* from, int b, const char* to, int flags) 
   std::string new_path;
   if (resolve(a, from, old_path) && resolve(b, to, new_path))
     return step([&](FileSystem& files) { return files.link(old_path, new_path); }, true,
-                fmt::format("links {} to {}", new_path.substr(4), old_path.substr(4)));
+                [&] { return fmt::format("links {} to {}", new_path.substr(4), old_path.substr(4)); });
   return real<int(int, const char*, int, const char*, int)>("linkat", a, from, b, to, flags);
 }
 
 static int remove_ours(const std::string& path, bool is_folder) {
   return step([&](FileSystem& files) { return files.remove(path, is_folder); }, true,
-              fmt::format("removes {}", path.substr(4)), is_anchor(path));
+              [&] { return fmt::format("removes {}", path.substr(4)); }, is_anchor(path));
 }
 
 int simulated_unlink(const char* path) SIMULATED("unlink");
@@ -428,7 +429,7 @@ int simulated_mkdirat(int folder, const char* path, mode_t mode) {
   std::string full;
   if (resolve(folder, path, full))
     return step([&](FileSystem& files) { return files.make_folder(full, mode); }, true,
-                fmt::format("makes the folder {}", full.substr(4)));
+                [&] { return fmt::format("makes the folder {}", full.substr(4)); });
   return real<int(int, const char*, mode_t)>("mkdirat", folder, path, mode);
 }
 
@@ -495,7 +496,7 @@ static DIR* open_folder(int file) {
   auto* const folder = new OpenFolder{.file = file};
   const int result =
       step([&](FileSystem& files) { return files.list(file, folder->names) ? 0 : (errno = ENOTDIR, -1); },
-           false, fmt::format("lists {}", name_of(file)));
+           false, [&] { return fmt::format("lists {}", name_of(file)); });
   if (result != 0) {
     delete folder;
     return nullptr;

@@ -18,6 +18,8 @@ bool in_fiber = false;
 constexpr std::uint64_t most_steps = 60000;
 // Of a process that is dead and unwinds.
 constexpr std::uint64_t most_dead_operations = 20000;
+// Threads that go on, in a whole history. An honest one has some thousands.
+constexpr std::uint64_t most_turns = 1'000'000;
 
 }  // namespace
 
@@ -67,7 +69,8 @@ Process& World::add_process(Host& host, std::string name) {
 }
 
 std::uint64_t World::spawn(Process& process, std::function<void()> body) {
-  const std::uint64_t number = next_thread_++;
+  // Those that look on are not counted: nothing depends on how often it is looked.
+  const std::uint64_t number = process.is_observer ? observers_numbers_++ : next_thread_++;
   threads_.push_back(std::make_unique<Thread>(number, process, std::move(body)));
   ++process.threads;
   return number;
@@ -163,8 +166,20 @@ void World::suspend() {
   current_->fiber.suspend();
 }
 
+// Whoever goes on for ever without an operation.
+void World::check_turns() {
+  if (++turns_ <= most_turns) return;
+  if (turns_ > 2 * most_turns) {
+    std::fprintf(stderr, "simulate: threads that do not end\n");
+    std::abort();
+  }
+  violate("(h) threads go on and on, and do nothing");
+  end_everything();
+}
+
 void World::run() {
   while (true) {
+    check_turns();
     if (observer_ == nullptr) {
       fire_timers();
       if (std::exchange(changed_, false) && on_change && !stops()) on_change();

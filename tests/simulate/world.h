@@ -168,6 +168,7 @@ class World {
   void resume(Thread& thread);
   void suspend();
   void fire_timers();
+  void check_turns();
   void end_everything();
   void say(const std::string& text);
 
@@ -178,12 +179,14 @@ class World {
   std::set<unsigned> suppressed_;
   Time now_ = 0;
   std::uint64_t steps_ = 0;
+  std::uint64_t turns_ = 0;
   std::uint64_t hash_ = 0;
   std::list<Host> hosts_;
   std::list<Process> processes_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::multimap<Time, std::function<void()>> timers_;
   std::uint64_t next_thread_ = 1;
+  std::uint64_t observers_numbers_ = std::uint64_t{1} << 60;
   std::uint64_t next_pid_ = 100;
   Thread* current_ = nullptr;
   Process* observer_ = nullptr;  // while observe() runs
