@@ -20,7 +20,16 @@ from colonnade.errors import UsageError
 from colonnade.writing.options import check_names, write_options
 
 from .expressions import ExpressionLike
-from .histograms import HistogramModel, histogram_model, to_hist, to_profile
+from .histograms import (
+    HistogramModel,
+    add_histograms,
+    empty_hist,
+    flat_together,
+    histogram_model,
+    storage_of,
+    to_hist,
+    to_profile,
+)
 from .node import Columns, Node
 from .results import (
     Display,
@@ -33,6 +42,7 @@ from .results import (
     stats_of,
 )
 from .session import Session
+from .summaries import Summary, add_counts, flat_values, merge_counts, quantiles_of
 from .values import assemble, layout_of, python_array
 
 if TYPE_CHECKING:
@@ -88,6 +98,57 @@ class Actions(Node):
         arguments = self._texts([x] if weight is None else [x, weight])
         return self._book("stats", arguments, {}, lambda value: stats_of(cast("_core.StatsValue", value)))
 
+    def quantile(self, x: ExpressionLike, q: float | Sequence[float] = 0.5) -> Result[Any]:
+        """Compute quantiles, interpolated linearly between values; all values are kept in memory for that.
+
+        Args:
+            x: the values.
+            q: which quantile, 0 to 1, or several.
+        """
+        text = self._text(x)
+        return self._take(
+            [text],
+            lambda layouts: quantiles_of(flat_values(python_array(layouts[text])), q),
+            f"quantile({text})",
+        )
+
+    def value_counts(self, x: ExpressionLike) -> Result[dict[Any, int]]:
+        """Count how often each value is there: numbers or texts, the most frequent first."""
+        return self._counted(
+            x, lambda counts: dict(sorted(counts.items(), key=lambda item: -item[1])), "value_counts"
+        )
+
+    def unique(self, x: ExpressionLike) -> Result[list[Any]]:
+        """Find all different values, sorted."""
+        return self._counted(x, sorted, "unique")
+
+    def _counted(self, x: ExpressionLike, convert: Callable[[dict[Any, int]], S], what: str) -> Result[S]:
+        text = self._text(x)
+        return self._accumulate(
+            f"{what}({text})",
+            [text],
+            lambda state, arrays: add_counts(state, flat_values(arrays[0])),
+            merge_counts,
+            lambda state: convert(dict(sorted((state or {}).items()))),
+        )
+
+    def summary(self, columns: Columns = None) -> Result[Summary]:
+        """Compute count, mean, standard deviation, range and quartiles of columns; of all with numbers if None."""
+        names = self._select(columns)
+        if columns is None:
+            names = [
+                name for name in names if _is_numeric(self._graph.column_type(self._node, self._text(name)))
+            ]
+        if not names:
+            raise UsageError("there is no column with numbers")
+        return self._take(
+            names,
+            lambda layouts: Summary(
+                {name: flat_values(python_array(layout)) for name, layout in layouts.items()}
+            ),
+            "summary",
+        )
+
     # ---- Histograms
 
     def histo1d(
@@ -99,14 +160,16 @@ class Actions(Node):
         """Fill a histogram.
 
         Args:
-            model: ("name", "title", bins, low, high), ("name", "title", edges), or an axis of `hist`. None, or left out
-                as in `histo1d("x")`, takes 128 bins over the range of the values.
+            model: ("name", "title", bins, low, high), ("name", "title", edges), or an axis of `hist`, which fills
+                and comes back as in `hist` (axes that grow, have texts or transforms of one's own are filled by `hist`
+                itself, under the interpreter's lock). None, or left out as in `histo1d("x")`, takes 128 bins over the
+                range of the values.
             x: the values.
             weight: of each value.
 
         Returns:
             A `hist.Hist` with underflow and overflow, with the storage Weight if there are weights, else Double. Its
-            axis is named after `x`, or after the axis in the model.
+            axis is named after `x`, or is the one that was given.
         """
         if x is None:
             model, x = None, cast("ExpressionLike", model)
@@ -190,24 +253,12 @@ class Actions(Node):
 
         Args:
             histogram: as it shall be before the first entry.
-            *columns: values for its axes, numbers, one per entry.
-            weight: of each entry.
+            *columns: values for its axes: numbers or texts, or lists of these, which count once per item.
+            weight: of each value.
         """
-        arguments = self._texts([*columns, *([] if weight is None else [weight])])
-        has_weight = weight is not None
-        empty = copy.deepcopy(histogram)
-        empty.reset()
-
-        def add(state: Any, arrays: list[Any]) -> Any:
-            filled = copy.deepcopy(empty) if state is None else state
-            if has_weight:
-                return filled.fill(*arrays[:-1], weight=arrays[-1])
-            return filled.fill(*arrays)
-
-        def finish(state: Any) -> Any:
-            return copy.deepcopy(histogram) if state is None else histogram + state
-
-        return self._accumulate("fill", arguments, add, lambda a, b: a + b, finish)
+        texts = self._texts([*columns])
+        named = {} if weight is None else {"weight": self._text(weight)}
+        return self._filled(histogram, texts, named, "fill")
 
     # ---- Points, values
 
@@ -264,7 +315,7 @@ class Actions(Node):
             arrays = _layouts(value)
             return Display({name: ak.Array(layout) for name, layout in arrays.items()}, rows)
 
-        return self._book("display", names, options, convert)
+        return self._book("display", self._texts(names), options, convert)
 
     # ---- By Python code
 
@@ -397,14 +448,14 @@ class Actions(Node):
             return pyarrow.table(columns)
 
         names = self._select(columns)
-        return self._book("take", names, {"names": names}, convert, "to_arrow")
+        return self._book("take", self._texts(names), {"names": names}, convert, "to_arrow")
 
     def cache(self, columns: Columns = None) -> DataFrame:
         """Compute columns now and keep them in memory, as a new DataFrame of these alone."""
         from .dataframe import DataFrame
 
         names = self._select(columns)
-        kept = self._book("take", names, {"names": names}, _columns, "cache").value
+        kept = self._book("take", self._texts(names), {"names": names}, _columns, "cache").value
         source = _core.array_source([(name, values) for name, values in kept])
         before = self._session
         session = Session(
@@ -469,7 +520,9 @@ class Actions(Node):
             made = cast("_core.SnapshotValue", value)
             return DataFrame(made.name, made.uri, threads=threads, progress=progress)
 
-        result = self._book("snapshot", names, settings, convert, f"snapshot to '{os.fspath(uri)}'")
+        result = self._book(
+            "snapshot", self._texts(names), settings, convert, f"snapshot to '{os.fspath(uri)}'"
+        )
         return result if lazy else result.value
 
     # ---- Inside
@@ -477,8 +530,14 @@ class Actions(Node):
     def _histogram(
         self, model: Any, columns: list[ExpressionLike], weight: ExpressionLike | None
     ) -> Result[hist.Hist[Any]]:
+        texts = self._texts(columns)
+        made = histogram_model(model, texts)
+        if not made.is_native:
+            named = {} if weight is None else {"weight": self._text(weight)}
+            storage = storage_of("Double" if weight is None else "Weight")
+            return self._filled(empty_hist(made, storage), texts, named, "histogram")
         return self._booked_histogram(
-            model, columns, weight, lambda value: to_hist(cast("_core.HistogramValue", value))
+            model, columns, weight, lambda value: to_hist(cast("_core.HistogramValue", value), made.given)
         )
 
     def _booked_histogram(
@@ -502,6 +561,13 @@ class Actions(Node):
         spread: str,
         limits: tuple[float, float] | None,
     ) -> Result[hist.Hist[Any]]:
+        texts = self._texts(columns)
+        booked = histogram_model(model, texts)
+        if not booked.is_native:
+            if limits is not None:
+                raise UsageError("a profile with an axis that grows or has texts takes no limits")
+            named = {"sample": self._text(value)} | ({} if weight is None else {"weight": self._text(weight)})
+            return self._filled(empty_hist(booked, storage_of("WeightedMean")), texts, named, "profile")
         return self._booked_profile(
             model,
             columns,
@@ -509,7 +575,7 @@ class Actions(Node):
             weight,
             spread,
             limits,
-            lambda made: to_profile(cast("_core.ProfileValue", made)),
+            lambda made: to_profile(cast("_core.ProfileValue", made), booked.given),
         )
 
     def _booked_profile(
@@ -531,8 +597,42 @@ class Actions(Node):
             arguments.append(self._text(weight))
         return self._book("profile", arguments, histogram_model(model, texts).options(**more), convert)
 
+    def _filled(self, histogram: Any, columns: list[str], named: dict[str, str], what: str) -> Result[Any]:
+        """Book a copy of a histogram that `hist` fills itself; `named` are its weight and sample."""
+        empty = copy.deepcopy(histogram)
+        empty.reset()
+        # Those that grew to other edges cannot be added: their fills are kept until the end.
+        is_kept = any(axis.traits.growth and axis.traits.continuous for axis in histogram.axes)
+
+        def fill(target: Any, flat: list[Any]) -> Any:
+            more = dict(zip(named, flat[len(columns) :], strict=True))
+            return target.fill(*flat[: len(columns)], **more)
+
+        def add(state: Any, arrays: list[Any]) -> Any:
+            flat = flat_together(arrays)
+            if is_kept:
+                return [*(state or []), flat]
+            return fill(copy.deepcopy(empty) if state is None else state, flat)
+
+        def finish(state: Any) -> Any:
+            filled = copy.deepcopy(histogram)
+            if state is None:
+                return filled
+            if not is_kept:
+                return add_histograms(filled, state)
+            for flat in state:
+                fill(filled, flat)
+            return filled
+
+        def merge(state: Any, later: Any) -> Any:
+            return state + later if is_kept else add_histograms(state, later)
+
+        return self._accumulate(what, [*columns, *named.values()], add, merge, finish)
+
     def _take(self, names: list[str], convert: Callable[[dict[str, Any]], S], what: str) -> Result[S]:
-        return self._book("take", names, {"names": names}, lambda value: convert(_layouts(value)), what)
+        return self._book(
+            "take", self._texts(names), {"names": names}, lambda value: convert(_layouts(value)), what
+        )
 
     def _accumulate(
         self,
@@ -561,6 +661,12 @@ class Actions(Node):
             what,
             lambda number, variation: finish(graph.python_value(number, variation)),
         )
+
+
+def _is_numeric(kind: _core.ValueType) -> bool:
+    while kind.kind == "list":
+        kind = kind.item
+    return kind.kind == "scalar"
 
 
 def _plain(value: object) -> Any:

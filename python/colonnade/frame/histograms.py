@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import awkward as ak
 import numpy as np
 
 from colonnade import _core
@@ -14,7 +16,18 @@ from colonnade.errors import UnsupportedError, UsageError
 if TYPE_CHECKING:
     import hist
 
-__all__ = ["HistogramModel", "Model", "histogram_model", "split_title", "to_hist", "to_profile"]
+__all__ = [
+    "HistogramModel",
+    "Model",
+    "add_histograms",
+    "empty_hist",
+    "flat_together",
+    "histogram_model",
+    "split_title",
+    "storage_of",
+    "to_hist",
+    "to_profile",
+]
 
 HistogramModel: TypeAlias = "Sequence[Any] | None"
 """("name", "title", bins, low, high) or ("name", "title", edges), for each axis; an axis, or several; or None."""
@@ -28,6 +41,13 @@ class Model(NamedTuple):
     name: str
     title: str
     axes: list[dict[str, Any]]
+    given: list[Any]
+    """For each axis the one of `hist` that it was given as, or None."""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether all processors can fill it; else `hist` does."""
+        return all("kind" not in axis or axis["kind"] for axis in self.axes)
 
     def options(self, **more: object) -> dict[str, object]:
         """Return the options of a result, as the C++ side takes them."""
@@ -65,9 +85,10 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
                 f"the model of a histogram with {dimensions} {_axis_word(dimensions)} cannot be {model!r}",
                 '("name", "title", bins, low, high), with bins, low, high or edges for each axis',
             )
+    given = [axis.pop("given", None) for axis in axes]
     for axis, argument in zip(axes, arguments, strict=True):
         axis.setdefault("name", argument)
-    return Model(name, title, axes)
+    return Model(name, title, axes, given)
 
 
 def _axis_word(count: int) -> str:
@@ -124,17 +145,111 @@ def _variable(edges: Any, bins: Any) -> dict[str, Any]:
 
 
 def _axis_object(axis: Any) -> dict[str, Any]:
-    edges = np.asarray(axis.edges, dtype=np.float64)
-    is_regular = type(axis).__name__ == "Regular" and getattr(axis, "transform", None) is None
-    made: dict[str, Any] = (
-        {"bins": len(edges) - 1, "low": float(edges[0]), "high": float(edges[-1])}
-        if is_regular
-        else {"edges": edges.tolist()}
-    )
+    """An axis of `hist` or `boost_histogram`. The kind "" is for those that only `hist` itself can fill."""
+    made = _kind_of(axis) or {"kind": ""}
     name = getattr(axis, "name", "")
-    if name:
-        made["name"] = name
-    return made
+    return {**made, **({"name": name} if name else {}), "given": copy.deepcopy(axis)}
+
+
+def _kind_of(axis: Any) -> dict[str, Any] | None:
+    kind, traits = type(axis).__name__, axis.traits
+    if traits.growth:
+        return None
+    ends = {"circular": True} if traits.circular else {} if traits.overflow else {"closed": True}
+    edges = np.asarray(axis.edges, dtype=np.float64).tolist()
+    if kind == "Regular":
+        transform = _transform(getattr(axis, "transform", None))
+        low, width = axis._ax.__getstate__()[-2:]  # exactly as the axis computes with them
+        if transform is None or not isinstance(low, float) or not isinstance(width, float):
+            return None
+        return {
+            "kind": "regular",
+            "bins": axis.size,
+            "low": low,
+            "width": width,
+            "edges": edges,
+            **ends,
+        } | transform
+    if kind == "Variable":
+        # The edges that are shown of a circular axis are not those that it computes with.
+        own = [float(edge) for edge in axis._ax.__getstate__()[1]] if traits.circular else edges
+        return {"kind": "variable", "edges": own, **ends}
+    if kind == "Integer":
+        circular = {"circular": True} if traits.circular else {}
+        return {"kind": "integer", "bins": axis.size, "low": edges[0], **circular}
+    if kind == "IntCategory":
+        return {"kind": "category", "categories": list(axis)}
+    if kind == "Boolean":
+        return {"kind": "boolean"}
+    return None
+
+
+def _transform(transform: Any) -> dict[str, Any] | None:
+    """Options for a transform of `hist`; None for functions of one's own."""
+    if transform is None:
+        return {}
+    if hasattr(transform, "power"):
+        return {"transform": "pow", "power": float(transform.power)}
+    name = repr(transform)
+    return {"transform": name} if name in ("log", "sqrt") else None
+
+
+def empty_hist(model: Model, storage: Any) -> Any:
+    """Make the histogram of a model that `hist` fills itself."""
+    package = _hist()
+    title, _ = split_title(model.title)
+    axes = [
+        _plain_axis(axis) if given is None else copy.deepcopy(given)
+        for axis, given in zip(model.axes, model.given, strict=True)
+    ]
+    return package.Hist(*axes, storage=storage, name=model.name or None, label=title or None)
+
+
+def _plain_axis(axis: dict[str, Any]) -> Any:
+    package = _hist()
+    if "edges" in axis:
+        return package.axis.Variable(axis["edges"])
+    if "low" not in axis:
+        raise UsageError(
+            "beside an axis that grows no axis takes its range from the values", "its low and high"
+        )
+    return package.axis.Regular(axis["bins"], axis["low"], axis["high"])
+
+
+# ---- Filled by hist
+
+
+def storage_of(name: str) -> Any:
+    """Make a storage of `hist`."""
+    return getattr(_hist().storage, name)()
+
+
+def flat_together(arrays: list[Any]) -> list[Any]:
+    """Make arrays with one element per value: lists are spread out, and what stands beside them is repeated."""
+    if any(isinstance(each, ak.Array) and each.ndim > 1 for each in arrays):
+        spread = ak.broadcast_arrays(*arrays)
+        arrays = [ak.flatten(each, axis=None) if each.ndim > 1 else each for each in spread]
+    return [
+        each.to_list()
+        if isinstance(each, ak.Array) and each.layout.parameter("__array__") == "string"
+        else np.asarray(each)
+        for each in arrays
+    ]
+
+
+def add_histograms(a: Any, b: Any) -> Any:
+    """Add histograms, where `hist` forgets that the variances of plain counts are known."""
+    total = a + b
+    if total.variances() is not None or a.variances() is None or b.variances() is None:
+        return total
+    made = copy.deepcopy(total)
+    made.reset()
+    fresh = type(total)(*made.axes, storage=total.storage_type())
+    fresh.view(flow=True)[...] = total.view(flow=True)
+    for text in ("name", "label"):
+        if hasattr(total, text):
+            setattr(fresh, text, getattr(total, text))
+    return fresh
 
 
 # ---- To hist
@@ -151,12 +266,15 @@ def _hist() -> Any:
     return hist
 
 
-def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str]) -> list[Any]:
+def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str], objects: Sequence[Any]) -> list[Any]:
     package = _hist()
     names = [axis.name for axis in axes]
     given = dict(enumerate(labels))
     made = []
     for number, axis in enumerate(axes):
+        if number < len(objects) and objects[number] is not None:
+            made.append(copy.deepcopy(objects[number]))
+            continue
         # Names are keyword arguments in hist: those that cannot be are labels only.
         is_name = re.fullmatch(r"[A-Za-z_]\w*", axis.name) and names.index(axis.name) == number
         texts = {"name": axis.name if is_name else "", "label": given.get(number) or axis.name}
@@ -168,39 +286,51 @@ def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str]) -> list[Any]:
     return made
 
 
-def _shaped(values: Any, axes: Sequence[_core.AxisValue]) -> Any:
-    return np.reshape(values, [len(axis.edges) + 1 for axis in axes], order="F")
+def _shaped(values: Any, axes: Sequence[_core.AxisValue], made: Any) -> Any:
+    """The bins of `made`, which may be without those beyond its edges."""
+    shaped = np.reshape(values, [len(axis.edges) + 1 for axis in axes], order="F")
+    return shaped[
+        tuple(
+            slice(None if axis.traits.underflow else 1, None if axis.traits.overflow else -1)
+            for axis in made.axes
+        )
+    ]
 
 
-def to_hist(value: _core.HistogramValue) -> hist.Hist[Any]:
-    """Make a `hist.Hist` with the storage Weight for weighted histograms and Double for others."""
+def to_hist(value: _core.HistogramValue, objects: Sequence[Any] = ()) -> hist.Hist[Any]:
+    """Make a `hist.Hist` with the storage Weight for weighted histograms and Double for others.
+
+    Args:
+        value: the bins.
+        objects: for each axis the one that it was given as, or None.
+    """
     package = _hist()
     storage = package.storage.Weight() if value.weighted else package.storage.Double()
     title, labels = split_title(value.title)
     made: hist.Hist[Any] = package.Hist(
-        *_axes_of(value.axes, labels), storage=storage, name=value.name or None, label=title or None
+        *_axes_of(value.axes, labels, objects), storage=storage, name=value.name or None, label=title or None
     )
     view: Any = made.view(flow=True)
     if value.weighted:
-        view["value"] = _shaped(value.values, value.axes)
-        view["variance"] = _shaped(value.variances, value.axes)
+        view["value"] = _shaped(value.values, value.axes, made)
+        view["variance"] = _shaped(value.variances, value.axes, made)
     else:
-        view[...] = _shaped(value.values, value.axes)
+        view[...] = _shaped(value.values, value.axes, made)
     return made
 
 
-def to_profile(value: _core.ProfileValue) -> hist.Hist[Any]:
-    """Make a `hist.Hist` with the storage WeightedMean."""
+def to_profile(value: _core.ProfileValue, objects: Sequence[Any] = ()) -> hist.Hist[Any]:
+    """Make a `hist.Hist` with the storage WeightedMean; see `to_hist`."""
     package = _hist()
     title, labels = split_title(value.title)
     made: hist.Hist[Any] = package.Hist(
-        *_axes_of(value.axes, labels),
+        *_axes_of(value.axes, labels, objects),
         storage=package.storage.WeightedMean(),
         name=value.name or None,
         label=title or None,
     )
     sum_w, sum_w2, sum_wy, sum_wyy = (
-        _shaped(sums, value.axes) for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)
+        _shaped(sums, value.axes, made) for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(sum_w != 0, sum_wy / sum_w, 0.0)

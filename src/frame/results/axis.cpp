@@ -60,9 +60,13 @@ std::uint32_t edges_up_to(const std::vector<double>& edges, double x) {
 }  // namespace
 
 Axis Axis::parse(const Options& options) {
-  options.only({"bins", "low", "high", "edges", "name"});
   Axis axis;
   axis.name_ = options.text("name");
+  if (options.has("kind")) {
+    axis.special_ = SpecialAxis::parse(options);
+    return axis;
+  }
+  options.only({"bins", "low", "high", "edges", "name"});
   constexpr std::uint64_t most = std::uint64_t{1} << 30;
   if (options.has("edges")) {
     if (options.has("bins") || options.has("low") || options.has("high"))
@@ -93,6 +97,7 @@ Axis Axis::parse(const Options& options) {
 }
 
 std::uint32_t Axis::bins() const noexcept {
+  if (special_ != nullptr) return static_cast<std::uint32_t>(special_->edges.size() - 1);
   return variable_ != nullptr ? static_cast<std::uint32_t>(variable_->axis.size()) : regular_.bins;
 }
 
@@ -101,16 +106,25 @@ void Axis::set_range(double low, double high) {
 }
 
 AxisRange Axis::range() const noexcept {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (special_ != nullptr && !special_->ordered) return {-infinity, infinity};
+  if (special_ != nullptr) return {special_->edges.front(), special_->edges.back()};
   if (variable_ == nullptr) return regular_.range();
   return {variable_->edges.front(), variable_->edges.back()};
 }
 
 std::uint32_t Axis::find(double x) const {
+  if (special_ != nullptr) {
+    std::uint32_t bin = 0;
+    special_->add_bins(&x, 1, 1, &bin);
+    return bin;
+  }
   if (variable_ == nullptr) return regular_.find(x);
   return static_cast<std::uint32_t>(variable_->axis.index(x) + 1);
 }
 
 void Axis::add_bins(const double* values, std::size_t count, std::uint32_t stride, std::uint32_t* to) const {
+  if (special_ != nullptr) return special_->add_bins(values, count, stride, to);
   if (variable_ == nullptr) return frame::add_bins(regular_, values, count, stride, to);
   const std::vector<double>& edges = variable_->edges;
   const auto overflow = static_cast<std::uint32_t>(edges.size());
@@ -121,6 +135,10 @@ void Axis::add_bins(const double* values, std::size_t count, std::uint32_t strid
 AxisValue Axis::value() const {
   AxisValue value;
   value.name = name_;
+  if (special_ != nullptr) {
+    value.edges = special_->edges;
+    return value;
+  }
   value.regular = variable_ == nullptr;
   value.edges.resize(bins() + 1);
   for (std::uint32_t k = 0; k <= bins(); ++k)
@@ -130,6 +148,7 @@ AxisValue Axis::value() const {
 }
 
 std::string Axis::text() const {
+  if (special_ != nullptr) return special_->text;
   if (automatic_) return fmt::format("{} bins", regular_.bins);
   if (variable_ == nullptr)
     return fmt::format("{} bins from {} to {}", regular_.bins, regular_.low, regular_.high);
@@ -157,6 +176,19 @@ Binning Binning::parse(const Options& options, std::size_t least_axes) {
 
 bool Binning::automatic() const noexcept {
   return std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.automatic(); });
+}
+
+void Binning::require_integers(const ResultSpec& spec, std::span<const ValueType> types) const {
+  for (std::size_t k = 0; k < axes_.size() && k < types.size(); ++k) {
+    if (!axes_[k].integral()) continue;
+    ValueType of = types[k];
+    while (of.is_list()) of = of.item();
+    if (of.is_integer()) continue;
+    throw Error(ErrorKind::type,
+                fmt::format("an axis of {} cannot be filled with '{}', which is '{}'", axes_[k].text(),
+                            k < spec.arguments.size() ? spec.arguments[k] : "", types[k].name()),
+                "int(...) of it, or a regular axis");
+  }
 }
 
 bool Binning::is_inner(std::uint32_t bin) const noexcept {

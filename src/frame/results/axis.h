@@ -16,6 +16,7 @@
 
 #include "frame/results/options.h"
 #include "frame/results/result.h"
+#include "frame/results/special_axis.h"
 
 namespace colonnade::frame {
 
@@ -46,7 +47,7 @@ void add_bins(const RegularAxis& axis, const double* values, std::size_t count, 
 
 class Axis {
  public:
-  // {"bins", "low", "high"} or {"edges"}, with "name".
+  // {"bins", "low", "high"} or {"edges"}, with "name"; with "kind" see special_axis.h.
   static Axis parse(const Options& options);
 
   const std::string& name() const noexcept { return name_; }
@@ -62,6 +63,8 @@ class Axis {
   AxisValue value() const;
   // Tells apart axes whose bins cannot be added.
   std::string text() const;
+  // Does it take integers and Boolean values only?
+  bool integral() const noexcept { return special_ != nullptr && special_->integral; }
 
  private:
   struct Variable;
@@ -69,6 +72,7 @@ class Axis {
   RegularAxis regular_;
   bool automatic_ = false;
   std::shared_ptr<const Variable> variable_;
+  std::shared_ptr<const SpecialAxis> special_;
 };
 
 // All axes of a histogram together.
@@ -82,6 +86,8 @@ class Binning {
   const std::vector<Axis>& axes() const noexcept { return axes_; }
   std::uint32_t cells() const noexcept { return cells_; }  // with underflow and overflow
   bool automatic() const noexcept;
+  // Throws ErrorKind::type where an axis of integers is to be filled with other numbers.
+  void require_integers(const ResultSpec& spec, std::span<const ValueType> types) const;
   // Is a bin of all axes between underflow and overflow on each of them?
   bool is_inner(std::uint32_t bin) const noexcept;
   std::string text() const;

@@ -286,6 +286,7 @@ std::unique_ptr<ResultAccumulator> make_histogram(const Request& request) {
                   settings->weighted ? " and a weight" : ", or set the option 'weighted'");
   require_arguments(request.spec, request.types, wanted, wanted, advice.c_str());
   require_numbers(request.spec, request.types);
+  settings->binning.require_integers(request.spec, request.types);
   if (settings->binning.automatic()) return make_automatic_histogram(std::move(settings));
   if (!settings->weighted) return std::make_unique<CountedHistogram>(std::move(settings));
   return std::make_unique<WeightedHistogram>(std::move(settings));

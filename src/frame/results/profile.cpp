@@ -187,6 +187,7 @@ std::unique_ptr<ResultAccumulator> make_profile(const Request& request) {
                   settings->weighted ? ", then the weight" : "; or set the option 'weighted'");
   require_arguments(request.spec, request.types, wanted, wanted, advice.c_str());
   require_numbers(request.spec, request.types);
+  settings->binning.require_integers(request.spec, request.types);
   if (settings->weighted) return std::make_unique<ProfileAccumulator<true>>(std::move(settings));
   return std::make_unique<ProfileAccumulator<false>>(std::move(settings));
 }

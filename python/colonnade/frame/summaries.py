@@ -1,0 +1,120 @@
+"""What values of columns are like: their counts, quantiles, tables of statistics."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+__all__ = ["Summary", "add_counts", "counts_of", "flat_values", "merge_counts", "quantiles_of"]
+
+STATISTICS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
+
+
+def flat_values(array: Any) -> Any:
+    """All values of an array, those of lists one by one, without missing ones: a NumPy array or a list of texts."""
+    if isinstance(array, np.ndarray):
+        return array
+    flat = ak.drop_none(ak.flatten(array, axis=None) if array.ndim > 1 else array)
+    return flat.to_list() if flat.layout.parameter("__array__") == "string" else np.asarray(flat)
+
+
+def counts_of(values: Any) -> dict[Any, int]:
+    """How often each value is there; all NaN are one value."""
+    found, counts = np.unique(
+        np.asarray(values, dtype=object if isinstance(values, list) else None), return_counts=True
+    )
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def add_counts(state: dict[Any, int] | None, values: Any) -> dict[Any, int]:
+    """Add the counts of values to those before."""
+    return merge_counts(state or {}, counts_of(values))
+
+
+def merge_counts(a: dict[Any, int], b: dict[Any, int]) -> dict[Any, int]:
+    """Add counts up."""
+    total = {_key(value): count for value, count in a.items()}
+    for value, count in b.items():
+        total[_key(value)] = total.get(_key(value), 0) + count
+    return total
+
+
+_NAN = float("nan")
+
+
+def _key(value: Any) -> Any:
+    return _NAN if isinstance(value, float) and math.isnan(value) else value
+
+
+def quantiles_of(values: Any, q: float | Sequence[float]) -> Any:
+    """The quantiles of values, interpolated linearly; NaN of no values."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.size == 0:
+        return float("nan") if np.ndim(q) == 0 else np.full(np.shape(q), np.nan)
+    found = np.quantile(array, q)
+    return float(found) if np.ndim(q) == 0 else found
+
+
+class Summary(Mapping[str, Mapping[str, float]]):
+    """Statistics of columns by name: count, mean, std, min, quartiles, max."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._rows = {
+            name: _statistics(np.asarray(array, dtype=np.float64)) for name, array in values.items()
+        }
+
+    def __getitem__(self, name: str) -> Mapping[str, float]:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _cells(self) -> list[list[str]]:
+        return [[name, *(f"{row[each]:.6g}" for each in STATISTICS)] for name, row in self._rows.items()]
+
+    def __str__(self) -> str:
+        rows = [["", *STATISTICS], *self._cells()]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        return "\n".join(
+            "  ".join(
+                [
+                    row[0].ljust(widths[0]),
+                    *(text.rjust(w) for text, w in zip(row[1:], widths[1:], strict=True)),
+                ]
+            )
+            for row in rows
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{each}</th>" for each in ("", *STATISTICS))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._cells()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _statistics(values: Any) -> dict[str, float]:
+    count = len(values)
+    nothing = float("nan")
+    quartiles = quantiles_of(values, [0.25, 0.5, 0.75])
+    return {
+        "count": count,
+        "mean": float(values.mean()) if count else nothing,
+        "std": float(values.std(ddof=1)) if count > 1 else nothing,
+        "min": float(values.min()) if count else nothing,
+        "25%": float(quartiles[0]),
+        "50%": float(quartiles[1]),
+        "75%": float(quartiles[2]),
+        "max": float(values.max()) if count else nothing,
+    }

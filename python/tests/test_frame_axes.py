@@ -1,0 +1,151 @@
+"""Axes of `hist`: they fill as in `hist` and come back as they were given."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import awkward as ak
+import boost_histogram as bh
+import hist
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import DataFrame
+
+SEED = os.environ.get("COLONNADE_RANDOM_SEED")
+COUNT = 2000
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(7)
+    real = rng.normal(2, 3, COUNT)
+    real[::7] = np.round(real[::7] * 2) / 2  # on edges
+    real[::101] = [np.nan, np.inf, -np.inf][0]
+    real[5::211], real[6::211] = np.inf, -np.inf
+    return {
+        "real": real,
+        "whole": rng.integers(-6, 9, COUNT),
+        "yes": rng.random(COUNT) < 0.3,
+        "text": [str(each) for each in rng.choice(["a", "b", "longer", ""], COUNT)],
+        "w": rng.integers(1, 5, COUNT) / 4,
+        "y": rng.integers(-8, 8, COUNT) / 8,
+    }
+
+
+def random_axis(rng: random.Random, name: str):
+    """An axis, and the column that goes with it."""
+    ends = {"underflow": rng.random() < 0.7, "overflow": rng.random() < 0.7}
+    texts = {"name": name if rng.random() < 0.5 else "", "label": rng.choice(["", "a label"])}
+    low = rng.choice([-3, -0.5, 0, 1.25])
+    high = low + rng.choice([1, 3.7, 10])
+    bins = rng.randint(1, 12)
+    edges = np.unique(np.round([rng.uniform(-5, 8) for _ in range(bins + 1)] + [-1, 2.5], 1))
+    whole = rng.randint(-4, 3)
+    numbers = rng.sample(range(-8, 10), rng.randint(1, 8))
+    transform = rng.choice([hist.axis.transform.sqrt, hist.axis.transform.log, hist.axis.transform.Pow(1.5)])
+    makers = [
+        lambda: ("real", hist.axis.Regular(bins, low, high, **ends, **texts)),
+        lambda: ("whole", hist.axis.Regular(bins, low, high, **texts)),
+        lambda: ("real", hist.axis.Regular(bins, low, high, circular=True, **texts)),
+        lambda: ("real", hist.axis.Regular(bins, low, high, growth=True, **texts)),
+        lambda: ("real", hist.axis.Regular(bins, 0.5, high + 4, transform=transform, **texts)),
+        lambda: ("real", hist.axis.Variable(edges, **ends, **texts)),
+        lambda: ("real", hist.axis.Variable(edges, circular=True, **texts)),
+        lambda: ("whole", hist.axis.Integer(whole, whole + bins, **ends, **texts)),
+        lambda: ("whole", hist.axis.Integer(whole, whole + bins, circular=True, **texts)),
+        lambda: ("whole", hist.axis.Integer(whole, whole + bins, growth=True, **texts)),
+        lambda: ("yes", hist.axis.Boolean(**texts)),
+        lambda: ("whole", hist.axis.IntCategory(numbers, overflow=ends["overflow"], **texts)),
+        lambda: ("whole", hist.axis.IntCategory(numbers[:1], growth=True, **texts)),
+        lambda: ("text", hist.axis.StrCategory(["b", "a"], overflow=ends["overflow"], **texts)),
+        lambda: ("text", hist.axis.StrCategory([], growth=True, **texts)),
+    ]
+    return rng.choice(makers)()
+
+
+def same(got, expected):
+    assert list(got.axes) == list(expected.axes)
+    assert got.storage_type is expected.storage_type
+    if got.storage_type is hist.storage.WeightedMean:
+        np.testing.assert_array_equal(
+            got.view(flow=True)["sum_of_weights"], expected.view(flow=True)["sum_of_weights"]
+        )
+        np.testing.assert_allclose(got.values(flow=True), expected.values(flow=True), rtol=1e-9, atol=1e-12)
+        return
+    np.testing.assert_array_equal(got.values(flow=True), expected.values(flow=True))
+    if got.storage_type is hist.storage.Weight:
+        np.testing.assert_array_equal(got.variances(flow=True), expected.variances(flow=True))
+    else:
+        assert got.variances() is not None
+
+
+@pytest.mark.parametrize("seed", [int(SEED)] if SEED else range(150))
+def test_random_axes_fill_as_in_hist(data, seed):
+    rng = random.Random(seed)
+    picked = [random_axis(rng, f"axis{k}") for k in range(rng.randint(1, 3))]
+    columns, axes = [name for name, _ in picked], [axis for _, axis in picked]
+    if any(
+        axis.traits.growth for axis in axes
+    ):  # what is not finite grows nothing, and no limits are made of it
+        finite = np.isfinite(data["real"])
+        data = {
+            name: np.asarray(values)[finite].tolist() if name == "text" else values[finite]
+            for name, values in data.items()
+        }
+    frame = DataFrame.from_arrays(data, threads=rng.choice([1, 3]), block_entries=300)
+    kind = rng.choice(["plain", "weighted", "profile"])
+    values = [data[name] for name in columns]
+    if kind == "profile" and len(axes) < 3:
+        expected = hist.Hist(*axes, storage=hist.storage.WeightedMean()).fill(*values, sample=data["y"])
+        book = frame.profile1d if len(axes) == 1 else frame.profile2d
+        same(book(tuple(axes), *columns, "y").value, expected)
+        return
+    weight = "w" if kind == "weighted" else None
+    storage = hist.storage.Weight() if weight else hist.storage.Double()
+    expected = hist.Hist(*axes, storage=storage).fill(*values, **({"weight": data["w"]} if weight else {}))
+    same(frame.histond(tuple(axes), columns, weight).value, expected)
+
+
+def test_what_was_seen_to_be_wrong():
+    frame = DataFrame.from_arrays({"x": np.array([0, 1, 1, 2, 2, 2, 3])})
+    made = frame.histo1d(hist.axis.IntCategory([1, 2]), "x").value
+    assert made.values().tolist() == [2, 3]
+    assert made.values(flow=True).tolist() == [2, 3, 2]
+
+
+def test_axes_of_boost_histogram_and_of_models():
+    frame = DataFrame.from_arrays({"x": np.array([0, 1, 1, 2]), "y": np.array([0.5, 1.5, 2.5, 3.5])})
+    made = frame.histo2d(("name", "title", bh.axis.Integer(0, 2), 4, 0, 4), "x", "y").value
+    assert made.label == "title"
+    assert made.values().tolist() == [[1, 0, 0, 0], [0, 1, 1, 0]]
+    grown = frame.histo2d((hist.axis.IntCategory([], growth=True), (2, 0, 4)), "x", "y").value
+    assert list(grown.axes[0]) == [0, 1, 2]
+    assert grown.values().tolist() == [[1, 0], [1, 1], [0, 1]]
+
+
+def test_lists_of_texts_and_numbers_count_per_item():
+    frame = DataFrame.from_arrays(
+        {"s": ak.Array([["a", "b"], [], ["b"]]), "v": ak.Array([[1, 2], [], [3]]), "n": np.array([5, 6, 7])}
+    )
+    texts = frame.histo1d(hist.axis.StrCategory(["b", "a"]), "s").value
+    assert texts.values().tolist() == [2, 1]
+    two = frame.histo2d(
+        (hist.axis.StrCategory([], growth=True), hist.axis.Integer(0, 10)), "s", "n", weight="v"
+    ).value
+    assert two[{0: hist.loc("b"), 1: hist.loc(5)}].value == 2
+    assert frame.fill(hist.Hist(hist.axis.Integer(0, 5)), "v").value.sum() == 3
+
+
+def test_axes_that_cannot_be_filled_are_refused(data):
+    frame = DataFrame.from_arrays(data)
+    with pytest.raises(
+        colonnade.TypeMismatchError, match="integers from 0 to 3 cannot be filled with 'real'"
+    ):
+        frame.histo1d(hist.axis.Integer(0, 3), "real")
+    with pytest.raises(colonnade.TypeMismatchError):
+        frame.histo1d(hist.axis.Regular(3, 0, 1), "text")
+    with pytest.raises(colonnade.UsageError, match="takes no limits"):
+        frame.profile1d(hist.axis.StrCategory(["a"]), "text", "y", limits=(0, 1))
