@@ -40,6 +40,8 @@ class ValueType {
   ValueType(ElementType element);
   static ValueType string();
   static ValueType list(ValueType item);
+  // A list of one item or none that stands for a std::optional: equal to the list, but named and stored so.
+  static ValueType optional(ValueType item);
   // `class_name` is what type names show ("ROOT::Math::PtEtaPhiMVector"); records of one class and the same
   // members are equal.
   static ValueType record(std::string class_name, std::vector<Member> members);
@@ -55,6 +57,7 @@ class ValueType {
   bool is_scalar() const noexcept { return kind_ == Kind::scalar; }
   bool is_string() const noexcept { return kind_ == Kind::string; }
   bool is_list() const noexcept { return kind_ == Kind::list; }
+  bool is_optional() const noexcept { return optional_; }
   bool is_record() const noexcept { return kind_ == Kind::record; }
   bool is_floating() const noexcept {
     return is_scalar() && (element_ == ElementType::float32 || element_ == ElementType::float64);
@@ -63,7 +66,8 @@ class ValueType {
   // The innermost type of nested lists, and how many lists are around it.
   const ValueType& innermost() const noexcept;
   std::size_t depth() const noexcept;
-  // `inner` within as many lists as this type has: list<list<float>>.with_innermost(int) = list<list<int>>.
+  // `inner` within the lists and optionals of this type: list<list<float>>.with_innermost(int) =
+  // list<list<int>>.
   ValueType with_innermost(ValueType inner) const;
 
   // As C++ spells it: "float", "std::int32_t", "std::string", "std::vector<float>", the class name.
@@ -75,6 +79,7 @@ class ValueType {
   struct Parts;
   Kind kind_ = Kind::scalar;
   ElementType element_ = ElementType::float64;
+  bool optional_ = false;  // of a list
   std::shared_ptr<const Parts> parts_;
 };
 
@@ -182,6 +187,8 @@ ValuesPtr make_scalars(ElementType element, std::size_t size, const void* data,
                        std::shared_ptr<const void> owner);
 ValuesPtr make_list(std::size_t size, const std::int64_t* offsets, ValuesPtr items,
                     std::shared_ptr<const void> owner);
+// Lists as a list type that is equal to theirs: an optional, say.
+ValuesPtr as_type(ValuesPtr lists, const ValueType& type);
 ValuesPtr make_string(std::size_t size, const std::int64_t* offsets, ValuesPtr characters,
                       std::shared_ptr<const void> owner);
 ValuesPtr make_record(ValueType type, std::size_t size, std::vector<ValuesPtr> members);

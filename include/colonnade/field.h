@@ -185,6 +185,12 @@ std::unique_ptr<Field> make_field(const Descriptor& descriptor, std::uint32_t di
 // A record without type name ("untyped record") and an untyped collection of such.
 std::unique_ptr<Field> make_record_field(std::string_view name, std::vector<std::unique_ptr<Field>> members);
 std::unique_ptr<Field> make_collection_field(std::string_view name, std::unique_ptr<Field> item);
+// The same as a class that readers know by name, whose members these are, and as one of the standard's
+// families: "std::vector", "std::optional".
+std::unique_ptr<Field> make_class_field(std::string_view name, std::string_view class_name,
+                                        std::vector<std::unique_ptr<Field>> members);
+std::unique_ptr<Field> make_collection_field(std::string_view name, std::string_view family,
+                                             std::unique_ptr<Field> item);
 
 // The value of a field as text in JSON's manner: numbers, "text", [items], {"member": value}; null for an
 // empty optional and a variant without value; pairs and tuples as [a, b], maps as lists of pairs, bitsets as

@@ -73,11 +73,13 @@ void register_value_type(nb::module_& module) {
           "scalar", [](ElementType element) { return ValueType(element); }, nb::arg("element"))
       .def_static("string", &ValueType::string)
       .def_static("list_of", &ValueType::list, nb::arg("item"))
+      .def_static("optional_of", &ValueType::optional, nb::arg("item"))
       .def_static("record", &ValueType::record, nb::arg("class_name"), nb::arg("members"))
       .def_static("named", &named_type, nb::arg("name"), "The type that C++ spells so.")
       .def_prop_ro("kind", &kind_of, "'scalar', 'string', 'list' or 'record'.")
       .def_prop_ro("element", &ValueType::element, "Of a scalar.")
       .def_prop_ro("item", &item_of, "Of a list.")
+      .def_prop_ro("is_optional", &ValueType::is_optional, "A list that stands for a std::optional.")
       .def_prop_ro("members", &members_of, "Of a record.")
       .def_prop_ro("class_name",
                    [](const ValueType& self) {
@@ -162,9 +164,10 @@ std::shared_ptr<const std::int64_t[]> checked_offsets(const Offsets& offsets, st
   return copy;
 }
 
-PyValues list_values(const Offsets& offsets, const PyValues& items) {
+PyValues list_values(const Offsets& offsets, const PyValues& items, bool optional) {
   const auto kept = checked_offsets(offsets, items.values->size);
-  return {make_list(offsets.size() - 1, kept.get(), items.values, kept)};
+  auto list = make_list(offsets.size() - 1, kept.get(), items.values, kept);
+  return {optional ? as_type(std::move(list), ValueType::optional(items.values->type)) : std::move(list)};
 }
 
 PyValues string_values(const Offsets& offsets, const GivenArray& characters) {
@@ -206,12 +209,15 @@ void register_frame_values(nb::module_& module) {
       .def("as_constant", &as_constant, nb::arg("size"), "One value that stands for many.");
   const char* scalars =
       "def scalar_values(element: ElementType, array: numpy.typing.NDArray[typing.Any]) -> Values";
-  const char* lists = "def list_values(offsets: numpy.typing.NDArray[numpy.int64], items: Values) -> Values";
+  const char* lists =
+      "def list_values(offsets: numpy.typing.NDArray[numpy.int64], items: Values, optional: bool = False) -> "
+      "Values";
   const char* strings =
       "def string_values(offsets: numpy.typing.NDArray[numpy.int64], characters: "
       "numpy.typing.NDArray[typing.Any]) -> Values";
   module.def("scalar_values", &scalar_values, nb::arg("element"), nb::arg("array"), nb::sig(scalars));
-  module.def("list_values", &list_values, nb::arg("offsets"), nb::arg("items"), nb::sig(lists));
+  module.def("list_values", &list_values, nb::arg("offsets"), nb::arg("items"), nb::arg("optional") = false,
+             nb::sig(lists));
   module.def("string_values", &string_values, nb::arg("offsets"), nb::arg("characters"), nb::sig(strings));
   module.def("record_values", &record_values, nb::arg("type"), nb::arg("size"), nb::arg("members"));
 }

@@ -51,14 +51,16 @@ const NamedScalar* find_scalar(std::string_view name) {
   return nullptr;
 }
 
-std::unique_ptr<Field> make_product(std::string name, std::string_view family, Fields members) {
+std::unique_ptr<Field> make_product(std::string name, std::string_view family, Fields members,
+                                    std::string class_name = {}) {
   for (std::size_t i = 0; i < members.size(); ++i)
-    if (!family.empty()) members[i]->set_name(fmt::format("_{}", i));
+    if (!family.empty() && class_name.empty()) members[i]->set_name(fmt::format("_{}", i));
   const field::Layout layout = field::lay_out(members, family == "std::tuple");
   std::vector<detail::Member> placed;
   for (std::size_t i = 0; i < members.size(); ++i)
     placed.push_back({layout.offsets[i], std::move(members[i])});
-  return detail::record_field(std::move(name), family, "", layout.ops, std::move(placed), 0, nullptr);
+  return detail::record_field(std::move(name), family, std::move(class_name), layout.ops, std::move(placed),
+                              0, nullptr);
 }
 
 std::unique_ptr<Field> make_collection(std::string name, std::string_view family,
@@ -220,8 +222,18 @@ std::unique_ptr<Field> make_record_field(std::string_view name, std::vector<std:
   return make_product(std::string(name), "", std::move(members));
 }
 
+std::unique_ptr<Field> make_class_field(std::string_view name, std::string_view class_name,
+                                        std::vector<std::unique_ptr<Field>> members) {
+  return make_product(std::string(name), "class", std::move(members), std::string(class_name));
+}
+
 std::unique_ptr<Field> make_collection_field(std::string_view name, std::unique_ptr<Field> item) {
   return make_collection(std::string(name), "", std::move(item));
+}
+
+std::unique_ptr<Field> make_collection_field(std::string_view name, std::string_view family,
+                                             std::unique_ptr<Field> item) {
+  return make_collection(std::string(name), family, std::move(item));
 }
 
 }  // namespace colonnade

@@ -421,9 +421,13 @@ fn = _Functions()
 
 
 def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
-    """Return the text of an expression at a node, whose columns tell the types."""
+    """Return the text of an expression at a node, whose columns tell the types.
+
+    The name of a column is that column, also where it is no name in C++ ("AnalysisJetsAuxDyn:pt").
+    """
     if isinstance(value, str):
-        return value
+        is_odd = re.fullmatch(r"[\w.]*", value, re.ASCII) is None and "`" not in value
+        return _core.column_text(value) if is_odd and graph.has_column(node, value) else value
     if not isinstance(value, Expression):
         raise TypeMismatchError(
             f"a {type(value).__name__} is no expression", "a string, or an expression made with colonnade.col"

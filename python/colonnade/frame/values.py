@@ -52,7 +52,8 @@ def assemble(values: _core.Values, builder: Builder[A]) -> A:
     if kind.kind == "string":
         return builder.text(values.offsets(), values.children[0].data())
     if kind.kind == "list":
-        return builder.list(values.offsets(), assemble(values.children[0], builder))
+        add = builder.option if kind.is_optional else builder.list
+        return add(values.offsets(), assemble(values.children[0], builder))
     names = [name for name, _ in kind.members]
     contents = [assemble(child, builder) for child in values.children]
     is_tuple = names == [f"_{k}" for k in range(len(names))]
@@ -83,8 +84,13 @@ def element_of(dtype: np.dtype[Any]) -> _core.ElementType:
     return found
 
 
-def type_of(content: Content) -> _core.ValueType:
-    """Return the type that values of a layout have; an array of unknown type counts as one of doubles."""
+def type_of(content: Content, *, optional: bool = False) -> _core.ValueType:
+    """Return the type that values of a layout have; an array of unknown type counts as one of doubles.
+
+    Where some are missing they are optional, or that is an error.
+    """
+    if optional and _has_missing(content):
+        return _core.ValueType.optional_of(type_of(_present(content)[1], optional=True))
     content = _plain(content)
     if content.is_unknown:
         return _core.ValueType.scalar(_core.ElementType.float64)
@@ -93,8 +99,8 @@ def type_of(content: Content) -> _core.ValueType:
     if content.is_numpy:
         return _core.ValueType.scalar(element_of(content.dtype))
     if content.is_list:
-        return _core.ValueType.list_of(type_of(content.content))
-    members = [(name, type_of(part)) for name, part in _members(content).items()]
+        return _core.ValueType.list_of(type_of(content.content, optional=optional))
+    members = [(name, type_of(part, optional=optional)) for name, part in _members(content).items()]
     return _core.ValueType.record(content.parameter("__record__") or "", members)
 
 
@@ -111,8 +117,11 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
         TypeMismatchError: other kinds of values.
         ConversionError: missing values.
     """
+    wanted = type_of(content, optional=True) if kind is None else kind
+    if wanted.kind == "list" and wanted.is_optional:
+        offsets, items = _present(content)
+        return _core.list_values(offsets, values_of(items, wanted.item, copies=copies), True)
     content = _plain(content)
-    wanted = type_of(content) if kind is None else kind
     if content.is_unknown:
         return _empty(wanted)
     if wanted.kind == "scalar" and content.is_numpy:
@@ -138,7 +147,7 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
 def type_name(kind: _core.ValueType) -> str:
     """Return what a type is called; the members for records without a class name."""
     if kind.kind == "list":
-        return f"std::vector<{type_name(kind.item)}>"
+        return f"std::{'optional' if kind.is_optional else 'vector'}<{type_name(kind.item)}>"
     if kind.kind == "record" and not kind.class_name:
         return "{" + ", ".join(f"{type_name(member)} {name}" for name, member in kind.members) + "}"
     return kind.name
@@ -164,6 +173,19 @@ def _plain(content: Content) -> Content:
             "values of one type",
         )
     return content
+
+
+def _has_missing(content: Content) -> bool:
+    return bool(content.is_option and np.asarray(content.mask_as_bool(valid_when=False)).any())
+
+
+def _present(content: Content) -> tuple[NDArray[np.int64], Content]:
+    """Where values are present, as offsets of lists of one or none, and those."""
+    if not content.is_option:
+        return np.arange(content.length + 1, dtype=np.int64), content
+    present = np.asarray(content.mask_as_bool(valid_when=True))
+    offsets = np.concatenate([[0], np.cumsum(present)]).astype(np.int64)
+    return offsets, content.to_IndexedOptionArray64().project()
 
 
 def _list_parts(content: Content) -> tuple[NDArray[np.int64], Content]:
@@ -200,7 +222,7 @@ def _empty(kind: _core.ValueType) -> _core.Values:
     if kind.kind == "string":
         return _core.string_values(none, np.empty(0, dtype=np.uint8))
     if kind.kind == "list":
-        return _core.list_values(none, _empty(kind.item))
+        return _core.list_values(none, _empty(kind.item), kind.is_optional)
     return _core.record_values(kind, 0, [_empty(member) for _, member in kind.members])
 
 
@@ -213,7 +235,8 @@ def trial(kind: _core.ValueType, count: int) -> Content:
     if kind.kind == "string":
         return builder.text(offsets, np.full(count, ord("a"), dtype=np.uint8))
     if kind.kind == "list":
-        return builder.list(offsets, trial(kind.item, count))
+        add = builder.option if kind.is_optional else builder.list
+        return add(offsets, trial(kind.item, count))
     names = [name for name, _ in kind.members]
     is_tuple = names == [f"_{k}" for k in range(len(names))]
     contents = [trial(member, count) for _, member in kind.members]

@@ -188,6 +188,116 @@ Bound bind_size(const char* key, T (*of_count)(std::size_t)) {
   return make_bound({key, element_of<T>(), {}, body});
 }
 
+// ---- Optionals: lists of one item or none, also within lists
+
+// What `each` gives for the optionals at the bottom of lists: each(values, row_of), with the row that each
+// optional is of.
+template <class Each>
+ValuesPtr below_lists(const CallContext& context, const Values& values, std::vector<std::size_t> row_of,
+                      const Each& each) {
+  if (values.type.is_optional()) return each(values, row_of);
+  const ListView view(values);
+  const auto items = dense_items(values, context.memory);
+  auto [offsets, owner] = context.memory.array<std::int64_t>(row_of.size() + 1);
+  offsets[0] = 0;
+  std::vector<std::int64_t> places;
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < row_of.size(); ++i) {
+    for (std::size_t k = 0; k < view.count(i); ++k) {
+      places.push_back(view.begin(i) + static_cast<std::int64_t>(k));
+      rows.push_back(row_of[i]);
+    }
+    offsets[i + 1] = static_cast<std::int64_t>(places.size());
+  }
+  const auto picked = pick(items, places, context.memory);
+  const auto typed = as_type(picked, values.type.item());
+  const std::int64_t* data = offsets;
+  return make_list(row_of.size(), data, below_lists(context, *typed, std::move(rows), each),
+                   std::move(owner));
+}
+
+std::vector<std::size_t> all_rows(const CallContext& context) {
+  std::vector<std::size_t> rows(context.rows.size);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  return rows;
+}
+
+bool holds_optional(const ValueType& type) {
+  return type.is_optional() || (type.is_list() && holds_optional(type.item()));
+}
+const ValueType& optional_in(const ValueType& type) {
+  return type.is_optional() ? type : optional_in(type.item());
+}
+// `inner` in place of the optionals.
+ValueType instead_of_optional(const ValueType& type, const ValueType& inner) {
+  return type.is_optional() ? inner : ValueType::list(instead_of_optional(type.item(), inner));
+}
+
+Bound no_optional(const ValueType& type) {
+  return {nullptr, fmt::format("is for std::optional, and this is {}", type.name())};
+}
+
+Bound bind_has_value(const Call& call) {
+  const ValueType& type = call.arguments[0].type;
+  if (!holds_optional(type)) return no_optional(type);
+  const auto body = [type](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    const auto each = [&](const Values& optionals, const std::vector<std::size_t>& row_of) {
+      const ListView view(optionals);
+      auto [out, owner] = context.memory.array<bool>(row_of.size());
+      for (std::size_t i = 0; i < row_of.size(); ++i) out[i] = view.count(i) != 0;
+      return make_scalars(ElementType::boolean, row_of.size(), out, std::move(owner));
+    };
+    return below_lists(context, *as_type(arguments[0], type), all_rows(context), each);
+  };
+  return make_bound({".has_value", instead_of_optional(type, ElementType::boolean), {}, body});
+}
+
+Bound bind_value(const Call& call) {
+  const ValueType& type = call.arguments[0].type;
+  if (!holds_optional(type)) return no_optional(type);
+  const auto body = [type](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    const auto each = [&](const Values& optionals, const std::vector<std::size_t>& row_of) {
+      const ListView view(optionals);
+      std::vector<std::int64_t> places(row_of.size());
+      for (std::size_t i = 0; i < row_of.size(); ++i) {
+        if (view.count(i) == 0)
+          fail_at(context, row_of[i], "an optional has no value",
+                  "give one: .value_or(0), or filter on .has_value()");
+        places[i] = view.begin(i);
+      }
+      return pick(dense_items(optionals, context.memory), places, context.memory);
+    };
+    return below_lists(context, *as_type(arguments[0], type), all_rows(context), each);
+  };
+  return make_bound({".value", instead_of_optional(type, optional_in(type).item()), {}, body, true});
+}
+
+Bound bind_value_or(const Call& call) {
+  const ValueType& type = call.arguments[0].type;
+  if (!holds_optional(type)) return no_optional(type);
+  const ValueType item = optional_in(type).item();
+  if (!item.is_scalar() || !is_number(call.arguments[1].type))
+    return {nullptr, fmt::format("needs an optional number and a number, got {} and {}", type.name(),
+                                 call.arguments[1].type.name())};
+  const auto body = [type, item](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    const auto each = [&](const Values& optionals, const std::vector<std::size_t>& row_of) {
+      const ListView view(optionals);
+      const auto items = dense_items(optionals, context.memory);
+      return with_width(item.element(), [&]<class U>() {
+        const ScalarView<U> fallback(*arguments[1]);
+        auto [out, owner] = context.memory.array<U>(row_of.size());
+        const U* data = items->template as<U>();
+        for (std::size_t i = 0; i < row_of.size(); ++i)
+          out[i] = view.count(i) != 0 ? data[view.begin(i)] : fallback[row_of[i]];
+        return make_scalars(item.element(), row_of.size(), out, std::move(owner));
+      });
+    };
+    return below_lists(context, *as_type(arguments[0], type), all_rows(context), each);
+  };
+  return make_bound(
+      {".value_or", instead_of_optional(type, item), {nullptr, convert(call.arguments[1].type, item)}, body});
+}
+
 }  // namespace
 
 std::vector<Function> subscript_functions() {
@@ -201,6 +311,9 @@ std::vector<Function> subscript_functions() {
                  return bind_size<std::uint64_t>(
                      ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
                }),
+      function(".has_value", "optional.has_value()", "L", bind_has_value),
+      function(".value", "optional.value()", "L", bind_value),
+      function(".value_or", "optional.value_or(number)", "L*", bind_value_or),
       function(".empty", "list.empty()", "S",
                [](const Call&) {
                  return bind_size<bool>(".empty", [](std::size_t count) { return count == 0; });

@@ -154,7 +154,7 @@ ValuesPtr ArrayBuilder::values(const std::shared_ptr<const void>& owner) const {
   if (!has_offsets(type_)) return make_scalars(type_.element(), size_, data_.data(), owner);
   const auto* offsets = static_cast<const std::int64_t*>(static_cast<const void*>(data_.data()));
   if (type_.is_string()) return make_string(size_, offsets, std::move(children.front()), owner);
-  return make_list(size_, offsets, std::move(children.front()), owner);
+  return as_type(make_list(size_, offsets, std::move(children.front()), owner), type_);
 }
 
 void ArrayBuilder::save(SavedWriter& to) const {

@@ -13,6 +13,7 @@
 #include "colonnade/error.h"
 #include "colonnade/model.h"
 #include "colonnade/writer.h"
+#include "frame/functions/physics_vectors.h"
 #include "frame/results/arrays.h"
 #include "frame/results/kinds.h"
 #include "frame/results/memory_budget.h"
@@ -47,10 +48,17 @@ bool has_standard_name(const ValueType& type) {
 
 std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& type) {
   if (has_standard_name(type)) return make_field(name, type.name());
-  if (type.is_list()) return make_collection_field(name, make_field_for("_0", type.item()));
+  if (type.is_list()) {
+    auto item = make_field_for("_0", type.item());
+    const bool has_type = !item->type_name().empty();
+    const char* family = type.is_optional() ? "std::optional" : has_type ? "std::vector" : "";
+    return make_collection_field(name, family, std::move(item));
+  }
   std::vector<std::unique_ptr<Field>> members;
   for (const auto& [member, member_type] : type.members())
     members.push_back(make_field_for(member, member_type));
+  // Of other classes not all members need be here, nor those of base classes where they belong.
+  if (vector_type(type)) return make_class_field(name, type.class_name(), std::move(members));
   return make_record_field(name, std::move(members));
 }
 
@@ -149,9 +157,10 @@ class SnapshotAccumulator final : public ResultAccumulator {
     const std::lock_guard lock(opening_);
     if (writer_ != nullptr) return;
     auto model = make_model(*settings_);
-    writer_ = settings_->update
-                  ? Writer::add_to(std::move(model), settings_->name, settings_->uri, settings_->write)
-                  : Writer::recreate(std::move(model), settings_->name, settings_->uri, settings_->write);
+    writer_ = settings_->update ? colonnade::Writer::add_to(std::move(model), settings_->name, settings_->uri,
+                                                            settings_->write)
+                                : colonnade::Writer::recreate(std::move(model), settings_->name,
+                                                              settings_->uri, settings_->write);
   }
   void collect(std::span<const ValuesPtr> values, std::size_t count) {
     collected_.append(values, count);
@@ -172,7 +181,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
 
   std::shared_ptr<const SnapshotSettings> settings_;
   std::mutex opening_;
-  std::unique_ptr<Writer> writer_;
+  std::unique_ptr<colonnade::Writer> writer_;
   ColumnsBuilder collected_;
   std::uint64_t entries_ = 0;
 };

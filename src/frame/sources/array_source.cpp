@@ -29,7 +29,7 @@ ValuesPtr counts_of(const ValuesPtr& lists) {
 // Lists like those, of other items.
 ValuesPtr with_items(const ValuesPtr& lists, ValuesPtr items) {
   auto values = std::make_shared<Values>(*lists);
-  values->type = ValueType::list(items->type);
+  values->type = lists->type.is_optional() ? ValueType::optional(items->type) : ValueType::list(items->type);
   values->children = {std::move(items)};
   return values;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "codec/column_codec.h"
@@ -169,7 +170,10 @@ class Walk {
 
   ColumnShape list_of(const FieldDescriptor& f) const {
     check_readable(f);
-    ColumnShape shape = make(f, Kind::list, ElementType::uint64);
+    const bool nullable =
+        f.type_name.starts_with("std::optional<") || f.type_name.starts_with("std::unique_ptr<");
+    // wrap() gives it its item.
+    ColumnShape shape = make(f, Kind::list, nullable ? ValueType::optional({}) : ValueType::list({}));
     shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
     if (const auto counter = dataset::counting_column(descriptor_, f.children.front()))
       shape.items = {counter->columns, counter->element, counter->per_value};
@@ -185,7 +189,7 @@ class Walk {
 
   static std::optional<ColumnShape> wrap(ColumnShape outer, std::optional<ColumnShape> inner) {
     if (!inner) return std::nullopt;
-    outer.type = ValueType::list(inner->type);
+    outer.type = outer.type.is_optional() ? ValueType::optional(inner->type) : ValueType::list(inner->type);
     outer.children.push_back(std::move(*inner));
     return outer;
   }
@@ -201,8 +205,18 @@ class Walk {
         name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
       name += "}";
     }
+    // With the types that its parts have here: arrays of a fixed size are lists.
+    for (const std::string_view product : {"std::pair", "std::tuple"})
+      if (name.starts_with(fmt::format("{}<", product))) name = product_name(product, members);
     shape.type = ValueType::record(std::move(name), std::move(members));
     return shape;
+  }
+
+  static std::string product_name(std::string_view product, std::span<const ValueType::Member> members) {
+    std::string name;
+    for (const auto& [member, type] : members)
+      name += fmt::format("{}{}", name.empty() ? "" : ",", type.name());
+    return fmt::format("{}<{}>", product, name);
   }
 
   // Members that have no type are left out; those of base classes are members.
@@ -325,12 +339,14 @@ std::vector<LeftOut> left_out_paths(const Descriptor& descriptor) {
 }
 
 std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {
-  if (a == b) return a;
   if (a.kind() != b.kind()) return std::nullopt;
   if (a.is_list()) {
     auto item = common_type(a.item(), b.item());
-    return item ? std::optional(ValueType::list(std::move(*item))) : std::nullopt;
+    if (!item) return std::nullopt;
+    const bool optional = a.is_optional() && b.is_optional();
+    return optional ? ValueType::optional(std::move(*item)) : ValueType::list(std::move(*item));
   }
+  if (a == b && !a.is_record()) return a;
   if (a.is_scalar()) {
     if (a.is_floating() && b.is_floating()) return ValueType(ElementType::float64);
     const bool has_byte = a.element() == ElementType::byte || b.element() == ElementType::byte;

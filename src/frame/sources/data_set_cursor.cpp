@@ -148,7 +148,7 @@ ValuesPtr DataSetCursor::read(Bound& bound, const WantedRef& wanted, BlockMemory
     case Kind::list: {
       const Lists ends = lists(*bound.ends, wanted, memory);
       auto items = read(bound.children.front(), ends.items, memory);
-      return make_list(wanted->size, ends.offsets, std::move(items), ends.owner);
+      return as_type(make_list(wanted->size, ends.offsets, std::move(items), ends.owner), bound.shape->type);
     }
     case Kind::record: {
       std::vector<ValuesPtr> members;

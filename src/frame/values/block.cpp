@@ -40,6 +40,12 @@ ValueType ValueType::list(ValueType item) {
   return type;
 }
 
+ValueType ValueType::optional(ValueType item) {
+  ValueType type = list(std::move(item));
+  type.optional_ = true;
+  return type;
+}
+
 ValueType ValueType::record(std::string class_name, std::vector<Member> members) {
   ValueType type;
   type.kind_ = Kind::record;
@@ -78,7 +84,9 @@ std::size_t ValueType::depth() const noexcept {
 }
 
 ValueType ValueType::with_innermost(ValueType inner) const {
-  return is_list() ? list(item().with_innermost(std::move(inner))) : inner;
+  if (!is_list()) return inner;
+  ValueType around = item().with_innermost(std::move(inner));
+  return optional_ ? optional(std::move(around)) : list(std::move(around));
 }
 
 std::string ValueType::name() const {
@@ -86,7 +94,7 @@ std::string ValueType::name() const {
     case Kind::string:
       return "std::string";
     case Kind::list:
-      return fmt::format("std::vector<{}>", item().name());
+      return fmt::format("std::{}<{}>", optional_ ? "optional" : "vector", item().name());
     case Kind::record:
       return class_name();
     case Kind::scalar:
@@ -212,6 +220,13 @@ ValuesPtr make_list(std::size_t size, const std::int64_t* offsets, ValuesPtr ite
   values->offsets = offsets;
   values->children.push_back(std::move(items));
   own(*values, std::move(owner));
+  return values;
+}
+
+ValuesPtr as_type(ValuesPtr lists, const ValueType& type) {
+  if (lists->type.is_optional() == type.is_optional()) return lists;
+  auto values = std::make_shared<Values>(*lists);
+  values->type = type;
   return values;
 }
 
