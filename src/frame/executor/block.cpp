@@ -123,6 +123,14 @@ void BlockRunner::go_through() {
   }
 }
 
+std::string BlockRunner::failed_origin() const {
+  if (at_ >= schedule_->steps.size() || !schedule_->program->origin) return {};
+  const Step& failed = schedule_->steps[at_];
+  if (failed.kind == Step::Kind::narrow || failed.kind == Step::Kind::output) return {};
+  const std::string origin = schedule_->program->origin(failed.expression);
+  return origin.empty() ? origin : " " + origin;
+}
+
 // What needs the value, or rows that a condition on it lets pass. Arguments have lower numbers than what is
 // computed from them, and parents than the selections below.
 std::vector<std::uint32_t> BlockRunner::failed_outputs() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "frame/executor/pass.h"
@@ -23,6 +24,8 @@ class BlockRunner {
   void run(std::uint64_t first, std::uint64_t count);
   // Of the block that ended with an exception: the outputs that need what was being computed.
   std::vector<std::uint32_t> failed_outputs() const;
+  // " in the definition of ...", or nothing.
+  std::string failed_origin() const;
 
  private:
   // The rows of a selection in this block.

@@ -116,7 +116,8 @@ void Worker::run_block(PartRun& part, std::uint64_t first, std::uint64_t count) 
                                ? " of " + samples[part.sample].name
                                : std::string();
     throw Error(error.kind(),
-                fmt::format("{} (in the entries {} to {}{})", error.problem(), first, first + count - 1, in),
+                fmt::format("{}{} (in the entries {} to {}{})", error.problem(), runner_->failed_origin(),
+                            first, first + count - 1, in),
                 error.advice(), error.context());
   } catch (...) {
     failed_ = runner_->failed_outputs();

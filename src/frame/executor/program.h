@@ -57,6 +57,9 @@ struct Program {
   std::uint32_t large_block_entries = usual_large_block_entries;
   std::vector<Selection> selections;
   std::vector<Output> outputs;
+  // "in the definition of 'x', \"a[3]\"": where an expression comes from, for messages; empty if nobody
+  // knows. Called by workers.
+  std::function<std::string(ExpressionId)> origin;
 };
 
 struct PassProgress {

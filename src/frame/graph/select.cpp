@@ -219,6 +219,7 @@ Graph::State::Pass Graph::State::compile() {
   }
   pass.program.source = source;
   pass.program.pool = pool;
+  pass.program.origin = [this](ExpressionId id) { return origin_of(id); };
   pass.program.first = restricted ? std::min(first, source->entries()) : 0;
   pass.program.last = restricted ? std::min(last, source->entries()) : source->entries();
   pass.program.large_block_entries = block_entries;

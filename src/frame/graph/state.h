@@ -209,6 +209,10 @@ struct Graph::State {
   // Sweeps expressions and selections where many are left over; their numbers change then.
   void settle(Graph::Garbage& garbage);
 
+  // ---- origin.cpp
+  // Where an expression comes from: "in the definition of 'x', \"a[3]\""; empty if it is in none.
+  std::string origin_of(ExpressionId id) const;
+
   // ---- snapshot.cpp
   void expand_snapshot(Result& result);
 

@@ -113,8 +113,10 @@ template <class T>
 using Widest = std::conditional_t<std::is_floating_point_v<T>, double,
                                   std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 
-// Of Kind::min or max. NaN never are the least or greatest, unless there is nothing else; without any value
-// the result is the limit of the type, as in RDataFrame.
+// Of nothing there is no mean, spread, least or greatest value: all of these are NaN then (decision 47).
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+
+// Of Kind::min or max. NaN never are the least or greatest, unless there is nothing else.
 template <bool is_min>
 struct ExtremeState {
   explicit ExtremeState(std::shared_ptr<const Settings> s) : settings(std::move(s)) {
@@ -147,7 +149,7 @@ struct ExtremeState {
     std::visit([&](auto best) { take(best, later.nan_seen, later.number_seen); }, later.extreme);
   }
   ResultValue value() const {
-    if (nan_seen && !number_seen) return std::numeric_limits<double>::quiet_NaN();
+    if (!number_seen) return no_value;
     return std::visit([](auto best) -> ResultValue { return best; }, extreme);
   }
   void save(SavedWriter& to) const {
@@ -193,7 +195,7 @@ struct MeanState {
     sum.add(later.sum);
     count += later.count;
   }
-  ResultValue value() const { return count == 0 ? 0. : sum.value() / static_cast<double>(count); }
+  ResultValue value() const { return count == 0 ? no_value : sum.value() / static_cast<double>(count); }
   void save(SavedWriter& to) const {
     to.number(count);
     to.sum(sum);
@@ -245,7 +247,7 @@ struct StdDevState {
     count += later.count;
   }
   double result() const {
-    if (count < 2) return 0;
+    if (count < 2) return no_value;
     const auto n = static_cast<double>(count);
     return root_of(spread_of(parts_of(n), squares.parts(), sum.parts()) / n / (n - 1));
   }
@@ -276,6 +278,8 @@ struct Range {
     add(other.min);
     add(other.max);
   }
+  double least() const { return min <= max ? min : no_value; }
+  double greatest() const { return min <= max ? max : no_value; }
   double min = std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::lowest();
 };
@@ -294,10 +298,10 @@ struct StatsState {
     StatsValue stats;
     stats.count = moments.count;
     stats.sum = moments.sum.value();
-    stats.mean = moments.count == 0 ? 0 : stats.sum / static_cast<double>(moments.count);
+    stats.mean = moments.count == 0 ? no_value : stats.sum / static_cast<double>(moments.count);
     stats.stddev = moments.result();
-    stats.min = range.min;
-    stats.max = range.max;
+    stats.min = range.least();
+    stats.max = range.greatest();
     stats.sum_of_weights = static_cast<double>(moments.count);
     return stats;
   }
@@ -346,9 +350,10 @@ struct WeightedStatsState {
     stats.count = count;
     stats.sum = sum.value();
     stats.sum_of_weights = weights.value();
-    stats.mean = count == 0 || stats.sum_of_weights == 0 ? 0 : stats.sum / stats.sum_of_weights;
-    stats.min = range.min;
-    stats.max = range.max;
+    stats.mean = stats.sum_of_weights == 0 ? no_value : stats.sum / stats.sum_of_weights;
+    stats.min = range.least();
+    stats.max = range.greatest();
+    stats.stddev = no_value;
     const auto n = static_cast<double>(count);
     if (count > 1 && stats.sum_of_weights != 0)
       stats.stddev = root_of(spread_of(weights.parts(), squares.parts(), sum.parts()) / stats.sum_of_weights /

@@ -1,0 +1,228 @@
+"""Types that pass through the data frame: optionals, records, nested lists, classes."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import DataFrame
+
+SEED = os.environ.get("COLONNADE_RANDOM_SEED")
+COUNT = 60
+
+
+def random_type(rng: random.Random, depth: int) -> str:
+    """A type by its name in C++."""
+    scalars = ["bool", "std::int8_t", "std::uint16_t", "std::int64_t", "float", "double", "std::string"]
+    if depth == 0 or rng.random() < 0.3:
+        return rng.choice(scalars)
+    inner = random_type(rng, depth - 1)
+    kind = rng.choice(["optional", "vector", "array", "pair"])
+    if kind == "optional":
+        return inner if inner.startswith("std::optional") else f"std::optional<{inner}>"
+    if kind == "vector":
+        return f"std::vector<{inner}>"
+    if kind == "array":
+        return f"std::array<{inner},{rng.randint(1, 3)}>"
+    return f"std::pair<{inner},{random_type(rng, depth - 1)}>"
+
+
+def split_arguments(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for c in text:
+        depth += (c == "<") - (c == ">")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
+
+
+def random_value(rng: random.Random, name: str):
+    if "<" not in name:
+        return {
+            "bool": lambda: rng.random() < 0.5,
+            "std::int8_t": lambda: rng.randint(-128, 127),
+            "std::uint16_t": lambda: rng.randint(0, 65535),
+            "std::int64_t": lambda: rng.randint(-(2**62), 2**62),
+            "float": lambda: float(np.float32(rng.uniform(-9, 9))),
+            "double": lambda: rng.uniform(-9, 9),
+            "std::string": lambda: "".join(rng.choices("aé ", k=rng.randint(0, 3))),
+        }[name]()
+    family, arguments = name.split("<", 1)
+    inner = split_arguments(arguments[:-1])
+    if family == "std::optional":
+        return None if rng.random() < 0.4 else random_value(rng, inner[0])
+    if family == "std::vector":
+        return [random_value(rng, inner[0]) for _ in range(rng.randint(0, 3))]
+    if family == "std::array":
+        return [random_value(rng, inner[0]) for _ in range(int(inner[1]))]
+    return tuple(random_value(rng, each) for each in inner)
+
+
+@pytest.mark.parametrize("seed", [int(SEED)] if SEED else range(40))
+def test_random_types_pass_through(tmp_path, seed):
+    rng = random.Random(seed)
+    schema = {f"c{k}": random_type(rng, 3) for k in range(rng.randint(1, 4))}
+    rows = [{name: random_value(rng, kind) for name, kind in schema.items()} for _ in range(COUNT)]
+    path = tmp_path / "source.root"
+    with colonnade.create(path, "Events", schema, cluster_size=2000) as writer:
+        for start in range(0, COUNT, 7):
+            writer.extend(rows[start : start + 7])
+    source = colonnade.open(path)
+    frame = DataFrame("Events", path, threads=rng.choice([1, 3]))
+    for name in schema:
+        expected = source.arrays(name)[name].to_list()
+        assert expected == [row[name] for row in rows]
+        assert ak.to_list(frame.take(name).value) == expected, name
+    assert frame.to_awkward().to_list() == source.arrays().to_list()
+    assert frame.to_arrow().to_pylist() == source.to_arrow().to_pylist()
+    kept = frame.filter("rdfentry_ % 3 != 1")
+    wanted = [row for number, row in enumerate(rows) if number % 3 != 1]
+    kept.snapshot(tmp_path / "copy.root")
+    copied = colonnade.open(tmp_path / "copy.root")
+    assert copied.arrays().to_list() == wanted
+    for name, kind in schema.items():
+        if "array" not in kind:  # a fixed size becomes a std::vector
+            assert frame.column_type(name) == DataFrame("Events", tmp_path / "copy.root").column_type(name)
+
+
+@pytest.fixture
+def optionals(tmp_path):
+    path = tmp_path / "o.root"
+    schema = {
+        "o": "std::optional<float>",
+        "l": "std::vector<std::optional<std::int32_t>>",
+        "n": "std::int32_t",
+    }
+    with colonnade.create(path, "Events", schema) as writer:
+        writer.extend(
+            [
+                {"o": 1.5, "l": [1, None], "n": 7},
+                {"o": None, "l": [], "n": 8},
+                {"o": 3.0, "l": [None, 5], "n": 9},
+            ]
+        )
+    return DataFrame("Events", path)
+
+
+def test_optionals_in_expressions(optionals):
+    frame = optionals
+    assert frame.column_type("o") == "std::optional<float>"
+    assert frame.column_type("o.value_or(-1)") == "float"
+    assert frame.column_type("l.has_value()") == "std::vector<bool>"
+    assert frame.take("o.has_value()").value.tolist() == [True, False, True]
+    assert frame.take("o.value_or(n)").value.tolist() == [1.5, 8.0, 3.0]
+    assert frame.take("l.value_or(n)").value.to_list() == [[1, 7], [], [9, 5]]
+    assert frame.take("l.has_value()").value.to_list() == [[True, False], [], [False, True]]
+    assert frame.filter("o.has_value()").take("o.value()").value.tolist() == [1.5, 3.0]
+    assert frame.take("o * 2").value.to_list() == [3.0, None, 6.0]
+    assert frame.sum("o").value == 4.5
+    assert frame.mean("o").value == 2.25
+
+
+def test_optionals_that_are_misused(optionals):
+    with pytest.raises(colonnade.UsageError, match="in entry 1, an optional has no value"):
+        optionals.take("o.value()").value  # noqa: B018
+    with pytest.raises(
+        colonnade.TypeMismatchError, match=r"is for std::optional, and this is std::int32_t|list"
+    ):
+        optionals.take("n.has_value()")
+
+
+def test_missing_values_of_arrays_are_optionals():
+    frame = DataFrame.from_arrays({"x": ak.Array([1.0, None, 3.0]), "s": ak.Array(["a", None, "c"])})
+    assert frame.column_type("x") == "std::optional<double>"
+    assert frame.take("s").value.to_list() == ["a", None, "c"]
+    assert frame.take("x.value_or(0)").value.tolist() == [1, 0, 3]
+
+
+def test_vectors_keep_their_class(tmp_path):
+    rng = np.random.default_rng(3)
+    frame = DataFrame.from_arrays({"pt": rng.uniform(1, 9, 20), "eta": rng.normal(0, 1, 20)})
+    frame = frame.define("p", "ROOT::Math::PtEtaPhiMVector(pt, eta, 0.5, 0.1)")
+    frame = frame.define(
+        "ps",
+        "Construct<ROOT::Math::PtEtaPhiMVector>(RVecD{pt, 1.0}, RVecD{eta, 0.0}, RVecD{0.1, 0.2}, RVecD{0.1, 0.1})",
+    )
+    frame.snapshot(tmp_path / "p.root")
+    again = DataFrame("Events", tmp_path / "p.root")
+    assert again.column_type("p") == frame.column_type("p")
+    assert again.take("p.Pt()").value == pytest.approx(frame.take("pt").value)
+    assert ak.to_list(again.take("ps.M()").value) == ak.to_list(frame.take("ps.M()").value)
+    stored = colonnade.open(tmp_path / "p.root").schema
+    assert stored["p"].type == "ROOT::Math::PtEtaPhiMVector"
+    assert stored["ps"].type == "std::vector<ROOT::Math::PtEtaPhiMVector>"
+
+
+# ---- Numbers of nothing
+
+
+def test_nothing_has_no_least_value():
+    frame = DataFrame.from_arrays({"x": np.array([1, 2], dtype=np.uint32)}).filter("x > 5")
+    assert frame.count().value == 0
+    assert frame.sum("x").value == 0
+    for result in (frame.min("x"), frame.max("x"), frame.mean("x"), frame.stddev("x")):
+        assert math.isnan(result.value)
+    stats = frame.stats("x").value
+    assert stats.count == 0
+    assert all(math.isnan(each) for each in (stats.min, stats.max, stats.mean, stats.stddev))
+
+
+# ---- Errors in the middle of a pass
+
+
+def test_errors_name_where_they_come_from(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events") as writer:
+        writer.extend({"v": ak.Array([[1.0, 2.0]] * 5 + [[]] + [[1.0]] * 3)})
+    frame = DataFrame("Events", path)
+    place = r"\(in the entries 0 to 8 of .*f.root/Events\)"
+    with pytest.raises(
+        colonnade.UsageError,
+        match=rf"in entry 5, the index 0 .* in the definition of 'first', \"v\[0\] \+ 1\" {place}",
+    ):
+        frame.define("first", "v[0] + 1").define("more", "first * 2").sum("more").value  # noqa: B018
+    with pytest.raises(colonnade.UsageError, match=r"in the filter 'good', \"v\[0\] > 0\""):
+        DataFrame("Events", path).filter("v[0] > 0", name="good").count().value  # noqa: B018
+    with pytest.raises(colonnade.UsageError, match=r"in an argument of the max, \"v\[1\]\""):
+        DataFrame("Events", path).max("v[1]").value  # noqa: B018
+
+
+# ---- Names that are no names in C++
+
+
+def test_columns_of_odd_names_everywhere(tmp_path):
+    path = tmp_path / "f.root"
+    name, other = "AnalysisJetsAuxDyn:pt", "a-b"
+    with colonnade.create(path, "Events") as writer:
+        writer.extend({name: ak.Array([[1.0, 2.0], [], [4.0]]), other: np.array([1, 2, 3]), "a": np.ones(3)})
+    frame = DataFrame("Events", path)
+    assert frame.take(other).value.tolist() == [1, 2, 3]
+    assert frame.mean(name).value == pytest.approx(7 / 3)
+    assert frame.histo1d(("", "", 5, 0, 5), name).value.sum() == 3
+    assert frame.filter(colonnade.col(other) > 1).count().value == 2
+    assert frame.filter(f"`{other}` > 1 && Sum(`{name}`) > 0").count().value == 1
+    assert frame.define("twice", f"`{name}` * 2").sum("twice").value == 14
+    assert frame.to_awkward([name]).fields == [name]
+    assert frame.to_awkward("Analysis*").fields == [name]
+    assert frame.to_numpy([other])[other].tolist() == [1, 2, 3]
+    assert frame.column_type(name) == "std::vector<double>"
+    assert frame.display([name, other]).value.arrays.fields == [name, other]
+    assert frame.define("z", lambda v: v + 1, [other]).sum("z").value == 9
+    copy = frame.snapshot(tmp_path / "g.root", columns=[name, other])
+    assert copy.column_names == [name, other]
+    assert copy.filter(f"`{other}` == 3").sum(name).value == 4
+    root = colonnade.RDataFrame("Events", str(path))
+    assert root.Mean(other).GetValue() == 2
+    assert root.Histo1D(("h", "", 5, 0, 5), name).GetEntries() == 3
+    assert root.AsNumpy([other])[other].tolist() == [1, 2, 3]
+    assert root.Snapshot("Events", str(tmp_path / "h.root"), [name]).Count().GetValue() == 3
+    events = colonnade.open(path)
+    assert events.arrays([name])[name].to_list() == [[1, 2], [], [4]]
