@@ -149,7 +149,6 @@ def test_bytes_are_stored_as_bytes(tmp_path):
         ([None, None], "unknown"),
         ([{"x": 1}, None], "cannot be a record"),
         ([{"x": 1}, "a"], "cannot be a record"),
-        (np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime64"),
         (np.array([1j]), "complex128"),
     ],
 )

@@ -142,8 +142,12 @@ class DataSetWriter(Filler):
 
     def _begin_with_batch(self, batch: Batch) -> None:
         if self._writer is None:
+            self._descriptions = {**batch.notes, **self._descriptions}
             self._start(
-                {name: infer(column, name, loose=batch.loose) for name, column in batch.columns.items()}
+                {
+                    name: infer(column, name, loose=batch.loose and name not in batch.optional)
+                    for name, column in batch.columns.items()
+                }
             )
 
     def _begin_with_row(self, values: dict[str, Any]) -> None:

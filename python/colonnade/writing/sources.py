@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import awkward as ak
 import numpy as np
-from awkward.contents import Content
+from awkward.contents import Content, UnmaskedArray
 
 from colonnade.errors import TypeMismatchError, UsageError
 
@@ -21,6 +21,10 @@ class Batch(NamedTuple):
     entries: int
     loose: bool
     """Option types say nothing: any column of the source may have missing values."""
+    optional: frozenset[str] = frozenset()
+    """Columns whose option types do say something all the same."""
+    notes: Mapping[str, str] = {}
+    """What the numbers of columns mean: the unit of times."""
 
 
 def to_batch(data: Any) -> Batch:
@@ -35,8 +39,12 @@ def to_batch(data: Any) -> Batch:
     if isinstance(data, np.ndarray) and data.dtype.names:
         return _checked({name: ak.to_layout(data[name]) for name in data.dtype.names}, False)
     if isinstance(data, Mapping):
-        return _checked({str(name): _column(str(name), values) for name, values in data.items()}, False)
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__") or _is_pandas(data):
+        columns = {str(name): _column(str(name), values) for name, values in data.items()}
+        notes = {str(name): _unit_of_values(values) for name, values in data.items()}
+        return _checked(columns, False)._replace(notes={name: note for name, note in notes.items() if note})
+    if _is_pandas(data):
+        return _from_pandas(data)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _from_arrow(data)
     if isinstance(data, list) and all(isinstance(row, Mapping) for row in data):
         return _from_awkward(ak.Array(data))
@@ -67,41 +75,102 @@ def _is_pandas(data: Any) -> bool:
 def _from_arrow(data: Any) -> Batch:
     import pyarrow as pa
 
-    table = pa.Table.from_pandas(data, preserve_index=False) if _is_pandas(data) else pa.table(data)
+    table = pa.table(data)
     columns = {}
+    notes = {}
     for name in table.column_names:
         column = table.column(name)
         # A column without chunks would have no type.
         chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         columns[str(name)] = _from_arrow_array(str(name), chunk)
-    return Batch(columns, table.num_rows, True)
+        notes[str(name)] = _unit_of(chunk.type)
+    return Batch(columns, table.num_rows, True, notes={name: note for name, note in notes.items() if note})
 
 
-def _without_views(kind: Any) -> Any:
-    """The type with the layouts that Awkward knows: Polars, for one, gives strings as views."""
+def _from_pandas(data: Any) -> Batch:
+    """NaN of NumPy's types is a number; pandas' own types with missing values are optional, whether there are any."""
+    columns = {str(name): data[name] for name in data.columns}
+    if len(columns) != len(data.columns):
+        raise UsageError("two columns of the data frame have the same name", "rename one of them")
+    batch = _checked({name: _column(name, series) for name, series in columns.items()}, True)
+    optional = {name for name, series in columns.items() if hasattr(series.array, "_mask")}
+    notes = {name: _unit_of_series(series) for name, series in columns.items()}
+    contents = {
+        name: UnmaskedArray.simplified(content) if name in optional and not content.is_option else content
+        for name, content in batch.columns.items()
+    }
+    return batch._replace(
+        columns=contents,
+        entries=len(data),
+        optional=frozenset(optional),
+        notes={name: note for name, note in notes.items() if note},
+    )
+
+
+def _unit_of_series(series: Any) -> str:
     import pyarrow as pa
+
+    is_plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
+    return "" if is_plain else _unit_of(pa.Array.from_pandas(series.iloc[:0]).type)
+
+
+def _unit_of(kind: Any) -> str:
+    """What the integers mean that stand for dates and times: "timestamp[us, tz=UTC]"; empty for all else."""
+    import pyarrow as pa
+
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        kind = kind.value_type
+    return str(kind) if pa.types.is_temporal(kind) else ""
+
+
+def _storable(kind: Any) -> Any:
+    """The type that can be stored, and with the layouts that Awkward knows.
+
+    Polars, for one, gives strings as views. Categories become what they stand for, dates and times integers.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _storable(kind.value_type)
+    if pa.types.is_temporal(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
 
     if pa.types.is_string_view(kind):
         return pa.large_utf8()
     if pa.types.is_binary_view(kind):
         return pa.large_binary()
     if pa.types.is_fixed_size_list(kind):
-        return pa.list_(_without_views(kind.value_type), kind.list_size)
+        return pa.list_(_storable(kind.value_type), kind.list_size)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.large_list(_without_views(kind.value_type))
+        return pa.large_list(_storable(kind.value_type))
     if pa.types.is_struct(kind):
         return pa.struct(
-            [(kind.field(k).name, _without_views(kind.field(k).type)) for k in range(kind.num_fields)]
+            [(kind.field(k).name, _storable(kind.field(k).type)) for k in range(kind.num_fields)]
         )
     return kind
 
 
 def _from_arrow_array(name: str, array: Any) -> Content:
+    import pyarrow as pa
+
     try:
-        kind = _without_views(array.type)
+        kind = _storable(array.type)
+        if pa.types.is_dictionary(array.type):  # views can be cast, but not decoded
+            plain = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(kind))
+            array = plain.dictionary_decode()
         return ak.to_layout(ak.from_arrow(array if kind == array.type else array.cast(kind)))
     except (TypeError, ValueError, NotImplementedError) as error:  # the last: types that pyarrow cannot cast
         raise TypeMismatchError(f"Arrow values of type '{array.type}' cannot be taken", field=name) from error
+
+
+def _unit_of_values(values: Any) -> str:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        import pyarrow as pa
+
+        return str(pa.from_numpy_dtype(values.dtype))
+    if type(values).__module__.startswith("pyarrow"):
+        return _unit_of(values.type)
+    return _unit_of_series(values) if type(values).__module__.startswith("pandas") else ""
 
 
 def _column(name: str, values: Any) -> Content:
@@ -116,6 +185,10 @@ def _column(name: str, values: Any) -> Content:
         if isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind in "biuf":
             return ak.to_layout(values.to_numpy())
         return _column(name, pa.Array.from_pandas(values))
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        import pyarrow as pa
+
+        return _from_arrow_array(name, pa.array(values))  # which knows the missing ones
     if isinstance(values, np.ndarray) and values.dtype == np.object_:
         values = values.tolist()
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
