@@ -336,7 +336,7 @@ def test_arrays_and_snapshots(frame, tmp_path, capsys):
     cached = frame.Cache(["x"])
     assert cached.Max("x").GetValue() == X.max()
     frame.Range(2).Display(["x", "nMuon"]).Print()
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert len(capsys.readouterr().out.splitlines()) == 7
     assert "nMuon" in frame.Display(["nMuon"], 2).AsString()
     frame.Filter("x > 0", "positive").Report().Print()
     assert capsys.readouterr().out.startswith("positive: pass=")
@@ -430,3 +430,35 @@ def test_what_is_refused_when_booked(frame, use, kind, problem):
     with pytest.raises(kind, match=problem):
         use(frame)
     assert frame.GetNRuns() == 0
+
+
+def test_display_is_drawn_as_in_root():
+    frame = colonnade.RDataFrame(2).Define("x", "(int)rdfentry_").Define("f", "0.1f * rdfentry_")
+    frame = frame.Define("s", 'std::string("ab")').Define("b", "x > 0").Define("v", "ROOT::RVecI(2 * x, 7)")
+    # What ROOT 6.40 prints.
+    assert frame.Display(["x", "f", "s", "b", "v"]).AsString() == (
+        "+-----+---+----------+------+-------+---+\n"
+        "| Row | x | f        | s    | b     | v | \n"
+        "+-----+---+----------+------+-------+---+\n"
+        '| 0   | 0 | 0.000000 | "ab" | false |   | \n'
+        "+-----+---+----------+------+-------+---+\n"
+        '| 1   | 1 | 0.100000 | "ab" | true  | 7 | \n'
+        "|     |   |          |      |       | 7 | \n"
+        "+-----+---+----------+------+-------+---+\n"
+    )
+
+
+def test_types_and_getters_have_roots_names(capsys):
+    frame = colonnade.RDataFrame(4).Define("x", "1.5 * rdfentry_").Define("v", "ROOT::RVecF{1.f, 2.f}")
+    assert frame.GetColumnType("v") == "ROOT::VecOps::RVec<float>"
+    assert frame.GetColumnType("x") == "double"
+    stats = frame.Stats("x").GetValue()
+    assert stats.GetMeanErr() == pytest.approx(0.968246)
+    stats.Print()
+    assert capsys.readouterr().out == (
+        " OBJ: TStatistic\t  \t Mean = 2.25 +- 0.9682 \t RMS = 1.9365 \t Count = 4 \t Min = 0 \t Max = 4.5\n"
+    )
+    profile = frame.Profile1D(("p", "", 2, 0, 6), "x", "x", "x")
+    assert profile.GetErrorOption() == ""
+    assert profile.GetBinEffectiveEntries(2) == pytest.approx((3 + 4.5) ** 2 / (9 + 20.25))
+    assert profile.GetSumOfWeights() == pytest.approx(1.5 + (9 + 20.25) / 7.5)

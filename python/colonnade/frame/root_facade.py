@@ -409,8 +409,8 @@ class RDataFrame:
         return self._frame.defined_column_names
 
     def GetColumnType(self, column: str) -> str:
-        """Return the C++ name of a column's type."""
-        return self._frame.column_type(column)
+        """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>"."""
+        return self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
 
     def GetFilterNames(self) -> list[str]:
         """Return the filters above, in order."""

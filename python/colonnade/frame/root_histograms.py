@@ -394,6 +394,24 @@ class ProfileView(_Binned):
         """Return the sum of weights in a bin, by its global number."""
         return float(self._shaped(self._value.sum_w)[self._place((number,))])
 
+    def GetBinEffectiveEntries(self, number: int) -> float:
+        """Return the square of the sum of weights in a bin over the sum of their squares."""
+        place = self._place((number,))
+        squares = float(self._shaped(self._value.sum_w2)[place])
+        return float(self._shaped(self._value.sum_w)[place] ** 2 / squares) if squares else 0.0
+
+    def GetErrorOption(self) -> str:
+        """Return what the errors are: "" for those of the means, or "s", "i", "g"."""
+        return "" if self._value.spread == "mean" else self._value.spread
+
+    def GetSumOfWeights(self) -> float:
+        """Return the sum of the contents, without underflow and overflow."""
+        return float(self._inner(self._contents()).sum())
+
+    def Integral(self) -> float:
+        """Return the sum of the contents, without underflow and overflow."""
+        return self.GetSumOfWeights()
+
     def counts(self, flow: bool = False) -> Floats:
         """Return the sums of weights."""
         sums = self._shaped(self._value.sum_w)
@@ -498,9 +516,21 @@ class StatsView:
         """Return the sum of weights."""
         return self.stats.sum_of_weights
 
+    def GetMeanErr(self) -> float:
+        """Return the error of the mean: the standard deviation over the root of the number of values."""
+        return self.stats.stddev / self.stats.count**0.5 if self.stats.count else 0.0
+
+    def GetName(self) -> str:
+        """Return "", which results of RDataFrame are called."""
+        return ""
+
     def Print(self) -> None:
         """Print all of it."""
-        print(self)
+        s = self.stats
+        print(
+            f" OBJ: TStatistic\t  \t Mean = {s.mean:.4g} +- {self.GetMeanErr():.4g} \t RMS = {s.stddev:.5g} "
+            f"\t Count = {s.count} \t Min = {s.min:.5g} \t Max = {s.max:.5g}"
+        )
 
     def __repr__(self) -> str:
         return repr(self.stats)

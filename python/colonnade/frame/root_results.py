@@ -138,17 +138,51 @@ class DisplayView:
 
     def Print(self) -> None:
         """Print the table."""
-        self.display.print()
+        print(self.AsString(), end="")
 
     def AsString(self) -> str:
-        """Return the table."""
-        return str(self.display)
+        """Return the table as ROOT draws it: an item of a list a line, a rule behind each entry."""
+        names = self.display.arrays.fields
+        entries = [
+            [[str(number)], *(_lines(row[name]) for name in names)]
+            for number, row in enumerate(self.display.arrays.to_list())
+        ]
+        head = [["Row"], *([name] for name in names)]
+        widths = [max(len(line) for row in [head, *entries] for line in row[k]) for k in range(len(head))]
+        rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
+        return rule + "".join(_drawn(row, widths) + rule for row in [head, *entries])
 
     def __repr__(self) -> str:
-        return repr(self.display)
+        return self.AsString()
 
     def _repr_html_(self) -> str:
         return self.display._repr_html_()
+
+
+def _lines(value: Any) -> list[str]:
+    return [_cell(item) for item in value] if isinstance(value, list) else [_cell(value)]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:f}"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return "{ " + ", ".join(map(_cell, value)) + " }" if value else "{ }"
+    return str(value)
+
+
+def _drawn(row: list[list[str]], widths: list[int]) -> str:
+    """The lines of an entry: "| 0   | 1.500000 | "."""
+    height = max(1, *map(len, row))
+    lines = [[cell[k] if k < len(cell) else "" for cell in row] for k in range(height)]
+    return "".join(
+        "| " + "".join(f"{text:<{width}} | " for text, width in zip(line, widths, strict=True)) + "\n"
+        for line in lines
+    )
 
 
 class DescriptionView:
