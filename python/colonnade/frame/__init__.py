@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .dataframe import DataFrame, run_graphs, variations_for
+from .dataframe import DataFrame, compute, run_graphs, variations_for
 from .expressions import Expression, col, fn
+from .luminosity import json_mask
 from .results import Cut, Display, GraphPoints, Report, Result, Stats, Variations
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "Stats",
     "Variations",
     "col",
+    "compute",
     "fn",
+    "json_mask",
     "run_graphs",
     "variations_for",
 ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from colonnade.reading.dataset import ReadSettings
     from colonnade.reading.opening import PathLike
 
-__all__ = ["DataFrame", "run_graphs"]
+__all__ = ["DataFrame", "compute", "run_graphs"]
 
 D = TypeVar("D", bound="DataFrame")
 T = TypeVar("T")
@@ -323,6 +323,12 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
         if isinstance(each, Result):
             each._session.graph.retry(each._number)
     return run_sessions(each._session for each in wanted)
+
+
+def compute(*results: Result[Any]) -> tuple[Any, ...]:
+    """Compute results of any DataFrames in one pass, and return their values."""
+    run_graphs(results)
+    return tuple(result.value for result in results)
 
 
 def _constant(value: object) -> Expression:

@@ -21,10 +21,11 @@ from colonnade.errors import (
     UsageError,
     warn_left_out,
 )
+from colonnade.notebook import folded_table, most_rows
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
 from .expressions import Expression, ExpressionLike, text_of
-from .results import Result, html_table
+from .results import Result
 from .session import Session
 from .values import type_name
 
@@ -165,11 +166,12 @@ class Node:
     def _repr_html_(self) -> str:
         names = self._top_names()
         defined = set(self.defined_column_names)
-        shown = names[:200]
-        rows = [[name, self.column_type(name), "defined" if name in defined else ""] for name in shown]
-        more = f"<p>and {len(names) - len(shown)} more</p>" if len(names) > len(shown) else ""
-        table = html_table(["column", "type", ""], rows)
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{more}"
+        rows = [
+            [name, self.column_type(name), "defined" if name in defined else ""]
+            for name in names[: most_rows()]
+        ]
+        table = folded_table(["column", "type", ""], rows, "columns", len(names))
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}"
 
     # ---- For those who build on it
 

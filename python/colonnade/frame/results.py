@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.errors import NotFoundError, TypeMismatchError
+from colonnade.notebook import folded_table, html_table, most_rows
 
 from .session import Session, run_sessions
 
-__all__ = ["Cut", "Display", "GraphPoints", "Report", "Result", "Stats", "Variations", "html_table"]
+__all__ = ["Cut", "Display", "GraphPoints", "Report", "Result", "Stats", "Variations"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -154,10 +155,15 @@ class Variations(Mapping[str, T_co]):
         return f"<Variations of {self._result!r}: {', '.join(self._names)}>"
 
     def _repr_html_(self) -> str:
-        ready = self.is_ready
-        return html_table(
-            ["variation", "value"], [[name, self[name] if ready else ""] for name in self._names]
-        )
+        if not self.is_ready:
+            return folded_table(["variation", "value"], [[name, ""] for name in self._names], "variations")
+        shown = self._names[: most_rows()]
+        rows = [[name, _one_line(self[name])] for name in shown]
+        table = folded_table(["variation", "value"], rows, "variations", len(self._names))
+        as_html = getattr(self["nominal"], "_repr_html_", None)
+        if as_html is None:
+            return table
+        return f"{as_html()}<details><summary>{len(self._names)} variations</summary>{table}</details>"
 
 
 # ---- Values
@@ -270,7 +276,8 @@ class Display:
         print(self, file=file)
 
     def _repr_html_(self) -> str:
-        return html_table(["Row", *self._columns], [[n, *row] for n, row in enumerate(self._texts())])
+        rows = [[n, *row] for n, row in enumerate(self._texts())]
+        return folded_table(["Row", *self._columns], rows, "entries")
 
 
 @dataclass(frozen=True)
@@ -286,6 +293,25 @@ class GraphPoints:
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def __repr__(self) -> str:
+        return f"<GraphPoints {self.name!r}: {len(self)} points{', with errors' if self.errors else ''}>"
+
+    def _repr_html_(self) -> str:
+        head = ["x", "y", *(["x down", "x up", "y down", "y up"] if self.errors else [])]
+        columns = [array[: most_rows()].tolist() for array in (self.x, self.y, *self.errors)]
+        rows = [[f"{value:.6g}" for value in row] for row in zip(*columns, strict=True)]
+        table = folded_table(head, rows, "points", len(self))
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}"
+
+
+def _one_line(value: object) -> str:
+    if isinstance(value, int | float | str | np.number | np.bool_):
+        return str(value)
+    total = getattr(value, "sum", None)
+    if type(value).__module__.startswith(("hist", "boost_histogram")) and total is not None:
+        return f"{type(value).__name__} with a sum of {total()}"
+    return _short(repr(value).split("\n", 1)[0])
 
 
 def stats_of(value: _core.StatsValue) -> Stats:
@@ -307,12 +333,3 @@ def report_of(counts: Sequence[tuple[str, int, int]]) -> Report:
 def _short(value: object, most: int = 60) -> str:
     text = f"{value:.7g}" if isinstance(value, float) else str(value)
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a table for notebooks."""
-    titles = "".join(f"<th>{html.escape(title)}</th>" for title in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

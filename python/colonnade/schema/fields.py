@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import html
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from colonnade import _core
 from colonnade._core import FieldKind, FieldRole
 from colonnade.errors import NotFoundError, UnsupportedError
+from colonnade.notebook import folded_table, most_rows
 
 __all__ = ["FieldInfo", "Schema"]
 
@@ -223,14 +224,13 @@ class Schema(Mapping[str, FieldInfo]):
         return f"<Schema of '{self._name}': {len(self._top)} fields>\n{self}"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td style='text-align:left'><code>{'&nbsp;' * 4 * depth}{html.escape(info.name)}</code></td>"
-            f"<td style='text-align:left'><code>{html.escape(info.type)}</code></td>"
-            f"<td style='text-align:left'>{html.escape(info.unreadable or info.description)}</td></tr>"
-            for top in self._top.values()
-            for depth, info in _with_depth(top, 0)
-        )
-        return f"<table><thead><tr><th>field</th><th>type</th><th></th></tr></thead><tbody>{rows}</tbody></table>"
+        tree = ((depth, info) for top in self._top.values() for depth, info in _with_depth(top, 0))
+        rows = [
+            ["\u00a0" * 4 * depth + info.name, info.type, info.unreadable or info.description]
+            for depth, info in itertools.islice(tree, most_rows())
+        ]
+        total = sum(1 for top in self._top.values() for _ in _with_depth(top, 0))
+        return folded_table(["field", "type", ""], rows, "fields", total)
 
 
 def _with_depth(info: FieldInfo, depth: int) -> Iterator[tuple[int, FieldInfo]]:
