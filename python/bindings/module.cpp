@@ -24,4 +24,5 @@ NB_MODULE(_core, module) {
   register_copy(module);
   register_garbage(module);
   register_frame(module);
+  find_xrootd();
 }

@@ -20,6 +20,7 @@ void register_repair(nanobind::module_& module);
 void register_copy(nanobind::module_& module);
 void register_garbage(nanobind::module_& module);
 void register_frame(nanobind::module_& module);
+void find_xrootd();
 
 }  // namespace colonnade::python
 

@@ -1,9 +1,11 @@
 // Opening by URI: the table of transports, and the fallbacks that a back end may leave out.
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 
 #include "io/daos/daos_store.h"
 #include "io/local/local_file.h"
@@ -16,9 +18,18 @@
 #include "io/s3/s3_store.h"
 #include "io/thread_queue.h"
 #include "io/transport.h"
+#include "io/xrootd/xrootd_file.h"
+#include "io/xrootd/xrootd_place.h"
 
 namespace colonnade::io {
 namespace {
+
+constexpr Transport xrootd(std::string_view scheme) {
+  return {.scheme = scheme,
+          .list_folder = list_xrootd_folder,
+          .file_system = xrootd_file_system,
+          .query_at = xrootd_query_at};
+}
 
 constexpr std::array table{
     Transport{.scheme = "file", .file_system = local_file_system},
@@ -28,6 +39,10 @@ constexpr std::array table{
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
     Transport{"daos", nullptr, nullptr, open_daos_store},
     Transport{"rados", nullptr, nullptr, open_rados_store},
+    xrootd("root"),
+    xrootd("roots"),
+    xrootd("xroot"),
+    xrootd("xroots"),
 };
 
 // The text before the first colon if it can be a scheme (RFC 3986), in lower case.
@@ -84,8 +99,110 @@ std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const Sto
   return transport.open_store(uri, options);
 }
 
+namespace {
+
+constexpr const char* wildcards = "*?[";
+
+// The names in a folder, those of folders with a slash.
+std::vector<std::string> listed_names(const Transport& transport, const std::string& folder,
+                                      const std::string& query) {
+  std::vector<std::string> names;
+  for (const std::string& uri : transport.list_folder(folder + query)) {
+    const std::size_t end = transport.query_at != nullptr ? transport.query_at(uri) : uri.size();
+    names.push_back(uri.substr(0, end).substr(std::min(folder.size(), end)));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The part of a path at its start, up to the slashes behind it.
+struct PathPart {
+  std::string name;
+  std::string slashes;
+};
+
+PathPart take_part(std::string_view& path) {
+  PathPart part;
+  const std::size_t slash = std::min(path.find('/'), path.size());
+  part.name = path.substr(0, slash);
+  path.remove_prefix(slash);
+  const std::size_t next = std::min(path.find_first_not_of('/'), path.size());
+  part.slashes = path.substr(0, next);
+  path.remove_prefix(next);
+  return part;
+}
+
+// A folder that fits by chance may be somebody else's; one that was named must be there.
+std::vector<std::string> fitting(const Transport& transport, const std::string& folder,
+                                 const std::string& query, const PathPart& part, bool is_named) {
+  std::vector<std::string> names;
+  try {
+    names = listed_names(transport, folder, query);
+  } catch (const Error& error) {
+    if (is_named) throw;
+  }
+  std::vector<std::string> found;
+  const bool wants_folder = !part.slashes.empty();
+  for (std::string& name : names) {
+    const bool is_folder = name.ends_with('/');
+    if (is_folder) name.pop_back();
+    if (is_folder == wants_folder && ::fnmatch(part.name.c_str(), name.c_str(), FNM_PERIOD) == 0)
+      found.push_back(folder + name + part.slashes);
+  }
+  return found;
+}
+
+// Part by part, so that only folders that fit are listed.
+std::vector<std::string> match_by_folder(const Transport& transport, const std::string& pattern) {
+  const std::size_t end = transport.query_at != nullptr ? transport.query_at(pattern) : pattern.size();
+  const std::string query = pattern.substr(end);
+  const std::string path = pattern.substr(0, end);
+  std::vector<std::string> found{path.substr(0, path.rfind('/', path.find_first_of(wildcards)) + 1)};
+  std::string_view rest = std::string_view(path).substr(found.front().size());
+  for (bool is_named = true; !rest.empty(); is_named = false) {
+    const PathPart part = take_part(rest);
+    std::vector<std::string> next;
+    for (const std::string& folder : found) {
+      if (part.name.find_first_of(wildcards) == std::string::npos && !part.slashes.empty()) {
+        next.push_back(folder + part.name + part.slashes);
+        continue;
+      }
+      std::vector<std::string> more = fitting(transport, folder, query, part, is_named);
+      std::move(more.begin(), more.end(), std::back_inserter(next));
+    }
+    found = std::move(next);
+  }
+  for (std::string& uri : found) uri += query;
+  return found;
+}
+
+}  // namespace
+
+std::size_t wildcard_in(const std::string& uri) {
+  const std::size_t at = uri.find_first_of(wildcards);
+  if (at == std::string::npos) return at;
+  const Transport& transport = transport_for(uri);
+  return transport.query_at != nullptr && at >= transport.query_at(uri) ? std::string::npos : at;
+}
+
+std::vector<std::string> match_files(const std::string& pattern) {
+  const Transport& transport = transport_for(pattern);
+  if (transport.list_folder != nullptr) return match_by_folder(transport, pattern);
+  std::vector<std::string> found;
+  for (std::string& uri : list_files(pattern.substr(0, wildcard_in(pattern))))
+    if (::fnmatch(pattern.c_str(), uri.c_str(), FNM_PATHNAME) == 0) found.push_back(std::move(uri));
+  return found;
+}
+
 std::vector<std::string> list_files(const std::string& prefix) {
   const Transport& transport = transport_for(prefix);
+  if (transport.list_folder != nullptr) {
+    const std::string folder = prefix.substr(0, prefix.rfind('/') + 1);
+    std::vector<std::string> uris;
+    for (const std::string& name : listed_names(transport, folder, {}))
+      if (!name.ends_with('/') && (folder + name).starts_with(prefix)) uris.push_back(folder + name);
+    return uris;
+  }
   if (transport.list_files == nullptr)
     throw Error(ErrorKind::unsupported,
                 fmt::format("the transport \"{}\" cannot list its files", transport.scheme),

@@ -29,8 +29,13 @@ struct Transport {
   bool (*names_file)(const std::string& uri) = nullptr;
   // The URIs of the files that begin so, of a transport that can list.
   std::vector<std::string> (*list_files)(const std::string& prefix) = nullptr;
+  // What is in the folder "scheme://host/folder/", of a transport that can only list by folders: files, and
+  // folders with a slash at the end.
+  std::vector<std::string> (*list_folder)(const std::string& folder) = nullptr;
   // Of a transport that has names of files in place of the two functions that open them.
   std::shared_ptr<FileSystem> (*file_system)() = nullptr;
+  // Where the query of a URI begins, of a transport whose URIs may have wildcards and one.
+  std::size_t (*query_at)(std::string_view uri) = nullptr;
 };
 
 std::span<const Transport> transports() noexcept;
@@ -39,6 +44,12 @@ std::span<const Transport> transports() noexcept;
 // ("run:1.root" is a path) unless a transport is called so. Throws ErrorKind::unsupported for "other://...",
 // naming the schemes there are.
 const Transport& transport_for(std::string_view uri);
+
+// The start of the first wildcard (*, ?, [) of a URI; npos: none.
+std::size_t wildcard_in(const std::string& uri);
+// The URIs of the files that fit wildcards, which stand for no slash, in order. Throws ErrorKind::unsupported
+// for a transport that cannot list.
+std::vector<std::string> match_files(const std::string& pattern);
 
 }  // namespace colonnade::io
 

@@ -1,8 +1,8 @@
 """Runs a command with servers: run_with.py SERVER... -- COMMAND ARGUMENT...
 
-SERVER is s3, s3-tls, toxiproxy or ceph. They start on free ports of loopback in a temporary folder, the command finds
-them through environment variables (README.md lists them), and they are stopped when it ends. The exit code is that of
-the command; 97 if a server is missing or does not start.
+SERVER is s3, s3-tls, toxiproxy, ceph, xrootd or xrootd-tls. They start on free ports of loopback in a temporary
+folder, the command finds them through environment variables (README.md lists them), and they are stopped when it ends.
+The exit code is that of the command; 97 if a server is missing or does not start.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from ceph_server import CephCluster
 from processes import Server, die_with
 from s3_server import S3Server
 from toxiproxy import Toxiproxy
+from xrootd_server import XrootdServer
 
 NOT_STARTED = 97
 # In the order of starting. Where S3 is served plainly and with TLS, the plain one, which comes later, is the endpoint.
-SERVERS = ("toxiproxy", "s3-tls", "s3", "ceph")
+SERVERS = ("toxiproxy", "s3-tls", "s3", "ceph", "xrootd-tls", "xrootd")
 
 
 def start(name: str, folder: Path) -> Server | CephCluster:
@@ -32,6 +33,8 @@ def start(name: str, folder: Path) -> Server | CephCluster:
         return CephCluster()
     if name == "toxiproxy":
         return Toxiproxy(folder)
+    if name.startswith("xrootd"):
+        return XrootdServer(folder, tls=name == "xrootd-tls")
     return S3Server(folder, tls=name == "s3-tls")
 
 

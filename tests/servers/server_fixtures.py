@@ -12,6 +12,7 @@ import pytest
 from ceph_server import POOL, CephCluster
 from s3_server import BUCKET, S3Server
 from toxiproxy import Proxy, Toxiproxy
+from xrootd_server import XrootdServer
 
 
 @contextmanager
@@ -96,3 +97,28 @@ def ceph(ceph_of_session: CephCluster) -> Iterator[CephCluster]:
 def rados_uri(s3_prefix: str) -> str:
     """A namespace of the test in the pool of `ceph`."""
     return f"rados://{POOL}/{s3_prefix}"
+
+
+@pytest.fixture(scope="session")
+def xrootd_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[XrootdServer]:
+    with XrootdServer(tmp_path_factory.mktemp("servers") / "xrootd") as server:
+        yield server
+
+
+@pytest.fixture
+def xrootd(xrootd_of_session: XrootdServer) -> XrootdServer:
+    """The XRootD server of the session."""
+    return xrootd_of_session
+
+
+@pytest.fixture
+def own_xrootd(tmp_path: Path) -> Iterator[XrootdServer]:
+    """An XRootD server of this test alone, which may be killed, paused and started again."""
+    with XrootdServer(tmp_path / "own-xrootd") as server:
+        yield server
+
+
+@pytest.fixture
+def xrootd_uri(xrootd: XrootdServer, s3_prefix: str) -> Callable[[str], str]:
+    """Makes a URI on the server of the session, in a folder of its own for each test."""
+    return lambda name="": f"{xrootd.uri}{s3_prefix}/{name}"

@@ -2,10 +2,10 @@
 #include "frame/sources/file_names.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <glob.h>
 
 #include <filesystem>
+#include <iterator>
 
 #include "colonnade/error.h"
 #include "io/transport.h"
@@ -14,7 +14,6 @@ namespace colonnade::frame {
 namespace {
 
 constexpr std::string_view file_scheme = "file://";
-constexpr const char* wildcards = "*?[";
 
 [[noreturn]] void fail_no_match(const std::string& uri) {
   throw Error(ErrorKind::not_found, "no file fits the name", "check the folder and the wildcards",
@@ -34,10 +33,9 @@ void expand_local(const std::string& uri, const std::string& pattern, std::vecto
 }
 
 void expand_listed(const std::string& uri, std::vector<std::string>& names) {
-  const std::size_t before = names.size();
-  for (std::string& name : io::list_files(uri.substr(0, uri.find_first_of(wildcards))))
-    if (::fnmatch(uri.c_str(), name.c_str(), FNM_PATHNAME) == 0) names.push_back(std::move(name));
-  if (names.size() == before) fail_no_match(uri);
+  std::vector<std::string> found = io::match_files(uri);
+  if (found.empty()) fail_no_match(uri);
+  std::move(found.begin(), found.end(), std::back_inserter(names));
 }
 
 }  // namespace
@@ -45,7 +43,7 @@ void expand_listed(const std::string& uri, std::vector<std::string>& names) {
 std::vector<std::string> expand_names(std::span<const std::string> uris) {
   std::vector<std::string> names;
   for (const std::string& uri : uris) {
-    if (uri.find_first_of(wildcards) == std::string::npos) {
+    if (io::wildcard_in(uri) == std::string::npos) {
       names.push_back(uri);
       continue;
     }

@@ -1,0 +1,23 @@
+// The client library in the Python package of XRootD, which no search path of the system leads to.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "io/xrootd/xrootd_library.h"
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+
+// Says where the package is; nothing of it is imported or loaded.
+void find_xrootd() {
+  try {
+    const nb::object spec = nb::module_::import_("importlib.util").attr("find_spec")("pyxrootd");
+    if (spec.is_none()) return;
+    for (const nb::handle folder : spec.attr("submodule_search_locations"))
+      io::add_xrootd_folder(nb::cast<std::string>(folder));
+  } catch (const nb::python_error&) {  // a package that is broken is no package
+  }
+}
+
+}  // namespace colonnade::python

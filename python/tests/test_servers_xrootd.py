@@ -1,0 +1,378 @@
+"""Data sets in ROOT files on a real XRootD server: written and read there, with faults, by both client versions."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+from locations import REPOSITORY
+from xrootd_server import XrootdServer
+
+import colonnade
+
+ENTRIES = 200_000
+
+
+def events(count=ENTRIES, seed=1):
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(0, 5, count)
+    return ak.Array(
+        {
+            "id": np.arange(count),
+            "pt": ak.unflatten(generator.normal(size=sizes.sum()).astype(np.float32), sizes),
+            "weight": generator.random(count),
+        }
+    )
+
+
+def write(uri, data, **options):
+    with colonnade.create(uri, "Events", **options) as writer:
+        for start in range(0, len(data), 50_000):
+            writer.extend(data[start : start + 50_000])
+
+
+def read(uri):
+    with colonnade.open(uri, "Events") as data_set:
+        return data_set.arrays()
+
+
+def assert_equal(array, expected):
+    assert array.fields == expected.fields
+    for field in expected.fields:
+        assert ak.array_equal(array[field], expected[field], dtype_exact=False), field
+
+
+def path_of(server, uri):
+    return server.data / uri.removeprefix(server.uri)
+
+
+def run(program, *arguments, **environment):
+    """A program of its own: what it printed. The client library reads its settings once."""
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
+    )
+    return done.stdout + done.stderr
+
+
+READ = """
+import sys, colonnade
+try:
+    print("sum", int(sum(colonnade.open(sys.argv[1], "Events").arrays(["id"])["id"])))
+except (colonnade.Error, OSError) as error:
+    print(type(error).__name__, error)
+"""
+
+
+# ---- Without faults
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd:5"])
+def test_round_trip(xrootd_uri, compression):
+    data = events()
+    write(xrootd_uri("f.root"), data, compression=compression, checkpoint_every=1)
+    assert_equal(read(xrootd_uri("f.root")), data)
+    assert colonnade.datasets(xrootd_uri("f.root")) == ["Events"]
+
+
+def test_bare_file(xrootd_uri):
+    data = events(1000)
+    write(xrootd_uri("f.bare"), data, container="bare")
+    assert_equal(read(xrootd_uri("f.bare")), data)
+
+
+def test_uproot_reads_what_was_written(xrootd, xrootd_uri):
+    data = events(100_000)
+    write(xrootd_uri("f.root"), data)
+    with uproot.open(path_of(xrootd, xrootd_uri("f.root"))) as file:
+        assert_equal(file["Events"].arrays(), data)
+
+
+def test_data_sets_are_added_and_replaced(xrootd_uri):
+    first, second = events(1000, 1), events(2000, 2)
+    uri = xrootd_uri("f.root")
+    write(uri, first)
+    with colonnade.create(uri, "More", mode="update") as writer:
+        writer.extend(second)
+    assert sorted(colonnade.datasets(uri)) == ["Events", "More"]
+    assert_equal(read(uri), first)
+    write(uri, second)
+    assert_equal(read(uri), second)
+    assert colonnade.datasets(uri) == ["Events"]
+
+
+def test_second_writer_is_refused(xrootd_uri):
+    uri = xrootd_uri("f.root")
+    with colonnade.create(uri, "Events") as writer:
+        writer.extend(events(100))
+        with pytest.raises(colonnade.Error, match="another writer has it open"):
+            write(uri, events(10))
+    assert len(read(uri)) == 100
+
+
+def test_chain_by_wildcards(xrootd_uri):
+    for number in range(3):
+        write(xrootd_uri(f"run{number}/part.root"), events(1000, number))
+    frame = colonnade.DataFrame("Events", xrootd_uri("run*/p*.root"))
+    assert frame.count().value == 3000
+    with pytest.raises(colonnade.NotFoundError, match="no file fits"):
+        colonnade.DataFrame("Events", xrootd_uri("run*/no*.root")).count().value  # noqa: B018
+
+
+def test_snapshot_and_copy(xrootd, xrootd_uri, tmp_path):
+    data = events(20_000)
+    write(tmp_path / "local.root", data)
+    frame = colonnade.DataFrame("Events", tmp_path / "local.root")
+    frame.filter("id < 10000").snapshot("Events", xrootd_uri("snapshot.root"))
+    assert_equal(read(xrootd_uri("snapshot.root")), data[:10_000])
+    colonnade.copy(tmp_path / "local.root", "Events", xrootd_uri("copy.root"))
+    colonnade.copy(xrootd_uri("copy.root"), "Events", tmp_path / "back.root")
+    assert_equal(read(tmp_path / "back.root"), data)
+    assert [path.name for path in path_of(xrootd, xrootd_uri("copy.root")).parent.glob(".*")] == []
+
+
+def test_command_line(xrootd_uri):
+    write(xrootd_uri("f.root"), events(1000))
+    command = [sys.executable, "-m", "colonnade"]
+    for arguments in (["info", xrootd_uri("f.root")], ["verify", xrootd_uri("f.root")]):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "1000" in subprocess.run(
+        [*command, "info", xrootd_uri("f.root")], capture_output=True, text=True, check=True
+    ).stdout.replace(",", "").replace("'", "")
+
+
+# ---- Few requests
+
+
+def test_opening_takes_few_requests(own_xrootd):
+    uri = own_xrootd.uri + "f.root"
+    write(uri, events(100_000))
+    kinds = ("open", "read", "readv", "stat")
+    before = [own_xrootd.requests(kind) for kind in kinds]
+    with colonnade.open(uri, "Events") as data_set:
+        assert data_set.num_entries == 100_000
+    opened = dict(zip(kinds, (own_xrootd.requests(kind) for kind in kinds), strict=True))
+    asked = {kind: count - was for (kind, count), was in zip(opened.items(), before, strict=True)}
+    assert asked["open"] == 1
+    assert asked["stat"] == 0
+    assert asked["read"] + asked["readv"] <= 8, asked
+
+
+def test_a_column_is_read_in_few_requests(own_xrootd):
+    uri = own_xrootd.uri + "f.root"
+    write(uri, events(500_000), compression="none", page_size=16384)
+    before = own_xrootd.requests("readv?")
+    with colonnade.open(uri, "Events") as data_set:
+        data_set.arrays(["id"])
+    assert own_xrootd.requests("readv?") - before <= 30
+
+
+# ---- Faults
+
+
+def test_server_that_dies_and_comes_back(own_xrootd):
+    data = events(400_000)
+    uri = own_xrootd.uri + "f.root"
+    write(uri, data, compression="none")
+    with colonnade.open(uri, "Events") as data_set:
+        first = data_set.arrays(["id"], entry_stop=100)
+        own_xrootd.kill()
+        back = threading.Timer(2, own_xrootd.start)
+        back.start()
+        try:
+            rest = data_set.arrays()
+        finally:
+            back.join()
+    assert ak.array_equal(first["id"], data["id"][:100])
+    assert_equal(rest, data)
+
+
+def test_file_that_is_another_one_when_the_server_comes_back(own_xrootd):
+    uri = own_xrootd.uri + "f.root"
+    write(uri, events(100_000, 1), compression="none")
+    with colonnade.open(uri, "Events") as data_set:
+        own_xrootd.kill()
+        path = path_of(own_xrootd, uri)
+        path.write_bytes(path.read_bytes() + b"more")
+        own_xrootd.start()
+        with pytest.raises(colonnade.StorageError, match="changed while it was open"):
+            data_set.arrays()
+
+
+def test_server_that_stays_away(own_xrootd):
+    uri = own_xrootd.uri + "f.root"
+    write(uri, events(100_000), compression="none")
+    program = """
+import os, signal, sys, time, colonnade
+data_set = colonnade.open(sys.argv[1], "Events")
+os.kill(int(sys.argv[2]), signal.SIGKILL)
+begin = time.monotonic()
+try:
+    data_set.arrays()
+except colonnade.StorageError as error:
+    print("after", int(time.monotonic() - begin), error)
+"""
+    said = run(program, uri, str(own_xrootd.running().pid), COLONNADE_XROOTD_TIMEOUT="3")
+    assert "cannot read" in said
+    assert uri in said
+    assert int(said.split()[1]) < 60
+
+
+def test_writer_that_loses_its_server(own_xrootd):
+    uri = own_xrootd.uri + "f.root"
+    write(uri, events(1000))
+    program = """
+import os, signal, sys, colonnade, numpy as np
+writer = colonnade.create(sys.argv[1], "Events")
+os.kill(int(sys.argv[2]), signal.SIGKILL)
+try:
+    writer.extend({"id": np.random.default_rng(1).random(5_000_000)})
+    writer.close()
+    print("closed")
+except colonnade.StorageError as error:
+    print("failed", error)
+"""
+    pid = str(own_xrootd.running().pid)
+    assert "failed cannot write" in run(program, uri, pid, COLONNADE_XROOTD_TIMEOUT="3")
+    own_xrootd.start()
+    assert len(read(uri)) == 1000
+
+
+def test_slow_line(xrootd, xrootd_uri, toxiproxy):
+    data = events(100_000)
+    write(xrootd_uri("f.root"), data)
+    proxy = toxiproxy.proxy("xrootd-slow", xrootd.port)
+    uri = xrootd_uri("f.root").replace(str(xrootd.port), str(proxy.port))
+    with proxy.toxic("latency", latency=20):
+        assert_equal(read(uri), data)
+    proxy.remove()
+
+
+def test_redirection(own_xrootd, tmp_path):
+    data = events(10_000)
+    with XrootdServer(tmp_path / "front", leads_to=own_xrootd) as front:
+        write(front.uri + "f.root", data)
+        assert (own_xrootd.data / "f.root").exists()
+        assert_equal(read(front.uri + "f.root"), data)
+        assert colonnade.DataFrame("Events", front.uri + "*.root").count().value == 10_000
+
+
+# ---- Credentials and libraries
+
+
+LIST = """
+import sys, colonnade
+try:
+    print(colonnade.datasets(sys.argv[1]))
+except colonnade.Error as error:
+    print(type(error).__name__, error)
+"""
+SAMPLE = REPOSITORY / "tests" / "fixtures" / "compression_505.root"
+
+
+def test_shared_secret(tmp_path):
+    with XrootdServer(tmp_path / "sss", tls=True, security="sss") as server:
+        (server.data / "f.root").write_bytes(SAMPLE.read_bytes())
+        assert str(colonnade.datasets(SAMPLE)) in run(LIST, server.uri + "f.root", **server.environment())
+        wrong = {**server.environment(), "XrdSecSSSKT": "/nowhere"}
+        said = run(LIST, server.uri + "f.root", **wrong)
+        assert "StorageError" in said
+        assert "credentials" in said
+
+
+def test_bearer_token(tmp_path):
+    with XrootdServer(tmp_path / "ztn", security="ztn") as server:
+        (server.data / "f.root").write_bytes(SAMPLE.read_bytes())
+        assert server.issuer is not None
+        good = server.issuer.token()
+        uri = server.uri + "f.root"
+        assert str(colonnade.datasets(SAMPLE)) in run(LIST, uri, **server.environment(), BEARER_TOKEN=good)
+        file = tmp_path / "token"
+        file.write_text(good)
+        file.chmod(0o600)
+        assert str(colonnade.datasets(SAMPLE)) in run(
+            LIST, uri, **server.environment(), BEARER_TOKEN_FILE=str(file)
+        )
+        for bad in (good[:-8] + "AAAAAAAA", server.issuer.token(seconds=-10)):
+            said = run(LIST, uri, **server.environment(), BEARER_TOKEN=bad)
+            assert "StorageError" in said
+            assert "credentials" in said
+            assert bad not in said
+
+
+def test_unknown_authority(tmp_path):
+    with XrootdServer(tmp_path / "tls", tls=True) as server:
+        said = run(READ, server.uri + "f.root", X509_CERT_DIR="/nowhere")
+        assert "StorageError" in said
+        assert "TLS" in said
+
+
+def test_missing_library(xrootd_uri):
+    said = run(READ, xrootd_uri("f.root"), COLONNADE_XRDCL="/nowhere/libXrdCl.so.3")
+    assert "UnsupportedError" in said
+    assert "libxrdcl3" in said
+    assert "pip install xrootd" in said
+
+
+def wheel():
+    found = list(Path(sys.prefix).glob("lib/python3*/site-packages/pyxrootd/libXrdCl.so.6"))
+    assert found, "the package xrootd is missing; to install it, run: tools/bootstrap.sh test"
+    return str(found[0])
+
+
+@pytest.mark.parametrize("version", ["libXrdCl.so.3", "libXrdCl.so.6"])
+def test_both_versions_of_the_library(version, tmp_path):
+    """The C++ tests, the suite of all transports among them."""
+    program = Path(os.environ["COLONNADE_BUILD_DIR"]) / "src" / "io" / "colonnade_xrootd_test"
+    servers = [sys.executable, str(REPOSITORY / "tests" / "servers" / "run_with.py"), "xrootd-tls", "xrootd"]
+    library = wheel() if version.endswith("6") else version
+    done = subprocess.run(
+        [*servers, "--", str(program), "--gtest_brief=1"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLONNADE_XRDCL": library},
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+
+
+def read_in_child(uri, answers):
+    answers.put(int(ak.sum(read(uri)["id"])))
+
+
+def test_forked_processes_read(xrootd_uri):
+    data = events(20_000)
+    write(xrootd_uri("f.root"), data)
+    uri = xrootd_uri("f.root")
+    total = int(ak.sum(read(uri)["id"]))
+    stop = threading.Event()
+
+    def keep_reading():
+        while not stop.is_set():
+            assert int(ak.sum(read(uri)["id"])) == total
+
+    reader = threading.Thread(target=keep_reading)
+    reader.start()
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    try:
+        for _ in range(5):
+            children = [context.Process(target=read_in_child, args=(uri, answers)) for _ in range(2)]
+            for child in children:
+                child.start()
+            assert [answers.get(timeout=60) for _ in children] == [total] * 2
+            for child in children:
+                child.join(60)
+                assert child.exitcode == 0
+    finally:
+        stop.set()
+        reader.join()

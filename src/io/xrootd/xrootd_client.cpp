@@ -1,0 +1,333 @@
+// See xrootd_client.h.
+#include "io/xrootd/xrootd_client.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+namespace colonnade::io {
+namespace {
+
+struct XrdMeaning {
+  std::uint32_t number;
+  ErrorKind kind;
+  const char* advice;
+};
+
+constexpr const char* check_server = "check that the server runs and can be reached, then try again";
+constexpr const char* check_rights =
+    "check your credentials (a token, X509_USER_PROXY, a Kerberos ticket, XrdSecSSSKT) and your rights there";
+constexpr const char* free_space = "free space or choose another server";
+
+// kXR_ numbers.
+constexpr std::array meanings{
+    XrdMeaning{3000, ErrorKind::usage,
+               "check the path: root://host//folder/name.root has two slashes before it"},
+    XrdMeaning{3002, ErrorKind::usage, "choose a shorter name"},
+    XrdMeaning{3003, ErrorKind::io, "close the other writer or write to another file"},
+    XrdMeaning{3005, ErrorKind::io, "see the server's log"},
+    XrdMeaning{3007, ErrorKind::io, "see the server's log"},
+    XrdMeaning{3009, ErrorKind::io, free_space},
+    XrdMeaning{3010, ErrorKind::io, check_rights},
+    XrdMeaning{3011, ErrorKind::not_found, "check the path, upper and lower case included"},
+    XrdMeaning{3012, ErrorKind::io, check_server},
+    XrdMeaning{3014, ErrorKind::io, check_server},
+    XrdMeaning{3016, ErrorKind::io, "name a file inside it"},
+    XrdMeaning{3021, ErrorKind::io, "free space within the quota, have it raised, or choose another server"},
+    XrdMeaning{3025, ErrorKind::io, "choose a place that can be written"},
+    XrdMeaning{3028, ErrorKind::io, "use roots:// in place of root://"},
+    XrdMeaning{3030, ErrorKind::io, check_rights},
+};
+
+// Without an answer: XrdCl's own codes.
+constexpr std::uint16_t invalid_address = 101;
+constexpr std::uint16_t tls_failed = 110;
+constexpr std::uint16_t login_failed = 203;
+constexpr std::uint16_t authentication_failed = 204;
+constexpr std::uint16_t request_expired = 206;
+
+XrdMeaning meaning_of(const XrdStatus& status) {
+  if (status.code == XrdAnswerCode::of_server) {
+    const auto* const found = std::find_if(
+        meanings.begin(), meanings.end(), [&](const XrdMeaning& row) { return row.number == status.number; });
+    return found != meanings.end() ? *found
+                                   : XrdMeaning{status.number, ErrorKind::io, "see the server's log"};
+  }
+  if (status.code == authentication_failed || status.code == login_failed)
+    return {0, ErrorKind::io, check_rights};
+  if (status.code == invalid_address)
+    return {0, ErrorKind::io, "check the name of the server, and the network"};
+  if (status.code == tls_failed)
+    return {0, ErrorKind::io, "check the server's certificate and X509_CERT_DIR or X509_CERT_FILE"};
+  if (status.code == request_expired)
+    return {0, ErrorKind::io,
+            "check that the server answers; COLONNADE_XROOTD_TIMEOUT sets the timeout in seconds"};
+  return {0, ErrorKind::io, check_server};
+}
+
+// What the library says has line ends, and the server's answer may repeat the path.
+std::string xrd_text(const XrdStatus& status) {
+  std::string text = status.code == XrdAnswerCode::of_server && !status.message.empty()
+                         ? fmt::format("the server says: {}", status.message)
+                         : xrd_api().status_text(&status);
+  if (status.code != XrdAnswerCode::of_server && !status.message.empty()) text += ": " + status.message;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  return text;
+}
+
+XrootdInfo info_of(const XrdApi& api, const void* info) {
+  constexpr std::uint32_t is_folder = 2;
+  XrootdInfo found{.size = api.info_size(info),
+                   .time = api.info_time(info),
+                   .is_folder = (api.info_flags(info) & is_folder) != 0};
+  if (api.info_is_extended(info)) {
+    const std::string& mode = api.info_mode(info);  // "0644"
+    const bool is_octal = !mode.empty() && mode.find_first_not_of("01234567") == std::string::npos;
+    if (is_octal) found.mode = static_cast<int>(std::stol(mode, nullptr, 8) & 0777);
+  }
+  return found;
+}
+
+void destroy_info(const XrdApi& api, void* info) {
+  api.destroy_info(info);
+  ::operator delete(info);
+}
+
+XrdStatus take_info(const XrdApi& api, XrdStatus status, void* info, XrootdInfo& found) {
+  if (info == nullptr) return status;
+  if (status.ok()) found = info_of(api, info);
+  destroy_info(api, info);
+  return status;
+}
+
+// Hands an answer to a function and goes.
+class Answer final : public XrdHandler {
+ public:
+  Answer(const XrdApi& api, XrootdHandle::Done done, std::uint32_t expected)
+      : api_(&api), done_(std::move(done)), expected_(expected) {}
+  Answer(const XrdApi& api, XrootdHandle::DoneInfo done) : api_(&api), done_info_(std::move(done)) {}
+
+  // `expected`: the bytes of an answer that says none.
+  void answer(XrdStatus* status, XrdAnswer* content) override {
+    const std::unique_ptr<XrdStatus> taken(status);
+    const std::unique_ptr<XrdAnswer> bytes(content);
+    tell(*taken, bytes.get());
+    delete this;
+  }
+  // What was never sent.
+  void refuse(const XrdStatus& status) {
+    tell(status, nullptr);
+    delete this;
+  }
+
+ private:
+  void tell(const XrdStatus& status, const XrdAnswer* content) {
+    if (done_info_) {
+      const void* info = content != nullptr ? content->content() : nullptr;
+      done_info_(status, status.ok() && info != nullptr ? info_of(*api_, info) : XrootdInfo{});
+      return;
+    }
+    const bool counts = expected_ == counted;
+    done_(status, !status.ok() ? 0 : counts ? api_->bytes_of(content) : expected_);
+  }
+
+ public:
+  static constexpr std::uint32_t counted = ~std::uint32_t{0};
+
+ private:
+  const XrdApi* api_;
+  XrootdHandle::Done done_;
+  XrootdHandle::DoneInfo done_info_;
+  std::uint32_t expected_ = 0;
+};
+
+// Files that were closed. An object of the library is not destroyed by its own callback.
+struct Retired {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<XrootdHandle>> handles;
+
+  void add(std::shared_ptr<XrootdHandle> handle) {
+    const std::lock_guard lock(mutex);
+    handles.push_back(std::move(handle));
+  }
+  void clear() {
+    std::vector<std::shared_ptr<XrootdHandle>> going;
+    const std::lock_guard lock(mutex);
+    going.swap(handles);
+  }
+};
+
+// One per process: a fork may come while the mutex is locked.
+Retired& retired() {
+  static std::atomic<Retired*> current{nullptr};
+  static std::atomic<pid_t> owner{0};
+  const pid_t process = ::getpid();
+  if (owner.load(std::memory_order_acquire) != process) {
+    current.store(new Retired, std::memory_order_release);  // the parent's is left alone
+    owner.store(process, std::memory_order_release);
+  }
+  return *current.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+bool is_answer(const XrdStatus& status, std::uint32_t number) noexcept {
+  return status.code == XrdAnswerCode::of_server && status.number == number;
+}
+
+bool is_transient(const XrdStatus& status) noexcept {
+  if (status.ok()) return false;
+  if (status.code == XrdAnswerCode::of_server) {
+    // Of a server that has just been started, is overloaded, or has lost the session.
+    constexpr std::array<std::uint32_t, 6> passing{3004, 3012, 3014, 3024, 3029, 3034};
+    return std::find(passing.begin(), passing.end(), status.number) != passing.end();
+  }
+  constexpr std::array<std::uint16_t, 13> passing{1, 3, 10, 102, 103, 104, 105, 107, 108, 109, 206, 207, 301};
+  return std::find(passing.begin(), passing.end(), status.code) != passing.end();
+}
+
+Error xrootd_error(const XrdStatus& status, std::string_view action, const std::string& uri) {
+  XrdMeaning meaning = meaning_of(status);
+  // With one slash the path has none, which most servers refuse for one reason or another.
+  const bool is_relative =
+      status.code == XrdAnswerCode::of_server && !parse_xrootd_uri(uri).path.starts_with('/');
+  if (is_relative) meaning.advice = "write two slashes before the path: root://host//folder/name.root";
+  return {meaning.kind, fmt::format("cannot {}: {}", action, xrd_text(status)), meaning.advice, {.uri = uri}};
+}
+
+XrootdHandle::XrootdHandle()
+    : api_(&xrd_api()),
+      timeout_(xrootd_timeout()),
+      memory_(std::make_unique<std::byte[]>(XrdApi::object_size)),
+      process_(::getpid()) {
+  retired().clear();
+  api_->make_file(self(), true);
+}
+
+XrootdHandle::~XrootdHandle() {
+  if (process_ == ::getpid())
+    api_->destroy_file(self());
+  else
+    static_cast<void>(memory_.release());
+}
+
+XrdStatus XrootdHandle::open(const std::string& url, int flags, int mode, bool recovers) {
+  if (!recovers) api_->set_property(self(), "ReadRecovery", "false");
+  return api_->open(self(), url, flags, mode, timeout_);
+}
+
+XrdStatus XrootdHandle::info(bool ask_server, XrootdInfo& info) {
+  void* found = nullptr;
+  XrdStatus status = api_->stat(self(), ask_server, found, timeout_);
+  return take_info(*api_, std::move(status), found, info);
+}
+
+XrdStatus XrootdHandle::read(std::uint64_t offset, MutableByteSpan into, std::uint32_t& got) {
+  return api_->read(self(), offset, static_cast<std::uint32_t>(into.size()), into.data(), got, timeout_);
+}
+
+XrdStatus XrootdHandle::truncate(std::uint64_t size) {
+  return api_->truncate(self(), size, timeout_);
+}
+
+XrdStatus XrootdHandle::sync() {
+  return api_->sync(self(), timeout_);
+}
+
+XrdStatus XrootdHandle::close() {
+  return api_->close(self(), timeout_);
+}
+
+void XrootdHandle::info_later(DoneInfo done) {
+  auto* handler = new Answer(*api_, std::move(done));
+  if (const XrdStatus status = api_->stat_later(self(), true, handler, timeout_); !status.ok())
+    handler->refuse(status);
+}
+
+void XrootdHandle::read_later(std::uint64_t offset, MutableByteSpan into, Done done) {
+  auto* handler = new Answer(*api_, std::move(done), Answer::counted);
+  const XrdStatus status = api_->read_later(self(), offset, static_cast<std::uint32_t>(into.size()),
+                                            into.data(), handler, timeout_);
+  if (!status.ok()) handler->refuse(status);
+}
+
+void XrootdHandle::read_ranges_later(std::span<const XrdRange> ranges, Done done) {
+  auto* handler = new Answer(*api_, std::move(done), 0);
+  if (const XrdStatus status = api_->read_ranges_later(self(), ranges, handler, timeout_); !status.ok())
+    handler->refuse(status);
+}
+
+void XrootdHandle::write_later(std::uint64_t offset, ByteSpan bytes, Done done) {
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  auto* handler = new Answer(*api_, std::move(done), size);
+  if (const XrdStatus status = api_->write_later(self(), offset, size, bytes.data(), handler, timeout_);
+      !status.ok())
+    handler->refuse(status);
+}
+
+void XrootdHandle::retire(std::shared_ptr<XrootdHandle> handle) {
+  if (handle == nullptr || handle->process_ != ::getpid()) return;
+  XrootdHandle& closing = *handle;
+  auto* handler = new Answer(
+      *closing.api_,
+      [kept = std::move(handle)](const XrdStatus&, std::uint32_t) mutable { retired().add(std::move(kept)); },
+      0);
+  if (const XrdStatus status = closing.api_->close_later(closing.self(), handler, closing.timeout_);
+      !status.ok())
+    handler->refuse(status);
+}
+
+XrootdServer::XrootdServer(const XrootdPlace& place)
+    : api_(&xrd_api()),
+      timeout_(xrootd_timeout()),
+      url_(std::make_unique<std::byte[]>(XrdApi::object_size)),
+      system_(std::make_unique<std::byte[]>(XrdApi::object_size)) {
+  api_->make_url(url_.get(), place.server);
+  api_->make_system(system_.get(), url_.get(), true);
+}
+
+XrootdServer::~XrootdServer() {
+  api_->destroy_system(system_.get());
+  api_->destroy_url(url_.get());
+}
+
+XrdStatus XrootdServer::info(const std::string& path, XrootdInfo& info) {
+  void* found = nullptr;
+  XrdStatus status = api_->system_stat(system_.get(), path, found, timeout_);
+  return take_info(*api_, std::move(status), found, info);
+}
+
+XrdStatus XrootdServer::move(const std::string& from, const std::string& to) {
+  return api_->move(system_.get(), from, to, timeout_);
+}
+
+XrdStatus XrootdServer::remove(const std::string& path) {
+  return api_->remove(system_.get(), path, timeout_);
+}
+
+XrdStatus XrootdServer::list(const std::string& path, std::vector<XrootdName>& names) {
+  // A server that cannot say where else the folder is has all of it.
+  XrdStatus status;
+  for (const int flags : {XrdListing::kinds | XrdListing::everywhere, XrdListing::kinds + 0}) {
+    XrdList* found = nullptr;
+    status = api_->list(system_.get(), path, flags, found, timeout_);
+    const bool is_final = status.ok() || is_answer(status, XrdAnswerCode::missing) || is_transient(status);
+    if (found != nullptr && status.ok())
+      for (const XrdListEntry* entry : found->entries)
+        names.push_back({entry->name, entry->info != nullptr && info_of(*api_, entry->info).is_folder});
+    if (found != nullptr) {
+      api_->destroy_list(found);
+      ::operator delete(found);
+    }
+    if (is_final) break;
+  }
+  return status;
+}
+
+}  // namespace colonnade::io

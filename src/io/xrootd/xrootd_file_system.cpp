@@ -1,0 +1,204 @@
+// The names of files on XRootD servers; see xrootd_file.h and file_system.h. Paths are the keys of places.
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "io/xrootd/xrootd_client.h"
+#include "io/xrootd/xrootd_file.h"
+#include "io/xrootd/xrootd_writer.h"
+
+namespace colonnade::io {
+namespace {
+
+std::string folder_part(const std::string& path) {
+  return path.substr(0, path.find_last_of('/') + 1);  // npos + 1 is 0
+}
+
+// A server's rule is that a file has one writer, or readers. Readers are no reason to wait.
+bool is_locked_by_writer(const XrdStatus& status) {
+  return is_answer(status, XrdAnswerCode::locked) && status.message.find("reader") == std::string::npos;
+}
+
+XrdStatus open_for_update(const std::string& url, int flags, int mode,
+                          std::shared_ptr<XrootdHandle>& handle) {
+  XrdStatus status;
+  for (const int more : {0, XrdOpen::force + 0}) {
+    handle = std::make_shared<XrootdHandle>();
+    status = handle->open(url, XrdOpen::update | flags | more, mode, true);
+    if (!is_answer(status, XrdAnswerCode::locked) || is_locked_by_writer(status)) break;
+  }
+  return status;
+}
+
+// The files that this process has created and not closed. The server's lock is on the name that a file was
+// opened by: one that is renamed is opened once more, to lock its new name.
+class Renamed {
+ public:
+  using Lock = std::shared_ptr<std::shared_ptr<XrootdHandle>>;
+
+  Lock add(const std::string& path) {
+    auto lock = Lock(new std::shared_ptr<XrootdHandle>, [](std::shared_ptr<XrootdHandle>* held) {
+      XrootdHandle::retire(std::move(*held));
+      delete held;
+    });
+    const std::lock_guard guard(mutex_);
+    std::erase_if(locks_, [](const auto& entry) { return entry.second.expired(); });
+    locks_[path] = lock;
+    return lock;
+  }
+  Lock take(const std::string& path) {
+    const std::lock_guard guard(mutex_);
+    const auto found = locks_.find(path);
+    if (found == locks_.end()) return nullptr;
+    Lock lock = found->second.lock();
+    locks_.erase(found);
+    return lock;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<std::shared_ptr<XrootdHandle>>> locks_;
+};
+
+class XrootdFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
+                                                     const ReadFileOptions&) override {
+    return open_xrootd_for_reading(uri);
+  }
+
+  std::string path_of(const std::string& uri) override { return parse_xrootd_uri(uri).key(); }
+
+  bool exists(const std::string& path, const std::string& uri) override {
+    XrootdInfo ignored;
+    return find(XrootdPlace::of_key(path), uri, ignored);
+  }
+
+  LockedFile open(const std::string& path, const std::string& uri, const WriteFileOptions&) override {
+    const XrootdPlace place = XrootdPlace::of_key(path);
+    std::shared_ptr<XrootdHandle> handle;
+    XrdStatus status = open_for_update(place.url(), 0, 0, handle);
+    if (is_locked_by_writer(status)) return {};
+    XrootdInfo info;
+    if (status.ok()) status = handle->info(false, info);
+    if (!status.ok()) throw xrootd_error(status, "open for writing", uri);
+    const bool is_locked = keeps_others_out(place);
+    return {make_xrootd_writer(uri, std::move(handle), info.size, nullptr), is_locked};
+  }
+
+  LockedFile create(const std::string& path, const std::string& uri, const std::string& like,
+                    const WriteFileOptions&) override {
+    constexpr int usual_mode = 0644;
+    XrootdInfo old;
+    if (!like.empty()) find(XrootdPlace::of_key(like), uri, old);
+    const XrootdPlace place = XrootdPlace::of_key(path);
+    std::shared_ptr<XrootdHandle> handle;
+    const XrdStatus status = open_for_update(place.url(), XrdOpen::make_new | XrdOpen::make_path,
+                                             old.mode != 0 ? old.mode : usual_mode, handle);
+    if (!status.ok()) throw xrootd_error(status, "open for writing", uri);
+    const bool is_locked = keeps_others_out(place);
+    return {make_xrootd_writer(uri, std::move(handle), 0, renamed_.add(path)), is_locked};
+  }
+
+  // Some servers refuse a name that is taken: the old file is out of the way for a moment then, and comes
+  // back if the new one cannot take its place.
+  void rename(const std::string& from, const std::string& to, const std::string& uri) override {
+    const XrootdPlace source = XrootdPlace::of_key(from);
+    const XrootdPlace target = XrootdPlace::of_key(to);
+    XrootdServer server(source);
+    const auto move = [&](const std::string& a, const std::string& b) {
+      return server.move(with_query(a, source), with_query(b, source));
+    };
+    XrdStatus status = move(source.path, target.path);
+    XrootdInfo old;
+    if (!status.ok() && find(target, uri, old)) {
+      const std::string aside = source.path + ".old";
+      status = move(target.path, aside);
+      if (status.ok()) {
+        status = move(source.path, target.path);
+        if (!status.ok())
+          move(aside, target.path);
+        else
+          server.remove(with_query(aside, source));
+      }
+    }
+    if (!status.ok())
+      throw xrootd_error(status, fmt::format("move the finished file \"{}\" to its place", source.path), uri);
+    lock_renamed(from, target);
+  }
+
+  void remove(const std::string& path) override {
+    const XrootdPlace place = XrootdPlace::of_key(path);
+    XrootdServer(place).remove(place.path_with_query());
+  }
+
+  // Names are the server's to keep.
+  void sync_folder(const std::string&, const std::string&) override {}
+
+  std::vector<std::string> names_beside(const std::string& path) override {
+    const XrootdPlace place = XrootdPlace::of_key(path);
+    std::vector<XrootdName> found;
+    static_cast<void>(XrootdServer(place).list(with_query(folder_part(place.path), place), found));
+    std::vector<std::string> names;
+    for (XrootdName& each : found) names.push_back(std::move(each.name));
+    return names;
+  }
+
+ private:
+  // A server that does not know locks has nothing to hold.
+  void lock_renamed(const std::string& from, const XrootdPlace& target) {
+    const Renamed::Lock lock = renamed_.take(from);
+    if (lock == nullptr) return;
+    std::shared_ptr<XrootdHandle> handle;
+    if (open_for_update(target.url(), 0, 0, handle).ok()) *lock = std::move(handle);
+  }
+
+  static std::string with_query(const std::string& path, const XrootdPlace& place) {
+    return place.query.empty() ? path : fmt::format("{}?{}", path, place.query);
+  }
+
+  static bool find(const XrootdPlace& place, const std::string& uri, XrootdInfo& info) {
+    const XrdStatus status = XrootdServer(place).info(place.path_with_query(), info);
+    if (status.ok()) return true;
+    if (is_answer(status, XrdAnswerCode::missing)) return false;
+    throw xrootd_error(status, "open for writing", uri);
+  }
+
+  // Whether the server lets nobody else write what is open for writing: some do.
+  static bool keeps_others_out(const XrootdPlace& place) {
+    XrootdHandle second;
+    const XrdStatus status = second.open(place.url(), XrdOpen::update, 0, true);
+    if (status.ok()) second.close();
+    return is_locked_by_writer(status);
+  }
+
+  Renamed renamed_;
+};
+
+std::string uri_of(const XrootdPlace& place, std::string_view path) {
+  return fmt::format("{}/{}{}{}", place.server, path, place.query.empty() ? "" : "?", place.query);
+}
+
+}  // namespace
+
+std::shared_ptr<FileSystem> xrootd_file_system() {
+  static const std::shared_ptr<FileSystem> instance = std::make_shared<XrootdFileSystem>();
+  return instance;
+}
+
+std::vector<std::string> list_xrootd_folder(const std::string& folder) {
+  return with_context({.uri = folder}, [&] {
+    const XrootdPlace place = parse_xrootd_uri(folder);
+    std::vector<XrootdName> names;
+    const XrdStatus status = XrootdServer(place).list(place.path_with_query(), names);
+    if (!status.ok()) throw xrootd_error(status, "list the folder", folder);
+    std::vector<std::string> uris;
+    for (const XrootdName& name : names)
+      uris.push_back(uri_of(place, fmt::format("{}{}{}", place.path, name.name, name.is_folder ? "/" : "")));
+    return uris;
+  });
+}
+
+}  // namespace colonnade::io

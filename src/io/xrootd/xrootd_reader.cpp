@@ -1,0 +1,434 @@
+// Reading a file on an XRootD server; see xrootd_file.h. Requests are answered by threads of the library, so
+// that the queue needs none. Whatever fails for a passing reason is read again by whoever waits for it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "io/local/local_system.h"
+#include "io/xrootd/xrootd_client.h"
+#include "io/xrootd/xrootd_file.h"
+
+namespace colonnade::io {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Measured, docs/decisions/0043-vector-reads.md.
+constexpr IoTraits xrootd_traits{
+    .max_request = std::size_t{2} << 20, .worthwhile_gap = std::size_t{32} << 10, .concurrency = 64};
+constexpr std::size_t small_range = std::size_t{512} << 10;  // larger ones are requests of their own
+constexpr std::size_t vector_bytes = std::size_t{4} << 20;
+constexpr auto between_checks = std::chrono::seconds(1);  // servers tell the time of a change in seconds
+
+// The file as one process has it open.
+struct XrootdSession {
+  const pid_t process = ::getpid();
+  std::mutex opening;                    // held while the server is asked; answers never wait for it
+  std::mutex mutex;                      // of what follows
+  std::shared_ptr<XrootdHandle> handle;  // null: to be opened again
+  Clock::time_point next_check = Clock::now() + between_checks;
+  bool is_checking = false;
+  std::optional<XrootdInfo> changed;    // what it was found to be
+  std::shared_ptr<XrootdSession> self;  // until the file is closed; answers may come later
+
+  static XrootdSession* make() {
+    auto made = std::make_shared<XrootdSession>();
+    made->self = made;
+    return made.get();
+  }
+};
+
+// A reader is not kept out by whoever writes: what it reads is checked.
+XrdStatus open_handle(const std::string& url, std::shared_ptr<XrootdHandle>& handle, XrootdInfo& info) {
+  XrdStatus status;
+  for (const int flags : {XrdOpen::read + 0, XrdOpen::read | XrdOpen::force}) {
+    handle = std::make_shared<XrootdHandle>();
+    status = handle->open(url, flags, 0, false);
+    if (!is_answer(status, XrdAnswerCode::locked)) break;
+  }
+  if (status.ok()) status = handle->info(false, info);
+  return status;
+}
+
+bool is_same(const XrootdInfo& a, const XrootdInfo& b) {
+  return a.size == b.size && a.time == b.time;
+}
+
+class XrootdFile final : public RandomAccessFile {
+ public:
+  XrootdFile(const std::string& uri, std::string url, std::shared_ptr<XrootdHandle> handle,
+             const XrootdInfo& info)
+      : uri_(uri), url_(std::move(url)), info_(info), session_(XrootdSession::make()) {
+    session_.load()->handle = std::move(handle);
+  }
+  XrootdFile(const XrootdFile&) = delete;
+  XrootdFile& operator=(const XrootdFile&) = delete;
+  ~XrootdFile() override;
+
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return info_.size; }
+  IoTraits traits() const noexcept override { return xrootd_traits; }
+  void read(std::uint64_t offset, MutableByteSpan into) const override;
+  void read_vector(std::span<const ReadRequest> requests) const override;
+  std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
+
+  // The open file, opened again where it was lost; null with a status that says why. Throws where another
+  // file has its name now.
+  std::shared_ptr<XrootdHandle> handle(XrdStatus& status) const;
+  // The connection is gone.
+  void lose(const std::shared_ptr<XrootdHandle>& lost) const;
+  // Asks the server in the background whether the file is still the same, now and then.
+  void check_later(XrootdHandle& handle) const;
+  // Throws once it is known not to be.
+  void check() const;
+  // Reads, again and again while that may help and the timeout is not over.
+  void read_patiently(std::uint64_t offset, MutableByteSpan into) const;
+  [[noreturn]] void fail(const XrdStatus& status, std::uint64_t offset, std::size_t size) const;
+
+ private:
+  XrootdSession& session() const;
+  [[noreturn]] void fail_changed(const XrootdInfo& now) const;
+  [[noreturn]] void fail_short(XrootdHandle& handle, std::uint64_t end) const;
+
+  const std::string uri_;
+  const std::string url_;
+  const XrootdInfo info_;
+  mutable std::atomic<XrootdSession*> session_;
+};
+
+// In a child process the library has threads of its own, but none of what its parent had open.
+XrootdSession& XrootdFile::session() const {
+  XrootdSession* known = session_.load(std::memory_order_acquire);
+  if (known->process == ::getpid()) return *known;
+  XrootdSession* fresh = XrootdSession::make();
+  if (session_.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return *fresh;
+  fresh->self.reset();
+  return *known;
+}
+
+XrootdFile::~XrootdFile() {
+  XrootdSession* last = session_.load();
+  if (last->process != ::getpid()) return;
+  const std::shared_ptr<XrootdSession> closing = std::move(last->self);
+  std::shared_ptr<XrootdHandle> open;
+  {
+    const std::lock_guard lock(closing->mutex);
+    open = std::move(closing->handle);
+  }
+  XrootdHandle::retire(std::move(open));
+}
+
+std::shared_ptr<XrootdHandle> XrootdFile::handle(XrdStatus& status) const {
+  XrootdSession& mine = session();
+  const auto known = [&] {
+    const std::lock_guard lock(mine.mutex);
+    if (mine.changed) fail_changed(*mine.changed);
+    return mine.handle;
+  };
+  if (auto open = known()) return open;
+  const std::lock_guard alone(mine.opening);
+  if (auto open = known()) return open;
+  std::shared_ptr<XrootdHandle> fresh;
+  XrootdInfo now;
+  status = open_handle(url_, fresh, now);
+  if (!status.ok()) return nullptr;
+  const std::lock_guard lock(mine.mutex);
+  if (!is_same(info_, now)) {
+    mine.changed = now;
+    fail_changed(now);
+  }
+  mine.handle = fresh;
+  return fresh;
+}
+
+void XrootdFile::lose(const std::shared_ptr<XrootdHandle>& lost) const {
+  XrootdSession& mine = session();
+  {
+    const std::lock_guard lock(mine.mutex);
+    if (mine.handle != lost) return;
+    mine.handle = nullptr;
+  }
+  XrootdHandle::retire(lost);
+}
+
+void XrootdFile::check_later(XrootdHandle& handle) const {
+  XrootdSession& mine = session();
+  std::shared_ptr<XrootdSession> kept;
+  {
+    const std::lock_guard lock(mine.mutex);
+    if (mine.is_checking || Clock::now() < mine.next_check) return;
+    mine.is_checking = true;
+    kept = mine.self;
+  }
+  handle.info_later([kept, before = info_](const XrdStatus& status, const XrootdInfo& now) {
+    const std::lock_guard lock(kept->mutex);
+    kept->is_checking = false;
+    kept->next_check = Clock::now() + between_checks;
+    if (status.ok() && !is_same(before, now)) kept->changed = now;
+  });
+}
+
+void XrootdFile::check() const {
+  XrootdSession& mine = session();
+  const std::lock_guard lock(mine.mutex);
+  if (mine.changed) fail_changed(*mine.changed);
+}
+
+// ---- Errors
+
+void XrootdFile::fail(const XrdStatus& status, std::uint64_t offset, std::size_t size) const {
+  throw xrootd_error(status, fmt::format("read {} bytes", size), uri_).with({.offset = offset});
+}
+
+void XrootdFile::fail_changed(const XrootdInfo& now) const {
+  if (now.size < info_.size) fail_truncated(uri_, now.size, info_.size);
+  throw Error(ErrorKind::io,
+              now.size != info_.size
+                  ? fmt::format("the file was changed while it was open: it has {} bytes now, and had {}",
+                                now.size, info_.size)
+                  : "the file was changed while it was open: it was written to at another time",
+              "open it again when it is complete", {.uri = uri_});
+}
+
+// Fewer bytes came than were asked for.
+void XrootdFile::fail_short(XrootdHandle& handle, std::uint64_t end) const {
+  XrootdInfo now;
+  const XrdStatus status = handle.info(true, now);
+  if (status.ok() && now.size < info_.size) fail_truncated(uri_, now.size, info_.size);
+  throw Error(ErrorKind::io, "the server sent fewer bytes than it was asked for", "try again",
+              {.uri = uri_, .offset = end});
+}
+
+// ---- Reading
+
+void XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) const {
+  const Clock::time_point deadline = Clock::now() + std::chrono::seconds(xrootd_timeout());
+  std::chrono::milliseconds pause{50};
+  constexpr std::chrono::milliseconds longest{2000};
+  while (true) {
+    XrdStatus status;
+    const std::shared_ptr<XrootdHandle> open = handle(status);
+    if (open != nullptr) {
+      check_later(*open);
+      std::uint32_t got = 0;
+      status = open->read(offset, into, got);
+      if (status.ok() && got < into.size()) fail_short(*open, offset + got);
+      if (status.ok()) return check();
+    }
+    if (!is_transient(status) || Clock::now() + pause > deadline) fail(status, offset, into.size());
+    if (open != nullptr) lose(open);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, longest);
+  }
+}
+
+void XrootdFile::read(std::uint64_t offset, MutableByteSpan into) const {
+  check_range(uri_, info_.size, offset, into.size());
+  if (into.size() > xrootd_traits.max_request) {
+    const ReadRequest request{offset, into};
+    return read_vector({&request, 1});
+  }
+  if (!into.empty()) read_patiently(offset, into);
+}
+
+void XrootdFile::read_vector(std::span<const ReadRequest> requests) const {
+  std::vector<QueuedRead> pieces;
+  for (const ReadRequest& request : requests) {
+    check_range(uri_, info_.size, request.offset, request.into.size());
+    for (std::size_t at = 0; at < request.into.size(); at += xrootd_traits.max_request) {
+      const std::size_t count = std::min(request.into.size() - at, xrootd_traits.max_request);
+      pieces.push_back({0, request.offset + at, request.into.subspan(at, count)});
+    }
+  }
+  const std::unique_ptr<ReadQueue> queue = open_queue(xrootd_traits.concurrency);
+  queue->submit_batch(pieces);
+  std::array<ReadQueue::Completion, 16> some;
+  while (queue->in_flight() > 0) {
+    const std::size_t count = queue->wait(some);
+    for (std::size_t i = 0; i < count; ++i)
+      if (some[i].failure) std::rethrow_exception(some[i].failure);
+  }
+}
+
+// What came back from the library's threads.
+struct Answered {
+  std::vector<QueuedRead> reads;  // of one request
+  std::shared_ptr<XrootdHandle> handle;
+  XrdStatus status;
+  bool is_short = false;
+};
+
+struct Inbox {
+  std::mutex mutex;
+  std::condition_variable arrives;
+  std::deque<Answered> answers;
+};
+
+class XrootdQueue final : public ReadQueue {
+ public:
+  explicit XrootdQueue(const XrootdFile& file) : file_(file) {}
+  XrootdQueue(const XrootdQueue&) = delete;
+  XrootdQueue& operator=(const XrootdQueue&) = delete;
+  // Memory of the callers is written to until all answers are there.
+  ~XrootdQueue() override {
+    if (process_ != ::getpid()) return;
+    while (requests_ > 0) take_answer(true);
+  }
+
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    const QueuedRead read{id, offset, into};
+    submit_batch({&read, 1});
+  }
+  void submit_batch(std::span<const QueuedRead> reads) override;
+  std::size_t wait(std::span<Completion> completions, bool block) override;
+  std::size_t in_flight() const noexcept override { return in_flight_; }
+
+ private:
+  void send(std::vector<QueuedRead> reads);
+  bool take_answer(bool block);
+  void settle(const Answered& answer);
+
+  const XrootdFile& file_;
+  const pid_t process_ = ::getpid();
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::size_t requests_ = 0;   // that the library has
+  std::size_t in_flight_ = 0;  // reads, those in done_ included
+  std::deque<Completion> done_;
+};
+
+// Small ones share a request. They come in the order of need, and so are asked for.
+void XrootdQueue::submit_batch(std::span<const QueuedRead> reads) {
+  std::vector<QueuedRead> together;
+  std::size_t bytes = 0;
+  const auto flush = [&] {
+    if (!together.empty()) send(std::exchange(together, {}));
+    bytes = 0;
+  };
+  for (const QueuedRead& read : reads) {
+    ++in_flight_;
+    try {
+      check_range(file_.uri(), file_.size(), read.offset, read.into.size());
+    } catch (const Error&) {
+      done_.push_back({read.id, std::current_exception()});
+      continue;
+    }
+    if (read.into.empty()) {
+      done_.push_back({read.id, nullptr});
+    } else if (read.into.size() > small_range) {
+      send({read});
+    } else {
+      if (bytes + read.into.size() > vector_bytes || together.size() == XrootdHandle::most_ranges) flush();
+      together.push_back(read);
+      bytes += read.into.size();
+    }
+  }
+  flush();
+}
+
+void XrootdQueue::send(std::vector<QueuedRead> reads) {
+  Answered answer{.reads = std::move(reads)};
+  try {
+    answer.handle = file_.handle(answer.status);
+  } catch (const Error&) {
+    for (const QueuedRead& read : answer.reads) done_.push_back({read.id, std::current_exception()});
+    return;
+  }
+  if (answer.handle == nullptr) return settle(answer);
+  XrootdHandle& handle = *answer.handle;
+  file_.check_later(handle);
+  std::vector<XrdRange> ranges;
+  std::size_t bytes = 0;
+  for (const QueuedRead& read : answer.reads) {
+    ranges.push_back({read.offset, static_cast<std::uint32_t>(read.into.size()), read.into.data()});
+    bytes += read.into.size();
+  }
+  const QueuedRead first = answer.reads.front();
+  auto done = [inbox = inbox_, bytes, answer = std::move(answer)](const XrdStatus& status,
+                                                                  std::uint32_t got) mutable {
+    answer.status = status;
+    answer.is_short = answer.reads.size() == 1 && got < bytes;
+    const std::lock_guard lock(inbox->mutex);
+    inbox->answers.push_back(std::move(answer));
+    inbox->arrives.notify_one();
+  };
+  ++requests_;
+  if (ranges.size() == 1)
+    handle.read_later(first.offset, first.into, std::move(done));
+  else
+    handle.read_ranges_later(ranges, std::move(done));
+}
+
+bool XrootdQueue::take_answer(bool block) {
+  Answered answer;
+  {
+    std::unique_lock lock(inbox_->mutex);
+    if (block) inbox_->arrives.wait(lock, [this] { return !inbox_->answers.empty(); });
+    if (inbox_->answers.empty()) return false;
+    answer = std::move(inbox_->answers.front());
+    inbox_->answers.pop_front();
+  }
+  --requests_;
+  settle(answer);
+  return true;
+}
+
+// A vector read fails as a whole, whichever of its ranges is to blame.
+void XrootdQueue::settle(const Answered& answer) {
+  const bool is_good = answer.handle != nullptr && answer.status.ok() && !answer.is_short;
+  if (!is_good && is_transient(answer.status) && answer.handle != nullptr) file_.lose(answer.handle);
+  for (const QueuedRead& read : answer.reads) {
+    std::exception_ptr failure;
+    try {
+      if (is_good)
+        file_.check();
+      else
+        file_.read_patiently(read.offset, read.into);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    done_.push_back({read.id, failure});
+  }
+}
+
+std::size_t XrootdQueue::wait(std::span<Completion> completions, bool block) {
+  if (completions.empty()) return 0;
+  while (requests_ > 0 && take_answer(block && done_.empty())) {
+  }
+  const std::size_t count = std::min(completions.size(), done_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    completions[i] = std::move(done_.front());
+    done_.pop_front();
+  }
+  in_flight_ -= count;
+  return count;
+}
+
+std::unique_ptr<ReadQueue> XrootdFile::open_queue(unsigned) const {
+  return std::make_unique<XrootdQueue>(*this);
+}
+
+}  // namespace
+
+std::unique_ptr<RandomAccessFile> open_xrootd_for_reading(const std::string& uri) {
+  return with_context({.uri = uri}, [&]() -> std::unique_ptr<RandomAccessFile> {
+    std::string url = parse_xrootd_uri(uri).url();
+    std::shared_ptr<XrootdHandle> handle;
+    XrootdInfo info;
+    if (const XrdStatus status = open_handle(url, handle, info); !status.ok())
+      throw xrootd_error(status, "open", uri);
+    if (info.is_folder) throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it");
+    return std::make_unique<XrootdFile>(uri, std::move(url), std::move(handle), info);
+  });
+}
+
+}  // namespace colonnade::io

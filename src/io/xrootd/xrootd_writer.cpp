@@ -1,0 +1,202 @@
+// Writing an open file on an XRootD server. What is written is copied and sent in the background, several
+// pieces at once; what overlaps a piece that is under way waits for it, since a server may write them in any
+// order. Lost connections are the library's to make again: no other file has the name of the one aside.
+#include "io/xrootd/xrootd_writer.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "io/local/local_system.h"
+
+namespace colonnade::io {
+namespace {
+
+constexpr std::size_t piece_size = std::size_t{4} << 20;
+constexpr std::size_t most_under_way = std::size_t{64} << 20;  // under way
+
+struct WriteFailure {
+  XrdStatus status;
+  std::uint64_t offset;
+  std::size_t size;
+};
+
+// What is under way; the answers know it longer than the file does.
+struct Sending {
+  struct Piece {
+    std::uint64_t offset;
+    Bytes bytes;
+    bool overlaps(std::uint64_t from, std::uint64_t to) const noexcept {
+      return from < offset + bytes.size() && offset < to;
+    }
+  };
+  std::mutex mutex;
+  std::condition_variable arrives;
+  std::list<Piece> pieces;
+  std::size_t bytes = 0;
+  std::optional<WriteFailure> failure;  // the first one; nothing is written after it
+
+  bool is_free(std::uint64_t from, std::uint64_t to) const {
+    if (pieces.empty()) return true;
+    return bytes + (to - from) <= most_under_way &&
+           std::none_of(pieces.begin(), pieces.end(),
+                        [&](const Piece& piece) { return piece.overlaps(from, to); });
+  }
+};
+
+class XrootdWriter final : public WritableFile {
+ public:
+  XrootdWriter(std::string uri, std::shared_ptr<XrootdHandle> handle, std::uint64_t size,
+               std::shared_ptr<void> kept)
+      : uri_(std::move(uri)), handle_(std::move(handle)), size_(size), kept_(std::move(kept)) {}
+  XrootdWriter(const XrootdWriter&) = delete;
+  XrootdWriter& operator=(const XrootdWriter&) = delete;
+  ~XrootdWriter() override {
+    if (process_ != ::getpid() || handle_ == nullptr) return;
+    wait_for_all();
+    XrootdHandle::retire(std::move(handle_));
+  }
+
+  const std::string& uri() const noexcept override { return uri_; }
+
+  std::uint64_t size() const override {
+    static_cast<void>(open());
+    const std::lock_guard lock(sending_->mutex);
+    return size_;
+  }
+
+  void read(std::uint64_t offset, MutableByteSpan into) const override;
+  void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
+  void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override;
+
+  void truncate(std::uint64_t size) override {
+    flush_all();
+    if (const XrdStatus status = open().truncate(size); !status.ok())
+      throw xrootd_error(status, fmt::format("set the size to {} bytes", size), uri_);
+    const std::lock_guard lock(sending_->mutex);
+    size_ = size;
+  }
+
+  void flush() override { flush_all(); }
+
+  void sync() override {
+    flush_all();
+    if (const XrdStatus status = open().sync(); !status.ok())
+      throw xrootd_error(status, "flush to the server's device", uri_);
+  }
+
+  void close() override {
+    if (handle_ == nullptr) return;
+    flush_all();
+    const XrdStatus status = open().close();
+    handle_.reset();
+    kept_.reset();
+    if (!status.ok()) throw xrootd_error(status, "close", uri_);
+  }
+
+ private:
+  XrootdHandle& open() const {
+    if (process_ != ::getpid())
+      throw Error(ErrorKind::usage, "the file was opened for writing before a fork, by another process",
+                  "write it where it was opened, or open another file after the fork", {.uri = uri_});
+    if (handle_ == nullptr)
+      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+    return *handle_;
+  }
+
+  void wait_for_all() const {
+    std::unique_lock lock(sending_->mutex);
+    sending_->arrives.wait(lock, [this] { return sending_->pieces.empty(); });
+  }
+
+  void flush_all() const {
+    static_cast<void>(open());
+    wait_for_all();
+    const std::lock_guard lock(sending_->mutex);
+    throw_failure();
+  }
+
+  void throw_failure() const {
+    if (!sending_->failure) return;
+    const WriteFailure& failure = *sending_->failure;
+    throw xrootd_error(failure.status, fmt::format("write {} bytes", failure.size), uri_)
+        .with({.offset = failure.offset});
+  }
+
+  void send(std::uint64_t offset, Bytes bytes);
+
+  std::string uri_;
+  std::shared_ptr<XrootdHandle> handle_;
+  std::uint64_t size_;
+  std::shared_ptr<void> kept_;
+  std::shared_ptr<Sending> sending_ = std::make_shared<Sending>();
+  pid_t process_ = ::getpid();
+};
+
+void XrootdWriter::write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) {
+  static_cast<void>(open());
+  Bytes piece;
+  for (ByteSpan part : parts) {
+    while (!part.empty()) {
+      const std::size_t count = std::min(part.size(), piece_size - piece.size());
+      piece.insert(piece.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count));
+      part = part.subspan(count);
+      if (piece.size() < piece_size) continue;
+      send(offset, std::exchange(piece, {}));
+      offset += piece_size;
+    }
+  }
+  if (!piece.empty()) send(offset, std::move(piece));
+}
+
+void XrootdWriter::send(std::uint64_t offset, Bytes bytes) {
+  const std::uint64_t end = offset + bytes.size();
+  std::list<Sending::Piece>::iterator piece;
+  {
+    std::unique_lock lock(sending_->mutex);
+    sending_->arrives.wait(lock, [&] { return sending_->failure || sending_->is_free(offset, end); });
+    throw_failure();
+    sending_->bytes += bytes.size();
+    piece = sending_->pieces.insert(sending_->pieces.end(), {offset, std::move(bytes)});
+    size_ = std::max(size_, end);
+  }
+  handle_->write_later(offset, piece->bytes,
+                       [sending = sending_, piece](const XrdStatus& status, std::uint32_t) {
+                         const std::lock_guard lock(sending->mutex);
+                         if (!status.ok() && !sending->failure)
+                           sending->failure = WriteFailure{status, piece->offset, piece->bytes.size()};
+                         sending->bytes -= piece->bytes.size();
+                         sending->pieces.erase(piece);
+                         sending->arrives.notify_all();
+                       });
+}
+
+void XrootdWriter::read(std::uint64_t offset, MutableByteSpan into) const {
+  flush_all();
+  check_range(uri_, size(), offset, into.size());
+  while (!into.empty()) {
+    const MutableByteSpan part = into.first(std::min(into.size(), piece_size));
+    std::uint32_t got = 0;
+    const XrdStatus status = open().read(offset, part, got);
+    if (!status.ok())
+      throw xrootd_error(status, fmt::format("read {} bytes", part.size()), uri_).with({.offset = offset});
+    if (got == 0) fail_truncated(uri_, offset, size());
+    offset += got;
+    into = into.subspan(got);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<WritableFile> make_xrootd_writer(const std::string& uri, std::shared_ptr<XrootdHandle> handle,
+                                                 std::uint64_t size, std::shared_ptr<void> kept) {
+  return std::make_unique<XrootdWriter>(uri, std::move(handle), size, std::move(kept));
+}
+
+}  // namespace colonnade::io
