@@ -21,7 +21,7 @@ set(COLONNADE_ALONE_io
   conformance_test.cpp local/local_reader_test.cpp local/local_writable_test.cpp
   memory/memory_store.cpp memory/memory_store_test.cpp object_store_conformance_test.cpp
   rados/rados_cluster.cpp read_scheduler_test.cpp s3/s3_file_server_test.cpp s3/s3_file_test.cpp
-  s3/s3_retry_test.cpp s3/s3_signing.cpp s3/s3_store.cpp s3/s3_store_server_test.cpp)
+  http/http_retry_test.cpp s3/s3_signing.cpp s3/s3_store.cpp s3/s3_store_server_test.cpp)
 set(COLONNADE_ALONE_container
   closing_files_test.cpp object_store/garbage_test.cpp object_store/commit_test.cpp object_store/writer_test.cpp
   object_store/directory_test.cpp object_store/updates_test.cpp root_file/reader_test.cpp root_file/writer_test.cpp)

@@ -1,5 +1,5 @@
 # colonnade_server_test(NAME SERVERS <servers> COMMAND <target> [arguments] [LABELS <labels>] [TIMEOUT <seconds>]): a
-# test that runs with servers (s3, s3-tls, toxiproxy, ceph), which are started for it on loopback; tests/servers/README.md
+# test that runs with servers (http, https, s3, s3-tls, toxiproxy, ceph), which are started for it on loopback; tests/servers/README.md
 # says how the program finds them. Sanitizer builds run it, too, if a label that they run is among LABELS.
 function(colonnade_server_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SERVERS;COMMAND;LABELS" ${ARGN})

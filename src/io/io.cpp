@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "io/daos/daos_store.h"
+#include "io/http/http_file.h"
 #include "io/local/local_file.h"
 #include "io/local/local_store.h"
 #include "io/memory/memory_file.h"
@@ -35,6 +36,14 @@ constexpr std::array table{
     Transport{.scheme = "file", .file_system = local_file_system},
     Transport{.scheme = "memory", .list_files = list_memory_files, .file_system = memory_file_system},
     Transport{"s3", open_s3_for_reading, open_s3_for_writing, open_s3_store, names_s3_file, list_s3_files},
+    Transport{.scheme = "http",
+              .open_for_reading = open_http_for_reading,
+              .open_for_writing = open_http_for_writing,
+              .list_folder = list_http_folder},
+    Transport{.scheme = "https",
+              .open_for_reading = open_http_for_reading,
+              .open_for_writing = open_http_for_writing,
+              .list_folder = list_http_folder},
     Transport{"obj", nullptr, nullptr, open_local_store},
     Transport{"memory+obj", nullptr, nullptr, open_memory_store},
     Transport{"daos", nullptr, nullptr, open_daos_store},

@@ -80,6 +80,9 @@ class RandomAccessFile {
   virtual std::unique_ptr<ReadQueue> open_queue(unsigned depth) const;
   // A hint that a stretch will be read soon; returns at once. Default: nothing.
   virtual void will_need(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {}
+  // A hint that what says where the data sets are has been read: what was kept of the file for that may go.
+  // Default: nothing.
+  virtual void opened() const noexcept {}
 };
 
 class WritableFile {

@@ -1,8 +1,8 @@
 """Runs a command with servers: run_with.py SERVER... -- COMMAND ARGUMENT...
 
-SERVER is s3, s3-tls, toxiproxy, ceph, xrootd or xrootd-tls. They start on free ports of loopback in a temporary
-folder, the command finds them through environment variables (README.md lists them), and they are stopped when it ends.
-The exit code is that of the command; 97 if a server is missing or does not start.
+SERVER is http, https, s3, s3-tls, toxiproxy, ceph, xrootd or xrootd-tls. They start on free ports of loopback in a
+temporary folder, the command finds them through environment variables (README.md lists them), and they are stopped when
+it ends. The exit code is that of the command; 97 if a server is missing or does not start.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ceph_server import CephCluster
+from http_server import HttpServer
 from processes import Server, die_with
 from s3_server import S3Server
 from toxiproxy import Toxiproxy
@@ -24,7 +25,7 @@ from xrootd_server import XrootdServer
 
 NOT_STARTED = 97
 # In the order of starting. Where S3 is served plainly and with TLS, the plain one, which comes later, is the endpoint.
-SERVERS = ("toxiproxy", "s3-tls", "s3", "ceph", "xrootd-tls", "xrootd")
+SERVERS = ("toxiproxy", "s3-tls", "s3", "https", "http", "ceph", "xrootd-tls", "xrootd")
 
 
 def start(name: str, folder: Path) -> Server | CephCluster:
@@ -35,6 +36,8 @@ def start(name: str, folder: Path) -> Server | CephCluster:
         return Toxiproxy(folder)
     if name.startswith("xrootd"):
         return XrootdServer(folder, tls=name == "xrootd-tls")
+    if name.startswith("http"):
+        return HttpServer(folder, tls=name == "https")
     return S3Server(folder, tls=name == "s3-tls")
 
 
@@ -54,6 +57,9 @@ def start_all(names: list[str], folder: Path, stack: ExitStack) -> dict[str, str
             proxy = proxies.proxy(name, server.port)
             environment["COLONNADE_TEST_S3_PROXY"] = name
             environment["COLONNADE_TEST_S3_PROXY_ENDPOINT"] = server.endpoint_at(proxy.port)
+        if isinstance(server, HttpServer) and proxies is not None:
+            environment["COLONNADE_TEST_HTTP_PROXY"] = name
+            environment["COLONNADE_TEST_HTTP_PROXIED"] = server.url_at(proxies.proxy(name, server.port).port)
     return environment
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from ceph_server import POOL, CephCluster
+from http_server import HttpServer
 from s3_server import BUCKET, S3Server
 from toxiproxy import Proxy, Toxiproxy
 from xrootd_server import XrootdServer
@@ -33,6 +34,42 @@ def environment_of(exported: dict[str, str]) -> Iterator[None]:
 def s3_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     with S3Server(tmp_path_factory.mktemp("servers") / "s3") as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def http_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with HttpServer(tmp_path_factory.mktemp("servers") / "http") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def https_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with HttpServer(tmp_path_factory.mktemp("servers") / "https", tls=True) as server:
+        yield server
+
+
+@pytest.fixture
+def http(http_of_session: HttpServer) -> Iterator[HttpServer]:
+    """The web server of the session; its log begins with the test."""
+    with environment_of(http_of_session.environment()):
+        http_of_session.forget_requests()
+        yield http_of_session
+
+
+@pytest.fixture
+def https(https_of_session: HttpServer) -> Iterator[HttpServer]:
+    """The same with TLS."""
+    with environment_of(https_of_session.environment()):
+        https_of_session.forget_requests()
+        yield https_of_session
+
+
+@pytest.fixture
+def http_proxy(http: HttpServer, toxiproxy: Toxiproxy, s3_prefix: str) -> Iterator[Proxy]:
+    """A proxy in front of `http`, at `http.url_at(http_proxy.port)`."""
+    proxy = toxiproxy.proxy(f"http-{s3_prefix}", http.port)
+    yield proxy
+    proxy.remove()
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@
 #include <system_error>
 #include <thread>
 
+#include "io/http/http_attempts.h"
+
 #ifdef COLONNADE_HAS_HTTP
 #include <curl/curl.h>
 #endif
@@ -33,6 +35,8 @@ const char* name_of(HttpMethod method) noexcept {
       return "POST";
     case HttpMethod::remove:
       return "DELETE";
+    case HttpMethod::move:
+      return "MOVE";
   }
   return "";
 }
@@ -41,6 +45,11 @@ const std::string* HttpAnswer::header(std::string_view lower_case_name) const no
   for (const auto& [name, value] : headers)
     if (name == lower_case_name) return &value;
   return nullptr;
+}
+
+std::string HttpAnswer::header_or_empty(std::string_view lower_case_name) const {
+  const std::string* value = header(lower_case_name);
+  return value == nullptr ? std::string() : *value;
 }
 
 #ifndef COLONNADE_HAS_HTTP
@@ -175,10 +184,13 @@ struct Transfer {
     ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     curl_off_t length = -1;
     ::curl_easy_getinfo(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    goes_into = status == request.into_status ||
-                (request.into_status == 206 && status == 200 && !request.into.empty() && length >= 0 &&
-                 static_cast<std::uint64_t>(length) == request.into.size());
-    if (!goes_into && length > 0)
+    const bool fits = request.into_status == 206 && status == 200 && length >= 0 &&
+                      static_cast<std::uint64_t>(length) == request.into.size();
+    goes_into = !request.into.empty() && (status == request.into_status || fits);
+    if (!goes_into && request.whole_body && length > 0 &&
+        static_cast<std::uint64_t>(length) > request.max_body)
+      request.max_body = 0;
+    else if (!goes_into && length > 0)
       answer.body.reserve(std::min<std::size_t>(static_cast<std::size_t>(length), request.max_body));
   }
 
@@ -288,7 +300,7 @@ void set_method(CURL* easy, Transfer& transfer) {
     return;
   }
   ::curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, name_of(method));
-  if (method == HttpMethod::remove) return;
+  if (method == HttpMethod::remove || method == HttpMethod::move) return;
   ::curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
   ::curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer);
   ::curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(transfer.body_size()));
@@ -307,7 +319,8 @@ void set_headers(CURL* easy, Transfer& transfer) {
   // "Name;" is how libcurl is told to send an empty one.
   for (const auto& [name, value] : transfer.request.headers)
     add(value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
-  add("Expect:");  // waiting for a "100 Continue" costs a round trip
+  // Waiting for a "100 Continue" costs a round trip.
+  add(transfer.request.waits_for_go_ahead ? "Expect: 100-continue" : "Expect:");
   ::curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers);
 }
 
@@ -319,7 +332,17 @@ void set_security(CURL* easy, const Transfer& transfer, const Environment& envir
 #endif
   const std::string& file = transfer.request.ca_file.empty() ? environment.ca_file : transfer.request.ca_file;
   if (!file.empty()) ::curl_easy_setopt(easy, CURLOPT_CAINFO, file.c_str());
-  if (!environment.ca_folder.empty()) ::curl_easy_setopt(easy, CURLOPT_CAPATH, environment.ca_folder.c_str());
+  const HttpRequest& request = transfer.request;
+  const std::string& folder = request.ca_folder.empty() ? environment.ca_folder : request.ca_folder;
+  if (!folder.empty()) ::curl_easy_setopt(easy, CURLOPT_CAPATH, folder.c_str());
+  if (!request.client_certificate.empty()) {
+    ::curl_easy_setopt(easy, CURLOPT_SSLCERT, request.client_certificate.c_str());
+    ::curl_easy_setopt(easy, CURLOPT_SSLKEY, request.client_key.c_str());
+  }
+  if (!request.netrc_file.empty()) {
+    ::curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    ::curl_easy_setopt(easy, CURLOPT_NETRC_FILE, request.netrc_file.c_str());
+  }
 }
 
 void set_timeouts(CURL* easy, const HttpRequest& request) {
@@ -651,19 +674,12 @@ void HttpEngine::cancel(const void* owner) noexcept {
 }
 
 std::pair<HttpRequest, HttpAnswer> HttpEngine::perform(HttpRequest request) {
-  std::mutex mutex;
-  std::condition_variable arrives;
-  bool arrived = false;
-  std::pair<HttpRequest, HttpAnswer> result;
-  start(std::move(request), &mutex, [&](HttpRequest&& back, HttpAnswer&& answer) {
-    const std::lock_guard lock(mutex);
-    result = {std::move(back), std::move(answer)};
-    arrived = true;
-    arrives.notify_one();  // within the lock: the waiting thread's stack must still be there
+  using Result = std::pair<HttpRequest, HttpAnswer>;
+  return wait_for_answer<Result>([&](auto done) {
+    start(std::move(request), nullptr, [done](HttpRequest&& back, HttpAnswer&& answer) {
+      done(Result(std::move(back), std::move(answer)));
+    });
   });
-  std::unique_lock lock(mutex);
-  arrives.wait(lock, [&] { return arrived; });
-  return result;
 }
 
 HttpCounters HttpEngine::counters() const noexcept {

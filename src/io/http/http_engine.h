@@ -28,7 +28,7 @@
 
 namespace colonnade::io {
 
-enum class HttpMethod { get, head, put, post, remove };
+enum class HttpMethod { get, head, put, post, remove, move };
 const char* name_of(HttpMethod method) noexcept;  // "GET"
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -46,8 +46,15 @@ struct HttpRequest {
   MutableByteSpan into;
   int into_status = 206;
   std::size_t max_body = std::size_t{1} << 20;
+  bool whole_body = false;  // nothing is read of a body that says to be longer than `max_body`
 
-  std::string ca_file;                 // instead of the environment's
+  std::string ca_file;             // instead of the environment's
+  std::string ca_folder;           // the same
+  std::string client_certificate;  // a file in PEM form, with the whole chain
+  std::string client_key;
+  // Names and passwords of servers are looked up in this file (netrc), for requests that bring none.
+  std::string netrc_file;
+  bool waits_for_go_ahead = false;     // before a body is sent ("Expect: 100-continue")
   std::chrono::milliseconds delay{0};  // before it begins, at the earliest
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds stall_timeout{20'000};  // without (nearly) any byte moved
@@ -76,6 +83,9 @@ struct HttpAnswer {
   std::chrono::milliseconds took{0};  // from the moment it began
 
   const std::string* header(std::string_view lower_case_name) const noexcept;
+  std::string header_or_empty(std::string_view lower_case_name) const;
+  bool has_status(int which) const noexcept { return failure == HttpFailure::none && status == which; }
+  bool is_good() const noexcept { return failure == HttpFailure::none && status >= 200 && status < 300; }
 };
 
 struct HttpCounters {

@@ -1,24 +1,18 @@
 // See s3_call.h.
 #include "io/s3/s3_call.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <condition_variable>
-#include <mutex>
-#include <random>
 #include <utility>
 
 #include "base/redacted.h"
+#include "io/http/http_attempts.h"
 #include "io/s3/s3_xml.h"
 
 namespace colonnade::io {
 namespace {
-
-using Clock = S3Retry::Clock;
 
 // Bodies up to here are signed with their hash, larger ones only where TLS does not protect them: bytes.
 constexpr std::size_t largest_hashed_body = std::size_t{64} << 10;
@@ -27,31 +21,19 @@ constexpr std::size_t slowest_rate = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds longest_connect{10'000};
 constexpr std::chrono::milliseconds longest_stall{20'000};
 
-double random_chance() {
-  thread_local std::mt19937_64 generator{std::random_device{}()};
-  return std::uniform_real_distribution<double>(0, 1)(generator);
-}
-
-// For messages: one line, no control characters, not endless.
-std::string tidy(std::string_view text) {
-  constexpr std::size_t longest = 300;
-  std::string result;
-  for (char letter : text.substr(0, longest))
-    result.push_back(static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f ? ' ' : letter);
-  return result;
-}
-
-void read_error_body(S3Answer& answer) {
-  const HttpAnswer& http = answer.http;
+// What an answer says of an error, with nothing else of it.
+S3Answer error_in(const HttpAnswer& http) {
+  S3Answer answer;
   // Some operations say that they failed after they have said 200.
-  if (http.failure != HttpFailure::none || http.body.empty()) return;
+  if (http.failure != HttpFailure::none || http.body.empty()) return answer;
   const std::string_view text(reinterpret_cast<const char*>(http.body.data()), http.body.size());
-  if (http.status < 300 && text.substr(0, 512).find("<Error") == std::string_view::npos) return;
+  if (http.status < 300 && text.substr(0, 512).find("<Error") == std::string_view::npos) return answer;
   const auto document = parse_xml(text);
-  if (!document || document->name != "Error") return;
+  if (!document || document->name != "Error") return answer;
   answer.code = document->child_text("Code");
   answer.message = document->child_text("Message");
   if (answer.code.empty()) answer.code = "Error";
+  return answer;
 }
 
 bool is_bucket_name(std::string_view name) noexcept {
@@ -63,19 +45,6 @@ std::string host_header(std::string_view scheme, std::string host) {
   const std::string_view usual = scheme == "https" ? ":443" : ":80";
   if (host.ends_with(usual)) host.resize(host.size() - usual.size());
   return host;
-}
-
-// Of a host as URLs have it. Names are believed only where they cannot mean another machine.
-bool is_this_machine(std::string host) {
-  const std::size_t port = host.rfind(':');
-  if (port != std::string::npos && host.find_first_not_of("0123456789", port + 1) == std::string::npos &&
-      (host.find(':') == port || (port > 0 && host[port - 1] == ']')))
-    host.resize(port);
-  std::transform(host.begin(), host.end(), host.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  if (host == "localhost" || host.ends_with(".localhost") || host == "[::1]") return true;
-  in_addr address{};
-  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
 void refuse_open_token(const S3Settings& settings, const std::string& base, const std::string& host) {
@@ -93,10 +62,18 @@ void refuse_open_token(const S3Settings& settings, const std::string& base, cons
 
 std::string request_id(const HttpAnswer& answer) {
   const std::string* id = answer.header("x-amz-request-id");
-  return id == nullptr || id->empty() ? "" : fmt::format(", request {}", tidy(*id));
+  return id == nullptr || id->empty() ? "" : fmt::format(", request {}", in_one_line(*id));
 }
 
 }  // namespace
+
+bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
+  constexpr std::array<std::string_view, 8> codes{
+      "SlowDown",         "RequestTimeout", "InternalError", "ServiceUnavailable",
+      "OperationAborted", "IncompleteBody", "BadDigest",     "ConditionalRequestConflict"};
+  return may_pass(answer) ||
+         (answer.failure == HttpFailure::none && std::find(codes.begin(), codes.end(), code) != codes.end());
+}
 
 S3Caller::S3Caller(std::string bucket, S3Settings settings)
     : bucket_(std::move(bucket)), settings_(std::move(settings)) {
@@ -156,6 +133,7 @@ HttpRequest S3Caller::request(const S3Call& call, const std::string& payload_has
   request.parts = call.parts;
   request.into = call.into;
   request.max_body = call.max_body;
+  request.whole_body = call.whole_body;
   request.ca_file = settings_.ca_file;
   const auto third = std::max(settings_.timeout / 3, std::chrono::milliseconds(1));
   request.connect_timeout = std::min(third, longest_connect);
@@ -181,85 +159,67 @@ void S3Caller::sign(const S3Call& call, const std::string& payload_hash, const s
                                authorization(signing, std::move(to_sign), *settings_.credentials));
 }
 
-// The attempts of one call, one after the other, on the engine's thread.
-class S3Caller::Attempts : public std::enable_shared_from_this<Attempts> {
+// The attempts of one call; each is signed anew.
+class S3Caller::Attempts final : public HttpAttempts {
  public:
   Attempts(const S3Caller& caller, HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call,
            Done done)
-      : caller_(&caller),
-        engine_(&engine),
-        owner_(owner),
+      : HttpAttempts(engine, owner, {.timeout = caller.timeout(*call), .most_attempts = call->most_attempts}),
+        caller_(&caller),
         call_(std::move(call)),
         done_(std::move(done)),
-        payload_hash_(caller.payload_hash(*call_)),
-        retry_(S3RetryPolicy{.timeout = caller.timeout(*call_), .most_attempts = call_->most_attempts}) {}
-
-  void begin(std::chrono::milliseconds delay) {
-    HttpRequest request = caller_->request(*call_, payload_hash_, retry_.time_left(Clock::now() + delay));
-    request.delay = delay;
-    engine_->start(
-        std::move(request), owner_,
-        [self = shared_from_this()](HttpRequest&&, HttpAnswer&& answer) { self->finish(std::move(answer)); });
-  }
+        payload_hash_(caller.payload_hash(*call_)) {}
 
  private:
-  void finish(HttpAnswer&& http) {
-    S3Answer answer;
-    answer.http = std::move(http);
-    try {
-      read_error_body(answer);
-      if (!answer.is_good() && may_pass(answer.http, answer.code)) {
-        const auto wait =
-            retry_.failed(Clock::now(), answer.http.took, retry_after(answer.http), random_chance());
-        if (wait) {
-          // A connection that was never there has carried nothing; of all others nobody knows.
-          if (answer.http.failure != HttpFailure::refused) may_be_done_ = true;
-          begin(*wait);
-          return;
-        }
-      }
-    } catch (const std::exception& error) {
-      answer.http.failure = HttpFailure::other;
-      answer.http.problem = error.what();
-    }
-    const bool gave_up = !answer.is_good() && may_pass(answer.http, answer.code);
-    answer.attempts = retry_.attempts() + (gave_up ? 0 : 1);
-    answer.took = retry_.elapsed(Clock::now());
-    answer.may_be_done = may_be_done_;
-    done_(std::move(answer));
+  HttpRequest request(std::chrono::milliseconds time_left) override {
+    return caller_->request(*call_, payload_hash_, time_left);
+  }
+  Verdict judge(const HttpAnswer& answer) override {
+    told_ = error_in(answer);
+    const bool is_good = answer.is_good() && told_.code.empty();
+    return !is_good && may_pass(answer, told_.code) ? Verdict::pass : Verdict::final;
+  }
+  void finish(HttpAnswer&& http, const HttpOutcome& outcome) override {
+    told_.http = std::move(http);
+    told_.attempts = outcome.attempts;
+    told_.took = outcome.took;
+    told_.may_be_done = outcome.may_be_done;
+    done_(std::move(told_));
   }
 
   const S3Caller* caller_;
-  HttpEngine* engine_;
-  const void* owner_;
   std::shared_ptr<const S3Call> call_;
   Done done_;
   const std::string payload_hash_;
-  S3Retry retry_;
-  bool may_be_done_ = false;
+  S3Answer told_;
 };
 
 void S3Caller::start(HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call,
                      Done done) const {
-  std::make_shared<Attempts>(*this, engine, owner, std::move(call), std::move(done))
-      ->begin(std::chrono::milliseconds(0));
+  std::make_shared<Attempts>(*this, engine, owner, std::move(call), std::move(done))->begin();
 }
 
 S3Answer S3Caller::call(S3Call call) const {
-  std::mutex mutex;
-  std::condition_variable arrives;
-  bool arrived = false;
-  S3Answer result;
-  start(HttpEngine::shared(), &mutex, std::make_shared<const S3Call>(std::move(call)),
-        [&](S3Answer&& answer) {
-          const std::lock_guard lock(mutex);
-          result = std::move(answer);
-          arrived = true;
-          arrives.notify_one();  // within the lock: the waiting thread's stack must still be there
-        });
-  std::unique_lock lock(mutex);
-  arrives.wait(lock, [&] { return arrived; });
-  return result;
+  return wait_for_answer<S3Answer>([&](auto done) {
+    start(HttpEngine::shared(), nullptr, std::make_shared<const S3Call>(std::move(call)), done);
+  });
+}
+
+std::pair<S3Answer, S3Answer> S3Caller::call_both(S3Call first, S3Call second) const {
+  HttpEngine& engine = HttpEngine::shared();
+  std::pair<S3Answer, S3Answer> answers;
+  answers.first = wait_for_answer<S3Answer>([&](auto done) {
+    answers.second = wait_for_answer<S3Answer>([&](auto other_done) {
+      try {
+        start(engine, &answers, std::make_shared<const S3Call>(std::move(first)), done);
+        start(engine, &answers, std::make_shared<const S3Call>(std::move(second)), other_done);
+      } catch (...) {
+        engine.cancel(&answers);
+        throw;
+      }
+    });
+  });
+  return answers;
 }
 
 namespace {
@@ -351,7 +311,7 @@ std::string S3Caller::advice(const S3Answer& answer) const {
   if (known->advice == check_region) {
     const std::string* region = answer.http.header("x-amz-bucket-region");
     if (region != nullptr && *region != settings_.region)
-      return fmt::format("set AWS_REGION to {} (it is {})", tidy(*region), settings_.region);
+      return fmt::format("set AWS_REGION to {} (it is {})", in_one_line(*region), settings_.region);
   }
   if (known->advice == check_policy && !settings_.credentials)
     return "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile: this was asked "
@@ -363,16 +323,17 @@ std::string S3Caller::advice(const S3Answer& answer) const {
 
 // What others said, without what they may have repeated of us.
 std::string S3Caller::printable(std::string_view text) const {
-  if (!settings_.credentials) return tidy(redacted(text));
+  if (!settings_.credentials) return in_one_line(redacted(text));
   const S3Credentials& ours = *settings_.credentials;
-  return tidy(redacted(text, {ours.secret_key.reveal(), ours.session_token.reveal(), ours.access_key}));
+  return in_one_line(
+      redacted(text, {ours.secret_key.reveal(), ours.session_token.reveal(), ours.access_key}));
 }
 
 Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {
   const std::string what = call.key.empty()
                                ? fmt::format("cannot {} bucket \"{}\" at {}", call.action, bucket_, base_)
                                : fmt::format("cannot {} \"{}\" of bucket \"{}\" at {}", call.action,
-                                             tidy(call.key), bucket_, base_);
+                                             in_one_line(call.key), bucket_, base_);
   const HttpAnswer& http = answer.http;
   if (http.failure != HttpFailure::none)
     return {ErrorKind::io, fmt::format("{}: {}{}", what, printable(http.problem), attempts_text(answer)),

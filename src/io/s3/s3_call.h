@@ -10,12 +10,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
 #include "io/http/http_engine.h"
+#include "io/http/http_retry.h"
 #include "io/s3/s3_credentials.h"
-#include "io/s3/s3_retry.h"
 #include "io/s3/s3_signing.h"
 
 namespace colonnade::io {
@@ -30,8 +31,9 @@ struct S3Call {
   std::vector<ByteSpan> parts;
   MutableByteSpan into;
   std::size_t max_body = std::size_t{64} << 10;
+  bool whole_body = false;
   bool answer_takes_long = false;  // the server may work for minutes before it answers
-  unsigned most_attempts = S3RetryPolicy{}.most_attempts;
+  unsigned most_attempts = HttpRetryPolicy{}.most_attempts;
 };
 
 struct S3Answer {
@@ -43,13 +45,11 @@ struct S3Answer {
   bool may_be_done = false;
   std::chrono::milliseconds took{0};
 
-  bool is_good() const noexcept {
-    return http.failure == HttpFailure::none && http.status >= 200 && http.status < 300 && code.empty();
-  }
-  bool has_status(int status) const noexcept {
-    return http.failure == HttpFailure::none && http.status == status;
-  }
+  bool is_good() const noexcept { return http.is_good() && code.empty(); }
+  bool has_status(int status) const noexcept { return http.has_status(status); }
 };
+// Whether the same request may succeed later. `code` is what S3 calls the error, empty if there is none.
+bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept;
 
 // Ways to one bucket. Constant, for any number of threads.
 class S3Caller {
@@ -64,6 +64,7 @@ class S3Caller {
   std::string place() const { return base_; }  // for messages: where the bucket is
 
   S3Answer call(S3Call call) const;
+  std::pair<S3Answer, S3Answer> call_both(S3Call first, S3Call second) const;  // at the same time
   // `done` as HttpEngine::start() has it; `this` must live until then, or until `owner` is cancelled there.
   void start(HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call, Done done) const;
 

@@ -40,25 +40,6 @@ std::string text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::string header_or_empty(const HttpAnswer& answer, std::string_view name) {
-  const std::string* value = answer.header(name);
-  return value == nullptr ? std::string() : *value;
-}
-
-// Of the range in "bytes 5-9/100".
-std::optional<std::uint64_t> range_begin(const HttpAnswer& answer) {
-  const std::string text = header_or_empty(answer, "content-range");
-  if (!text.starts_with("bytes ")) return std::nullopt;
-  return number_in(std::string_view(text).substr(6, text.find('-') - 6));
-}
-
 void set_condition(S3Call& call, const S3Condition& condition) {
   if (condition.kind == S3Condition::Kind::absent) call.headers.emplace_back("if-none-match", "*");
   if (condition.kind == S3Condition::Kind::etag) call.headers.emplace_back("if-match", condition.etag);
@@ -83,19 +64,18 @@ Bytes big_endian(std::uint32_t value) {
   return writer.take();
 }
 
-std::string percent_decoded(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned code = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, code, 16).ptr == text.data() + i + 3) {
-      result.push_back(static_cast<char>(code));
-      i += 2;
-    } else {
-      result.push_back(text[i] == '+' ? ' ' : text[i]);
-    }
-  }
-  return result;
+// As listings encode keys: "+" is a blank.
+std::string key_decoded(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return url_decoded(text);
+}
+
+S3Call window_call(const std::string& key, std::string range, std::size_t size) {
+  S3Call call{.action = "read", .key = key};
+  call.headers.emplace_back("range", std::move(range));
+  call.max_body = size;
+  call.whole_body = true;
+  return call;
 }
 
 class Client final : public S3ClientWithCaller {
@@ -126,9 +106,30 @@ class Client final : public S3ClientWithCaller {
       get_range(key, 0, first, {});
     }
     if (!answer.is_good()) throw caller_.error(call, answer);
-    const auto size = number_in(header_or_empty(answer.http, "content-length"));
+    const auto size = whole_number(answer.http.header_or_empty("content-length"));
     if (!size) throw bad_answer(key, "examine", "no length");
-    return S3Object{key, *size, header_or_empty(answer.http, "etag")};
+    return S3Object{key, *size, answer.http.header_or_empty("etag")};
+  }
+
+  std::optional<S3Opening> open_object(const std::string& key) const override {
+    const S3Call first = window_call(key, range_header(0, head_window), head_window);
+    const S3Call last = window_call(key, fmt::format("bytes=-{}", tail_window), tail_window);
+    const auto [head_answer, tail_answer] = caller_.call_both(first, last);
+    if (head_answer.has_status(404)) return std::nullopt;
+    if (head_answer.has_status(400) || head_answer.has_status(403)) throw caller_.error(first, head_answer);
+    std::optional<FoundWindow> found = window_in(head_answer.http);
+    if (!found) {  // an empty object has no range
+      std::optional<S3Object> object = head(key);
+      if (!object) return std::nullopt;
+      return S3Opening{*std::move(object), {}};
+    }
+    S3Opening opening{{key, found->size, found->etag}, {}};
+    opening.windows.push_back(std::move(found->window));
+    std::optional<FoundWindow> end = window_in(tail_answer.http);
+    if (opening.windows.front().bytes.size() < opening.object.size && end &&
+        end->etag == opening.object.etag && end->size == opening.object.size)
+      opening.windows.push_back(std::move(end->window));
+    return opening;
   }
 
   void get_range(const std::string& key, std::uint64_t offset, MutableByteSpan into,
@@ -148,7 +149,7 @@ class Client final : public S3ClientWithCaller {
                   fmt::format("\"{}\" of bucket \"{}\" has more than the {} bytes that are expected", key,
                               bucket(), max_size),
                   {}, caller_.context(key));
-    return Small{std::move(answer.http.body), header_or_empty(answer.http, "etag")};
+    return Small{std::move(answer.http.body), answer.http.header_or_empty("etag")};
   }
 
   std::optional<std::string> put(const std::string& key, std::span<const ByteSpan> parts,
@@ -283,8 +284,8 @@ class Client final : public S3ClientWithCaller {
     const S3Answer answer = caller_.call(call);
     if (answer.has_status(404)) return std::nullopt;
     if (!answer.is_good()) throw caller_.error(call, answer);
-    if (token.empty() || header_or_empty(answer.http, token_header) != token) return std::nullopt;
-    return header_or_empty(answer.http, "etag");
+    if (token.empty() || answer.http.header_or_empty(token_header) != token) return std::nullopt;
+    return answer.http.header_or_empty("etag");
   }
 
   XmlElement listing(const S3Call& call) const {
@@ -297,12 +298,13 @@ class Client final : public S3ClientWithCaller {
 
   static S3Listing listing_of(const XmlElement& document) {
     const bool encoded = document.child_text("EncodingType") == "url";
-    const auto decoded = [&](const std::string& text) { return encoded ? percent_decoded(text) : text; };
+    const auto decoded = [&](const std::string& text) { return encoded ? key_decoded(text) : text; };
     S3Listing result;
     for (const XmlElement& child : document.children) {
       if (child.name == "Contents")
         result.objects.push_back({decoded(child.child_text("Key")),
-                                  number_in(child.child_text("Size")).value_or(0), child.child_text("ETag")});
+                                  whole_number(child.child_text("Size")).value_or(0),
+                                  child.child_text("ETag")});
       if (child.name == "CommonPrefixes") result.prefixes.push_back(decoded(child.child_text("Prefix")));
     }
     return result;
@@ -379,7 +381,7 @@ S3Call range_call(const std::string& key, std::uint64_t offset, MutableByteSpan 
   if (into.empty())
     call.method = HttpMethod::head;
   else
-    call.headers.emplace_back("range", fmt::format("bytes={}-{}", offset, offset + into.size() - 1));
+    call.headers.emplace_back("range", range_header(offset, into.size()));
   if (!etag.empty()) call.headers.emplace_back("if-match", etag);
   call.into = into;
   return call;
@@ -395,7 +397,7 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
   };
   const std::uint64_t end = offset + call.into.size();
   if (call.into.empty()) {
-    const auto size = number_in(header_or_empty(http, "content-length"));
+    const auto size = whole_number(http.header_or_empty("content-length"));
     if (size && *size < offset)
       fail(ErrorKind::format, fmt::format("it has {} bytes, fewer than {}", *size, offset), "");
     return;
@@ -406,10 +408,11 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
          fmt::format("the server answered the request for a range with status {} and the whole object",
                      http.status),
          "use a server, or a way to it, that serves ranges of objects");
-  if (http.status == 206 && range_begin(http) != offset)
+  if (http.status == 206 &&
+      parse_content_range(http.header_or_empty("content-range")).value_or(ContentRange{}).first != offset)
     fail(ErrorKind::io,
          fmt::format("bytes {} to {} were asked for, the server sent \"{}\"", offset, end,
-                     header_or_empty(http, "content-range")),
+                     http.header_or_empty("content-range")),
          "check what stands between here and the server");
   if (http.written < call.into.size())
     fail(ErrorKind::format,
@@ -434,7 +437,7 @@ S3Call part_call(const std::string& key, const std::string& upload, unsigned num
 
 std::string check_put_answer(const S3Caller& caller, const S3Call& call, const S3Answer& answer) {
   if (!answer.is_good()) throw caller.error(call, answer);
-  return header_or_empty(answer.http, "etag");
+  return answer.http.header_or_empty("etag");
 }
 
 }  // namespace colonnade::io

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "io/http/http_ranges.h"
 
 namespace colonnade::io {
 
@@ -36,6 +37,11 @@ struct S3Object {
   std::string key;
   std::uint64_t size = 0;
   std::string etag;  // with its quotes, as it is sent back
+};
+
+struct S3Opening {
+  S3Object object;
+  std::vector<FileWindow> windows;  // its first and last bytes, as far as the server gave them
 };
 
 struct S3Listing {
@@ -66,6 +72,8 @@ class S3Client {
   // Throws ErrorKind::not_found, and so on, if the bucket cannot be used.
   virtual void check_bucket() const = 0;
   virtual std::optional<S3Object> head(const std::string& key) const = 0;  // nullopt: no such key
+  // What is there with its first and last bytes, in one round trip; nullopt: no such key.
+  virtual std::optional<S3Opening> open_object(const std::string& key) const = 0;
   // Fills `into` from byte `offset` on. With `etag`: fails if the object has another one by now.
   virtual void get_range(const std::string& key, std::uint64_t offset, MutableByteSpan into,
                          const std::string& etag = {}) const = 0;

@@ -27,19 +27,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/secret.h"
+
 namespace colonnade::io {
-
-// A text that is not printed: there is no operator<<, no formatter, and no conversion.
-class Secret {
- public:
-  Secret() = default;
-  explicit Secret(std::string text) : text_(std::move(text)) {}
-  const std::string& reveal() const noexcept { return text_; }
-  bool empty() const noexcept { return text_.empty(); }
-
- private:
-  std::string text_;
-};
 
 struct S3Credentials {
   std::string access_key;

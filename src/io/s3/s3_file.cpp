@@ -54,15 +54,15 @@ std::unique_ptr<RandomAccessFile> open_s3_for_reading(const std::string& uri, co
   return with_context({.uri = uri}, [&] {
     const S3Location location = location_of(uri);
     std::shared_ptr<const S3Client> client = S3Client::open(uri);
-    std::optional<S3Object> object = client->head(location.key);
-    if (!object) {
+    std::optional<S3Opening> opening = client->open_object(location.key);
+    if (!opening) {
       say_if_bucket_is_missing(*client);
       throw Error(
           ErrorKind::not_found,
           fmt::format("there is no object \"{}\" in the bucket \"{}\"", location.key, location.bucket),
           "check the key, upper and lower case included");
     }
-    return make_s3_reader(uri, client, *std::move(object),
+    return make_s3_reader(uri, *std::move(opening),
                           [client](unsigned depth) { return S3Queue::open(client, depth); });
   });
 }

@@ -13,9 +13,7 @@ namespace colonnade::io {
 
 using OpenS3Queue = std::function<std::unique_ptr<S3Queue>(unsigned depth)>;
 
-// `object` is what was there at opening.
-std::unique_ptr<RandomAccessFile> make_s3_reader(const std::string& uri,
-                                                 std::shared_ptr<const S3Client> client, S3Object object,
+std::unique_ptr<RandomAccessFile> make_s3_reader(const std::string& uri, S3Opening opening,
                                                  OpenS3Queue open_queue);
 
 }  // namespace colonnade::io

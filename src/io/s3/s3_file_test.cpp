@@ -306,7 +306,7 @@ TEST_F(S3Writing, IsNotGivenUpByAForkedChild) {
 class S3Reading : public testing::Test {
  protected:
   std::unique_ptr<RandomAccessFile> open() {
-    return make_s3_reader(uri, bucket_, *bucket_->head(key),
+    return make_s3_reader(uri, *bucket_->open_object(key),
                           [this](unsigned depth) { return bucket_->queue(depth); });
   }
   const std::shared_ptr<FakeBucket> bucket_ = std::make_shared<FakeBucket>();

@@ -57,6 +57,10 @@ class FakeBucket final : public S3Client {
     if (found == objects_.end()) return std::nullopt;
     return S3Object{key, found->second.content.size(), found->second.etag};
   }
+  std::optional<S3Opening> open_object(const std::string& key) const override {
+    auto found = head(key);
+    return found ? std::optional(S3Opening{*std::move(found), {}}) : std::nullopt;
+  }
   void get_range(const std::string& key, std::uint64_t offset, MutableByteSpan into,
                  const std::string& etag) const override {
     const std::lock_guard lock(mutex_);

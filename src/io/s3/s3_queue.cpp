@@ -1,10 +1,7 @@
-// S3Queue of s3_client.h: no threads of its own. The engine's thread leaves what is done here, and wakes the
-// owner only if it waits.
-#include <algorithm>
-#include <condition_variable>
-#include <mutex>
+// S3Queue of s3_client.h: no threads of its own, the engine's thread leaves what is done here.
 #include <utility>
 
+#include "io/completion_queue.h"
 #include "io/s3/s3_operations.h"
 
 namespace colonnade::io {
@@ -13,7 +10,7 @@ namespace {
 class Queue final : public S3Queue {
  public:
   Queue(std::shared_ptr<const S3ClientWithCaller> client, unsigned depth)
-      : client_(std::move(client)), engine_(&HttpEngine::shared()), depth_(std::max(depth, 1u)) {}
+      : client_(std::move(client)), engine_(&HttpEngine::shared()), done_("a queue of S3 requests", depth) {}
 
   ~Queue() override { engine_->cancel(this); }
 
@@ -40,29 +37,14 @@ class Queue final : public S3Queue {
   }
 
   std::size_t wait(std::span<Completion> completions, bool block) override {
-    if (in_flight_ == 0 || completions.empty()) return 0;
-    check_process();
-    std::unique_lock lock(mutex_);
-    if (block) wait_until(lock, [this] { return !done_.empty(); });
-    const std::size_t count = std::min(completions.size(), done_.size());
-    std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
-    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
-    in_flight_ -= count;
-    return count;
+    return done_.wait(completions, block);
   }
-
-  std::size_t in_flight() const noexcept override { return in_flight_; }
+  std::size_t in_flight() const noexcept override { return done_.in_flight(); }
 
  private:
   template <class Meaning>
   void start(std::uint64_t id, S3Call&& call, Meaning meaning) {
-    check_process();
-    {
-      std::unique_lock lock(mutex_);
-      wait_until(lock, [this] { return running_ < depth_; });
-      ++running_;
-    }
-    ++in_flight_;
+    with_context(client_->caller().context(""), [&] { done_.begin(); });
     const auto shared = std::make_shared<const S3Call>(std::move(call));
     try {
       client_->caller().start(*engine_, this, shared, [this, id, shared, meaning](S3Answer&& answer) {
@@ -72,46 +54,17 @@ class Queue final : public S3Queue {
         } catch (...) {
           completion.failure = std::current_exception();
         }
-        finish(std::move(completion));
+        done_.finish(std::move(completion));
       });
     } catch (...) {
-      --in_flight_;
-      const std::lock_guard lock(mutex_);
-      --running_;
+      done_.withdraw();
       throw;
     }
   }
 
-  // Before anything is locked: a lock that was held at the fork opens nevermore.
-  void check_process() const {
-    if (!engine_->is_of_this_process())
-      throw Error(ErrorKind::usage, "a queue of S3 requests cannot be used in a fork of its process",
-                  "open it in the child", client_->caller().context(""));
-  }
-
-  void finish(Completion&& completion) {
-    const std::lock_guard lock(mutex_);
-    --running_;
-    done_.push_back(std::move(completion));
-    if (waiting_) arrives_.notify_one();
-  }
-
-  template <class Condition>
-  void wait_until(std::unique_lock<std::mutex>& lock, Condition condition) {
-    waiting_ = true;
-    arrives_.wait(lock, condition);
-    waiting_ = false;
-  }
-
   const std::shared_ptr<const S3ClientWithCaller> client_;
   HttpEngine* const engine_;
-  const std::size_t depth_;
-  std::size_t in_flight_ = 0;  // of the owner alone
-  std::mutex mutex_;
-  std::condition_variable arrives_;
-  bool waiting_ = false;
-  std::size_t running_ = 0;
-  std::vector<Completion> done_;
+  CompletionQueue<Completion> done_;
 };
 
 }  // namespace

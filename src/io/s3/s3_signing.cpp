@@ -14,11 +14,6 @@
 namespace colonnade::io {
 namespace {
 
-bool stays(unsigned char letter) noexcept {
-  return (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
-         (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' || letter == '.' || letter == '~';
-}
-
 // Blanks around a value do not count, and several within are one.
 std::string trimmed(std::string_view value) {
   std::string result;
@@ -58,20 +53,6 @@ Bytes digest(const EVP_MD* algorithm, std::span<const ByteSpan> parts) {
 
 }  // namespace
 
-std::string url_encoded(std::string_view text, bool keep_slashes) {
-  static constexpr char digits[] = "0123456789ABCDEF";
-  std::string result;
-  result.reserve(text.size());
-  for (char letter : text) {
-    const auto code = static_cast<unsigned char>(letter);
-    if (stays(code) || (keep_slashes && letter == '/'))
-      result.push_back(letter);
-    else
-      result.append({'%', digits[code >> 4], digits[code & 15]});
-  }
-  return result;
-}
-
 std::string canonical_query(S3Query query) {
   for (auto& [name, value] : query) {
     name = url_encoded(name, false);
@@ -92,20 +73,6 @@ std::string hex(ByteSpan bytes) {
     const auto code = std::to_integer<unsigned>(byte);
     result.push_back(digits[code >> 4]);
     result.push_back(digits[code & 15]);
-  }
-  return result;
-}
-
-std::string base64(ByteSpan bytes) {
-  static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string result;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < count ? std::to_integer<unsigned>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      result.push_back(k <= count ? digits[group >> (18 - 6 * k) & 63] : '=');
   }
   return result;
 }

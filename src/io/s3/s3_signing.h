@@ -19,18 +19,16 @@
 
 #include "base/bytes.h"
 #include "io/http/http_engine.h"
+#include "io/http/http_url.h"
 #include "io/s3/s3_credentials.h"
 
 namespace colonnade::io {
 
 using S3Query = std::vector<std::pair<std::string, std::string>>;
 
-// Everything but letters, digits and "-_.~" as %XX; of a path the slashes stay.
-std::string url_encoded(std::string_view text, bool keep_slashes);
 std::string canonical_query(S3Query query);
 
 std::string hex(ByteSpan bytes);
-std::string base64(ByteSpan bytes);
 Bytes sha256(std::span<const ByteSpan> parts);
 Bytes md5(ByteSpan bytes);  // empty where the system forbids MD5
 Bytes hmac_sha256(ByteSpan key, std::string_view text);

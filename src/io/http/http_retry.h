@@ -1,32 +1,30 @@
 // When a request that failed is tried again: after a random time between nothing and a bound that doubles
 // ("full jitter": many clients that were refused together do not come back together), or as long as the
 // server asks for; not for ever.
-#ifndef COLONNADE_IO_S3_S3_RETRY_H
-#define COLONNADE_IO_S3_S3_RETRY_H
+#ifndef COLONNADE_IO_HTTP_HTTP_RETRY_H
+#define COLONNADE_IO_HTTP_HTTP_RETRY_H
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "io/http/http_engine.h"
 
 namespace colonnade::io {
 
-struct S3RetryPolicy {
+struct HttpRetryPolicy {
   std::chrono::milliseconds timeout{60'000};  // from the first attempt on
   unsigned most_attempts = 10;
   std::chrono::milliseconds first_bound{100};
   std::chrono::milliseconds largest_bound{10'000};
 };
 
-class S3Retry {
+class HttpRetry {
  public:
   using Clock = std::chrono::steady_clock;
 
-  S3Retry() = default;
-  explicit S3Retry(const S3RetryPolicy& policy) : policy_(policy) {}
+  HttpRetry() = default;
+  explicit HttpRetry(const HttpRetryPolicy& policy) : policy_(policy) {}
 
   // Of an attempt that is about to begin: what is left of the timeout.
   std::chrono::milliseconds time_left(Clock::time_point now) const noexcept;
@@ -39,13 +37,13 @@ class S3Retry {
   std::chrono::milliseconds elapsed(Clock::time_point now) const noexcept;
 
  private:
-  S3RetryPolicy policy_;
+  HttpRetryPolicy policy_;
   unsigned attempts_ = 0;
   std::optional<Clock::time_point> begin_;  // of the first attempt, known when it has failed
 };
 
 // Whether the same request may succeed later.
-bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept;
+bool may_pass(const HttpAnswer& answer) noexcept;
 // Retry-After in seconds; nullopt where there is none or it is a date.
 std::optional<std::chrono::milliseconds> retry_after(const HttpAnswer& answer) noexcept;
 

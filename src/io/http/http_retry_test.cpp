@@ -1,4 +1,4 @@
-#include "io/s3/s3_retry.h"
+#include "io/http/http_retry.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const S3Retry::Clock::time_point start{std::chrono::hours(1)};
+const HttpRetry::Clock::time_point start{std::chrono::hours(1)};
 
 TEST(Retries, WaitUpToTwiceAsLongEachTime) {
-  S3Retry longest({.timeout = seconds(600)});
-  S3Retry shortest({.timeout = seconds(600)});
+  HttpRetry longest({.timeout = seconds(600)});
+  HttpRetry shortest({.timeout = seconds(600)});
   auto bound = milliseconds(100);
   for (unsigned i = 1; i < 10; ++i) {
     EXPECT_EQ(shortest.failed(start, milliseconds(0), std::nullopt, 0), milliseconds(0));
@@ -27,7 +27,7 @@ TEST(Retries, WaitUpToTwiceAsLongEachTime) {
 }
 
 TEST(Retries, EndWithTheTimeout) {
-  S3Retry retry({.timeout = seconds(60)});
+  HttpRetry retry({.timeout = seconds(60)});
   EXPECT_EQ(retry.time_left(start), seconds(60));
   EXPECT_TRUE(retry.failed(start + seconds(20), seconds(20), std::nullopt, 0.5));
   EXPECT_EQ(retry.time_left(start + seconds(25)), seconds(35));
@@ -38,7 +38,7 @@ TEST(Retries, EndWithTheTimeout) {
 }
 
 TEST(Retries, WaitAsLongAsTheServerAsks) {
-  S3Retry retry({.timeout = seconds(60)});
+  HttpRetry retry({.timeout = seconds(60)});
   EXPECT_GE(retry.failed(start, milliseconds(0), seconds(7), 0).value(), seconds(7));
   EXPECT_EQ(retry.failed(start, milliseconds(0), seconds(61), 0), std::nullopt);
 }
@@ -58,9 +58,6 @@ TEST(Retries, AreForWhatMayPass) {
   for (const int status : {429, 500, 502, 503, 504}) EXPECT_TRUE(passes(HttpFailure::none, status));
   for (const int status : {200, 206, 301, 400, 403, 404, 409, 412, 416, 501, 507})
     EXPECT_FALSE(passes(HttpFailure::none, status));
-  EXPECT_TRUE(passes(HttpFailure::none, 400, "RequestTimeout"));
-  EXPECT_TRUE(passes(HttpFailure::none, 409, "ConditionalRequestConflict"));
-  EXPECT_FALSE(passes(HttpFailure::none, 409, "BucketNotEmpty"));
 }
 
 TEST(Retries, ReadRetryAfter) {

@@ -1,5 +1,5 @@
-// See s3_retry.h.
-#include "io/s3/s3_retry.h"
+// See http_retry.h.
+#include "io/http/http_retry.h"
 
 #include <algorithm>
 #include <array>
@@ -7,19 +7,18 @@
 
 namespace colonnade::io {
 
-std::chrono::milliseconds S3Retry::elapsed(Clock::time_point now) const noexcept {
+std::chrono::milliseconds HttpRetry::elapsed(Clock::time_point now) const noexcept {
   if (!begin_) return std::chrono::milliseconds(0);
   return std::chrono::duration_cast<std::chrono::milliseconds>(now - *begin_);
 }
 
-std::chrono::milliseconds S3Retry::time_left(Clock::time_point now) const noexcept {
+std::chrono::milliseconds HttpRetry::time_left(Clock::time_point now) const noexcept {
   return std::max(policy_.timeout - elapsed(now), std::chrono::milliseconds(1));
 }
 
-std::optional<std::chrono::milliseconds> S3Retry::failed(Clock::time_point now,
-                                                         std::chrono::milliseconds took,
-                                                         std::optional<std::chrono::milliseconds> retry_after,
-                                                         double chance) noexcept {
+std::optional<std::chrono::milliseconds> HttpRetry::failed(
+    Clock::time_point now, std::chrono::milliseconds took,
+    std::optional<std::chrono::milliseconds> retry_after, double chance) noexcept {
   if (!begin_) begin_ = now - took;
   ++attempts_;
   if (attempts_ >= policy_.most_attempts) return std::nullopt;
@@ -32,7 +31,7 @@ std::optional<std::chrono::milliseconds> S3Retry::failed(Clock::time_point now,
   return wait;
 }
 
-bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
+bool may_pass(const HttpAnswer& answer) noexcept {
   switch (answer.failure) {
     case HttpFailure::refused:
     case HttpFailure::dropped:
@@ -44,11 +43,7 @@ bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
       return false;
   }
   constexpr std::array statuses{408, 425, 429, 500, 502, 503, 504};
-  if (std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end()) return true;
-  constexpr std::array<std::string_view, 8> codes{
-      "SlowDown",         "RequestTimeout", "InternalError", "ServiceUnavailable",
-      "OperationAborted", "IncompleteBody", "BadDigest",     "ConditionalRequestConflict"};
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
+  return std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end();
 }
 
 std::optional<std::chrono::milliseconds> retry_after(const HttpAnswer& answer) noexcept {

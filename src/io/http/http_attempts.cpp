@@ -1,0 +1,49 @@
+// See http_attempts.h.
+#include "io/http/http_attempts.h"
+
+#include <random>
+
+namespace colonnade::io {
+namespace {
+
+double random_chance() {
+  thread_local std::mt19937_64 generator{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+}  // namespace
+
+void HttpAttempts::send(std::chrono::milliseconds delay) {
+  HttpRequest next = request(retry_.time_left(HttpRetry::Clock::now() + delay));
+  next.delay = delay;
+  engine_->start(std::move(next), owner_, [self = shared_from_this()](HttpRequest&&, HttpAnswer&& answer) {
+    self->take(std::move(answer));
+  });
+}
+
+void HttpAttempts::take(HttpAnswer&& answer) {
+  Verdict verdict = Verdict::final;
+  try {
+    verdict = judge(answer);
+    if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
+    if (verdict == Verdict::pass) {
+      const auto wait =
+          retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer), random_chance());
+      if (wait) {
+        // A connection that was never there has carried nothing; of all others nobody knows.
+        if (answer.failure != HttpFailure::refused) may_be_done_ = true;
+        return send(*wait);
+      }
+    }
+  } catch (const std::exception& error) {
+    answer.failure = HttpFailure::other;
+    answer.problem = error.what();
+  }
+  HttpOutcome outcome;
+  outcome.attempts = retry_.attempts() + (verdict == Verdict::pass ? 0 : 1);
+  outcome.took = retry_.elapsed(HttpRetry::Clock::now());
+  outcome.may_be_done = may_be_done_;
+  finish(std::move(answer), outcome);
+}
+
+}  // namespace colonnade::io

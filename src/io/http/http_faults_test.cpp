@@ -1,0 +1,242 @@
+// What readers of files do when a web server, or the way to it, does not do what it should: answers that real
+// servers do not give on demand come from a server within this program.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "base/test_errors.h"
+#include "io/http/http_file.h"
+#include "io/http/http_test_server.h"
+
+namespace colonnade::io {
+namespace {
+
+using testing::HasSubstr;
+
+// A file as a good server gives it; tests spoil the answer.
+struct HttpContent {
+  std::string bytes = std::string(200'000, 'x');
+  std::string etag = "\"one\"";
+  std::string modified = {};
+
+  TestAnswer answer_to(const TestRequest& request) const {
+    const std::string range = request.header("range");
+    if (range.empty()) return {.headers = {{"ETag", etag}}, .body = bytes};
+    std::size_t first = 0;
+    std::size_t last = bytes.size() - 1;
+    if (range.starts_with("bytes=-")) {
+      first = bytes.size() - std::min(bytes.size(), std::size_t{std::stoul(range.substr(7))});
+    } else {
+      first = std::stoul(range.substr(6));
+      last = std::min(std::size_t{std::stoul(range.substr(range.find('-') + 1))}, last);
+    }
+    TestAnswer answer{.status = 206, .body = bytes.substr(first, last - first + 1)};
+    answer.headers = {{"Content-Range", fmt::format("bytes {}-{}/{}", first, last, bytes.size())}};
+    if (!etag.empty()) answer.headers.emplace_back("ETag", etag);
+    if (!modified.empty()) answer.headers.emplace_back("Last-Modified", modified);
+    return answer;
+  }
+};
+
+class HttpFaults : public testing::Test {
+ protected:
+  // Opens the file, then lets `spoil` change what comes back for the middle of it.
+  template <class Spoil>
+  Error error_after(HttpContent content, Spoil spoil) {
+    std::atomic<bool> open = false;
+    const HttpTestServer server([&](const TestRequest& request) {
+      TestAnswer answer = content.answer_to(request);
+      if (open) spoil(answer);
+      return answer;
+    });
+    const auto file = open_for_reading(server.url() + "/f.root");
+    EXPECT_EQ(file->size(), content.bytes.size());
+    open = true;
+    Bytes into(1000);
+    return error_of([&] { file->read(100'000, into); });
+  }
+  static void set_header(TestAnswer& answer, const std::string& name, const std::string& value) {
+    for (auto& header : answer.headers)
+      if (header.first == name) header.second = value;
+  }
+};
+
+TEST_F(HttpFaults, ChangesAreSeenByTheTagWhereIfMatchIsPassedOver) {
+  const Error error = error_after({}, [](TestAnswer& answer) { set_header(answer, "ETag", "\"two\""); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_EQ(error.problem(), "the file was changed since it was opened: its ETag was \"one\" and is \"two\"");
+  EXPECT_EQ(error.context().offset, 100'000u);
+}
+
+TEST_F(HttpFaults, ChangesAreSeenByTheTimeWhereThereIsNoTag) {
+  HttpContent content{.etag = "", .modified = "Sat, 01 Jan 2000 00:00:00 GMT"};
+  const Error error = error_after(content, [](TestAnswer& answer) {
+    set_header(answer, "Last-Modified", "Sun, 02 Jan 2000 00:00:00 GMT");
+  });
+  EXPECT_THAT(error.problem(), HasSubstr("it was of Sat, 01 Jan 2000 00:00:00 GMT and is of Sun, 02 Jan"));
+}
+
+TEST_F(HttpFaults, ChangesAreSeenByTheSizeWhereThereIsNothingElse) {
+  const Error error = error_after({.etag = ""}, [](TestAnswer& answer) {
+    set_header(answer, "Content-Range", "bytes 100000-100999/200001");
+  });
+  EXPECT_THAT(error.problem(), HasSubstr("it had 200000 bytes and has 200001"));
+}
+
+TEST_F(HttpFaults, FilesThatBecameShorterAreSaidToHaveChanged) {
+  const Error error = error_after({}, [](TestAnswer& answer) { answer = {.status = 416}; });
+  EXPECT_THAT(error.problem(), HasSubstr("it has become shorter"));
+}
+
+TEST_F(HttpFaults, TagsAreSentAsConditions) {
+  const HttpContent content;
+  const HttpTestServer server([&](const TestRequest& request) { return content.answer_to(request); });
+  Bytes into(1000);
+  open_for_reading(server.url() + "/f.root")->read(100'000, into);
+  EXPECT_EQ(server.requests().back().header("if-match"), "\"one\"");
+  EXPECT_EQ(server.requests().back().header("range"), "bytes=100000-100999");
+}
+
+TEST_F(HttpFaults, WeakTagsAreOnlyCompared) {
+  const HttpContent content{.etag = "W/\"one\"", .modified = "Sat, 01 Jan 2000 00:00:00 GMT"};
+  const HttpTestServer server([&](const TestRequest& request) { return content.answer_to(request); });
+  Bytes into(1000);
+  open_for_reading(server.url() + "/f.root")->read(100'000, into);
+  EXPECT_EQ(server.requests().back().header("if-match"), "");
+  EXPECT_EQ(server.requests().back().header("if-unmodified-since"), "Sat, 01 Jan 2000 00:00:00 GMT");
+}
+
+TEST_F(HttpFaults, OtherRangesThanWereAskedForAreRefused) {
+  const Error error = error_after(
+      {}, [](TestAnswer& answer) { set_header(answer, "Content-Range", "bytes 100001-101000/200000"); });
+  EXPECT_THAT(
+      error.problem(),
+      HasSubstr("bytes 100000 to 101000 were asked for, the server sent 1000 and says \"bytes 100001-"));
+}
+
+TEST_F(HttpFaults, ShortAnswersAreRefused) {
+  const Error error = error_after({}, [](TestAnswer& answer) { answer.body.resize(999); });
+  EXPECT_THAT(error.problem(), HasSubstr("the server sent 999"));
+}
+
+TEST_F(HttpFaults, WholeFilesInPlaceOfRangesAreRefused) {
+  const Error error = error_after(
+      {}, [](TestAnswer& answer) { answer = {.status = 200, .body = std::string(200'000, 'x')}; });
+  EXPECT_THAT(error.problem(), HasSubstr("status 200 and the whole file"));
+}
+
+TEST_F(HttpFaults, LongAnswersAreRefused) {
+  const Error error = error_after({}, [](TestAnswer& answer) { answer.body.resize(1001); });
+  EXPECT_THAT(error.problem(), HasSubstr("more than the 1000 bytes"));
+}
+
+TEST_F(HttpFaults, SeveralPartsAreRefused) {
+  const Error error = error_after({}, [](TestAnswer& answer) {
+    answer.headers = {{"Content-Type", "multipart/byteranges; boundary=X"}};
+  });
+  EXPECT_THAT(error.problem(), HasSubstr("says \"\""));
+}
+
+TEST_F(HttpFaults, AnswersThatBreakOffAreAskedForAgain) {
+  const HttpContent content;
+  std::atomic<int> count = 0;
+  const HttpTestServer server([&](const TestRequest& request) {
+    TestAnswer answer = content.answer_to(request);
+    if (count++ % 3 == 0) answer.sent = answer.body.size() / 2;
+    if (count % 5 == 0) answer = {.status = 503};
+    return answer;
+  });
+  const auto file = open_for_reading(server.url() + "/f.root");
+  Bytes into(1000);
+  for (std::uint64_t at = 70'000; at < 110'000; at += 5000) {
+    file->read(at, into);
+    EXPECT_EQ(into, Bytes(1000, std::byte{'x'}));
+  }
+}
+
+TEST_F(HttpFaults, LoopsOfRedirectionsEnd) {
+  const HttpTestServer server([](const TestRequest& request) {
+    return TestAnswer{.status = 302, .headers = {{"Location", request.target + "x"}}};
+  });
+  const Error error = error_of([&] { open_for_reading(server.url() + "/f"); });
+  EXPECT_THAT(error.problem(), HasSubstr("it is sent on and on"));
+  EXPECT_LE(server.requests().size(), 22u);
+}
+
+TEST_F(HttpFaults, RedirectionsToOtherSchemesAreNotFollowed) {
+  const HttpTestServer server([](const TestRequest&) {
+    return TestAnswer{.status = 302, .headers = {{"Location", "file:///etc/passwd"}}};
+  });
+  const Error error = error_of([&] { open_for_reading(server.url() + "/f"); });
+  EXPECT_THAT(error.problem(), HasSubstr("where HTTP does not reach"));
+}
+
+TEST_F(HttpFaults, APlaceThatARedirectionNamedMayBeGoneLater) {
+  const HttpContent content;
+  std::atomic<bool> gone = false;
+  const HttpTestServer server([&](const TestRequest& request) {
+    if (request.target == "/f")
+      return TestAnswer{.status = 307, .headers = {{"Location", gone ? "/second" : "/first"}}};
+    if (request.target == "/first" && gone) return TestAnswer{.status = 404};
+    return content.answer_to(request);
+  });
+  const auto file = open_for_reading(server.url() + "/f");
+  gone = true;
+  Bytes into(1000);
+  file->read(100'000, into);
+  EXPECT_EQ(into, Bytes(1000, std::byte{'x'}));
+}
+
+TEST_F(HttpFaults, SizesAreAskedForByHeadWhereRangesDoNotTellThem) {
+  const HttpContent content;
+  const HttpTestServer server([&](const TestRequest& request) {
+    TestAnswer answer = content.answer_to(request);
+    if (request.method == "HEAD")
+      return TestAnswer{.headers = {{"Content-Length", "200000"}, {"ETag", "\"one\""}}};
+    set_header(answer, "Content-Range",
+               answer.headers[0].second.substr(0, answer.headers[0].second.find('/')) + "/*");
+    return answer;
+  });
+  const auto file = open_for_reading(server.url() + "/f.root");
+  EXPECT_EQ(file->size(), 200'000u);
+  Bytes into(1000);
+  file->read(100'000, into);
+}
+
+TEST_F(HttpFaults, CompressedAnswersAreRefused) {
+  const HttpTestServer server([](const TestRequest&) {
+    return TestAnswer{.headers = {{"Content-Encoding", "gzip"}}, .body = "xyz"};
+  });
+  EXPECT_THAT(error_of([&] { open_for_reading(server.url() + "/f"); }).problem(),
+              HasSubstr("only compressed (gzip)"));
+}
+
+TEST_F(HttpFaults, TokensDoNotGoToOtherMachinesInClear) {
+  // The proxy is this program: it sees what would go to the other machine.
+  const HttpTestServer proxy([](const TestRequest&) { return TestAnswer{.status = 401}; });
+  ::setenv("http_proxy", proxy.url().c_str(), 1);
+  ::setenv("BEARER_TOKEN", "secret.token.text", 1);
+  const Error error = error_of([] { open_for_reading("http://storage.example.org/f.root"); });
+  EXPECT_THAT(error.advice(), HasSubstr("COLONNADE_HTTP_TOKEN_OVER_HTTP=1"));
+  EXPECT_EQ(proxy.requests().at(0).header("authorization"), "");
+  ::setenv("COLONNADE_HTTP_TOKEN_OVER_HTTP", "1", 1);
+  error_of([] { open_for_reading("http://storage.example.org/f.root"); });
+  EXPECT_EQ(proxy.requests().back().header("authorization"), "Bearer secret.token.text");
+  for (const char* name : {"http_proxy", "BEARER_TOKEN", "COLONNADE_HTTP_TOKEN_OVER_HTTP"}) ::unsetenv(name);
+}
+
+TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {
+  const HttpTestServer server([](const TestRequest& request) {
+    if (request.method == "HEAD") return TestAnswer{.headers = {{"Content-Length", "5"}}};
+    return TestAnswer{.status = 201};
+  });
+  const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+  file->write(0, as_bytes("1234567"));
+  EXPECT_EQ(error_of([&] { file->close(); }).problem(), "7 bytes were sent, and the server has 5");
+}
+
+}  // namespace
+}  // namespace colonnade::io

@@ -1,0 +1,199 @@
+// Writing of files over HTTP; see http_file.h. Formats write the head of a file last, and PUT sends a body
+// from front to end: so the file is kept in a local one, which has no name, until it is complete.
+//
+//   opening   PUT .f.root.0123456789abcdef.part, empty: may we write here?
+//             MOVE it to another such name: can the server rename? If not, DELETE it.
+//   close()   PUT the part, HEAD (is all of it there?), MOVE it to f.root; or PUT f.root
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "base/environment.h"
+#include "io/file_system.h"
+#include "io/http/http_call.h"
+#include "io/http/http_file.h"
+#include "io/http/http_ranges.h"
+#include "io/local/local_file.h"
+#include "io/local/local_system.h"
+
+namespace colonnade::io {
+namespace {
+
+// A local file without a name, and its content for sending.
+class Spool {
+ public:
+  explicit Spool(const std::string& uri) : Spool(uri, path_of_new()) {}
+  ~Spool() {
+    if (mapped_ != nullptr) ::munmap(mapped_, size_);
+  }
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+  WritableFile& file() { return *file_; }
+  const WritableFile& file() const { return *file_; }
+
+  ByteSpan content(const std::string& uri) {
+    size_ = static_cast<std::size_t>(file_->size());
+    file_->flush();
+    if (size_ == 0) return {};
+    void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, reader_.get(), 0);
+    if (mapped == MAP_FAILED) fail_system(uri, "map the temporary file", errno);
+    mapped_ = mapped;
+    ::madvise(mapped_, size_, MADV_SEQUENTIAL);
+    return {static_cast<const std::byte*>(mapped_), size_};
+  }
+
+ private:
+  Spool(const std::string& uri, const std::string& path)
+      : file_(local_file_system()->create(path, uri, "", {}).file),
+        reader_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    const int code = errno;
+    ::unlink(path.c_str());
+    if (reader_.get() < 0) fail_system(uri, "open the temporary file " + path, code);
+  }
+
+  static std::string path_of_new() {
+    const char* folder = std::getenv("TMPDIR");
+    return fmt::format("{}/colonnade-{:016x}.part", folder == nullptr || *folder == '\0' ? "/tmp" : folder,
+                       environment().random_number());
+  }
+
+  std::unique_ptr<WritableFile> file_;
+  FileDescriptor reader_;
+  void* mapped_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+HttpUrl beside(const HttpUrl& url) {
+  const std::size_t slash = url.path.rfind('/') + 1;
+  HttpUrl part = url;
+  part.path = fmt::format("{}.{}.{:016x}.part", url.path.substr(0, slash), url.path.substr(slash),
+                          environment().random_number());
+  return part;
+}
+
+class HttpWriter final : public WritableFile {
+ public:
+  explicit HttpWriter(const std::string& uri) : caller_(uri), part_(beside(caller_.url())) {
+    put(part_, {});
+    const HttpUrl other = beside(caller_.url());
+    can_rename_ = move(part_, other).http.is_good();
+    if (can_rename_) part_ = other;
+    // Where there is no MOVE there may be no DELETE either; what is left is empty then.
+    if (!can_rename_) remove(part_);
+    spool_ = std::make_unique<Spool>(uri);
+  }
+  ~HttpWriter() override { HttpWriter::discard(); }
+
+  const std::string& uri() const noexcept override { return caller_.uri(); }
+  std::uint64_t size() const override { return open_spool().file().size(); }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    open_spool().file().read(offset, into);
+  }
+  void write(std::uint64_t offset, ByteSpan bytes) override { open_spool().file().write(offset, bytes); }
+  void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {
+    open_spool().file().write_vector(offset, parts);
+  }
+  void truncate(std::uint64_t size) override { open_spool().file().truncate(size); }
+  void flush() override { open_spool().file().flush(); }
+  void sync() override { flush(); }
+  bool appears_at_close() const noexcept override { return true; }
+
+  void close() override {
+    if (spool_ == nullptr) return;
+    try {
+      const ByteSpan content = spool_->content(uri());
+      const HttpUrl target = can_rename_ ? part_ : caller_.url();
+      put(target, content);
+      check_size(target, content.size());
+      if (can_rename_) rename(content.size());
+    } catch (...) {
+      discard();
+      throw;
+    }
+    spool_.reset();
+  }
+
+  void discard() noexcept override {
+    if (spool_ == nullptr) return;
+    spool_.reset();
+    if (!can_rename_ || ::getpid() != process_) return;
+    try {
+      remove(part_);
+    } catch (...) {  // there may be no server any more
+      return;
+    }
+  }
+
+ private:
+  Spool& open_spool() const {
+    if (spool_ == nullptr)
+      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri()});
+    return *spool_;
+  }
+
+  void put(const HttpUrl& url, ByteSpan content) const {
+    HttpCall call{.action = "write", .url = url, .method = HttpMethod::put};
+    if (!content.empty()) call.parts = {content};
+    call.answer_takes_long = true;
+    const HttpReply reply = caller_.call(call);
+    if (!reply.http.is_good()) throw caller_.error(call, reply);
+  }
+
+  HttpReply move(const HttpUrl& from, const HttpUrl& to) const {
+    HttpCall call{.action = "rename", .url = from, .method = HttpMethod::move};
+    call.headers = {{"destination", to.text()}, {"overwrite", "T"}};
+    call.answer_takes_long = true;
+    return caller_.call(call);
+  }
+
+  void rename(std::uint64_t size) const {
+    const HttpReply reply = move(part_, caller_.url());
+    if (reply.http.is_good()) return;
+    // An attempt before may have done it, and its answer been lost.
+    if (reply.outcome.may_be_done && reply.http.has_status(404)) return check_size(caller_.url(), size);
+    throw caller_.error({.action = "rename", .url = part_}, reply);
+  }
+
+  void remove(const HttpUrl& url) const {
+    static_cast<void>(
+        caller_.call({.action = "remove", .url = url, .method = HttpMethod::remove, .most_attempts = 2}));
+  }
+
+  // There are servers that keep what they have when a connection is cut.
+  void check_size(const HttpUrl& url, std::uint64_t size) const {
+    const HttpReply reply = caller_.call({.action = "examine", .url = url, .method = HttpMethod::head});
+    const auto there = whole_number(reply.http.header_or_empty("content-length"));
+    if (!reply.http.is_good() || !there || *there == size) return;
+    throw Error(ErrorKind::io, fmt::format("{} bytes were sent, and the server has {}", size, *there),
+                "write it again", {.uri = uri()});
+  }
+
+  const HttpCaller caller_;
+  const pid_t process_ = ::getpid();
+  HttpUrl part_;  // where the file is until it has its name
+  bool can_rename_ = false;
+  std::unique_ptr<Spool> spool_;  // null: closed
+};
+
+}  // namespace
+
+std::unique_ptr<WritableFile> open_http_for_writing(const std::string& uri, OpenMode mode,
+                                                    const WriteFileOptions&) {
+  return with_context({.uri = uri}, [&]() -> std::unique_ptr<WritableFile> {
+    if (mode == OpenMode::update)
+      throw Error(
+          ErrorKind::unsupported, "a file on a web server cannot be changed in place",
+          "write the data set to a file of its own, or copy the file to a local disk, add to it there "
+          "and copy it back");
+    return std::make_unique<HttpWriter>(uri);
+  });
+}
+
+}  // namespace colonnade::io
