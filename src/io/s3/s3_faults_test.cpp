@@ -72,6 +72,17 @@ class S3Faults : public testing::Test {
   std::atomic<unsigned> count_{0};
 };
 
+TEST_F(S3Faults, PassWhereS3SaysSo) {
+  HttpAnswer answer;
+  answer.status = 400;
+  EXPECT_TRUE(may_pass(answer, "RequestTimeout"));
+  answer.status = 409;
+  EXPECT_TRUE(may_pass(answer, "ConditionalRequestConflict"));
+  EXPECT_FALSE(may_pass(answer, "BucketNotEmpty"));
+  answer.failure = HttpFailure::tls;
+  EXPECT_FALSE(may_pass(answer, "RequestTimeout"));
+}
+
 TEST_F(S3Faults, SignsAndEncodesRequests) {
   const HttpTestServer server([](const TestRequest& request) { return part_of("0123456789", request); });
   Bytes into(4);

@@ -113,24 +113,24 @@ TEST(S3Files, AreListedByTheStartOfTheirNames) {
 
 TEST(S3Files, SayThatTheyWereReplacedWhileOpen) {
   const std::string uri = fresh_uri(false, "replaced");
-  store(uri, pattern(1000));
+  store(uri, pattern(1'000'000));
   const auto reader = open_for_reading(uri);
-  store(uri, pattern(1000, 1));
+  store(uri, pattern(1'000'000, 1));
   Bytes into(100);
-  const Error error = error_of([&] { reader->read(500, into); });
+  const Error error = error_of([&] { reader->read(500'000, into); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_THAT(error.problem(), HasSubstr("replaced"));
   EXPECT_EQ(error.context().uri, uri);
-  EXPECT_EQ(error.context().offset, 500u);
+  EXPECT_EQ(error.context().offset, 500'000u);
 }
 
 TEST(S3Files, SayThatTheyWereRemovedWhileOpen) {
   const std::string uri = fresh_uri(false, "removed");
-  store(uri, pattern(1000));
+  store(uri, pattern(1'000'000));
   const auto reader = open_for_reading(uri);
   S3Client::open(uri)->remove(key_of(uri));
   Bytes into(100);
-  EXPECT_EQ(error_of([&] { reader->read(500, into); }).kind(), ErrorKind::not_found);
+  EXPECT_EQ(error_of([&] { reader->read(500'000, into); }).kind(), ErrorKind::not_found);
 }
 
 TEST(S3Files, CannotBeChangedInPlace) {
