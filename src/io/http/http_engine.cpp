@@ -383,6 +383,7 @@ void configure(Transfer& transfer, const Environment& environment) {
   ::curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
   ::curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
   ::curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  if (transfer.request.direct) ::curl_easy_setopt(easy, CURLOPT_PROXY, "");
   set_method(easy, transfer);
   set_headers(easy, transfer);
   set_security(easy, transfer, environment);

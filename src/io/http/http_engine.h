@@ -54,6 +54,7 @@ struct HttpRequest {
   std::string client_key;
   // Names and passwords of servers are looked up in this file (netrc), for requests that bring none.
   std::string netrc_file;
+  bool direct = false;                 // through no proxy
   bool waits_for_go_ahead = false;     // before a body is sent ("Expect: 100-continue")
   std::chrono::milliseconds delay{0};  // before it begins, at the earliest
   std::chrono::milliseconds connect_timeout{10'000};

@@ -47,10 +47,9 @@ std::string host_header(std::string_view scheme, std::string host) {
   return host;
 }
 
-void refuse_open_token(const S3Settings& settings, const std::string& base, const std::string& host) {
-  if (!settings.credentials || settings.credentials->session_token.empty() || settings.token_over_http ||
-      is_this_machine(host))
-    return;
+void refuse_open_token(const S3Credentials& keys, const S3Settings& settings, const std::string& base,
+                       const std::string& host) {
+  if (keys.session_token.empty() || settings.token_over_http || is_this_machine(host)) return;
   throw Error(
       ErrorKind::usage,
       fmt::format("the session token would go to {} without encryption, where everybody on the way can "
@@ -98,7 +97,15 @@ S3Caller::S3Caller(std::string bucket, S3Settings settings)
   host_ = host_header(scheme, host);
   base_ = scheme + "://" + host;
   is_encrypted_ = scheme == "https";
-  if (!is_encrypted_) refuse_open_token(settings_, base_, host);
+  if (settings_.credentials) static_cast<void>(credentials());
+}
+
+std::optional<S3Credentials> S3Caller::credentials() const {
+  std::optional<S3Credentials> keys = settings_.credentials;
+  if (settings_.identity) keys = settings_.identity->current();
+  if (keys && keys->access_key.empty()) return std::nullopt;
+  if (keys && !is_encrypted_) refuse_open_token(*keys, settings_, base_, host_);
+  return keys;
 }
 
 ErrorContext S3Caller::context(const std::string& key) const {
@@ -113,7 +120,7 @@ std::chrono::milliseconds S3Caller::timeout(const S3Call& call) const noexcept {
 
 // Takes as long as reading the body: never on the engine's thread.
 std::string S3Caller::payload_hash(const S3Call& call) const {
-  if (!settings_.credentials) return {};
+  if (!settings_.credentials && !settings_.identity) return {};
   std::vector<ByteSpan> body{as_bytes(call.text)};
   body.insert(body.end(), call.parts.begin(), call.parts.end());
   std::size_t size = 0;
@@ -121,7 +128,7 @@ std::string S3Caller::payload_hash(const S3Call& call) const {
   return is_encrypted_ && size > largest_hashed_body ? unsigned_payload : hex(sha256(body));
 }
 
-HttpRequest S3Caller::request(const S3Call& call, const std::string& payload_hash,
+HttpRequest S3Caller::request(const S3Call& call, const S3Credentials* keys, const std::string& payload_hash,
                               std::chrono::milliseconds time_left) const {
   const std::string path = path_prefix_ + "/" + url_encoded(call.key, true);
   const std::string query = canonical_query(call.query);
@@ -139,24 +146,23 @@ HttpRequest S3Caller::request(const S3Call& call, const std::string& payload_has
   request.connect_timeout = std::min(third, longest_connect);
   request.stall_timeout = call.answer_takes_long ? time_left : std::min(third, longest_stall);
   request.timeout = time_left;
-  if (settings_.credentials) sign(call, payload_hash, path, query, request);
+  if (keys != nullptr) sign(call, *keys, payload_hash, path, query, request);
   return request;
 }
 
-void S3Caller::sign(const S3Call& call, const std::string& payload_hash, const std::string& path,
-                    const std::string& query, HttpRequest& request) const {
+void S3Caller::sign(const S3Call& call, const S3Credentials& keys, const std::string& payload_hash,
+                    const std::string& path, const std::string& query, HttpRequest& request) const {
   S3Signing signing{call.method, path, query, settings_.region};
   signing.time = std::time(nullptr);
   signing.payload_hash = payload_hash;
 
   request.headers.emplace_back("x-amz-content-sha256", signing.payload_hash);
   request.headers.emplace_back("x-amz-date", amz_date(signing.time));
-  if (!settings_.credentials->session_token.empty())
-    request.headers.emplace_back("x-amz-security-token", settings_.credentials->session_token.reveal());
+  if (!keys.session_token.empty())
+    request.headers.emplace_back("x-amz-security-token", keys.session_token.reveal());
   HttpHeaders to_sign = request.headers;
   to_sign.emplace_back("host", host_);
-  request.headers.emplace_back("authorization",
-                               authorization(signing, std::move(to_sign), *settings_.credentials));
+  request.headers.emplace_back("authorization", authorization(signing, std::move(to_sign), keys));
 }
 
 // The attempts of one call; each is signed anew.
@@ -168,11 +174,12 @@ class S3Caller::Attempts final : public HttpAttempts {
         caller_(&caller),
         call_(std::move(call)),
         done_(std::move(done)),
+        keys_(caller.credentials()),
         payload_hash_(caller.payload_hash(*call_)) {}
 
  private:
   HttpRequest request(std::chrono::milliseconds time_left) override {
-    return caller_->request(*call_, payload_hash_, time_left);
+    return caller_->request(*call_, keys_ ? &*keys_ : nullptr, payload_hash_, time_left);
   }
   Verdict judge(const HttpAnswer& answer) override {
     told_ = error_in(answer);
@@ -190,6 +197,7 @@ class S3Caller::Attempts final : public HttpAttempts {
   const S3Caller* caller_;
   std::shared_ptr<const S3Call> call_;
   Done done_;
+  const std::optional<S3Credentials> keys_;
   const std::string payload_hash_;
   S3Answer told_;
 };
@@ -313,7 +321,7 @@ std::string S3Caller::advice(const S3Answer& answer) const {
     if (region != nullptr && *region != settings_.region)
       return fmt::format("set AWS_REGION to {} (it is {})", in_one_line(*region), settings_.region);
   }
-  if (known->advice == check_policy && !settings_.credentials)
+  if (known->advice == check_policy && !settings_.credentials && !settings_.identity)
     return "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile: this was asked "
            "without";
   std::string advice(known->advice);
@@ -323,10 +331,10 @@ std::string S3Caller::advice(const S3Answer& answer) const {
 
 // What others said, without what they may have repeated of us.
 std::string S3Caller::printable(std::string_view text) const {
-  if (!settings_.credentials) return in_one_line(redacted(text));
-  const S3Credentials& ours = *settings_.credentials;
+  const auto ours = settings_.identity ? settings_.identity->last() : settings_.credentials;
+  if (!ours) return in_one_line(redacted(text));
   return in_one_line(
-      redacted(text, {ours.secret_key.reveal(), ours.session_token.reveal(), ours.access_key}));
+      redacted(text, {ours->secret_key.reveal(), ours->session_token.reveal(), ours->access_key}));
 }
 
 Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {

@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,7 +57,7 @@ class S3Caller {
  public:
   using Done = std::function<void(S3Answer&& answer)>;
 
-  // Throws ErrorKind::usage for a session token that would go over plain HTTP to another machine.
+  // Throws as credentials() does.
   S3Caller(std::string bucket, S3Settings settings);
 
   const std::string& bucket() const noexcept { return bucket_; }
@@ -75,10 +76,12 @@ class S3Caller {
  private:
   class Attempts;
 
-  HttpRequest request(const S3Call& call, const std::string& payload_hash,
+  // Throws ErrorKind::usage for a session token that would go over plain HTTP to another machine.
+  std::optional<S3Credentials> credentials() const;
+  HttpRequest request(const S3Call& call, const S3Credentials* keys, const std::string& payload_hash,
                       std::chrono::milliseconds time_left) const;
-  void sign(const S3Call& call, const std::string& payload_hash, const std::string& path,
-            const std::string& query, HttpRequest& request) const;
+  void sign(const S3Call& call, const S3Credentials& keys, const std::string& payload_hash,
+            const std::string& path, const std::string& query, HttpRequest& request) const;
   std::string payload_hash(const S3Call& call) const;
   std::string printable(std::string_view text) const;
   std::chrono::milliseconds timeout(const S3Call& call) const noexcept;

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "colonnade/error.h"
+#include "io/http/http_url.h"
 
 namespace colonnade::io {
 namespace {
@@ -67,6 +68,19 @@ std::string checked_text(std::string_view text, const std::string& what) {
   return std::string(value);
 }
 
+std::string checked_endpoint(std::string endpoint) {
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  const std::size_t scheme = endpoint.find("://");
+  const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+  if (endpoint.substr(host, endpoint.find('/', host) - host).find('@') != std::string::npos)
+    throw Error(ErrorKind::usage, "the S3 endpoint has a user name or password in it",
+                "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+  if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://"))
+    throw Error(ErrorKind::usage, fmt::format("the S3 endpoint \"{}\" is no URL", endpoint),
+                "an endpoint such as https://s3.example.org in AWS_ENDPOINT_URL_S3");
+  return endpoint;
+}
+
 // The sources, asked for one profile.
 class Finder {
  public:
@@ -100,26 +114,128 @@ class Finder {
     return find(credentials_, key);
   }
 
-  std::optional<S3Credentials> credentials(std::string& from) const {
-    if (says_yes(environment("AWS_NO_SIGN_REQUEST"))) return std::nullopt;
-    if (auto found = pair_of(environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
-                             environment("AWS_SESSION_TOKEN"), "the environment")) {
-      from = "the environment";
-      return found;
-    }
-    for (const auto* file : {&credentials_, &config_}) {
-      const std::string where =
-          fmt::format("profile \"{}\" of {}", profile_, file == &config_ ? config_path_ : credentials_path_);
-      if (auto found = pair_of(find(*file, "aws_access_key_id"), find(*file, "aws_secret_access_key"),
-                               find(*file, "aws_session_token"), where)) {
-        from = where;
-        return found;
-      }
-    }
-    return std::nullopt;
+  // Fills what says who asks.
+  void find_credentials(S3Settings& settings) const {
+    if (says_yes(environment("AWS_NO_SIGN_REQUEST"))) return;
+    const auto take = [&](std::optional<S3Credentials> found, const std::string& from) {
+      if (found) settings.credentials = std::move(found), settings.credentials_from = from;
+      return settings.credentials.has_value();
+    };
+    if (take(pair_of(environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+                     environment("AWS_SESSION_TOKEN"), "the environment"),
+             "the environment"))
+      return;
+    if (use_web_identity(settings) || use_sign_in(settings)) return;
+    if (take(keys_in(credentials_, credentials_path_), of_profile(credentials_path_))) return;
+    if (const auto command = config("credential_process"))
+      return use(settings, "credential_process of " + of_profile(config_path_), *command,
+                 [command] { return credentials_of_process(*command); });
+    if (take(keys_in(config_, config_path_), of_profile(config_path_))) return;
+    if (config("role_arn"))
+      throw Error(ErrorKind::usage,
+                  fmt::format("profile \"{}\" asks for a role with the keys of another profile", profile_),
+                  "add to it: credential_process = aws configure export-credentials --profile NAME, or set "
+                  "AWS_ACCESS_KEY_ID and the like by that command");
+    if (!use_container(settings)) use_instance(settings);
   }
 
  private:
+  static void use(S3Settings& settings, const std::string& from, const std::string& what,
+                  const S3Identity::Fetch& fetch) {
+    settings.credentials_from = from;
+    settings.identity = S3Identity::shared(from + "\n" + what, fetch);
+  }
+  std::string of_profile(const std::string& path) const {
+    return fmt::format("profile \"{}\" of {}", profile_, path);
+  }
+  std::optional<S3Credentials> keys_in(const AwsFile& file, const std::string& path) const {
+    return pair_of(find(file, "aws_access_key_id"), find(file, "aws_secret_access_key"),
+                   find(file, "aws_session_token"), of_profile(path));
+  }
+  std::string region() const {
+    auto region = first_of({"AWS_REGION", "AWS_DEFAULT_REGION"});
+    if (!region) region = config("region");
+    return region.value_or(S3Settings{}.region);
+  }
+  // Of a service of AWS, unless the environment names another.
+  std::string service(const char* variable, const std::string& name, const std::string& where) const {
+    return checked_endpoint(environment(variable).value_or(
+        fmt::format("https://{}.{}.amazonaws.com{}", name, where, where.starts_with("cn-") ? ".cn" : "")));
+  }
+
+  bool use_web_identity(S3Settings& settings) const {
+    auto token = environment("AWS_WEB_IDENTITY_TOKEN_FILE");
+    auto role = environment("AWS_ROLE_ARN");
+    if (!token) token = config("web_identity_token_file"), role = config("role_arn");
+    if (!token || !role) return false;
+    const S3WebIdentity identity{service("AWS_ENDPOINT_URL_STS", "sts", region()), *role,
+                                 environment("AWS_ROLE_SESSION_NAME").value_or("colonnade"), *token};
+    use(settings, "the web identity in " + *token, *role + "\n" + identity.endpoint,
+        [identity] { return credentials_of_web_identity(identity); });
+    return true;
+  }
+
+  bool use_sign_in(S3Settings& settings) const {
+    const auto account = config("sso_account_id");
+    const auto role = config("sso_role_name");
+    const auto session = config("sso_session");
+    auto where = config("sso_region");
+    if (session) where = find_in(config_, "sso-session " + *session, "sso_region");
+    const auto name = session ? session : config("sso_start_url");
+    if (!account || !role || !name) return false;
+    const S3SignedIn signed_in{
+        service("AWS_ENDPOINT_URL_SSO", "portal.sso", where.value_or(region())),
+        environment("HOME").value_or("") + "/.aws/sso/cache/" + sign_in_cache_name(*name), *account, *role};
+    use(settings, "the sign-in of " + of_profile(config_path_),
+        signed_in.cache_file + "\n" + *account + "\n" + *role + "\n" + signed_in.endpoint,
+        [signed_in] { return credentials_of_sign_in(signed_in); });
+    return true;
+  }
+
+  bool use_container(S3Settings& settings) const {
+    S3Container container;
+    if (const auto relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"))
+      container.url = "http://169.254.170.2" + *relative;
+    else
+      container.url = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI").value_or("");
+    if (container.url.empty()) return false;
+    // The addresses of the services of ECS and EKS, which no network carries.
+    const std::string host = parse_http_url(container.url).host;
+    const bool is_near = is_this_machine(host) || host == "169.254.170.2" || host == "169.254.170.23" ||
+                         host == "[fd00:ec2::23]";
+    if (!container.url.starts_with("https://") && !is_near)
+      throw Error(ErrorKind::usage,
+                  "AWS_CONTAINER_CREDENTIALS_FULL_URI is on another machine and not encrypted",
+                  "an https:// URL, or one on this machine");
+    container.token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
+    container.token_file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE").value_or("");
+    use(settings, "the container", container.url + "\n" + container.token + "\n" + container.token_file,
+        [container] { return credentials_of_container(container); });
+    return true;
+  }
+
+  // Without a role requests are not signed.
+  void use_instance(S3Settings& settings) const {
+    const auto named = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    if (says_yes(environment("AWS_EC2_METADATA_DISABLED")) || (!named && !is_cloud_instance())) return;
+    const std::string endpoint = checked_endpoint(named.value_or("http://169.254.169.254"));
+    const auto number = [&](const char* variable, unsigned otherwise) {
+      const auto text = environment(variable);
+      unsigned value = 0;
+      const bool is_one =
+          text && std::from_chars(text->data(), text->data() + text->size(), value).ec == std::errc();
+      return is_one && value > 0 && value <= 100 ? value : otherwise;
+    };
+    const std::chrono::seconds timeout(number("AWS_METADATA_SERVICE_TIMEOUT", 1));
+    const unsigned attempts = number("AWS_METADATA_SERVICE_NUM_ATTEMPTS", 1);
+    use(settings, "the instance's role", endpoint, [=] {
+      auto found = credentials_of_instance(endpoint, timeout, attempts);
+      // Asked again after a while: a role may be given later.
+      return found.value_or(
+          S3TimedCredentials{{}, std::chrono::system_clock::now() + 2 * S3Identity::margin});
+    });
+  }
+
   std::string path(const char* variable, const char* below_home) const {
     std::string path = environment(variable).value_or(std::string("~") + below_home);
     if (path.starts_with("~/")) path = environment("HOME").value_or("") + path.substr(1);
@@ -130,7 +246,11 @@ class Finder {
     return text ? parse_aws_file(*text) : AwsFile{};
   }
   std::optional<std::string> find(const AwsFile& file, const std::string& key) const {
-    const auto section = file.find(profile_);
+    return find_in(file, profile_, key);
+  }
+  static std::optional<std::string> find_in(const AwsFile& file, const std::string& name,
+                                            const std::string& key) {
+    const auto section = file.find(name);
     if (section == file.end()) return std::nullopt;
     const auto entry = section->second.find(key);
     if (entry == section->second.end() || entry->second.empty()) return std::nullopt;
@@ -160,19 +280,6 @@ class Finder {
   AwsFile credentials_;
   AwsFile config_;
 };
-
-std::string checked_endpoint(std::string endpoint) {
-  while (endpoint.ends_with('/')) endpoint.pop_back();
-  const std::size_t scheme = endpoint.find("://");
-  const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
-  if (endpoint.substr(host, endpoint.find('/', host) - host).find('@') != std::string::npos)
-    throw Error(ErrorKind::usage, "the S3 endpoint has a user name or password in it",
-                "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
-  if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://"))
-    throw Error(ErrorKind::usage, fmt::format("the S3 endpoint \"{}\" is no URL", endpoint),
-                "an endpoint such as https://s3.example.org in AWS_ENDPOINT_URL_S3");
-  return endpoint;
-}
 
 std::chrono::milliseconds timeout_of(const std::optional<std::string>& text) {
   if (!text) return S3Settings{}.timeout;
@@ -247,7 +354,7 @@ S3Sources system_sources() {
 S3Settings find_s3_settings(const S3Sources& sources) {
   const Finder finder(sources);
   S3Settings settings;
-  settings.credentials = finder.credentials(settings.credentials_from);
+  finder.find_credentials(settings);
   auto region = finder.first_of({"AWS_REGION", "AWS_DEFAULT_REGION"});
   if (!region) region = finder.config("region");
   if (region) settings.region = checked_text(*region, "the region of S3");

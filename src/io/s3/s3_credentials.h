@@ -1,10 +1,19 @@
 // Who asks S3, and where: read from the environment and the files of the AWS tools, in this order (the first
 // that says something counts):
 //
-//   keys          AWS_ACCESS_KEY_ID + AWS_SECRET_ACCESS_KEY (+ AWS_SESSION_TOKEN); aws_access_key_id, ... of
-//   the
-//                 profile in AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials), then in AWS_CONFIG_FILE
-//                 (~/.aws/config). None, or AWS_NO_SIGN_REQUEST: requests are not signed (public buckets).
+//   keys          AWS_NO_SIGN_REQUEST: none, requests are not signed (public buckets);
+//                 AWS_ACCESS_KEY_ID + AWS_SECRET_ACCESS_KEY (+ AWS_SESSION_TOKEN);
+//                 a web identity: AWS_WEB_IDENTITY_TOKEN_FILE + AWS_ROLE_ARN (+ AWS_ROLE_SESSION_NAME), or
+//                 web_identity_token_file + role_arn of the profile;
+//                 a sign-in: sso_session, or sso_start_url + sso_region, with sso_account_id + sso_role_name
+//                 of the profile, after "aws sso login"; aws_access_key_id, ... of the profile in
+//                 AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials); credential_process of the profile; the
+//                 same keys in AWS_CONFIG_FILE (~/.aws/config); a container:
+//                 AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (with AWS_CONTAINER_AUTHORIZATION_TOKEN
+//                 or _TOKEN_FILE); a virtual machine of EC2: its role, by IMDSv2, unless
+//                 AWS_EC2_METADATA_DISABLED. Asked on such machines only, or where
+//                 AWS_EC2_METADATA_SERVICE_ENDPOINT names the service. This is the order of the AWS tools.
+//                 None: requests are not signed. Keys that expire are asked for again in time.
 //   profile       AWS_PROFILE, AWS_DEFAULT_PROFILE, "default"
 //   region        AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile, us-east-1
 //   endpoint      AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url` of the profile (under `s3 =`, then by
@@ -22,23 +31,19 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "base/secret.h"
+#include "io/s3/s3_identity.h"
 
 namespace colonnade::io {
 
-struct S3Credentials {
-  std::string access_key;
-  Secret secret_key;
-  Secret session_token;  // empty: none
-};
-
 struct S3Settings {
-  std::optional<S3Credentials> credentials;  // nullopt: requests are not signed
+  std::optional<S3Credentials> credentials;  // nullopt, without an identity: requests are not signed
+  std::shared_ptr<S3Identity> identity;      // hands out keys in place of `credentials`
   std::string credentials_from;              // for messages: "the environment", a file and profile
   std::string region = "us-east-1";
   std::string endpoint;  // "https://host:port/base", without a slash at the end; empty: AWS

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "colonnade/error.h"
@@ -14,8 +17,11 @@
 namespace colonnade::io {
 namespace {
 
+constexpr std::string_view s3_file_mark = "?file";
+constexpr std::string_view s3_store_mark = "?store";
+
 S3Location location_of(const std::string& uri) {
-  S3Location location = parse_s3_uri(uri);
+  S3Location location = parse_s3_uri(without_s3_mark(uri));
   if (location.key.empty() || location.key.ends_with('/'))
     throw Error(ErrorKind::usage, "the URI names no file: there is no key behind the bucket",
                 "s3://bucket/folder/name.root", {.uri = uri});
@@ -33,8 +39,29 @@ void say_if_bucket_is_missing(const S3Client& client) {
 
 }  // namespace
 
+// The name alone tells: what is at the key may be both, or nothing yet.
 bool names_s3_file(const std::string& uri) {
-  return uri.ends_with(".root") || uri.ends_with(".bare");
+  if (uri.ends_with(s3_file_mark)) return true;
+  if (uri.ends_with(s3_store_mark)) return false;
+  const std::string name = uri.substr(uri.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  std::string ending = dot == std::string::npos ? "" : name.substr(dot);
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  if (ending == ".root" || ending == ".bare") return true;
+  // A bucket's name has dots; "v1.2" is no ending.
+  const bool is_known = uri.find('/', uri.find("://") + 3) == std::string::npos || ending.size() < 2 ||
+                        std::isalpha(static_cast<unsigned char>(ending[1])) == 0;
+  if (is_known) return false;
+  throw Error(ErrorKind::usage,
+              fmt::format("whether \"{}\" is a file or an object store cannot be told from its name", name),
+              fmt::format("{0}{1} or {0}{2}", uri, s3_file_mark, s3_store_mark), {.uri = uri});
+}
+
+std::string without_s3_mark(const std::string& uri) {
+  for (const std::string_view mark : {s3_file_mark, s3_store_mark})
+    if (uri.ends_with(mark)) return uri.substr(0, uri.size() - mark.size());
+  return uri;
 }
 
 std::vector<std::string> list_s3_files(const std::string& prefix) {

@@ -21,8 +21,10 @@ namespace colonnade::io {
 std::unique_ptr<RandomAccessFile> open_s3_for_reading(const std::string& uri, const ReadFileOptions& options);
 std::unique_ptr<WritableFile> open_s3_for_writing(const std::string& uri, OpenMode mode,
                                                   const WriteFileOptions& options);
-// Keys that end with ".root" or ".bare" are files, the others are prefixes of object stores.
+// Keys that end with ".root" or ".bare", and URIs that end with "?file", are files. Other keys are prefixes
+// of object stores if they have no ending, or a slash or "?store" at the end; else ErrorKind::usage.
 bool names_s3_file(const std::string& uri);
+std::string without_s3_mark(const std::string& uri);
 std::vector<std::string> list_s3_files(const std::string& prefix);
 
 }  // namespace colonnade::io

@@ -9,6 +9,8 @@
 
 #include "base/test_errors.h"
 #include "io/conformance_test.h"
+#include "io/http/http_engine.h"
+#include "io/object_store.h"
 #include "io/s3/s3_client.h"
 
 namespace colonnade::io {
@@ -131,6 +133,35 @@ TEST(S3Files, SayThatTheyWereRemovedWhileOpen) {
   S3Client::open(uri)->remove(key_of(uri));
   Bytes into(100);
   EXPECT_EQ(error_of([&] { reader->read(500'000, into); }).kind(), ErrorKind::not_found);
+}
+
+TEST(S3Files, AreOpenedWithTheirFirstAndLastBytes) {
+  const std::string uri = fresh_uri(false, "windows");
+  store(uri, pattern(1'000'000));
+  const HttpCounters before = HttpEngine::shared().counters();
+  const auto reader = open_for_reading(uri);
+  Bytes into(1000);
+  reader->read(0, into);
+  reader->read(999'000, into);
+  EXPECT_TRUE(std::equal(into.begin(), into.end(), pattern(1'000'000).begin() + 999'000));
+  EXPECT_EQ(HttpEngine::shared().counters().requests - before.requests, 2u);
+  reader->opened();
+  reader->read(0, into);
+  EXPECT_EQ(HttpEngine::shared().counters().requests - before.requests, 3u);
+}
+
+TEST(S3Files, MayHaveAnyNameIfTheyAreSaidToBeFiles) {
+  for (const char* name : {"data.ROOT", "data.dat?file", "data?file"}) {
+    const std::string uri = fresh_uri(false, "named") + "-" + name;
+    EXPECT_FALSE(is_object_store(uri)) << uri;
+    const auto file = open_for_writing(uri, OpenMode::create);
+    file->write(0, pattern(100));
+    file->close();
+    EXPECT_EQ(content(uri.substr(0, uri.find('?'))), pattern(100));
+    Bytes into(100);
+    open_for_reading(uri)->read(0, into);
+    EXPECT_EQ(into, pattern(100));
+  }
 }
 
 TEST(S3Files, CannotBeChangedInPlace) {

@@ -30,6 +30,7 @@ std::string canonical_query(S3Query query);
 
 std::string hex(ByteSpan bytes);
 Bytes sha256(std::span<const ByteSpan> parts);
+Bytes sha1(ByteSpan bytes);
 Bytes md5(ByteSpan bytes);  // empty where the system forbids MD5
 Bytes hmac_sha256(ByteSpan key, std::string_view text);
 

@@ -9,8 +9,10 @@
 #include <charconv>
 #include <utility>
 
+#include "io/completion_queue.h"
 #include "io/object_checks.h"
 #include "io/s3/s3_client.h"
+#include "io/s3/s3_file.h"
 
 namespace colonnade::io {
 namespace {
@@ -167,10 +169,7 @@ class Queue final : public ObjectQueue {
     while (take_requests(false) > 0) {
     }
     while (block && done_.empty()) take_requests(true);
-    const std::size_t count = std::min(completions.size(), done_.size());
-    const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::move(done_.begin(), end, completions.begin());
-    done_.erase(done_.begin(), end);
+    const std::size_t count = move_out(done_, completions);
     in_flight_ -= count;
     return count;
   }
@@ -403,7 +402,7 @@ class Store final : public ObjectStore {
 
 std::shared_ptr<ObjectStore> open_s3_store(const std::string& uri, const StoreOptions&) {
   std::shared_ptr<const S3Client> client = S3Client::open(uri);
-  std::string prefix = parse_s3_uri(uri).key;
+  std::string prefix = parse_s3_uri(without_s3_mark(uri)).key;
   while (prefix.ends_with('/')) prefix.pop_back();
   if (!prefix.empty()) prefix += '/';
   Values values(uri, std::move(client), std::move(prefix));

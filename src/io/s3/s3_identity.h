@@ -1,0 +1,96 @@
+// Keys that somebody hands out for a while: who runs in a cloud, or has signed in, asks there for them, and
+// again before they expire.
+#ifndef COLONNADE_IO_S3_S3_IDENTITY_H
+#define COLONNADE_IO_S3_S3_IDENTITY_H
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/secret.h"
+
+namespace colonnade::io {
+
+struct S3Credentials {
+  std::string access_key;
+  Secret secret_key;
+  Secret session_token;  // empty: none
+};
+
+struct S3TimedCredentials {
+  S3Credentials credentials;
+  std::optional<std::chrono::system_clock::time_point> expiry;
+};
+
+// For any thread, and for forks of its process.
+class S3Identity {
+ public:
+  using Fetch = std::function<S3TimedCredentials()>;
+  static constexpr std::chrono::minutes margin{5};  // before they expire
+
+  explicit S3Identity(Fetch fetch);
+  // One for all who ask with the same `key`. The keys are fetched at the first current().
+  static std::shared_ptr<S3Identity> shared(const std::string& key, const Fetch& fetch);
+
+  // May wait for an answer; never on the engine's thread. While the old keys are good they do where new ones
+  // cannot be had.
+  S3Credentials current();
+  std::optional<S3Credentials> last() const;  // that current() gave
+
+ private:
+  using Known = std::shared_ptr<const S3TimedCredentials>;
+  Known renewed(const Known& old);
+
+  const Fetch fetch_;
+  const pid_t process_;
+  std::mutex mutex_;  // of whoever fetches
+  std::atomic<Known> known_;
+};
+
+// All of these throw ErrorKind::io where there is no answer, and ErrorKind::usage where it is no key.
+
+// What `credential_process` or a container's or instance's service writes: JSON.
+S3TimedCredentials credentials_in_json(const std::string& text, const std::string& source);
+S3TimedCredentials credentials_of_process(const std::string& command);
+
+struct S3Container {
+  std::string url;
+  std::string token;       // sent as Authorization; empty: none
+  std::string token_file;  // read anew each time, in its place
+};
+S3TimedCredentials credentials_of_container(const S3Container& container);
+
+// An instance's role, by the second version of its service. nullopt: there is none.
+std::optional<S3TimedCredentials> credentials_of_instance(const std::string& endpoint,
+                                                          std::chrono::milliseconds timeout,
+                                                          unsigned attempts);
+// Whether this machine is one that has such a service.
+bool is_cloud_instance();
+
+struct S3WebIdentity {
+  std::string endpoint;  // of STS
+  std::string role;
+  std::string session;
+  std::string token_file;
+};
+S3TimedCredentials credentials_of_web_identity(const S3WebIdentity& identity);
+
+struct S3SignedIn {
+  std::string endpoint;    // of SSO
+  std::string cache_file;  // what "aws sso login" left
+  std::string account;
+  std::string role;
+};
+S3TimedCredentials credentials_of_sign_in(const S3SignedIn& signed_in);
+// The name of that file for a session's name or a start URL.
+std::string sign_in_cache_name(const std::string& session_or_url);
+
+}  // namespace colonnade::io
+
+#endif
