@@ -26,6 +26,16 @@
 
 namespace colonnade::io {
 
+// Takes from a list of what is done as much as there is room for, first come first; gives how many.
+template <class List, class Completion>
+std::size_t move_out(List& done, std::span<Completion> into) {
+  const std::size_t count = std::min(into.size(), done.size());
+  const auto end = done.begin() + static_cast<std::ptrdiff_t>(count);
+  std::move(done.begin(), end, into.begin());
+  done.erase(done.begin(), end);
+  return count;
+}
+
 template <class Completion>
 class CompletionQueue {
  public:
@@ -74,9 +84,7 @@ class CompletionQueue {
     check_process();
     std::unique_lock lock(mutex_);
     if (block) wait_until(lock, [this] { return !done_.empty(); });
-    const std::size_t count = std::min(completions.size(), done_.size());
-    std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
-    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count = move_out(done_, completions);
     in_flight_ -= count;
     return count;
   }

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/completion_queue.h"
+
 namespace colonnade::io {
 
 // Request has a member `id`, Completion is {id, failure}.
@@ -70,9 +72,7 @@ class RequestThreads {
       else
         completed_.wait(lock, [this] { return !done_.empty() || !waiting_.empty(); });
     }
-    const std::size_t count = std::min(completions.size(), done_.size());
-    std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
-    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count = move_out(done_, completions);
     in_flight_ -= count;
     return count;
   }

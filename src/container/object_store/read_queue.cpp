@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/completion_queue.h"
+
 namespace colonnade::container {
 namespace {
 
@@ -40,9 +42,7 @@ class ObjectReadQueue final : public io::ReadQueue {
       submit_what_fits();
       if (!done_.empty() || !block || in_flight_ == 0) break;
     }
-    const std::size_t count = std::min(completions.size(), done_.size());
-    std::move(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count), completions.begin());
-    done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count = io::move_out(done_, completions);
     in_flight_ -= count;
     return count;
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/completion_queue.h"
 #include "io/daos/daos_errors.h"
 #include "io/daos/daos_store.h"
 #include "io/daos/daos_transfer.h"
@@ -91,10 +92,7 @@ std::size_t DaosQueue::wait(std::span<Completion> completions, bool block) {
   store_->session().check_process();
   if (in_flight_ == 0 || completions.empty()) return 0;
   collect(block && done_.empty());
-  const std::size_t count = std::min(completions.size(), done_.size());
-  const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::move(done_.begin(), end, completions.begin());
-  done_.erase(done_.begin(), end);
+  const std::size_t count = move_out(done_, completions);
   in_flight_ -= count;
   return count;
 }

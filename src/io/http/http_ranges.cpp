@@ -11,6 +11,7 @@
 
 #include "base/aligned_buffer.h"
 #include "colonnade/error.h"
+#include "io/completion_queue.h"
 #include "io/local/local_system.h"
 #include "io/read_scheduler.h"
 
@@ -87,11 +88,7 @@ class RangedQueue final : public ReadQueue {
   }
 
   std::size_t wait(std::span<Completion> completions, bool block) override {
-    std::size_t count = 0;
-    while (count < completions.size() && !done_.empty()) {
-      completions[count++] = std::move(done_.back());
-      done_.pop_back();
-    }
+    const std::size_t count = move_out(done_, completions);
     if (count == completions.size() || requests_->in_flight() == 0) return count;
     const auto rest = completions.subspan(count);
     const std::size_t taken = requests_->wait(rest, block && count == 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "io/completion_queue.h"
 
 #ifdef COLONNADE_HAS_URING
 #include <liburing.h>
@@ -104,10 +105,7 @@ class UringQueue final : public ReadQueue {
     if (completions.empty()) return 0;
     reap(true);
     while (block && done_.empty() && in_flight_ > 0) wait_in_kernel();
-    const std::size_t count = std::min(completions.size(), done_.size());
-    const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::move(done_.begin(), end, completions.begin());
-    done_.erase(done_.begin(), end);
+    const std::size_t count = move_out(done_, completions);
     in_flight_ -= count;
     return count;
   }

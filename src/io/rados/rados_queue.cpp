@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/completion_queue.h"
 #include "io/object_checks.h"
 #include "io/rados/rados_store.h"
 
@@ -61,11 +62,7 @@ std::size_t RadosQueue::wait(std::span<Completion> completions, bool block) {
   if (completions.empty()) return 0;
   while (reap(false)) continue;
   if (block && done_.empty() && !under_way_.empty()) reap(true);
-  const std::size_t count = std::min(completions.size(), done_.size());
-  const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::move(done_.begin(), end, completions.begin());
-  done_.erase(done_.begin(), end);
-  return count;
+  return move_out(done_, completions);
 }
 
 bool RadosQueue::reap(bool block) {
