@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <set>
 
@@ -133,37 +134,49 @@ PageSource::PageSource(std::string_view data_set, std::shared_ptr<const containe
 PageSource::~PageSource() = default;
 
 AlignedBuffer PageSource::read_stored(const Locator& locator, const char* what) {
-  if (auto ahead = ahead_.extract(locator.offset); !ahead.empty()) return std::move(ahead.mapped());
+  const auto ahead = ahead_.find(locator.offset);
+  if (ahead != ahead_.end() && ahead->second.size() == locator.size)
+    return std::move(ahead_.extract(ahead).mapped());
   container_->check_blob(locator, descriptor_->anchor.max_key_size, what);
   AlignedBuffer stored(locator.size);
   container_->read_blob(locator, descriptor_->anchor.max_key_size, stored.span());
   return stored;
 }
 
-// Page lists from this group's on, as many as are worth reading together: one after the other they would take
-// a round trip each. What is wrong with one of them is found when it is read alone.
-void PageSource::read_ahead(std::size_t group) {
-  constexpr std::size_t most_lists = 1024;
-  constexpr std::uint64_t most_bytes = std::uint64_t{32} << 20;
-  constexpr std::uint64_t small_list = std::uint64_t{1} << 20;
-  if (group % most_lists != 0 || descriptor_->cluster_groups.size() - group < 2) return;
+// Envelopes that are wanted next, in one round trip; one after the other they would take one each. What is
+// wrong with one of them is found when it is read alone.
+void PageSource::read_together(std::span<const Locator> envelopes, const char* what) {
   const std::uint64_t max_key_size = descriptor_->anchor.max_key_size;
   std::vector<container::ReadContainer::BlobRead> reads;
-  std::uint64_t bytes = 0;
   try {
-    for (; group < descriptor_->cluster_groups.size() && reads.size() < most_lists; ++group) {
-      const Locator& list = descriptor_->cluster_groups[group].page_list.locator;
-      if (list.kind != container_->locator_kind() || list.size > small_list || ahead_.contains(list.offset))
-        break;
-      container_->check_blob(list, max_key_size, "page list");
-      bytes += list.size;
-      if (bytes > most_bytes) break;
-      reads.push_back({list, ahead_.emplace(list.offset, AlignedBuffer(list.size)).first->second.span()});
+    for (const Locator& envelope : envelopes) {
+      if (ahead_.contains(envelope.offset)) continue;
+      container_->check_blob(envelope, max_key_size, what);
+      reads.push_back(
+          {envelope, ahead_.emplace(envelope.offset, AlignedBuffer(envelope.size)).first->second.span()});
     }
     container_->read_blobs(reads, max_key_size);
   } catch (const Error&) {
     ahead_.clear();
   }
+}
+
+// Page lists from this group's on, as many as are worth reading together.
+void PageSource::read_ahead(std::size_t group) {
+  constexpr std::size_t most_lists = 1024;
+  constexpr std::uint64_t most_bytes = std::uint64_t{32} << 20;
+  constexpr std::uint64_t small_list = std::uint64_t{1} << 20;
+  if (group % most_lists != 0 || descriptor_->cluster_groups.size() - group < 2) return;
+  std::vector<Locator> lists;
+  std::uint64_t bytes = 0;
+  for (; group < descriptor_->cluster_groups.size() && lists.size() < most_lists; ++group) {
+    const Locator& list = descriptor_->cluster_groups[group].page_list.locator;
+    if (list.kind != container_->locator_kind() || list.size > small_list) break;
+    bytes += list.size;
+    if (bytes > most_bytes) break;
+    lists.push_back(list);
+  }
+  read_together(lists, "page list");
 }
 
 // Calls `parse` with the envelope, decompressed.
@@ -203,6 +216,9 @@ void PageSource::read_descriptor() {
   const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.kind = kind, .size = anchor.footer_size, .offset = anchor.footer_offset};
   MemoryLimit limit;
+  constexpr std::uint64_t small_envelope = std::uint64_t{8} << 20;
+  if (header.offset != footer.offset && header.size <= small_envelope && footer.size <= small_envelope)
+    read_together(std::array{header, footer}, "header or footer");
   read_envelope(header, anchor.header_length, "header", limit, [&](ByteSpan envelope) {
     Descriptor parsed = format::read_header(envelope, &limit);
     parsed.anchor = anchor;
@@ -221,6 +237,7 @@ void PageSource::read_descriptor() {
   ahead_.clear();
   format::finish(*descriptor_, &limit);
   find_pages();
+  file_->opened();
 }
 
 void PageSource::find_pages() {

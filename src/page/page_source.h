@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -113,6 +114,7 @@ class PageSource {
   void read_descriptor();
   void find_pages();
   AlignedBuffer read_stored(const Locator& locator, const char* what);
+  void read_together(std::span<const Locator> envelopes, const char* what);
   void read_ahead(std::size_t group);
   void read_envelope(const Locator& locator, std::uint64_t length, const char* what, MemoryLimit& limit,
                      const std::function<void(ByteSpan)>& parse);
@@ -125,7 +127,7 @@ class PageSource {
   ReadOptions options_;
   std::shared_ptr<Descriptor> descriptor_ = std::make_shared<Descriptor>();  // never changed once it is open
   std::uint64_t metadata_bytes_ = 0;
-  std::map<std::uint64_t, AlignedBuffer> ahead_;  // page lists that were read together, while it is opened
+  std::map<std::uint64_t, AlignedBuffer> ahead_;  // envelopes that were read together, while it is opened
   std::unique_ptr<ClusterPool> pool_;
 };
 

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "colonnade/error.h"
@@ -13,6 +16,7 @@
 #include "frame/sources/chain_cursor.h"
 #include "frame/sources/file_names.h"
 #include "frame/sources/specification.h"
+#include "io/transport.h"
 
 namespace colonnade::frame {
 namespace {
@@ -21,8 +25,10 @@ namespace {
 constexpr std::size_t most_kept_open = 64;
 // Bytes of their metadata that it keeps.
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{256} << 20;
-// Files that are opened at the same time: most of that is waiting.
-constexpr std::size_t most_at_once = 16;
+// Files that are opened at the same time: most of that is waiting, of files elsewhere nearly all.
+std::size_t most_at_once(const std::string& uri) {
+  return io::transport_for(uri).scheme == "file" ? 16 : 64;
+}
 
 // Roughly what a descriptor holds.
 std::uint64_t bytes_of(const Descriptor& descriptor) {
@@ -50,6 +56,79 @@ std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std:
   }
 }
 
+// Opens files in threads and gives them in order; those that are open and not taken are never more than
+// `ahead`. The error is that of the first file in order that has one.
+class FileOpener {
+ public:
+  using Opened = std::shared_ptr<const page::PageSource>;
+
+  FileOpener(std::span<const std::string> uris, std::size_t ahead,
+             std::function<Opened(const std::string& uri)> open)
+      : uris_(uris), ahead_(ahead), open_(std::move(open)), files_(uris.size()) {
+    try {
+      while (threads_.size() < std::min(ahead, uris.size())) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // fewer will do
+      if (threads_.empty()) throw;
+    }
+  }
+  FileOpener(const FileOpener&) = delete;
+  FileOpener& operator=(const FileOpener&) = delete;
+  ~FileOpener() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  Opened next() {
+    std::unique_lock lock(mutex_);
+    File& file = files_[taken_];
+    changed_.wait(lock, [&] { return file.is_done; });
+    if (file.failure) std::rethrow_exception(file.failure);
+    ++taken_;
+    changed_.notify_all();
+    return std::move(file.source);
+  }
+
+ private:
+  struct File {
+    Opened source;
+    std::exception_ptr failure;
+    bool is_done = false;
+  };
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return is_over_ || begun_ == files_.size() || begun_ < taken_ + ahead_; });
+      if (is_over_ || begun_ == files_.size()) return;
+      const std::size_t index = begun_++;
+      lock.unlock();
+      File file{.is_done = true};
+      try {
+        file.source = open_(uris_[index]);
+      } catch (...) {
+        file.failure = std::current_exception();
+      }
+      lock.lock();
+      files_[index] = std::move(file);
+      changed_.notify_all();
+    }
+  }
+
+  const std::span<const std::string> uris_;
+  const std::size_t ahead_;
+  const std::function<Opened(const std::string& uri)> open_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<File> files_;
+  std::size_t begun_ = 0;
+  std::size_t taken_ = 0;
+  bool is_over_ = false;
+  std::vector<std::jthread> threads_;  // end before what they use
+};
+
 }  // namespace
 
 // ---- Files
@@ -59,32 +138,14 @@ Chain::Chain(std::string name, std::vector<std::string> uris, const ReadOptions&
   if (uris.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
   // Every worker decodes what it needs: threads beside them would only take their processors.
   options_.parallel_decompression = false;
-  for (std::size_t at = 0; at < uris.size(); at += most_at_once) {
-    const auto some = std::span(uris).subspan(at, std::min(most_at_once, uris.size() - at));
-    const std::vector<OpenFile> opened = open_files(some);
-    for (std::size_t i = 0; i < some.size(); ++i) add_file(some[i], opened[i], uris.size() <= most_kept_open);
+  const bool keep = uris.size() <= most_kept_open;
+  const auto open = [&](const std::string& uri) { return dataset::open_source(name_, uri, options_); };
+  if (uris.size() == 1) {
+    add_file(uris[0], open(uris[0]), keep);
+  } else {
+    FileOpener opener(uris, most_at_once(uris[0]), open);
+    for (const std::string& uri : uris) add_file(uri, opener.next(), keep);
   }
-}
-
-// The error is that of the first file in order that has one.
-std::vector<Chain::OpenFile> Chain::open_files(std::span<const std::string> uris) const {
-  std::vector<OpenFile> opened(uris.size());
-  std::vector<std::exception_ptr> failures(uris.size());
-  const auto open_one = [&](std::size_t i) {
-    try {
-      opened[i] = dataset::open_source(name_, uris[i], options_);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < uris.size(); ++i) others.emplace_back(open_one, i);
-    open_one(0);
-  }
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-  return opened;
 }
 
 void Chain::add_file(const std::string& uri, const OpenFile& source, bool keep) {
@@ -150,6 +211,13 @@ std::shared_ptr<const page::PageSource> Chain::acquire(unsigned sample) const {
   }
   file.current = source;
   return source;
+}
+
+bool Chain::is_closed(unsigned sample) const {
+  const File& file = files_[sample];
+  if (file.kept) return false;
+  const std::unique_lock lock(file.mutex, std::try_to_lock);  // held: somebody is opening it
+  return lock.owns_lock() && file.current.expired();
 }
 
 std::shared_ptr<BorderPages> Chain::borders(unsigned sample) const {

@@ -46,6 +46,8 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   const ColumnShape* shape(std::uint32_t column, unsigned sample) const;
   // A file for one more thread: opened if nobody has it open.
   std::shared_ptr<const page::PageSource> acquire(unsigned sample) const;
+  // Whether acquire() would have to open the file.
+  bool is_closed(unsigned sample) const;
   // What the cursors that are in the file have in common.
   std::shared_ptr<BorderPages> borders(unsigned sample) const;
   const ReadOptions& options() const noexcept { return options_; }
@@ -74,7 +76,6 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   };
 
   using OpenFile = std::shared_ptr<const page::PageSource>;
-  std::vector<OpenFile> open_files(std::span<const std::string> uris) const;
   void add_file(const std::string& uri, const OpenFile& source, bool keep);
   std::shared_ptr<const Descriptor> descriptor_of(unsigned sample) const;
   const std::vector<std::uint64_t>& part_borders_of(unsigned sample) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "colonnade/error.h"
 
@@ -52,6 +53,18 @@ void ChainCursor::start(const Part& part, const Part* next) {
   next_ = next != nullptr ? std::optional(*next) : std::nullopt;
   is_started_ = true;
   if (cursor_) look_ahead(goes_on);
+  open_next_file();
+}
+
+void ChainCursor::open_next_file() {
+  if (!next_ || next_->sample == part_.sample || next_file_.valid() || !chain_->is_closed(next_->sample))
+    return;
+  try {
+    next_file_ = std::async(std::launch::async,
+                            [chain = chain_, sample = next_->sample] { return chain->acquire(sample); });
+  } catch (const std::system_error&) {  // no thread: it is opened when it is entered
+    next_file_ = {};
+  }
 }
 
 void ChainCursor::leave_file() {
@@ -62,6 +75,9 @@ void ChainCursor::leave_file() {
 }
 
 void ChainCursor::enter_file() {
+  // What was opened ahead stays open until here.
+  std::future<std::shared_ptr<const page::PageSource>> ahead = std::move(next_file_);
+  if (ahead.valid()) ahead.wait();
   file_ = chain_->acquire(part_.sample);
   cursor_ =
       std::make_unique<DataSetCursor>(file_->open_again(chain_->options()), chain_->borders(part_.sample));

@@ -2,6 +2,7 @@
 #ifndef COLONNADE_FRAME_SOURCES_CHAIN_CURSOR_H
 #define COLONNADE_FRAME_SOURCES_CHAIN_CURSOR_H
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +26,7 @@ class ChainCursor final : public Cursor {
  private:
   void enter_file();
   void leave_file();
+  void open_next_file();
   void look_ahead(bool goes_on);
   void add_stretches(const Part& part, std::vector<page::ClusterPool::Stretch>& stretches) const;
 
@@ -33,7 +35,9 @@ class ChainCursor final : public Cursor {
   std::optional<Part> next_;
   bool is_started_ = false;
   std::shared_ptr<const page::PageSource> file_;  // shared with other cursors
-  std::unique_ptr<DataSetCursor> cursor_;         // in it
+  // The file of the next part, being opened while this one is read. Errors come when it is entered.
+  std::future<std::shared_ptr<const page::PageSource>> next_file_;
+  std::unique_ptr<DataSetCursor> cursor_;  // in it
   ReadMetrics of_files_left_;
 };
 
