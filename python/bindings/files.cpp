@@ -1,8 +1,12 @@
-// What a file holds.
+// What a file holds, and its bytes.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "colonnade/reader.h"
+#include "io/random_access_file.h"
 #include "register.h"
 #include "text.h"
 
@@ -22,6 +26,18 @@ nb::typed<nb::list, nb::str> list_data_sets(const std::string& uri) {
   return result;
 }
 
+nb::bytes read_bytes(const io::RandomAccessFile& file, std::uint64_t begin, std::uint64_t end) {
+  end = std::min(end, file.size());
+  begin = std::min(begin, end);
+  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(end - begin));
+  if (bytes == nullptr) nb::raise_python_error();
+  nb::bytes result = nb::steal<nb::bytes>(bytes);
+  auto* memory = reinterpret_cast<std::byte*>(PyBytes_AsString(bytes));
+  const nb::gil_scoped_release released;
+  file.read(begin, {memory, static_cast<std::size_t>(end - begin)});
+  return result;
+}
+
 }  // namespace
 
 void register_files(nb::module_& module) {
@@ -29,6 +45,12 @@ void register_files(nb::module_& module) {
       .def_prop_ro("path", [](const StoredObject& self) { return text(self.path); })
       .def_prop_ro("class_name", [](const StoredObject& self) { return text(self.class_name); })
       .def_ro("size", &StoredObject::size, "Bytes on storage.");
+  nb::class_<io::RandomAccessFile>(module, "RandomAccessFile", "The bytes of a file, wherever it is.")
+      .def_prop_ro("size", &io::RandomAccessFile::size)
+      .def("read", &read_bytes, nb::arg("begin"), nb::arg("end"), "Those that are there of a range.");
+  module.def(
+      "open_bytes", [](const std::string& uri) { return io::open_for_reading(uri); }, nb::arg("uri"),
+      nb::call_guard<nb::gil_scoped_release>(), "Opens a file for its bytes.");
   module.def("data_sets", &list_data_sets, nb::arg("uri"), "Paths of the data sets of a file.");
   module.def("stored_objects", &stored_objects, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>(),
              "The other objects of a file.");

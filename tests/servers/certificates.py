@@ -43,7 +43,9 @@ def make_certificates(folder: Path) -> Certificates:
     signing: list[str | Path] = ["-CA", made.authority, "-CAkey", authority_key]
     signing += ["-CAcreateserial", "-days", "1"]
     run_openssl("x509", "-req", "-in", request, *signing, "-extfile", extensions, "-out", made.certificate)
-    run_openssl("req", *key_options, "-subj", "/CN=Somebody", "-keyout", folder / "client.key", "-out", request)
+    run_openssl(
+        "req", *key_options, "-subj", "/CN=Somebody", "-keyout", folder / "client.key", "-out", request
+    )
     run_openssl("x509", "-req", "-in", request, *signing, "-out", folder / "client.crt")
     made.client.write_bytes((folder / "client.crt").read_bytes() + (folder / "client.key").read_bytes())
     made.client.chmod(0o600)

@@ -1,15 +1,15 @@
 """A web server (nginx, on a folder), plain or with TLS and HTTP/2.
 
-    /files/      reading, writing, renaming; index pages
-    /nomove/     the same files, no renaming
-    /readonly/   the same files, no writing, no index pages
-    /noranges/   the same files, always as a whole
-    /notail/     the same files, with other ranges than the last bytes
-    /basic/      the same files, for a user with a password
-    /bearer/     the same files, for who has the token in `token_file`
-    /cert/       the same files, for who has a certificate (with TLS)
-    /moved/      sends on to /files/ under another name of the host
-    /movedbearer/ the same to /bearer/
+/files/      reading, writing, renaming; index pages
+/nomove/     the same files, no renaming
+/readonly/   the same files, no writing, no index pages
+/noranges/   the same files, always as a whole
+/notail/     the same files, with other ranges than the last bytes
+/basic/      the same files, for a user with a password
+/bearer/     the same files, for who has the token in `token_file`
+/cert/       the same files, for who has a certificate (with TLS)
+/moved/      sends on to /files/ under another name of the host
+/movedbearer/ the same to /bearer/
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ class HttpServer(Server):
         self.data.mkdir(parents=True)
         self.certificates = make_certificates(folder / "certificates") if tls else None
         self._program = find_program("nginx")
-        (folder / "users").write_text(f"{USER}:{{SHA}}{b64encode(sha1(PASSWORD.encode()).digest()).decode()}\n")
+        (folder / "users").write_text(
+            f"{USER}:{{SHA}}{b64encode(sha1(PASSWORD.encode()).digest()).decode()}\n"
+        )
         super().__init__(folder, "https" if tls else "http")
 
     def url_at(self, port: int) -> str:
@@ -133,7 +135,15 @@ class HttpServer(Server):
                 token=TOKEN,
             )
         )
-        return [self._program, "-p", str(self.folder), "-c", str(configuration), "-e", f"{self.folder}/error.log"]
+        return [
+            self._program,
+            "-p",
+            str(self.folder),
+            "-c",
+            str(configuration),
+            "-e",
+            f"{self.folder}/error.log",
+        ]
 
     @property
     def log(self) -> Path:

@@ -238,16 +238,17 @@ def _opened(uri: str) -> Iterator[Any]:
     if "://" not in uri and not os.path.isfile(uri):
         problem = "is a folder" if os.path.isdir(uri) else "there is no such file"
         raise FileMissingError(problem, uri=uri)
-    path = {uri: None} if "://" in uri else {os.path.abspath(uri): None}  # a colon is part of the path
     try:
-        file = uproot.open(path)
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            f"uproot needs another package to read {uri}: {short_reason(error)}; try: pip install s3fs (for s3://), "
-            "fsspec-xrootd (for root://) or aiohttp (for http://), or import a local copy"
-        ) from error
+        if "://" in uri:
+            from .transport_source import TransportSource
+
+            file = uproot.open({uri: None}, handler=TransportSource)
+        else:
+            file = uproot.open({os.path.abspath(uri): None})  # a colon is part of the path
+    except Error:
+        raise
     except OSError as error:
-        if error.errno is not None or "://" in uri:
+        if error.errno is not None:
             raise StorageError(f"it cannot be opened: {short_reason(error)}", uri=uri) from error
         raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
     except Exception as error:  # uproot has no common class of errors

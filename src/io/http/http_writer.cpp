@@ -25,6 +25,9 @@
 namespace colonnade::io {
 namespace {
 
+// Whether a file can be written is asked when a person waits.
+constexpr unsigned attempts_to_begin = 4;
+
 // A local file without a name, and its content for sending.
 class Spool {
  public:
@@ -81,7 +84,7 @@ HttpUrl beside(const HttpUrl& url) {
 class HttpWriter final : public WritableFile {
  public:
   explicit HttpWriter(const std::string& uri) : caller_(uri), part_(beside(caller_.url())) {
-    put(part_, {});
+    put(part_, {}, attempts_to_begin);
     const HttpUrl other = beside(caller_.url());
     can_rename_ = move(part_, other).http.is_good();
     if (can_rename_) part_ = other;
@@ -138,8 +141,10 @@ class HttpWriter final : public WritableFile {
     return *spool_;
   }
 
-  void put(const HttpUrl& url, ByteSpan content) const {
+  void put(const HttpUrl& url, ByteSpan content,
+           unsigned most_attempts = HttpRetryPolicy{}.most_attempts) const {
     HttpCall call{.action = "write", .url = url, .method = HttpMethod::put};
+    call.most_attempts = most_attempts;
     if (!content.empty()) call.parts = {content};
     call.answer_takes_long = true;
     const HttpReply reply = caller_.call(call);

@@ -1,0 +1,178 @@
+"""Data sets on a real web server: all ways in and out, with the requests that they take, and over slow lines."""
+
+from __future__ import annotations
+
+import time
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+from locations import FIXTURES
+
+import colonnade
+
+ENTRIES = 200_000
+TREE = FIXTURES / "trees" / "many_branches.root"
+
+
+def events(count=ENTRIES, seed=1):
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(0, 5, count)
+    return ak.Array(
+        {
+            "id": np.arange(count),
+            "pt": ak.unflatten(generator.normal(size=sizes.sum()).astype(np.float32), sizes),
+            "weight": generator.random(count),
+        }
+    )
+
+
+def write(uri, data, **options):
+    with colonnade.create(uri, "Events", **options) as writer:
+        for start in range(0, len(data), 20_000):
+            writer.extend(data[start : start + 20_000])
+
+
+def assert_equal(array, expected):
+    assert array.fields == expected.fields
+    for field in expected.fields:
+        assert ak.array_equal(array[field], expected[field], dtype_exact=False), field
+
+
+def of(server, name, folder="files"):
+    return f"{server.url}/{folder}/{name}"
+
+
+@pytest.fixture(params=["http", "https"])
+def web(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("container", ["root", "bare"])
+def test_round_trip(web, container):
+    data = events()
+    uri = of(web, f"round.{container}")
+    write(uri, data, container=container)
+    with colonnade.open(uri, "Events") as data_set:
+        assert_equal(data_set.arrays(), data)
+    assert colonnade.datasets(uri) == ["Events"]
+    if container == "root":
+        with uproot.open(web.data / "round.root") as file:
+            assert file["Events"].num_entries == ENTRIES
+
+
+def test_opening_takes_three_round_trips_at_most(http):
+    """The first and last bytes at once; header and footer at once; page lists at once."""
+    data = events(400_000)
+    write(http.data / "groups.root", data, cluster_size="50 kB", compression="none", checkpoint_every=1)
+    with uproot.open(http.data / "groups.root") as file:
+        assert len(file["Events"].footer.cluster_group_records) > 10
+    http.forget_requests()
+    colonnade.open(of(http, "groups.root"), "Events")
+    ranges = [request.range for request in http.requests()]
+    assert sorted(ranges[:2]) == ["bytes=-65536", "bytes=0-65535"]
+    assert len(ranges) <= 2 + 2 + 2, ranges
+
+
+def test_small_files_are_opened_by_two_requests(http):
+    write(http.data / "small.root", events(1000))
+    colonnade.open(of(http, "small.root"), "Events")
+    assert len(http.requests()) == 2
+
+
+def test_opening_waits_for_three_round_trips_at_most(http, http_proxy):
+    write(http.data / "slow.root", events(400_000), cluster_size="50 kB", checkpoint_every=1)
+    uri = f"{http.url_at(http_proxy.port)}/files/slow.root"
+    colonnade.open(uri, "Events")
+    with http_proxy.toxic("latency", latency=400):
+        begin = time.monotonic()
+        colonnade.open(uri, "Events")
+        # A new connection takes a round trip of its own, which Toxiproxy does not delay.
+        assert time.monotonic() - begin < 5 * 0.4
+
+
+def test_a_data_frame_over_a_chain(http):
+    data = events()
+    for index in range(3):
+        write(http.data / f"chain-{index}.root", data)
+    frame = colonnade.DataFrame("Events", [of(http, f"chain-{index}.root") for index in range(3)])
+    assert frame.Sum("weight").GetValue() == pytest.approx(3 * np.sum(data.weight.to_numpy()))
+
+
+def test_only_the_columns_in_use_are_read(http):
+    write(http.data / "columns.root", events(), compression="none")
+    http.forget_requests()
+    assert ak.sum(colonnade.open(of(http, "columns.root"), "Events")["weight"]) > 0
+    read = sum(
+        int(last) - int(first) + 1
+        for first, last in (
+            request.range.removeprefix("bytes=").split("-")
+            for request in http.requests()
+            if not request.range.startswith("bytes=-")
+        )
+    )
+    assert read < 2 * 8 * ENTRIES + 200_000
+
+
+def test_a_snapshot(http):
+    write(http.data / "origin.root", events())
+    frame = colonnade.DataFrame("Events", of(http, "origin.root")).Filter("weight > 0.5")
+    frame.Snapshot("Selected", of(http, "selected.root"), ["id", "weight"])
+    with colonnade.open(of(http, "selected.root"), "Selected") as data_set:
+        assert ak.min(data_set["weight"]) > 0.5
+    assert not list(http.data.glob(".*"))
+
+
+def test_an_import_from_and_to_a_web_server(https):
+    (https.data / "tree.root").write_bytes(TREE.read_bytes())
+    report = colonnade.import_tree(of(https, "tree.root"), of(https, "imported.root"), verify=True)
+    assert report.verified
+    with uproot.open(TREE) as file:
+        expected = file["Events"]["vv_int"].array().to_list()
+    assert colonnade.open(of(https, "imported.root"), "Events")["vv_int"].to_list() == expected
+
+
+def test_a_copy(http, tmp_path):
+    write(http.data / "copied.root", events(1000))
+    assert colonnade.copy(
+        (of(http, "copied.root"), "Events"), tmp_path / "local.root", verify="values"
+    ).verified
+    assert colonnade.copy(
+        (tmp_path / "local.root", "Events"), of(http, "back.root"), verify="values"
+    ).verified
+
+
+def test_the_command_line(http, capsys):
+    from colonnade.cli import main
+
+    write(http.data / "command.root", events(1000))
+    for command in (["info"], ["ls"], ["verify"], ["show"]):
+        with pytest.raises(SystemExit) as end:
+            main([*command, of(http, "command.root")])
+        assert end.value.code == 0
+    assert "Events" in capsys.readouterr().out
+
+
+def test_a_missing_file(http):
+    with pytest.raises(colonnade.FileMissingError, match="no such file"):
+        colonnade.open(of(http, "missing.root"))
+
+
+def test_a_token(https, monkeypatch):
+    from http_server import TOKEN
+
+    write(https.data / "secret.root", events(1000))
+    with pytest.raises(colonnade.StorageError, match="BEARER_TOKEN"):
+        colonnade.open(of(https, "secret.root", "bearer"))
+    monkeypatch.setenv("BEARER_TOKEN", TOKEN)
+    assert len(colonnade.open(of(https, "secret.root", "bearer"))["id"]) == 1000
+
+
+def test_a_file_that_changes_while_it_is_open(http):
+    uri = of(http, "changed.root")
+    write(http.data / "changed.root", events(seed=1), compression="none")
+    with colonnade.open(uri, "Events") as data_set:
+        write(http.data / "changed.root", events(seed=2), compression="none")
+        with pytest.raises(colonnade.StorageError, match="changed since it was opened"):
+            data_set.arrays()
