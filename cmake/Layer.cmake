@@ -1,7 +1,3 @@
-# Tests are compiled several files as one; off where every file is to be looked at by itself.
-option(COLONNADE_UNITY_TESTS "Compile tests several files as one" ON)
-include(cmake/Alone.cmake)
-
 # `ninja colonnade_threads_tests` builds what `ctest -L threads` runs.
 add_custom_target(colonnade_threads_tests)
 
@@ -28,8 +24,6 @@ function(colonnade_layer name)
   list(FILTER sources EXCLUDE REGEX "_(test|test_main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
 
-  set_source_files_properties(${COLONNADE_ALONE_${name}} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-
   # The closure of the layers below, so that a layer's tests link exactly what the layer may use.
   set_property(GLOBAL PROPERTY COLONNADE_CLOSURE_${name} "")
   if(NOT sources)
@@ -50,9 +44,8 @@ function(colonnade_layer name)
   if(COLONNADE_FUZZ)
     target_compile_options(colonnade_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
-  if(CMAKE_UNITY_BUILD)
-    # A name that is local to one file may be a variable's in the next.
-    target_compile_options(colonnade_${name} PRIVATE -Wno-shadow)
+  if(COLONNADE_UNITY)
+    colonnade_unity(colonnade_${name} ${sources})
   endif()
   target_link_libraries(colonnade_${name} PUBLIC fmt::fmt Threads::Threads ${arg_LIBRARIES})
 
@@ -94,9 +87,7 @@ function(colonnade_test_program name)
   target_compile_options(colonnade_${name}_test PRIVATE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
                                                         ${optimisation} -g1)
   if(COLONNADE_UNITY_TESTS)
-    set_target_properties(colonnade_${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # A name that is local to one file may be a variable's in the next.
-    target_compile_options(colonnade_${name}_test PRIVATE -Wno-shadow)
+    colonnade_unity(colonnade_${name}_test ${arg_SOURCES})
   endif()
   foreach(layer ${arg_LAYERS})
     target_link_libraries(colonnade_${name}_test PRIVATE colonnade_${layer})

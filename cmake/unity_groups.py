@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Which source files of a target are compiled as one: unity_groups.py --target NAME --root DIR --cache FILE SOURCE...
+
+Files share a group where none of them declares a name for itself that another declares too, or that another takes from
+a header. Prints one line per group: its number and its files, between semicolons; a file that stands alone is in none.
+What was found in a file is kept in the cache until the file changes, and so are the groups: an edit moves only what
+no longer fits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+VERSION = 1  # of the cache: to be raised with every change of what is found in a file
+MOST_FILES = 12
+MOST_LINES = 3500
+
+TOKEN = re.compile(r"[A-Za-z_]\w*|::|->|\[\[|\]\]|\d[\w.']*|[^\s\w]")
+NOISE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'""",
+    re.DOTALL,
+)
+DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\n|[^\n])*)", re.MULTILINE)
+TEST_MACROS = {"TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"}
+WORDS = {"alignas", "const", "constexpr", "consteval", "constinit", "decltype", "explicit", "extern", "final", "inline",
+         "mutable", "noexcept", "operator", "requires", "static", "template", "thread_local", "typename", "virtual",
+         "volatile"}  # fmt: skip
+
+
+@dataclass
+class File:
+    """What a file declares for itself, and which words it uses."""
+
+    own: dict[str, str] = field(default_factory=dict)  # name: what it is; equal in two files where that does no harm
+    used: list[str] = field(default_factory=list)  # names that are not found in a class or a namespace that is named
+    directives: list[str] = field(default_factory=list)  # using namespace ...
+    lines: int = 0
+    alone: bool = False
+
+
+def is_name(token: str) -> bool:
+    return token[0].isalpha() or token[0] == "_"
+
+
+class Parser:
+    """Declarations at namespace scope. Knows as much of C++ as the project's own style needs."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.file = File(lines=text.count("\n"))
+        self.path = path
+        text = NOISE.sub(lambda match: '""' if match[0][0] in "\"'R" else " ", text)
+        defined_before_include = False
+        for directive in DIRECTIVE.finditer(text):
+            if directive[1] == "define":
+                name = directive[2].split("(")[0].split()[0]
+                defined_before_include = True
+                self.file.own[name] = f"macro of {path}"
+            elif directive[1] == "undef":
+                self.file.own.pop(directive[2].strip(), None)
+            elif directive[1] == "include" and defined_before_include:
+                self.file.alone = True  # headers may look different with it
+        self.tokens = TOKEN.findall(DIRECTIVE.sub("", text))
+        self.find_used()
+        self.namespace_body(0, is_anonymous=False)
+
+    def find_used(self) -> None:
+        before = ""
+        used = set()
+        for token in self.tokens:
+            if is_name(token) and before not in {".", "->", "::"}:
+                used.add(token)
+            before = token
+        self.file.used = sorted(used)
+
+    def skip(self, at: int) -> int:
+        """The position behind the bracket that closes the one at `at`."""
+        depth = 0
+        for i in range(at, len(self.tokens)):
+            if self.tokens[i] in {"(", "{", "[", "[["}:
+                depth += 1
+            elif self.tokens[i] in {")", "}", "]", "]]"}:
+                depth -= 1
+                if depth == 0:
+                    return i + 1
+        return len(self.tokens)
+
+    def skip_angle(self, at: int) -> int:
+        depth = 0
+        while at < len(self.tokens):
+            token = self.tokens[at]
+            if token in {"(", "{", "["}:
+                at = self.skip(at)
+                continue
+            depth += (token == "<") - (token == ">")
+            at += 1
+            if depth == 0:
+                break
+        return at
+
+    def namespace_body(self, at: int, *, is_anonymous: bool) -> int:
+        while at < len(self.tokens):
+            token = self.tokens[at]
+            if token == "}":
+                return at + 1
+            if token == "namespace" or (token == "inline" and self.tokens[at + 1] == "namespace"):
+                at = self.namespace(at + (token == "inline") + 1, is_anonymous=is_anonymous)
+            elif token == "extern" and self.tokens[at + 1 : at + 4] == ['"', '"', "{"]:
+                at = self.namespace_body(at + 4, is_anonymous=is_anonymous)
+            elif token == ";":
+                at += 1
+            else:
+                at = self.declaration(at, is_anonymous=is_anonymous)
+        return at
+
+    def namespace(self, at: int, *, is_anonymous: bool) -> int:
+        first = at
+        while self.tokens[at] not in {"{", ";", "="}:
+            at += 1
+        if self.tokens[at] == "{":
+            return self.namespace_body(at + 1, is_anonymous=is_anonymous or at == first)
+        end = self.tokens.index(";", at)
+        self.file.own[self.tokens[first]] = "namespace " + "".join(self.tokens[at + 1 : end])
+        return end + 1
+
+    def declaration(self, at: int, *, is_anonymous: bool) -> int:
+        """One declaration; returns the position behind it."""
+        head: list[str] = []  # its tokens, without what stands in brackets
+        body = None
+        while at < len(self.tokens):
+            token = self.tokens[at]
+            if token == ";":
+                at += 1
+                break
+            if token == "}":  # the end of the namespace: what stood here was a macro
+                break
+            if token == "template":
+                at = self.skip_angle(at + 1)
+                continue
+            if token == "requires" and not head:
+                at += 1
+                continue
+            if token == "<" and head and is_name(head[-1]) and head[-1] != "operator":
+                at = self.skip_angle(at)
+                head.append("<>")
+                continue
+            if token == "[[" or (token == "[" and self.tokens[at + 1 : at + 2] == ["["]):
+                at = self.skip(at)
+                continue
+            if token in {"(", "["}:
+                end = self.skip(at)
+                if token == "(" and head and head[0] in TEST_MACROS and len(head) == 1:
+                    inside = [t for t in self.tokens[at:end] if is_name(t)]
+                    self.file.own[f"{inside[0]}_{inside[1]}_Test"] = f"test of {self.path}"
+                head.append(token)
+                at = end
+                continue
+            if token == "{":
+                body = at
+                at = self.skip(at)
+                if "(" in head and "=" not in head or head and head[0] in {"enum"}:
+                    if self.tokens[at : at + 1] == [";"]:
+                        at += 1
+                    break
+                head.append("{")
+                continue
+            head.append(token)
+            at += 1
+        self.declared(head, is_anonymous=is_anonymous, has_body=body is not None)
+        return at
+
+    def declared(self, head: list[str], *, is_anonymous: bool, has_body: bool) -> None:
+        if not head or head[0] in TEST_MACROS:
+            return
+        own = self.file.own
+        what = f"{self.path}"
+        if head[0] == "using":
+            if head[1] == "namespace":
+                self.file.directives.append("".join(head[2:]))
+            elif "=" in head:
+                own[head[1]] = what
+            else:
+                own[head[-1]] = "using " + "".join(head[1:])
+            return
+        is_local = is_anonymous or "static" in head or "constexpr" in head or "const" in head[:2]
+        for i, token in enumerate(head):
+            if token in {"class", "struct", "union", "enum"}:
+                rest = [t for t in head[i + 1 :] if t not in {"class", "struct", "final", "alignas", "("}]
+                if "(" not in head and rest and is_name(rest[0]) and rest[1:2] != ["::"]:
+                    own[rest[0]] = what
+                    if len(rest) == 1 or rest[1] in {"{", ":", "<>"}:
+                        return
+                break
+        if not is_local or "operator" in head:
+            return
+        stop = next((i for i, token in enumerate(head) if token in {"(", "=", "[", "{"}), len(head))
+        names = head[:stop]
+        while names and names[-1] == "<>":
+            names.pop()
+        if len(names) == 1 and stop < len(head) and head[stop] == "(":
+            return  # a macro, as INSTANTIATE_TEST_SUITE_P
+        if names and is_name(names[-1]) and names[-1] not in WORDS and names[-2:-1] != ["::"]:
+            own[names[-1]] = what
+
+
+def parse(path: Path) -> File:
+    text = path.read_text(encoding="utf-8")
+    parser = Parser(text, str(path))
+    # Compiled once per set of instructions, each time as the only file of the unit.
+    parser.file.alone |= "HWY_TARGET_INCLUDE" in text
+    return parser.file
+
+
+def header_names(parser: Parser) -> set[str]:
+    """Everything that a header declares, functions with external linkage included: near enough, all its words."""
+    return {token for token in parser.tokens if is_name(token)}
+
+
+class Cache:
+    """Files as they were found, by path, time and size."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.files: dict[str, dict[str, object]] = {}
+        self.groups: dict[str, list[list[str]]] = {}
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data["version"] == VERSION:
+                self.files, self.groups = data["files"], data["groups"]
+        except (OSError, ValueError, KeyError):
+            pass
+
+    def save(self) -> None:
+        data = {"version": VERSION, "files": self.files, "groups": self.groups}
+        self.path.write_text(json.dumps(data), encoding="utf-8")
+
+    @staticmethod
+    def stamp(path: Path) -> list[int]:
+        found = path.stat()
+        return [found.st_mtime_ns, found.st_size]
+
+    def source(self, path: Path) -> File:
+        known = self.files.get(str(path))
+        stamp = self.stamp(path)
+        if known is None or known["stamp"] != stamp:
+            known = {"stamp": stamp, "file": asdict(parse(path))}
+            self.files[str(path)] = known
+        return File(**known["file"])  # type: ignore[arg-type]
+
+    def header(self, path: Path) -> set[str]:
+        """The names that a header declares at namespace scope."""
+        known = self.files.get(str(path))
+        stamp = self.stamp(path)
+        if known is None or known["stamp"] != stamp:
+            known = {"stamp": stamp, "names": sorted(declared_in_header(path))}
+            self.files[str(path)] = known
+        return set(known["names"])  # type: ignore[call-overload, no-any-return]
+
+
+class HeaderParser(Parser):
+    """Functions with external linkage count, too."""
+
+    def declared(self, head: list[str], *, is_anonymous: bool, has_body: bool) -> None:
+        super().declared(head, is_anonymous=True, has_body=has_body)
+
+
+def declared_in_header(path: Path) -> set[str]:
+    return set(HeaderParser(path.read_text(encoding="utf-8"), str(path)).file.own)
+
+
+def fits(one: File, other: File, in_headers: set[str]) -> bool:
+    if sorted(one.directives) != sorted(other.directives):
+        return False
+    if any(other.own.get(name, what) != what for name, what in one.own.items()):
+        return False
+    return not (captured(one, other, in_headers) or captured(other, one, in_headers))
+
+
+def captured(one: File, other: File, in_headers: set[str]) -> set[str]:
+    """Names of headers, or macros, that `other` uses and would find in `one` instead."""
+    return {
+        name
+        for name in set(one.own) & set(other.used) - set(other.own)
+        if name in in_headers or one.own[name].startswith("macro")
+    }
+
+
+def grouped(names: Iterable[str], files: dict[str, File], before: list[list[str]], headers: set[str]) -> list[list[str]]:
+    """Puts each file where it was, else into the first group where it fits."""
+    groups: list[list[str]] = [[] for _ in before]
+    place = {name: i for i, group in enumerate(before) for name in group}
+
+    def has_room(group: list[str], name: str, slack: float) -> bool:
+        return (
+            len(group) < MOST_FILES * slack
+            and (not group or sum(files[n].lines for n in [*group, name]) <= MOST_LINES * slack)
+            and all(fits(files[name], files[n], headers) for n in group)
+        )
+
+    rest = []
+    for name in names:
+        if name in place and has_room(groups[place[name]], name, 1.25):
+            groups[place[name]].append(name)
+        else:
+            rest.append(name)
+    for name in rest:
+        group = next((g for g in groups if has_room(g, name, 1)), None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    return groups
+
+
+def headers_of(root: Path) -> Iterator[Path]:
+    for folder in ["include", "src", "tests", "python/bindings"]:
+        yield from sorted((root / folder).rglob("*.h"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("sources", nargs="+", type=Path)
+    options = parser.parse_args()
+    cache = Cache(options.cache)
+    headers = set().union(*(cache.header(path) for path in headers_of(options.root)))
+    files = {str(path): cache.source(path) for path in options.sources}
+    together = [name for name in sorted(files) if not files[name].alone]
+    groups = grouped(together, files, cache.groups.get(options.target, []), headers)
+    cache.groups[options.target] = groups
+    cache.save()
+    for number, group in enumerate(groups):
+        if len(group) > 1:
+            print(";".join([str(number), *group]))
+
+
+if __name__ == "__main__":
+    main()
