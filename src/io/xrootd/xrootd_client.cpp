@@ -241,6 +241,7 @@ XrdStatus XrootdHandle::sync() {
 }
 
 XrdStatus XrootdHandle::close() {
+  if (process_ != ::getpid()) return {};
   return api_->close(self(), timeout_);
 }
 
@@ -315,11 +316,11 @@ XrdStatus XrootdServer::list(const std::string& path, std::vector<XrootdName>& n
   // A server that cannot say where else the folder is has all of it.
   XrdStatus status;
   for (const int flags : {XrdListing::kinds | XrdListing::everywhere, XrdListing::kinds + 0}) {
-    XrdList* found = nullptr;
+    void* found = nullptr;
     status = api_->list(system_.get(), path, flags, found, timeout_);
     const bool is_final = status.ok() || is_answer(status, XrdAnswerCode::missing) || is_transient(status);
     if (found != nullptr && status.ok())
-      for (const XrdListEntry* entry : found->entries)
+      for (const XrdListEntry* entry : api_->entries_of(found))
         names.push_back({entry->name, entry->info != nullptr && info_of(*api_, entry->info).is_folder});
     if (found != nullptr) {
       api_->destroy_list(found);

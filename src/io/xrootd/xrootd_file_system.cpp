@@ -40,7 +40,7 @@ class Renamed {
 
   Lock add(const std::string& path) {
     auto lock = Lock(new std::shared_ptr<XrootdHandle>, [](std::shared_ptr<XrootdHandle>* held) {
-      XrootdHandle::retire(std::move(*held));
+      if (*held != nullptr) (*held)->close();  // at once: the next writer may come
       delete held;
     });
     const std::lock_guard guard(mutex_);
@@ -151,8 +151,9 @@ class XrootdFileSystem final : public FileSystem {
   void lock_renamed(const std::string& from, const XrootdPlace& target) {
     const Renamed::Lock lock = renamed_.take(from);
     if (lock == nullptr) return;
-    std::shared_ptr<XrootdHandle> handle;
-    if (open_for_update(target.url(), 0, 0, handle).ok()) *lock = std::move(handle);
+    // The name is this writer's already, for it has locked the file that was there.
+    auto handle = std::make_shared<XrootdHandle>();
+    if (handle->open(target.url(), XrdOpen::update | XrdOpen::force, 0, true).ok()) *lock = std::move(handle);
   }
 
   static std::string with_query(const std::string& path, const XrootdPlace& place) {

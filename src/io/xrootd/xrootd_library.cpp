@@ -121,6 +121,7 @@ void find_system(const SymbolFinder& in, XrdApi& api) {
   in.find_timed("_ZN5XrdCl10FileSystem7DirListERK" STRING "NS_12DirListFlags5FlagsERPNS_13DirectoryListE",
                 api.list);
   in.find("_ZN5XrdCl13DirectoryListD1Ev", api.destroy_list);
+  api.list_functions = in.symbol("_ZTVN5XrdCl13DirectoryListE");
   in.find("_ZN5XrdCl8StatInfoD1Ev", api.destroy_info);
   in.find("_ZNK5XrdCl8StatInfo7GetSizeEv", api.info_size);
   in.find("_ZNK5XrdCl8StatInfo10GetModTimeEv", api.info_time);
@@ -232,6 +233,12 @@ std::uint32_t XrdApi::bytes_of(const XrdAnswer* answer) const {
   if (content == nullptr) return 0;
   if (chunk_functions == nullptr) return static_cast<const Chunk5*>(content)->size;
   return static_cast<const Chunk6*>(content)->chunk.size;
+}
+
+const std::vector<XrdListEntry*>& XrdApi::entries_of(const void* list) const {
+  const auto* begin = static_cast<const std::byte*>(list);
+  if (list_functions != nullptr) begin += sizeof(void*);
+  return *reinterpret_cast<const std::vector<XrdListEntry*>*>(begin);
 }
 
 XrdApi load_xrootd(std::span<const std::string> libraries) {

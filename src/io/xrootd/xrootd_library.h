@@ -56,16 +56,12 @@ struct XrdRange {
   void* into = nullptr;
 };
 
-// XrdCl::DirectoryList and its entries, as far as they are read.
+// XrdCl::DirectoryList is an opaque object with a vector of these, as far as they are read.
 struct XrdListEntry {
   std::string host;
   std::string name;
   void* info;
 };
-struct XrdList {
-  std::vector<XrdListEntry*> entries;
-};
-
 struct XrdOpen {
   enum Flags : int {
     force = 0x4,
@@ -112,8 +108,8 @@ struct XrdApi {
   XrdStatus (*system_stat)(void* system, const std::string& path, void*& info, long timeout);
   XrdStatus (*move)(void* system, const std::string& from, const std::string& to, long timeout);
   XrdStatus (*remove)(void* system, const std::string& path, long timeout);
-  XrdStatus (*list)(void* system, const std::string& path, int flags, XrdList*& list, long timeout);
-  void (*destroy_list)(XrdList* list);
+  XrdStatus (*list)(void* system, const std::string& path, int flags, void*& list, long timeout);
+  void (*destroy_list)(void* list);
 
   void (*destroy_info)(void* info);
   std::uint64_t (*info_size)(const void* info);
@@ -128,14 +124,16 @@ struct XrdApi {
   std::string (*status_text)(const void* status);
   void (*drop_hosts)(XrdHandler*, XrdStatus*, XrdAnswer*, void* hosts);
 
-  // Of XrdCl::ChunkInfo, which has virtual functions since version 6; null before.
+  // Of XrdCl::ChunkInfo and DirectoryList, which have virtual functions since version 6; null before.
   const void* chunk_functions;
+  const void* list_functions;
 
   // Fills as one request.
   XrdStatus read_ranges_later(void* file, std::span<const XrdRange> ranges, XrdHandler* handler,
                               long timeout) const;
   // How many bytes the answer to read_later() says.
   std::uint32_t bytes_of(const XrdAnswer* answer) const;
+  const std::vector<XrdListEntry*>& entries_of(const void* list) const;
   // Without headers a later version could only be guessed.
   int version() const noexcept { return chunk_functions != nullptr ? 6 : 5; }
 };

@@ -60,7 +60,7 @@ class XrootdWriter final : public WritableFile {
   ~XrootdWriter() override {
     if (process_ != ::getpid() || handle_ == nullptr) return;
     wait_for_all();
-    XrootdHandle::retire(std::move(handle_));
+    handle_->close();  // at once: the next writer may come
   }
 
   const std::string& uri() const noexcept override { return uri_; }
