@@ -131,10 +131,10 @@ def test_snapshot_and_copy(xrootd, xrootd_uri, tmp_path):
     data = events(20_000)
     write(tmp_path / "local.root", data)
     frame = colonnade.DataFrame("Events", tmp_path / "local.root")
-    frame.filter("id < 10000").snapshot("Events", xrootd_uri("snapshot.root"))
+    frame.filter("id < 10000").snapshot(xrootd_uri("snapshot.root"), "Events")
     assert_equal(read(xrootd_uri("snapshot.root")), data[:10_000])
-    colonnade.copy(tmp_path / "local.root", "Events", xrootd_uri("copy.root"))
-    colonnade.copy(xrootd_uri("copy.root"), "Events", tmp_path / "back.root")
+    colonnade.copy(tmp_path / "local.root", xrootd_uri("copy.root"), "Events")
+    colonnade.copy(xrootd_uri("copy.root"), tmp_path / "back.root", "Events")
     assert_equal(read(tmp_path / "back.root"), data)
     assert [path.name for path in path_of(xrootd, xrootd_uri("copy.root")).parent.glob(".*")] == []
 
@@ -233,6 +233,7 @@ def test_writer_that_loses_its_server(own_xrootd):
     program = """
 import os, signal, sys, colonnade, numpy as np
 writer = colonnade.create(sys.argv[1], "Events")
+writer.extend({"id": np.zeros(10)})
 os.kill(int(sys.argv[2]), signal.SIGKILL)
 try:
     writer.extend({"id": np.random.default_rng(1).random(5_000_000)})
@@ -243,6 +244,7 @@ except colonnade.StorageError as error:
 """
     pid = str(own_xrootd.running().pid)
     assert "failed cannot write" in run(program, uri, pid, COLONNADE_XROOTD_TIMEOUT="3")
+    own_xrootd.kill()  # takes note of its end
     own_xrootd.start()
     assert len(read(uri)) == 1000
 

@@ -86,7 +86,8 @@ class XrootdServer(Server):
             data=self.data
         )
         if self._leads_to is not None:
-            text += f"xrootd.redirect {HOST}:{self._leads_to.port} all\n"
+            for what in ("all", "/"):  # requests about names; the opening of files
+                text += f"xrootd.redirect {HOST}:{self._leads_to.port} {what}\n"
         if self.certificates:
             files = self.certificates
             text += TLS.format(certificate=files.certificate, key=files.key, authority=files.authority)

@@ -76,6 +76,8 @@ std::string xrd_text(const XrdStatus& status) {
                          ? fmt::format("the server says: {}", status.message)
                          : xrd_api().status_text(&status);
   if (status.code != XrdAnswerCode::of_server && !status.message.empty()) text += ": " + status.message;
+  for (const std::string_view kind : {"[ERROR] ", "[FATAL] "})
+    if (text.starts_with(kind)) text.erase(0, kind.size());
   std::replace(text.begin(), text.end(), '\n', ' ');
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
   return text;
