@@ -26,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/test_errors.h"
 #include "colonnade/colonnade.h"
 #include "io/memory/memory_file.h"
 
@@ -51,17 +52,7 @@ class MemoryFile {
   std::string uri_;
 };
 
-// Runs `work` and returns the Error that it throws; the test fails if there is none.
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return Error(ErrorKind::usage, "no error was thrown");
-}
+using colonnade::error_of;
 
 using Random = std::mt19937_64;
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_errors.h"
 #include "base/test_fixtures.h"
 #include "container/container.h"
 #include "format/tfile_records.h"
@@ -33,17 +34,6 @@ inline Bytes content_of(const std::string& uri) {
   Bytes bytes(file->size());
   file->read(0, bytes);
   return bytes;
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::usage, "nothing was thrown");
 }
 
 // Writes header, one cluster and footer, made up from `seed`, and commits. Call again for the next

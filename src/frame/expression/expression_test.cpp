@@ -18,8 +18,8 @@
 namespace colonnade::frame {
 namespace {
 
-using testing::lists;
-using testing::scalars;
+using expression_testing::lists;
+using expression_testing::scalars;
 
 class Expressions : public ::testing::Test {
  public:
@@ -36,7 +36,7 @@ class Expressions : public ::testing::Test {
         ValueType::record("Point", {{"x", ElementType::float64}, {"y", ElementType::int32}});
     columns.add("point", make_record(point, 3, {scalars<double>({1, 2, 3}), scalars<int>({4, 5, 6})}));
     columns.add("points",
-                testing::lists_of(
+                expression_testing::lists_of(
                     {2, 0, 1}, make_record(point, 3, {scalars<double>({1, 2, 3}), scalars<int>({4, 5, 6})})));
   }
 
@@ -57,10 +57,10 @@ class Expressions : public ::testing::Test {
       return caught.what();
     }
   }
-  using Evaluator = testing::Evaluator;
+  using Evaluator = expression_testing::Evaluator;
 
   ExpressionPool pool;
-  testing::Columns columns{pool};
+  expression_testing::Columns columns{pool};
 };
 
 TEST_F(Expressions, ComputeWithColumns) {
@@ -181,8 +181,8 @@ TEST_F(Expressions, NameWhatTheyLookUp) {
 }
 
 TEST_F(Expressions, QuotedNamesAreColumnsAndNothingElse) {
-  columns.add("a+b", testing::scalars<double>({5, 6}));
-  columns.add("M_PI", testing::scalars<double>({1, 2}));
+  columns.add("a+b", expression_testing::scalars<double>({5, 6}));
+  columns.add("M_PI", expression_testing::scalars<double>({1, 2}));
   EXPECT_EQ(pool[bind("`a+b`")].op, Op::column);
   EXPECT_EQ(pool[bind("`M_PI`")].op, Op::column);
   EXPECT_EQ(pool[bind("M_PI")].op, Op::constant);
@@ -284,7 +284,7 @@ Bound only_lists(const Call& call) {
 
 TEST(OwnFunctions, AreFoundWithoutTheirNamespace) {
   ExpressionPool pool;
-  testing::Columns columns(pool);
+  expression_testing::Columns columns(pool);
   columns.add("x", scalars<float>({1}));
   const FunctionTable table({{"Total", "Total(list) or Total(list, start)", only_lists}});
   const auto error = [&](const std::string& text) -> std::string {

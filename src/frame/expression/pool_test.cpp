@@ -28,7 +28,7 @@ class AddKernel : public Kernel {
     EXPECT_EQ(context.rows.size, 1u);
     int sum = 0;
     for (const ValuesPtr& argument : arguments) sum += *argument->as<int>();
-    return testing::scalars<int>({sum});
+    return expression_testing::scalars<int>({sum});
   }
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return traits_.key; }
@@ -78,7 +78,7 @@ TEST_F(Pool, HoldsTheSameOnce) {
 
 TEST_F(Pool, TellsTheSizesOfListsApart) {
   const auto constant = [&](const std::vector<int>& items) {
-    return pool.constant(testing::lists<int>({items}));
+    return pool.constant(expression_testing::lists<int>({items}));
   };
   EXPECT_EQ(constant({1, 2}), constant({1, 2}));
   EXPECT_NE(constant({1, 2}), constant({1, 2, 3}));
@@ -110,13 +110,13 @@ TEST_F(Pool, LeavesConstantsThatCannotBeComputedToTheEntries) {
 
 TEST_F(Pool, DoesNotFoldLongLists) {
   const auto list = [&](std::size_t size) {
-    return pool.constant(testing::lists<int>({std::vector<int>(size, 1)}));
+    return pool.constant(expression_testing::lists<int>({std::vector<int>(size, 1)}));
   };
   int runs = 0;
   EXPECT_EQ(pool[pool.call(adder({}, &runs), {list(1000)})].op, Op::call);
   EXPECT_EQ(runs, 0);
-  EXPECT_EQ(pool[Formula("Range(99999999)").bind(pool, testing::Columns(pool))].op, Op::call);
-  EXPECT_EQ(pool[Formula("Reverse({1, 2})").bind(pool, testing::Columns(pool))].op, Op::constant);
+  EXPECT_EQ(pool[Formula("Range(99999999)").bind(pool, expression_testing::Columns(pool))].op, Op::call);
+  EXPECT_EQ(pool[Formula("Reverse({1, 2})").bind(pool, expression_testing::Columns(pool))].op, Op::constant);
 }
 
 TEST_F(Pool, FoldsLogic) {

@@ -12,7 +12,7 @@
 #include "frame/expression/expression.h"
 #include "frame/values/values.h"
 
-namespace colonnade::frame::testing {
+namespace colonnade::frame::expression_testing {
 
 template <class T>
 ValuesPtr scalars(const std::vector<T>& values) {
@@ -114,6 +114,6 @@ class Evaluator {
   BlockMemory memory_;
 };
 
-}  // namespace colonnade::frame::testing
+}  // namespace colonnade::frame::expression_testing
 
 #endif

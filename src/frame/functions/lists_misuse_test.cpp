@@ -8,9 +8,9 @@ namespace colonnade::frame {
 namespace {
 
 using calls::values_of;
-using testing::Arguments;
-using testing::Lists;
-using testing::result_of;
+using expression_testing::Arguments;
+using expression_testing::Lists;
+using expression_testing::result_of;
 
 // Two rows of each kind of value.
 Arguments all_kinds() {

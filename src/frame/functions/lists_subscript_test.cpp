@@ -9,15 +9,15 @@ namespace {
 
 using calls::rows_of;
 using calls::values_of;
+using expression_testing::expect_rows;
+using expression_testing::Lists;
+using expression_testing::problem_of;
+using expression_testing::random_like;
+using expression_testing::random_lists;
+using expression_testing::result_of;
+using expression_testing::why_not;
 using ::testing::ElementsAre;
-using testing::expect_rows;
 using ::testing::HasSubstr;
-using testing::Lists;
-using testing::problem_of;
-using testing::random_like;
-using testing::random_lists;
-using testing::result_of;
-using testing::why_not;
 
 using Index = std::uint64_t;
 

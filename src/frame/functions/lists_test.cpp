@@ -14,15 +14,15 @@ namespace {
 
 using calls::rows_of;
 using calls::values_of;
+using expression_testing::expect_rows;
+using expression_testing::Lists;
+using expression_testing::problem_of;
+using expression_testing::random_like;
+using expression_testing::random_lists;
+using expression_testing::result_of;
+using expression_testing::why_not;
 using ::testing::ElementsAre;
-using testing::expect_rows;
 using ::testing::HasSubstr;
-using testing::Lists;
-using testing::problem_of;
-using testing::random_like;
-using testing::random_lists;
-using testing::result_of;
-using testing::why_not;
 
 using Index = std::uint64_t;
 
@@ -168,7 +168,7 @@ TEST(Order, PutsNanLast) {
   Lists<double> lists = {{nan, 2, nan, 1}, {nan}, {}};
   for (int i = 0; i < 100; ++i) lists[2].push_back(i % 3 == 0 ? nan : -i);
   const auto sorted = rows_of<std::vector<double>>(*result_of("Sort", {values_of(lists)}));
-  EXPECT_TRUE(testing::same(sorted[0], {1, 2, nan, nan}));
+  EXPECT_TRUE(expression_testing::same(sorted[0], {1, 2, nan, nan}));
   EXPECT_TRUE(std::is_sorted(sorted[2].begin(), sorted[2].begin() + 66));
   EXPECT_TRUE(std::ranges::all_of(sorted[2].begin() + 66, sorted[2].end(), [](double x) { return x != x; }));
   const auto order = rows_of<std::vector<Index>>(*result_of("Argsort", {values_of(lists)}));
@@ -273,7 +273,7 @@ TEST(Selection, Intersects) {
 
 TEST(Creation, Ranges) {
   const auto of = [](std::vector<std::int64_t> bounds) {
-    testing::Arguments arguments;
+    expression_testing::Arguments arguments;
     for (const auto bound : bounds) arguments.push_back(values_of(std::vector<std::int64_t>{bound}));
     return result_of("Range", arguments);
   };

@@ -13,7 +13,7 @@
 #include "colonnade/error.h"
 #include "frame/functions/test_kernels.h"
 
-namespace colonnade::frame::testing {
+namespace colonnade::frame::expression_testing {
 
 template <class T>
 using Lists = std::vector<std::vector<T>>;
@@ -114,6 +114,6 @@ void expect_rows(const ValuesPtr& result, F expected) {
         << ::testing::PrintToString(expected(row));
 }
 
-}  // namespace colonnade::frame::testing
+}  // namespace colonnade::frame::expression_testing
 
 #endif

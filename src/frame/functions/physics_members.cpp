@@ -270,7 +270,7 @@ Arrays from_cartesian(BlockMemory& memory, const VectorType& type, std::size_t c
     using S = typename V::Scalar;
     if constexpr (V::size == 4) {
       const Reader<coordinates::PxPyPzE<S>> in(cartesian);
-      Writer<V> out(memory, count);
+      ComponentWriter<V> out(memory, count);
       for_batches(count, [&](std::size_t i, std::size_t n) {
         out.put(i, V::from_cartesian(in.get(0, i, n), in.get(1, i, n), in.get(2, i, n), in.get(3, i, n)));
       });

@@ -59,7 +59,7 @@ Arrays scaled(BlockMemory& memory, const VectorType& vector, const Values& vecto
     const S* factor = factors->as<S>();
     const std::size_t step = factors->constant ? 0 : 1;
     const Reader<V> in(coordinates_of(vector, vectors));
-    Writer<V> out(memory, count);
+    ComponentWriter<V> out(memory, count);
     for_batches(count, [&](std::size_t begin, std::size_t size) {
       const Batch<S> by(size, factor + begin * step, step);
       V v = in.vectors(begin, size);
@@ -145,7 +145,7 @@ V plus(const V& v, const std::array<const typename V::Scalar*, 4>& items, const 
 // then the second one of those that have it, and so on.
 template <class V>
 void add_items(const lists::ListView& lists, const std::array<const typename V::Scalar*, 4>& items,
-               const Writer<V>& sums, std::size_t first, std::size_t count) {
+               const ComponentWriter<V>& sums, std::size_t first, std::size_t count) {
   using S = typename V::Scalar;
   Batch<std::size_t> rows(count);
   for (std::size_t i = 0; i < count; ++i) rows[i] = first + i;
@@ -185,7 +185,7 @@ ValuesPtr sum_vectors(const CallContext& context, const ValuesPtr& list, const V
     const Reader<V> begin(coordinates_of(vector, start == nullptr ? *zero : *start));
     const std::array<const S*, 4> in = {cartesian[0]->as<S>(), cartesian[1]->as<S>(), cartesian[2]->as<S>(),
                                         cartesian.back()->as<S>()};
-    Writer<V> out(context.memory, context.rows.size);
+    ComponentWriter<V> out(context.memory, context.rows.size);
     for_batches(context.rows.size, [&](std::size_t first, std::size_t count) {
       out.put(first, begin.vectors(first, count));
       add_items<V>(view, in, out, first, count);

@@ -14,16 +14,16 @@ namespace {
 
 using calls::rows_of;
 using calls::values_of;
-using testing::Arguments;
+using expression_testing::Arguments;
+using expression_testing::Lists;
+using expression_testing::problem_of;
+using expression_testing::random_like;
+using expression_testing::random_lists;
+using expression_testing::result_of;
+using expression_testing::why_not;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::Lists;
-using testing::problem_of;
-using testing::random_like;
-using testing::random_lists;
-using testing::result_of;
-using testing::why_not;
 
 // The math library may round differently in the last place.
 template <class T>

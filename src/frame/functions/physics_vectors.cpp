@@ -45,7 +45,7 @@ Arrays construct(BlockMemory& memory, const VectorType& vector, std::size_t coun
   return with_vector(vector, [&]<class V>() -> Arrays {
     if constexpr (V::size == 4) {
       const Reader<V> in(arrays);
-      Writer<V> out(memory, count);
+      ComponentWriter<V> out(memory, count);
       for_batches(count, [&](std::size_t i, std::size_t n) {
         out.put(i, V::make(in.get(0, i, n), in.get(1, i, n), in.get(2, i, n), in.get(3, i, n)));
       });

@@ -132,10 +132,10 @@ class Reader {
 
 // Arrays for new vectors.
 template <class V>
-class Writer {
+class ComponentWriter {
  public:
   using S = typename V::Scalar;
-  Writer(BlockMemory& memory, std::size_t count) : count_(count) {
+  ComponentWriter(BlockMemory& memory, std::size_t count) : count_(count) {
     for (std::size_t k = 0; k < V::size; ++k) std::tie(data_[k], owners_[k]) = memory.array<S>(count);
   }
   void put(std::size_t begin, const V& vectors) const {

@@ -37,13 +37,13 @@ std::string Graph::State::origin_of(ExpressionId id) const {
   const auto is_in = [&](const Computation& computation) {
     return !computation.formulas.empty() && needs[computation.nominal];
   };
-  for (const Node& node : nodes)
+  for (const auto& [number, node] : nodes)
     if (is_in(node.computation)) return where(node);
   // What a variation gives a column.
-  for (const Column& column : columns)
+  for (const auto& [number, column] : columns)
     if (std::ranges::any_of(column.items, [&](ExpressionId item) { return needs[item]; }))
       return where(nodes[column.node]);
-  for (const Result& result : results)
+  for (const auto& [number, result] : results)
     for (const Computation& argument : result.arguments)
       if (is_in(argument))
         return where(fmt::format("an argument of the {}", result.spec.kind), "",
