@@ -212,7 +212,7 @@ TEST_P(ObjectReading, NamesTheValueThatIsSpoilt) {
   store.faults().corrupt(address, begin + 17);
   for (const auto& read :
        {+[](PageSource& s) { read_in_order(s); }, +[](PageSource& s) { read_in_bulk(s); }}) {
-    const Error error = container::error_of([&] { read(*open(store, helped())); });
+    const Error error = error_of([&] { read(*open(store, helped())); });
     EXPECT_EQ(error.kind(), ErrorKind::checksum);
     EXPECT_THAT(error.problem(), HasSubstr(io::to_text(address) + ", bytes " + std::to_string(begin) +
                                            " to " + std::to_string(begin + stored)));
@@ -236,7 +236,7 @@ TEST_P(ObjectReading, NamesTheValueThatIsMissingOrShort) {
   const io::ObjectId object{*store.groups().begin(), single ? location : in.object};
   const io::ValueAddress address{object, 0, single ? 0 : in.value};
   const auto expect_error = [&] {
-    const Error error = container::error_of([&] { read_in_order(*open(store, helped())); });
+    const Error error = error_of([&] { read_in_order(*open(store, helped())); });
     EXPECT_EQ(error.kind(), ErrorKind::format);
     EXPECT_THAT(error.problem(), HasSubstr(io::to_text(address)));
     EXPECT_EQ(error.context().field, "a");
@@ -258,7 +258,7 @@ TEST_P(ObjectReading, EndsWithAnErrorWhenTheServerIsGone) {
        {+[](PageSource& s) { read_in_order(s); }, +[](PageSource& s) { read_in_bulk(s); }}) {
     const auto source = open(store, helped());
     store.faults().lose_server(2);
-    const Error error = container::error_of([&] { read(*source); });
+    const Error error = error_of([&] { read(*source); });
     EXPECT_EQ(error.kind(), ErrorKind::io);
     EXPECT_THAT(error.problem(), HasSubstr("distribution key"));
     EXPECT_EQ(error.context().uri, store.uri());
@@ -326,7 +326,7 @@ TEST(ObjectContainerReader, ListsDataSetsByName) {
 
 TEST(ObjectContainerReader, SaysWhichDataSetsThereAre) {
   const container::TestStore store(like_s3());
-  const auto missing = [&] { return container::error_of([&] { PageSource::open("None", store); }); };
+  const auto missing = [&] { return error_of([&] { PageSource::open("None", store); }); };
   static_cast<void>(store.open());
   EXPECT_EQ(missing().kind(), ErrorKind::not_found);
   EXPECT_EQ(missing().advice(), "it has none at all");
@@ -353,7 +353,7 @@ TEST(ObjectContainerReader, StaysWithTheGenerationThatItOpened) {
 TEST(ObjectContainerReader, HasNothingToRepair) {
   const container::TestStore store(like_s3());
   write(store, {.splice_size = target});
-  const Error error = container::error_of([&] { repair(store, "Data"); });
+  const Error error = error_of([&] { repair(store, "Data"); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
   EXPECT_THAT(error.advice(), HasSubstr("colonnade gc"));
 }
@@ -393,8 +393,8 @@ class HostileObjects : public testing::TestWithParam<Store> {
     const container::TestStore store(GetParam().traits);
     write(store, {.splice_size = target});
     change_page(store, change);
-    const Error in_order = container::error_of([&] { read_in_order(*open(store)); });
-    const Error in_bulk = container::error_of([&] { read_in_bulk(*open(store)); });
+    const Error in_order = error_of([&] { read_in_order(*open(store)); });
+    const Error in_bulk = error_of([&] { read_in_bulk(*open(store)); });
     EXPECT_STREQ(in_order.what(), in_bulk.what());
     EXPECT_EQ(in_order.context().field, "b");
     EXPECT_EQ(in_order.context().cluster, 1u);
@@ -459,7 +459,7 @@ TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
     const io::ValueAddress address =
         container::directory_value(container::first_place_of("Data"), container::place_key);
     ASSERT_TRUE(store.open()->put_if(address, to_bytes(found.record), found.version));
-    const Error error = container::error_of([&] { open(store); });
+    const Error error = error_of([&] { open(store); });
     EXPECT_EQ(error.kind(), kind) << error.what();
     EXPECT_THAT(error.problem(), HasSubstr(problem));
     EXPECT_THAT(error.problem(), HasSubstr(":0, distribution key 0, attribute key "));
@@ -543,7 +543,7 @@ TEST_P(HostileObjects, PageListsThatShareAPlace) {
   d.anchor.footer_size = d.anchor.footer_length = footer.size();
   writer->commit(d.anchor);
   writer->close();
-  const Error error = container::error_of([&] { open(store); });
+  const Error error = error_of([&] { open(store); });
   EXPECT_EQ(error.kind(), ErrorKind::format);
 }
 

@@ -314,7 +314,7 @@ TEST_P(RepairFiles, TakesClustersInTheOrderOfTheirEntriesAndEachOnce) {
 TEST_P(RepairFiles, RefusesAFileThatIsBeingWritten) {
   CrashingWriter writer(new_file(GetParam()));
   writer.cluster();
-  EXPECT_THAT(container::error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
+  EXPECT_THAT(error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
 }
 
 // A crash of the repair itself, after every write and every few bytes of it.
@@ -340,11 +340,11 @@ TEST_P(RepairFiles, GoesOnAfterACrash) {
 }
 
 TEST_P(RepairFiles, NeedsADataSet) {
-  EXPECT_EQ(container::error_of([] { repair("memory:nothing-there"); }).kind(), ErrorKind::not_found);
+  EXPECT_EQ(error_of([] { repair("memory:nothing-there"); }).kind(), ErrorKind::not_found);
   new_file(GetParam())->close();
-  const Error error = container::error_of([] { repair(uri); });
+  const Error error = error_of([] { repair(uri); });
   EXPECT_NE(error.kind(), ErrorKind::usage) << error.what();
-  EXPECT_NE(container::error_of([] { repair(uri, "Other"); }).kind(), ErrorKind::usage);
+  EXPECT_NE(error_of([] { repair(uri, "Other"); }).kind(), ErrorKind::usage);
 }
 
 INSTANTIATE_TEST_SUITE_P(Containers, RepairFiles,
@@ -428,7 +428,7 @@ TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
     for (int i = 0; i < 3; ++i) writer.cluster();
   }
   {
-    const Error error = container::error_of([] { page::append_if_repaired(uri, "Second", {}, false); });
+    const Error error = error_of([] { page::append_if_repaired(uri, "Second", {}, false); });
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_THAT(error.problem(), HasSubstr("would lose 300 entries of the data set \"Events\""));
     EXPECT_THAT(error.advice(), HasSubstr("discard_unrepaired"));
