@@ -235,8 +235,8 @@ std::uint32_t XrdApi::bytes_of(const XrdAnswer* answer) const {
   return static_cast<const Chunk6*>(content)->chunk.size;
 }
 
-const std::vector<XrdListEntry*>& XrdApi::entries_of(const void* list) const {
-  const auto* begin = static_cast<const std::byte*>(list);
+const std::vector<XrdListEntry*>& XrdApi::entries_of(const void* listing) const {
+  const auto* begin = static_cast<const std::byte*>(listing);
   if (list_functions != nullptr) begin += sizeof(void*);
   return *reinterpret_cast<const std::vector<XrdListEntry*>*>(begin);
 }

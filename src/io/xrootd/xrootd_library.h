@@ -133,7 +133,7 @@ struct XrdApi {
                               long timeout) const;
   // How many bytes the answer to read_later() says.
   std::uint32_t bytes_of(const XrdAnswer* answer) const;
-  const std::vector<XrdListEntry*>& entries_of(const void* list) const;
+  const std::vector<XrdListEntry*>& entries_of(const void* listing) const;
   // Without headers a later version could only be guessed.
   int version() const noexcept { return chunk_functions != nullptr ? 6 : 5; }
 };
