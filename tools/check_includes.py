@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that includes point one way: each layer sees only itself and the layers below it.
 
-    base -> io, codec, format -> container -> page -> field -> dataset -> frame -> capi, python, cli
+    base -> io, codec, format -> container, cache -> page -> field -> dataset -> frame -> capi, python, cli
 
 The rules:
 - a file in src/<layer>/ includes "<layer>/..." of layers that it may see, and public headers of those layers;
@@ -25,7 +25,8 @@ BELOW: dict[str, set[str]] = {
     "codec": {"base"},
     "format": {"base"},
     "container": (container := {"base", "io", "codec", "format"}),
-    "page": (page := container | {"container"}),
+    "cache": {"base", "io", "codec", "format"},
+    "page": (page := container | {"container", "cache"}),
     "field": (field := page | {"page"}),
     "dataset": (dataset := field | {"field"}),
     "frame": (frame := dataset | {"dataset"}),
@@ -64,6 +65,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "parallel_writer.h": "dataset",
     "repair.h": "page",
     "garbage.h": "container",
+    "cache.h": "dataset",
     "copy.h": "dataset",
     "block.h": "frame",
     "accumulator.h": "frame",

@@ -92,6 +92,10 @@ struct ReadOptions {
   bool parallel_decompression = true;                  // decompress pages that come next on idle processors
   LocalIo local_io = LocalIo::automatic;
   bool direct_io = false;  // past the page cache, where the file system can
+  // Where sealed pages are kept once they have been read: a folder or an object store, "/scratch/cache",
+  // "s3://bucket/cache?budget=1TB"; "on": the folder of this user; "off": nowhere. Empty: as COLONNADE_CACHE
+  // or the configuration says for data that are not on this machine. See docs/cache.md.
+  std::string cache = {};
 };
 
 }  // namespace colonnade

@@ -40,6 +40,11 @@ struct ReadMetrics {
   std::uint64_t peak_ahead_bytes = 0;   // the most memory that pages ahead were given
   double seconds_waiting = 0;           // of the reading thread, for bytes or for other threads
   double seconds_decoding = 0;          // verifying, decompressing and decoding, sum over all threads
+  std::uint64_t cache_pages = 0;        // of `pages`, those that a cache had
+  std::uint64_t cache_bytes = 0;        // stored, of these
+  std::uint64_t cache_added = 0;        // pages given to a cache
+  std::uint64_t cache_dropped = 0;      // pages that it had no room for, or was lost for
+  std::string cache = {};               // "used", "lost: why", "bypassed: why"; empty: there is none
 };
 
 class Reader {
@@ -61,7 +66,7 @@ class Reader {
   std::uint64_t num_entries() const noexcept;
   IndexRange entries() const { return {0, num_entries()}; }
   const Descriptor& descriptor() const noexcept;
-  ReadMetrics metrics() const noexcept;
+  ReadMetrics metrics() const;
 
   template <class T>
   View<T> view(std::string_view path) {

@@ -402,7 +402,8 @@ void register_frame_graph(nb::module_& module) {
       .def_ro("entries", &frame::PassProgress::entries)
       .def_ro("total", &frame::PassProgress::total)
       .def_ro("bytes", &frame::PassProgress::bytes)
-      .def_ro("seconds", &frame::PassProgress::seconds);
+      .def_ro("seconds", &frame::PassProgress::seconds)
+      .def_ro("cache_bytes", &frame::PassProgress::cache_bytes);
   nb::class_<frame::RunReport>(module, "RunReport", "What a pass did.")
       .def_ro("progress", &frame::RunReport::progress)
       .def_ro("metrics", &frame::RunReport::metrics)

@@ -23,6 +23,7 @@ NB_MODULE(_core, module) {
   register_repair(module);
   register_copy(module);
   register_garbage(module);
+  register_cache(module);
   register_frame(module);
   find_xrootd();
 }

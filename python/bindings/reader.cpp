@@ -111,7 +111,8 @@ void register_options(nb::module_& module) {
       .def_rw("memory_budget", &ReadOptions::memory_budget)
       .def_rw("parallel_decompression", &ReadOptions::parallel_decompression)
       .def_rw("local_io", &ReadOptions::local_io)
-      .def_rw("direct_io", &ReadOptions::direct_io);
+      .def_rw("direct_io", &ReadOptions::direct_io)
+      .def_rw("cache", &ReadOptions::cache);
 }
 
 void register_metrics(nb::module_& module) {
@@ -125,7 +126,12 @@ void register_metrics(nb::module_& module) {
       .def_ro("prefetched_unused", &ReadMetrics::prefetched_unused)
       .def_ro("peak_ahead_bytes", &ReadMetrics::peak_ahead_bytes)
       .def_ro("seconds_waiting", &ReadMetrics::seconds_waiting)
-      .def_ro("seconds_decoding", &ReadMetrics::seconds_decoding);
+      .def_ro("seconds_decoding", &ReadMetrics::seconds_decoding)
+      .def_ro("cache_pages", &ReadMetrics::cache_pages)
+      .def_ro("cache_bytes", &ReadMetrics::cache_bytes)
+      .def_ro("cache_added", &ReadMetrics::cache_added)
+      .def_ro("cache_dropped", &ReadMetrics::cache_dropped)
+      .def_prop_ro("cache", [](const ReadMetrics& self) { return text(self.cache); });
 }
 
 }  // namespace

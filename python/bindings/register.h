@@ -19,6 +19,7 @@ void register_files(nanobind::module_& module);
 void register_repair(nanobind::module_& module);
 void register_copy(nanobind::module_& module);
 void register_garbage(nanobind::module_& module);
+void register_cache(nanobind::module_& module);
 void register_frame(nanobind::module_& module);
 void find_xrootd();
 

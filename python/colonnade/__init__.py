@@ -14,7 +14,7 @@ h = df.filter("nMuon == 2").histo1d(("pt", "", 100, 0, 200), "Muon_pt")
 
 from __future__ import annotations
 
-from . import _core
+from . import _core, cache
 from .errors import (
     ChecksumError,
     ConversionError,
@@ -109,6 +109,7 @@ __all__ = [
     "UsageError",
     "Variations",
     "__version__",
+    "cache",
     "col",
     "collect_garbage",
     "compute",

@@ -30,6 +30,8 @@ class ReadContainer {
  public:
   virtual ~ReadContainer() = default;
   virtual const std::string& uri() const noexcept = 0;
+  // Changes whenever the content of the data set does that this is the container of. Empty: unknown.
+  virtual std::string version() const { return file().version(); }
   // What locators of header, footer and page lists are.
   virtual Locator::Kind locator_kind() const noexcept { return Locator::Kind::file; }
   // Where the blobs and pages of the data set at `path` are, and its anchor as it is now. Null: in this

@@ -69,7 +69,7 @@ const Descriptor& Reader::descriptor() const noexcept {
   return source_->descriptor();
 }
 
-ReadMetrics Reader::metrics() const noexcept {
+ReadMetrics Reader::metrics() const {
   const page::ReadCounters c = source_->counters();
   return {.requests = c.requests,
           .bytes = c.bytes,
@@ -80,7 +80,12 @@ ReadMetrics Reader::metrics() const noexcept {
           .prefetched_unused = c.prefetched_unused,
           .peak_ahead_bytes = c.peak_ahead_bytes,
           .seconds_waiting = c.seconds_waiting,
-          .seconds_decoding = c.seconds_decoding};
+          .seconds_decoding = c.seconds_decoding,
+          .cache_pages = c.cache_pages,
+          .cache_bytes = c.cache_bytes,
+          .cache_added = c.cache_added,
+          .cache_dropped = c.cache_dropped,
+          .cache = source_->cache_state()};
 }
 
 View<void> Reader::view(std::string_view path) {

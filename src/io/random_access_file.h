@@ -71,6 +71,9 @@ class RandomAccessFile {
   virtual ~RandomAccessFile() = default;
   virtual const std::string& uri() const noexcept = 0;
   virtual std::uint64_t size() const = 0;  // at open; a file that shrinks later gives an error on read
+  // What changes whenever the content does, as it was at open: an entity tag, the time of the last change.
+  // Empty: unknown.
+  virtual std::string version() const { return {}; }
   virtual IoTraits traits() const noexcept = 0;
   // Fills `into` completely or throws ErrorKind::io / format (past the end) with URI and offset.
   virtual void read(std::uint64_t offset, MutableByteSpan into) const = 0;

@@ -10,6 +10,7 @@
 #include <queue>
 
 #include "base/thread_pool.h"
+#include "cache/data_set.h"
 #include "codec/column_codec.h"
 #include "page/copied_at_once.h"
 
@@ -86,16 +87,36 @@ void ClusterPool::start() {
   process_ = ::getpid();
   work_ =
       std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
-  const io::IoTraits traits = source_->file().traits();
-  unit_ = traits.read_unit;
-  if (traits.concurrency > 1 && !traits.reads_are_copies)
-    scheduler_ = std::make_unique<io::ReadScheduler>(source_->file());
+  unit_ = source_->file().traits().read_unit;
+  lanes_ = {Lane{.file = &source_->file()},
+            Lane{.file = source_->cache() != nullptr ? &source_->cache()->file() : nullptr}};
+  for (Lane& lane : lanes_) {
+    if (lane.file == nullptr) continue;
+    const io::IoTraits traits = lane.file->traits();
+    if (traits.concurrency > 1 && !traits.reads_are_copies)
+      lane.scheduler = std::make_unique<io::ReadScheduler>(*lane.file);
+  }
+}
+
+ClusterPool::Lane& ClusterPool::lane_of(const PageJob& job) noexcept {
+  return lanes_[source_->is_cached(job.description) ? 1 : 0];
+}
+
+ClusterPool::Lane& ClusterPool::lane_of(const SealedExtent& extent) noexcept {
+  return lanes_[extent.file == lanes_[0].file ? 0 : 1];
+}
+
+std::uint64_t ClusterPool::waits() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Lane& lane : lanes_)
+    if (lane.scheduler) sum += lane.scheduler->counters().waits;
+  return sum;
 }
 
 ClusterPool::~ClusterPool() {
   if (process_ != ::getpid()) restart_in_child();
   work_->stop();
-  scheduler_.reset();
+  for (Lane& lane : lanes_) lane.scheduler.reset();
 }
 
 // Other threads may have held any of this when the process was forked, and none of them exists here: it is
@@ -110,7 +131,7 @@ void ClusterPool::restart_in_child() {
   active_.clear();
   by_offset_.clear();
   static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
-  static_cast<void>(new std::unique_ptr<io::ReadScheduler>(std::move(scheduler_)));
+  static_cast<void>(new std::array<Lane, 2>(std::move(lanes_)));
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
   in_flight_.clear();
   waiting_.clear();
@@ -240,6 +261,7 @@ ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& pla
                                           std::byte* destination) const {
   const ColumnSegment& segment = *place.segment;
   auto job = std::make_shared<PageJob>();
+  job->column = segment.column;
   job->cluster = segment.cluster;
   job->page = place.page;
   job->fraction = fraction_of(segment, place.page);
@@ -328,8 +350,8 @@ void ClusterPool::plan_unit(Stream& stream, std::vector<JobRef>& batch) {
 // for, or to keep many threads busy.
 void ClusterPool::adapt_depth(bool goes_on) {
   bool more = goes_on && parallel_;
-  if (scheduler_ && scheduler_->counters().waits > waits_seen_ + active_.size()) {
-    waits_seen_ = scheduler_->counters().waits;
+  if (const std::uint64_t seen = waits(); seen > waits_seen_ + active_.size()) {
+    waits_seen_ = seen;
     more = true;
   }
   if (more) depth_ = std::min(2 * depth_, most_depth);
@@ -363,7 +385,8 @@ void ClusterPool::plan_ahead(Stream* needed) {
     plan_unit(stream, batch);
     if (stream.next.segment) order.push(Later::entry(stream));
   }
-  const std::uint64_t held = (scheduler_ ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
+  const bool is_read_ahead = lanes_[0].scheduler || lanes_[1].scheduler;
+  const std::uint64_t held = (is_read_ahead ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
   counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, held);
   if (needed != nullptr) {
     sealed_ahead_ += stored_size(needed->planned.front()->description);
@@ -374,10 +397,20 @@ void ClusterPool::plan_ahead(Stream* needed) {
 
 // Finds the extents for the pages and has them read.
 void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
-  const io::IoTraits traits = source_->file().traits();
+  for (Lane& lane : lanes_) {
+    std::vector<JobRef> of_lane;
+    for (const JobRef& job : jobs)
+      if (&lane_of(*job) == &lane) of_lane.push_back(job);
+    if (!of_lane.empty()) plan_in(lane, of_lane);
+  }
+  start_reading(jobs, urgent);
+}
+
+void ClusterPool::plan_in(Lane& lane, const std::vector<JobRef>& jobs) {
+  const io::IoTraits traits = lane.file->traits();
   const std::size_t limit = std::max<std::size_t>(source_->options().read_ahead, 1);
   const std::size_t most = traits.reads_are_copies ? std::min(limit, copied_at_once) : limit;
-  const std::uint64_t file_size = source_->file_size();
+  const std::uint64_t file_size = lane.file->size();
   // Units that are not just copied from memory are read in one piece.
   const bool straight = unit_ == 1 || traits.reads_are_copies;
   std::vector<JobRef> together;
@@ -387,7 +420,8 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
     for (const io::ReadExtent& planned : plan.extents) {
       extents.push_back(std::make_shared<SealedExtent>());
       extents.back()->plan = planned;
-      if (traits.reads_are_copies && jobs.size() > 1) source_->file().will_need(planned.offset, planned.size);
+      extents.back()->file = lane.file;
+      if (traits.reads_are_copies && jobs.size() > 1) lane.file->will_need(planned.offset, planned.size);
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (plan.places[i].extent == io::ReadPlan::none) {
@@ -408,15 +442,15 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
     }
   }
   join(together, io::plan_reads(ranges, traits, most, file_size));
-  start_reading(jobs, urgent);
 }
 
 void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
   std::vector<JobRef> ready;
-  if (scheduler_) scheduler_->hold();
+  for (const Lane& lane : lanes_)
+    if (lane.scheduler) lane.scheduler->hold();
   for (const JobRef& job : jobs) {
     if (!job->extent) continue;
-    if (!scheduler_) {
+    if (!lane_of(*job).scheduler) {
       ready.push_back(job);
       continue;
     }
@@ -428,8 +462,8 @@ void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
     waiting_[static_cast<std::size_t>(in_flight_.rend() - found) - 1].push_back(job);
   }
   if (!ready.empty()) work_->add(ready, urgent);
-  if (!scheduler_) return;
-  scheduler_->release();
+  for (const Lane& lane : lanes_)
+    if (lane.scheduler) lane.scheduler->release();
   collect();
 }
 
@@ -437,9 +471,10 @@ void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
 
 // False if the transport can read nothing at all, as a store may in a forked child.
 bool ClusterPool::start_extent(const std::shared_ptr<SealedExtent>& extent, bool urgent) {
-  extent->memory = work_->buffers().lend(extent->plan.size, source_->file().traits().alignment);
+  extent->memory = work_->buffers().lend(extent->plan.size, extent->file->traits().alignment);
   try {
-    extent->id = scheduler_->start(extent->plan, {extent->memory.data(), extent->plan.size}, urgent);
+    extent->id =
+        lane_of(*extent).scheduler->start(extent->plan, {extent->memory.data(), extent->plan.size}, urgent);
   } catch (const Error&) {
     return false;
   }
@@ -450,11 +485,13 @@ bool ClusterPool::start_extent(const std::shared_ptr<SealedExtent>& extent, bool
 
 // Passes on the pages whose bytes have arrived.
 void ClusterPool::collect() {
-  scheduler_->poll();
+  for (const Lane& lane : lanes_)
+    if (lane.scheduler) lane.scheduler->poll();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < in_flight_.size(); ++i) {
     const std::shared_ptr<SealedExtent> extent = in_flight_[i];
-    if (!scheduler_->settled(*extent->id)) {
+    io::ReadScheduler& scheduler = *lane_of(*extent).scheduler;
+    if (!scheduler.settled(*extent->id)) {
       if (kept != i) {
         in_flight_[kept] = std::move(in_flight_[i]);
         waiting_[kept] = std::move(waiting_[i]);
@@ -465,11 +502,11 @@ void ClusterPool::collect() {
     const std::vector<JobRef> jobs = std::move(waiting_[i]);
     bool failed = false;
     try {
-      scheduler_->wait_for(*extent->id);
+      scheduler.wait_for(*extent->id);
     } catch (const Error&) {
       failed = true;
     }
-    scheduler_->forget(*extent->id);
+    scheduler.forget(*extent->id);
     extent->bytes = {extent->memory.data(), extent->plan.size};
     if (!failed) {
       std::vector<JobRef> wanted;
@@ -482,11 +519,23 @@ void ClusterPool::collect() {
   }
   in_flight_.resize(kept);
   waiting_.resize(kept);
+  if (source_->cache() != nullptr) note_rates();
+}
+
+// Whoever reads while a page is decoded tells by himself.
+void ClusterPool::note_rates() {
+  for (Lane& lane : lanes_) {
+    if (!lane.scheduler) continue;
+    const io::ReadCounters& now = lane.scheduler->counters();
+    const double seconds = now.seconds_waiting - lane.noted.seconds_waiting;
+    if (now.bytes == lane.noted.bytes) continue;
+    source_->cache()->note_rate(*lane.file, now.bytes - lane.noted.bytes, seconds);
+    lane.noted = now;
+  }
 }
 
 // Of jobs that were dropped before their bytes arrived.
 void ClusterPool::forget_unused_extents() noexcept {
-  if (!scheduler_) return;
   for (std::size_t i = 0; i < in_flight_.size();) {
     const bool used = std::any_of(waiting_[i].begin(), waiting_[i].end(),
                                   [](const JobRef& job) { return job->extent != nullptr; });
@@ -494,7 +543,7 @@ void ClusterPool::forget_unused_extents() noexcept {
       ++i;
       continue;
     }
-    scheduler_->forget(*in_flight_[i]->id);
+    lane_of(*in_flight_[i]).scheduler->forget(*in_flight_[i]->id);
     in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(i));
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -506,7 +555,7 @@ bool ClusterPool::complete(PageJob& job) {
     // Kept here, because whoever takes the job lets go of it.
     const std::shared_ptr<SealedExtent> extent = job.extent;
     try {
-      scheduler_->wait_for(*extent->id);
+      lane_of(*extent).scheduler->wait_for(*extent->id);
     } catch (const Error&) {  // collect() sees it
     }
     collect();
@@ -560,6 +609,11 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
                                             std::byte* destination) {
   JobRef job = make_job(stream, place, destination);
   const ColumnSegment& segment = *place.segment;
+  if (source_->is_cached(job->description)) {
+    // What the cache has of it was no use.
+    source_->cache()->note_damage(job->description.locator.offset);
+    job->description = source_->placed_pages(segment.column, segment.cluster)[place.page];
+  }
   try {
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t stored = stored_size(job->description);
@@ -578,6 +632,10 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
       unseal(*source_, job->description, segment.encoding, stream.element, {sealed.data(), stored}, out);
       job->elements = out;
     }
+    const ByteSpan bytes{sealed.data(), stored};
+    source_->keep(segment.column, segment.cluster, place.page, job->description,
+                  bytes.first(job->description.locator.size), bytes.subspan(job->description.locator.size),
+                  counters);
     job->state = PageJob::State::done;
     ++counters.pages;
     const auto end = std::chrono::steady_clock::now();
@@ -698,12 +756,14 @@ ReadCounters ClusterPool::counters() const {
   all.prefetched_used = counters_.prefetched_used;
   all.prefetched_unused = counters_.prefetched_unused;
   all.peak_ahead_bytes = counters_.peak_ahead_bytes;
-  if (!scheduler_) return all;
-  const io::ReadCounters& read = scheduler_->counters();
-  all.requests += read.requests;
-  all.bytes += read.bytes;
-  all.read_over_bytes += read.read_over_bytes;
-  all.seconds_waiting += read.seconds_waiting;
+  for (const Lane& lane : lanes_) {
+    if (!lane.scheduler) continue;
+    const io::ReadCounters& read = lane.scheduler->counters();
+    all.requests += read.requests;
+    all.bytes += read.bytes;
+    all.read_over_bytes += read.read_over_bytes;
+    all.seconds_waiting += read.seconds_waiting;
+  }
   return all;
 }
 

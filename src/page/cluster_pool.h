@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -25,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/read_scheduler.h"
 #include "page/column_segment.h"
 #include "page/page_work.h"
 
@@ -99,6 +101,17 @@ class ClusterPool {
   void adapt_depth(bool goes_on);
   void collect();
   bool complete(PageJob& job);
+  // Files that pages may lie in, each with a scheduler of its own.
+  struct Lane {
+    const io::RandomAccessFile* file = nullptr;
+    std::unique_ptr<io::ReadScheduler> scheduler;  // null: who decodes a page reads it
+    io::ReadCounters noted;                        // what was told of it
+  };
+  Lane& lane_of(const PageJob& job) noexcept;
+  Lane& lane_of(const SealedExtent& extent) noexcept;
+  void plan_in(Lane& lane, const std::vector<JobRef>& jobs);
+  void note_rates();
+  std::uint64_t waits() const noexcept;
   void discard_before(Stream& stream, std::size_t cluster, std::size_t page);
   void discard(const JobRef& job);
   void discard_for_good(const JobRef& job);
@@ -118,8 +131,8 @@ class ClusterPool {
   // Everything that a forked child must not touch: threads that it does not have may have been in there.
   pid_t process_ = 0;
   std::shared_ptr<PageWork> work_;
-  std::unique_ptr<io::ReadScheduler> scheduler_;          // null: who decodes a page reads it
-  std::vector<std::shared_ptr<SealedExtent>> in_flight_;  // given to the scheduler
+  std::array<Lane, 2> lanes_;                             // the data set's own, and the cache's
+  std::vector<std::shared_ptr<SealedExtent>> in_flight_;  // given to a scheduler
   std::vector<std::vector<JobRef>> waiting_;              // for these extents
 
   std::uint64_t unit_ = 1;  // IoTraits::read_unit

@@ -29,7 +29,7 @@ void check_page(const PageSource& source, const ColumnSegment& segment, std::siz
   const std::uint64_t size = stored_size(page);
   const std::uint64_t max_key = source.is_plain(page) ? 0 : source.descriptor().anchor.max_key_size;
   const std::uint64_t in_one_piece = max_key > 0 ? std::min(size, max_key) : size;
-  const std::uint64_t file_size = source.file_size();
+  const std::uint64_t file_size = source.file_of(page).size();
   if (size > file_size || page.locator.offset > file_size - in_one_piece)
     throw Error(
         ErrorKind::format,
@@ -80,7 +80,7 @@ ColumnSegment open_segment(const PageSource& source, std::span<const std::uint32
   segment.extent = source.extent(segment.column, cluster);
   std::uint64_t first = segment.extent.leading_zeros;
   if (segment.range != nullptr) {
-    if (source.has_other_places()) segment.placed = source.placed_pages(segment.column, cluster);
+    if (source.has_other_places()) segment.placed = source.pages_to_read(segment.column, cluster);
     segment.page_first.reserve(segment.range->pages.size() + 1);
     for (std::size_t page = 0; page < segment.range->pages.size(); ++page) {
       check_page(source, segment, page);

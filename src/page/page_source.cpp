@@ -8,6 +8,8 @@
 #include <set>
 
 #include "base/huge_pages.h"
+#include "cache/data_set.h"
+#include "cache/metadata.h"
 #include "codec/compression.h"
 #include "container/object_store/page_file.h"
 #include "format/envelope.h"
@@ -53,6 +55,14 @@ decltype(auto) in_envelope(const container::ReadContainer& container, const Loca
               "open the data set through the store that it was written to");
 }
 
+std::uint64_t number_of(const Anchor& anchor) {
+  ByteWriter out;
+  for (const std::uint64_t part : {anchor.header_offset, anchor.header_size, anchor.header_length,
+                                   anchor.footer_offset, anchor.footer_size, anchor.footer_length})
+    out.le(part);
+  return codec::xxh3(out.view());
+}
+
 // Groups that share one page list could ask for memory and time without end; true ones lie apart.
 class PageListGuard {
  public:
@@ -80,6 +90,25 @@ class PageListGuard {
 };
 
 }  // namespace
+
+// Of readers that work side by side: what each held ahead, all held together.
+ReadCounters& ReadCounters::operator+=(const ReadCounters& more) noexcept {
+  requests += more.requests;
+  bytes += more.bytes;
+  read_over_bytes += more.read_over_bytes;
+  pages += more.pages;
+  metadata_bytes += more.metadata_bytes;
+  prefetched_used += more.prefetched_used;
+  prefetched_unused += more.prefetched_unused;
+  peak_ahead_bytes += more.peak_ahead_bytes;
+  seconds_waiting += more.seconds_waiting;
+  seconds_decoding += more.seconds_decoding;
+  cache_pages += more.cache_pages;
+  cache_bytes += more.cache_bytes;
+  cache_added += more.cache_added;
+  cache_dropped += more.cache_dropped;
+  return *this;
+}
 
 std::unique_ptr<PageSource> PageSource::open(std::string_view data_set, const std::string& uri,
                                              const ReadOptions& options) {
@@ -123,6 +152,7 @@ std::unique_ptr<PageSource> PageSource::open_again(const ReadOptions& options) c
   source->descriptor_ = descriptor_;
   source->object_pages_ = object_pages_;
   source->file_ = file_;
+  source->cache_ = cache_;
   source->pool_ = std::make_unique<ClusterPool>(*source);
   return source;
 }
@@ -190,6 +220,7 @@ void PageSource::read_envelope(const Locator& locator, std::uint64_t length, con
         locator);
   AlignedBuffer stored = read_stored(locator, what);
   metadata_bytes_ += stored.size();
+  if (metadata_) metadata_->blobs.push_back({locator, Bytes(stored.span().begin(), stored.span().end())});
   limit.add_stored(stored.size());
   in_envelope(*container_, locator, [&] {
     if (length == stored.size()) return parse(stored.span());
@@ -212,6 +243,10 @@ void PageSource::read_descriptor() {
         fmt::format("the format epoch is {}, this version reads epoch 1", anchor.epoch),
         anchor.epoch == 0 ? "rewrite the file with ROOT 6.34 or newer" : "use a newer version of Colonnade");
   descriptor_->anchor = anchor;
+  if (!cache_settings().store.empty()) {
+    metadata_ = std::make_unique<cache::Metadata>();
+    metadata_->anchor = anchor;
+  }
   const Locator::Kind kind = container_->locator_kind();
   const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
   const Locator footer{.kind = kind, .size = anchor.footer_size, .offset = anchor.footer_offset};
@@ -243,6 +278,48 @@ void PageSource::read_descriptor() {
 void PageSource::find_pages() {
   object_pages_ = container_->object_pages(*descriptor_);
   file_ = object_pages_ ? object_pages_.get() : &container_->file();
+  open_cache();
+}
+
+cache::Settings PageSource::cache_settings() const {
+  const std::string& uri = container_->uri();
+  const bool is_local =
+      uri.find("://") == std::string::npos || uri.starts_with("file:") || uri.starts_with("obj:");
+  return cache::settings_for(options_.cache, !is_local);
+}
+
+// The cache outlives the source where its threads are at work, and so does what it needs.
+void PageSource::open_cache() {
+  const cache::Settings settings = cache_settings();
+  if (settings.store.empty()) return;
+  cache::Identity identity{.uri = cache::full_uri(container_->uri()),
+                           .name = data_set_,
+                           .size = file_size(),
+                           .version = container_->version(),
+                           .anchor = number_of(descriptor_->anchor),
+                           .columns = {}};
+  for (const ColumnDescriptor& column : descriptor_->columns)
+    identity.columns.push_back(descriptor_->path_of(column.field));
+  const auto pages = [container = container_, descriptor = descriptor_, object_pages = object_pages_,
+                      max_key = object_pages_ ? 0 : descriptor_->anchor.max_key_size](
+                         std::uint32_t column, std::size_t cluster) -> PageList {
+    const auto& columns = descriptor->clusters[cluster].columns;
+    if (column >= columns.size()) return {};
+    PageList placed =
+        object_pages ? object_pages->place(cluster, column, columns[column].pages) : columns[column].pages;
+    for (const PageDescriptor& page : placed)
+      if (page.locator.kind != Locator::Kind::file || cache::DataSet::is_home(page.locator.offset) ||
+          (max_key != 0 && stored_size(page) > max_key))
+        return {};
+    return placed;
+  };
+  std::shared_ptr<const io::RandomAccessFile> file = object_pages_;
+  if (!file) file = {container_, file_};
+  Bytes metadata;
+  if (metadata_) metadata = to_bytes(*metadata_);
+  metadata_.reset();
+  cache_ = cache::open_data_set(settings, identity, {.file = std::move(file), .pages = pages},
+                                std::move(metadata));
 }
 
 void PageSource::mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons) {
@@ -282,20 +359,62 @@ PageList PageSource::placed_pages(std::uint32_t column, std::size_t cluster) con
   return object_pages_ ? object_pages_->place(cluster, column, columns[column].pages) : columns[column].pages;
 }
 
+PageList PageSource::pages_to_read(std::uint32_t column, std::size_t cluster) const {
+  if (cache_)
+    if (std::optional<PageList> cached = cache_->place(column, cluster)) return std::move(*cached);
+  PageList pages = placed_pages(column, cluster);
+  // No file has pages where the cache's addresses are.
+  for (std::size_t i = 0; cache_ && i < pages.size(); ++i)
+    if (PageDescriptor page = pages[i]; is_cached(page)) {
+      page.locator.kind = Locator::Kind::unknown;
+      pages.set(i, page);
+    }
+  return pages;
+}
+
+std::string PageSource::cache_state() const {
+  return cache_ ? cache_->state() : std::string();
+}
+
+bool PageSource::is_cached(const PageDescriptor& page) const noexcept {
+  return cache_ && page.locator.kind == Locator::Kind::file && cache::DataSet::is_home(page.locator.offset);
+}
+
+const io::RandomAccessFile& PageSource::file_of(const PageDescriptor& page) const noexcept {
+  return is_cached(page) ? cache_->file() : *file_;
+}
+
+void PageSource::keep(std::uint32_t column, std::size_t cluster, std::size_t page,
+                      const PageDescriptor& description, ByteSpan content, ByteSpan sum,
+                      ReadCounters& counters) const {
+  if (!cache_) return;
+  if (is_cached(description)) {
+    const bool was_served = cache_->was_served(description.locator.offset);
+    counters.cache_pages += was_served ? 1 : 0;
+    counters.cache_bytes += was_served ? description.locator.size : 0;
+    return;
+  }
+  std::optional<std::uint64_t> known;
+  if (expected_sum(description, sum)) known = load_le<std::uint64_t>(sum.data());
+  const bool is_kept = cache_->keep(column, cluster, page, content, known);
+  ++(is_kept ? counters.cache_added : counters.cache_dropped);
+}
+
 bool PageSource::is_plain(const PageDescriptor& page) const noexcept {
+  if (is_cached(page)) return true;
   const std::uint64_t max_key = object_pages_ ? 0 : descriptor_->anchor.max_key_size;
   return page.locator.kind == Locator::Kind::file && (max_key == 0 || stored_size(page) <= max_key);
 }
 
 void PageSource::check_there(const PageDescriptor& page) const {
-  if (!object_pages_ || page.locator.kind != Locator::Kind::file) return;
+  if (!object_pages_ || page.locator.kind != Locator::Kind::file || is_cached(page)) return;
   object_pages_->check(page.locator.offset, stored_size(page));
 }
 
 void PageSource::read_sealed(const PageDescriptor& page, MutableByteSpan into) const {
   with_context(context(), [&] {
     if (page.locator.kind != Locator::Kind::file) fail_elsewhere("page", page.locator);
-    if (is_plain(page)) return file().read(page.locator.offset, into);
+    if (is_plain(page)) return file_of(page).read(page.locator.offset, into);
     Locator whole = page.locator;
     whole.size = into.size();
     container_->read_blob(whole, descriptor_->anchor.max_key_size, into);
@@ -307,15 +426,23 @@ bool PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) 
                 page_and_checksum.subspan(page.locator.size));
 }
 
+std::optional<std::uint64_t> PageSource::expected_sum(const PageDescriptor& page, ByteSpan sum) const {
+  if (!page.has_checksum) return std::nullopt;
+  // What a cache has is never trusted.
+  if (is_cached(page)) return load_le<std::uint64_t>(sum.data()) ^ cache_->seal(page.locator.offset);
+  if (options_.page_checksums == Checksums::off) return std::nullopt;
+  return load_le<std::uint64_t>(sum.data());
+}
+
 bool PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const {
-  if (!page.has_checksum || options_.page_checksums == Checksums::off) return false;
-  const std::uint64_t stored = load_le<std::uint64_t>(sum.data());
+  const std::optional<std::uint64_t> stored = expected_sum(page, sum);
+  if (!stored) return false;
   const std::uint64_t computed = codec::xxh3(content);
-  if (stored != computed)
+  if (*stored != computed)
     throw Error(
         ErrorKind::checksum,
         fmt::format("the page's checksum is {:#018x} where {:#018x} was written: the data was damaged",
-                    computed, stored),
+                    computed, *stored),
         object_pages_ ? "restore the data set from another copy" : "restore the file from another copy");
   return true;
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,12 @@
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
 #include "container/container.h"
+
+namespace colonnade::cache {
+class DataSet;
+struct Metadata;
+struct Settings;
+}  // namespace colonnade::cache
 
 namespace colonnade::page {
 
@@ -40,6 +47,12 @@ struct ReadCounters {
   std::uint64_t peak_ahead_bytes = 0;   // most memory that pages planned ahead were good for
   double seconds_waiting = 0;           // of the reading thread, for bytes or for other threads
   double seconds_decoding = 0;          // verifying, decompressing and decoding, sum over all threads
+  std::uint64_t cache_pages = 0;        // of `pages`, those that a cache had
+  std::uint64_t cache_bytes = 0;        // stored, of these
+  std::uint64_t cache_added = 0;        // pages given to a cache
+  std::uint64_t cache_dropped = 0;      // pages that it had no room for, or was lost for
+
+  ReadCounters& operator+=(const ReadCounters& more) noexcept;
 };
 
 class ClusterPool;
@@ -74,10 +87,20 @@ class PageSource {
   // Where the pages are: offsets in it are those of placed_pages().
   const io::RandomAccessFile& file() const noexcept { return *file_; }
   std::uint64_t file_size() const { return file().size(); }
+  // The cache, if there is one: then pages may have places in its file, too.
+  cache::DataSet* cache() const noexcept { return cache_.get(); }
+  std::string cache_state() const;  // DataSet::state(); empty: there is none
+  bool is_cached(const PageDescriptor& page) const noexcept;
+  const io::RandomAccessFile& file_of(const PageDescriptor& page) const noexcept;
+  // As placed_pages(), but with the places in the cache of pages that it has.
+  PageList pages_to_read(std::uint32_t column, std::size_t cluster) const;
+  // A page was read of the origin and found right: the cache may keep it. Counts what became of that.
+  void keep(std::uint32_t column, std::size_t cluster, std::size_t page, const PageDescriptor& description,
+            ByteSpan content, ByteSpan sum, ReadCounters& counters) const;
   // The pages of a column in a cluster with locators for file(), which in an object store are others than
   // those in the descriptor. What follows is about pages as they are here.
   PageList placed_pages(std::uint32_t column, std::size_t cluster) const;
-  bool has_other_places() const noexcept { return object_pages_ != nullptr; }
+  bool has_other_places() const noexcept { return object_pages_ != nullptr || cache_ != nullptr; }
 
   // Reads and decodes pages for the column readers.
   ClusterPool& pool() noexcept { return *pool_; }
@@ -102,6 +125,8 @@ class PageSource {
   // False if there is nothing to compare with, or it is not wanted.
   bool verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
   bool verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const;
+  // What the checksum behind a page has to be compared with; nothing if it is not to be.
+  std::optional<std::uint64_t> expected_sum(const PageDescriptor& page, ByteSpan sum) const;
 
   ErrorContext context() const { return {.uri = uri(), .data_set = data_set_}; }
   ErrorContext context(std::uint32_t column, std::size_t cluster, std::size_t page) const;
@@ -113,6 +138,8 @@ class PageSource {
              const ReadOptions& options);
   void read_descriptor();
   void find_pages();
+  cache::Settings cache_settings() const;
+  void open_cache();
   AlignedBuffer read_stored(const Locator& locator, const char* what);
   void read_together(std::span<const Locator> envelopes, const char* what);
   void read_ahead(std::size_t group);
@@ -126,6 +153,8 @@ class PageSource {
   const io::RandomAccessFile* file_ = nullptr;
   ReadOptions options_;
   std::shared_ptr<Descriptor> descriptor_ = std::make_shared<Descriptor>();  // never changed once it is open
+  std::shared_ptr<cache::DataSet> cache_;                                    // null: none
+  std::unique_ptr<cache::Metadata> metadata_;  // for the cache, while it is opened; null: not wanted
   std::uint64_t metadata_bytes_ = 0;
   std::map<std::uint64_t, AlignedBuffer> ahead_;  // envelopes that were read together, while it is opened
   std::unique_ptr<ClusterPool> pool_;

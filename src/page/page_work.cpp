@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/thread_pool.h"
+#include "cache/data_set.h"
 #include "codec/checksum.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
@@ -121,11 +122,7 @@ void PageWork::work_on(std::unique_lock<std::mutex>& lock, const JobRef& job, bo
     failed = true;
   }
   lock.lock();
-  tally_.requests += tally.requests;
-  tally_.bytes += tally.bytes;
-  tally_.read_over_bytes += tally.read_over_bytes;
-  tally_.pages += tally.pages;
-  tally_.seconds_decoding += tally.seconds_decoding;
+  tally_.counted += tally.counted;
   if (is_owner) tally_.seconds_reading += tally.seconds_reading;
   job->extent.reset();
   job->state = failed ? PageJob::State::failed : PageJob::State::done;
@@ -139,7 +136,7 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
   if (job.is_image && is_alone && !extent.id) {
     if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
     read_straight(job, job.destination != nullptr ? job.destination : job.memory.data(), tally);
-    ++tally.pages;
+    ++tally.counted.pages;
     return;
   }
   const ByteSpan bytes = bytes_of(extent, tally).subspan(job.position, stored);
@@ -148,8 +145,9 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
     source_->verify(job.description, bytes);
     job.read_to = job.extent;
     (job.in_parts ? job.packed : job.elements) = bytes.data();
-    tally.seconds_decoding += seconds_since(begin);
-    ++tally.pages;
+    keep(job, bytes, tally);
+    tally.counted.seconds_decoding += seconds_since(begin);
+    ++tally.counted.pages;
     return;
   }
   if (job.destination == nullptr) job.memory = buffers_->lend(job.decoded);
@@ -161,8 +159,15 @@ void PageWork::carry_out(PageJob& job, Tally& tally) {
     unseal(*source_, job.description, job.encoding, job.element, bytes, out);
     job.elements = out;
   }
-  tally.seconds_decoding += seconds_since(begin);
-  ++tally.pages;
+  keep(job, bytes, tally);
+  tally.counted.seconds_decoding += seconds_since(begin);
+  ++tally.counted.pages;
+}
+
+void PageWork::keep(const PageJob& job, ByteSpan stored, Tally& tally) const {
+  const std::size_t size = job.description.locator.size;
+  source_->keep(job.column, job.cluster, job.page, job.description, stored.first(size), stored.subspan(size),
+                tally.counted);
 }
 
 // Stored bytes that are the elements already go to their place without a stop, and the checksum apart.
@@ -170,8 +175,10 @@ void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
   const std::uint64_t offset = job.description.locator.offset;
   const std::size_t size = job.description.locator.size;
   const std::size_t sum_size = stored_size(job.description) - size;
-  const std::size_t most = source_->file().traits().reads_are_copies ? copied_at_once : size;
-  const bool verifies = sum_size > 0 && source_->options().page_checksums == Checksums::on;
+  const io::RandomAccessFile& file = *job.extent->file;
+  const bool verifies = sum_size > 0 && (source_->options().page_checksums == Checksums::on ||
+                                         source_->is_cached(job.description));
+  const std::size_t most = file.traits().reads_are_copies ? copied_at_once : size;
   codec::Xxh3 computed;
   std::byte sum[8] = {};
   std::size_t at = 0;
@@ -180,19 +187,21 @@ void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
     const std::size_t step = std::min(most, size - at);
     const io::ReadRequest parts[] = {{offset + at, {out + at, step}}, {offset + size, {sum, sum_size}}};
     const bool is_last = at + step == size;
-    source_->file().read_vector(std::span(parts).first(is_last && sum_size > 0 ? 2 : 1));
-    ++tally.requests;
+    file.read_vector(std::span(parts).first(is_last && sum_size > 0 ? 2 : 1));
+    ++tally.counted.requests;
     const auto read = Clock::now();
     tally.seconds_reading += std::chrono::duration<double>(read - begin).count();
     if (verifies) computed.add({out + at, step});
-    tally.seconds_decoding += seconds_since(read);
+    tally.counted.seconds_decoding += seconds_since(read);
     at += step;
   } while (at < size);
-  tally.bytes += size + sum_size;
+  tally.counted.bytes += size + sum_size;
   // Looks once more, and says what is wrong.
-  if (verifies && computed.value() != load_le<std::uint64_t>(sum))
-    source_->verify(job.description, {out, size}, sum);
+  const std::optional<std::uint64_t> expected = source_->expected_sum(job.description, sum);
+  if (expected && computed.value() != *expected) source_->verify(job.description, {out, size}, sum);
   job.elements = out;
+  source_->keep(job.column, job.cluster, job.page, job.description, {out, size}, {sum, sum_size},
+                tally.counted);
 }
 
 // The first job of an extent reads all of it.
@@ -204,17 +213,19 @@ ByteSpan PageWork::bytes_of(SealedExtent& extent, Tally& tally) {
   const auto begin = Clock::now();
   const io::ReadExtent& plan = extent.plan;
   try {
-    ++tally.requests;
-    tally.bytes += plan.size;
-    tally.read_over_bytes += plan.size - plan.wanted;
+    ++tally.counted.requests;
+    tally.counted.bytes += plan.size;
+    tally.counted.read_over_bytes += plan.size - plan.wanted;
     extent.memory = buffers_->lend(plan.size);
-    source_->file().read(plan.offset, {extent.memory.data(), plan.size});
+    extent.file->read(plan.offset, {extent.memory.data(), plan.size});
     extent.bytes = {extent.memory.data(), plan.size};
   } catch (...) {
     extent.failure = std::current_exception();
     throw;
   }
-  tally.seconds_reading += seconds_since(begin);
+  const double seconds = seconds_since(begin);
+  tally.seconds_reading += seconds;
+  if (source_->cache() != nullptr) source_->cache()->note_rate(*extent.file, plan.size, seconds);
   extent.is_read = true;
   return extent.bytes;
 }
@@ -267,12 +278,8 @@ void PageWork::stop() noexcept {
 ReadCounters PageWork::totals() const {
   const std::lock_guard lock(mutex_);
   ReadCounters all = counters_;
-  all.requests += tally_.requests;
-  all.bytes += tally_.bytes;
-  all.read_over_bytes += tally_.read_over_bytes;
-  all.pages += tally_.pages;
+  all += tally_.counted;
   all.seconds_waiting += tally_.seconds_reading;
-  all.seconds_decoding += tally_.seconds_decoding;
   return all;
 }
 

@@ -24,6 +24,7 @@ namespace colonnade::page {
 // A stretch of the file with the sealed pages of one or several jobs.
 struct SealedExtent {
   io::ReadExtent plan;
+  const io::RandomAccessFile* file = nullptr;
   std::optional<io::ReadScheduler::Id> id;  // if a scheduler reads it
   std::mutex mutex;                         // for all below, unless a scheduler reads it
   bool is_read = false;
@@ -35,6 +36,7 @@ struct SealedExtent {
 struct PageJob {
   enum class State : std::uint8_t { awaiting_bytes, in_line, in_work, done, failed };
   // What it is about; does not change.
+  std::uint32_t column = 0;
   std::size_t cluster = 0;
   std::size_t page = 0;
   double fraction = 0;  // where in its cluster it begins, from 0 to 1
@@ -90,18 +92,15 @@ class PageWork : public std::enable_shared_from_this<PageWork> {
 
  private:
   struct Tally {
-    std::uint64_t requests = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t read_over_bytes = 0;
-    std::uint64_t pages = 0;
     double seconds_reading = 0;
-    double seconds_decoding = 0;
+    ReadCounters counted;
   };
 
   void help();
   void call_helpers();
   void work_on(std::unique_lock<std::mutex>& lock, const JobRef& job, bool is_owner);
   void carry_out(PageJob& job, Tally& tally);
+  void keep(const PageJob& job, ByteSpan stored, Tally& tally) const;
   void read_straight(PageJob& job, std::byte* out, Tally& tally);
   ByteSpan bytes_of(SealedExtent& extent, Tally& tally);
 

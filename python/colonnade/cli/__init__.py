@@ -11,6 +11,7 @@ import click
 from colonnade import __version__
 from colonnade.errors import Error
 
+from .cache import cache
 from .demo import demo
 from .diff import diff
 from .export import export
@@ -31,7 +32,7 @@ def app() -> None:
     """Look into, check and make RNTuple files."""
 
 
-for command in (info, ls, show, diff, verify, repair, import_, export, gc, rm, generate, demo):
+for command in (info, ls, show, diff, verify, repair, import_, export, gc, rm, cache, generate, demo):
     app.add_command(command)
 
 

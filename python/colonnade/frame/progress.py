@@ -36,6 +36,10 @@ class PassBar:
         if self._bar is not None and self._task is not None:
             seconds = max(progress.seconds, 1e-9)
             speed = f"{_count(progress.entries / seconds)} entries/s, {_bytes(progress.bytes / seconds)}/s"
+            if progress.cache_bytes:
+                speed += (
+                    f", {100 * min(progress.cache_bytes / max(progress.bytes, 1), 1):.0f}% from the cache"
+                )
             self._bar.update(self._task, completed=progress.entries, total=progress.total, speed=speed)
         return True
 

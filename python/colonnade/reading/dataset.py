@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
@@ -44,6 +45,7 @@ class ReadSettings(TypedDict, total=False):
     parallel_decompression: bool
     local_io: LocalIo
     direct_io: bool
+    cache: str | os.PathLike[str] | None
 
 
 class DataSet(Located):
@@ -63,6 +65,7 @@ class DataSet(Located):
         parallel_decompression: bool = True,
         local_io: LocalIo = "automatic",
         direct_io: bool = False,
+        cache: str | os.PathLike[str] | None = None,
         _selection: Fields = None,
     ) -> None:
         self._settings: dict[str, Any] = {
@@ -72,6 +75,7 @@ class DataSet(Located):
             "parallel_decompression": parallel_decompression,
             "local_io": local_io,
             "direct_io": direct_io,
+            "cache": cache,
         }
         self._reader: _core.Reader | None = _core.open(uri, name, read_options(**self._settings))
         super().__init__(uri, self._reader.name)
@@ -438,6 +442,7 @@ def read_options(
     parallel_decompression: bool = True,
     local_io: str = "automatic",
     direct_io: bool = False,
+    cache: str | os.PathLike[str] | None = None,
 ) -> _core.ReadOptions:
     """Make the options of a reader; `colonnade.open` explains them."""
     options = _core.ReadOptions()
@@ -450,6 +455,7 @@ def read_options(
         raise UsageError(f"local_io is one of {', '.join(map(repr, known))}, not {local_io!r}")
     options.local_io = getattr(_core.LocalIo, local_io)
     options.direct_io = direct_io
+    options.cache = "" if cache is None else os.fspath(cache)
     return options
 
 

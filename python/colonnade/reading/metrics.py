@@ -33,6 +33,16 @@ class ReadMetrics:
     """Of the reading thread, for bytes or for other threads."""
     seconds_decoding: float
     """Verifying, decompressing and decoding; the sum over all threads."""
+    cache_pages: int
+    """Of `pages`, those that the cache had."""
+    cache_bytes: int
+    """Stored, of these."""
+    cache_added: int
+    """Pages given to the cache."""
+    cache_dropped: int
+    """Pages that the cache had no room for, or was lost for."""
+    cache: str
+    """"used", "lost: why" or "bypassed: why"; empty where there is no cache."""
 
 
 def metrics_of(counted: _core.ReadMetrics) -> ReadMetrics:

@@ -44,6 +44,7 @@ def open(  # noqa: A001
     parallel_decompression: bool = True,
     local_io: LocalIo = "automatic",
     direct_io: bool = False,
+    cache: PathLike | None = None,
 ) -> DataSet:
     """Open a data set for reading.
 
@@ -57,6 +58,9 @@ def open(  # noqa: A001
         local_io: how local files are read: one request at a time ("pread"), several by "threads" or by "io_uring", or
             as memory ("mmap"); "automatic" takes the fastest that the machine allows.
         direct_io: read past the page cache where the file system can.
+        cache: where pages are kept once they have been read: a folder or an object store ("/scratch/cache",
+            "s3://bucket/cache?budget=1TB"), "on" for the folder of this user, "off" for nowhere. Left out: what
+            COLONNADE_CACHE or the configuration says, for data that are not on this machine.
 
     Returns:
         The data set. It may be used as a context manager.
@@ -77,6 +81,7 @@ def open(  # noqa: A001
         parallel_decompression=parallel_decompression,
         local_io=local_io,
         direct_io=direct_io,
+        cache=cache,
     )
 
 

@@ -32,18 +32,19 @@ constexpr std::uint64_t small_blob = std::uint64_t{1} << 20;
 
 }  // namespace
 
-AnchorRecord ObjectContainerReader::find(std::string_view path) const {
+PlaceRecord ObjectContainerReader::find(std::string_view path) const {
   return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
-    if (record_ && record_->name == path) return *record_;
+    if (record_ && record_->name == path) return PlaceRecord{.anchor = *record_, .stamp = stamp_};
     DirectoryPlace place = find_place(*store_, path);
     if (!place.committed()) fail_absent(place, path, data_sets());
-    return std::move(place.found->record.anchor);
+    return std::move(place.found->record);
   });
 }
 
 std::shared_ptr<const ReadContainer> ObjectContainerReader::of_data_set(std::string_view path) const {
   if (record_ && record_->name == path) return nullptr;
-  return std::make_shared<ObjectContainerReader>(store_, find(path));
+  PlaceRecord record = find(path);
+  return std::make_shared<ObjectContainerReader>(store_, std::move(record.anchor), record.stamp);
 }
 
 std::vector<std::string> ObjectContainerReader::data_sets() const {
@@ -56,7 +57,7 @@ std::vector<std::string> ObjectContainerReader::data_sets() const {
 }
 
 Anchor ObjectContainerReader::anchor(std::string_view path) const {
-  return find(path).anchor;
+  return find(path).anchor.anchor;
 }
 
 io::ValueAddress ObjectContainerReader::blob(std::uint64_t number) const {
@@ -64,6 +65,12 @@ io::ValueAddress ObjectContainerReader::blob(std::uint64_t number) const {
     throw Error(ErrorKind::usage, "blobs belong to a data set, and none was chosen", "of_data_set()",
                 {.uri = uri()});
   return {{group_of_blob(*record_, number), metadata_object}, 0, number};
+}
+
+// Numbers of generations repeat in a store that was emptied; stamps do not.
+std::string ObjectContainerReader::version() const {
+  if (!record_) return {};
+  return fmt::format("{}-{}-{:016x}", record_->generation, record_->commit, stamp_);
 }
 
 void ObjectContainerReader::check_blob(const Locator& locator, std::uint64_t max_key_size,

@@ -18,10 +18,11 @@ namespace colonnade::container {
 class ObjectContainerReader final : public ReadContainer {
  public:
   explicit ObjectContainerReader(std::shared_ptr<io::ObjectStore> store) : store_(std::move(store)) {}
-  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record)
-      : store_(std::move(store)), record_(std::move(record)) {}
+  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record, std::uint64_t stamp)
+      : store_(std::move(store)), record_(std::move(record)), stamp_(stamp) {}
 
   const std::string& uri() const noexcept override { return store_->uri(); }
+  std::string version() const override;
   Locator::Kind locator_kind() const noexcept override { return Locator::Kind::object64; }
   std::shared_ptr<const ReadContainer> of_data_set(std::string_view path) const override;
   std::vector<std::string> data_sets() const override;
@@ -35,12 +36,13 @@ class ObjectContainerReader final : public ReadContainer {
   std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& descriptor) const override;
 
  private:
-  AnchorRecord find(std::string_view path) const;
+  PlaceRecord find(std::string_view path) const;
   io::ValueAddress blob(std::uint64_t number) const;
   void take_blobs(io::ObjectQueue& queue) const;
 
   std::shared_ptr<io::ObjectStore> store_;
   std::optional<AnchorRecord> record_;  // of the data set that this is the container of
+  std::uint64_t stamp_ = 0;             // of its place record
 };
 
 }  // namespace colonnade::container

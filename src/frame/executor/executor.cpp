@@ -42,7 +42,10 @@ class Worker {
   void close();
   void go_through_blocks(PartRun& part);
   void run_block(PartRun& part, std::uint64_t first, std::uint64_t count);
-  std::uint64_t bytes_read() const { return closed_bytes_ + (cursor_ ? cursor_->metrics().bytes : 0); }
+  RunningPass::BytesRead bytes_read() const {
+    const ReadMetrics now = cursor_ ? cursor_->metrics() : ReadMetrics();
+    return {closed_bytes_.all + now.bytes, closed_bytes_.of_cache + now.cache_bytes};
+  }
 
   RunningPass* pass_;
   unsigned slot_;
@@ -50,7 +53,7 @@ class Worker {
   const Schedule* schedule_ = nullptr;
   std::unique_ptr<Cursor> cursor_;  // of the source of the program that runs
   std::unique_ptr<BlockRunner> runner_;
-  std::uint64_t closed_bytes_ = 0;
+  RunningPass::BytesRead closed_bytes_;
   std::vector<std::uint32_t> failed_;  // outputs that need what failed
   std::uint64_t parts_ = 0;            // gone through
   std::uint64_t blocks_ = 0;
@@ -87,7 +90,8 @@ void Worker::close() {
   if (cursor_ == nullptr) return;
   const ReadMetrics metrics = cursor_->metrics();
   pass_->add(metrics);
-  closed_bytes_ += metrics.bytes;
+  closed_bytes_.all += metrics.bytes;
+  closed_bytes_.of_cache += metrics.cache_bytes;
   cursor_.reset();
   pass_->done_with(slot_, 0, closed_bytes_);
 }

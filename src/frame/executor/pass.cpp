@@ -71,6 +71,11 @@ void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
   sum.peak_ahead_bytes += more.peak_ahead_bytes;
   sum.seconds_waiting += more.seconds_waiting;
   sum.seconds_decoding += more.seconds_decoding;
+  sum.cache_pages += more.cache_pages;
+  sum.cache_bytes += more.cache_bytes;
+  sum.cache_added += more.cache_added;
+  sum.cache_dropped += more.cache_dropped;
+  if (sum.cache.empty() || sum.cache == "used") sum.cache = more.cache;
 }
 
 }  // namespace
@@ -299,9 +304,12 @@ void RunningPass::check() const {
 
 // ---- RunningPass: progress
 
-void RunningPass::done_with(unsigned slot, std::uint64_t entries, std::optional<std::uint64_t> bytes) {
+void RunningPass::done_with(unsigned slot, std::uint64_t entries, std::optional<BytesRead> bytes) {
   entries_.fetch_add(entries, std::memory_order_relaxed);
-  if (bytes) claims_[slot].bytes.store(*bytes, std::memory_order_relaxed);
+  if (bytes) {
+    claims_[slot].bytes.store(bytes->all, std::memory_order_relaxed);
+    claims_[slot].cache_bytes.store(bytes->of_cache, std::memory_order_relaxed);
+  }
   if (!reports_in_worker_ || !options_->progress) return;
   if (std::chrono::steady_clock::now() - reported_ >= report_interval) report_progress();
 }
@@ -310,7 +318,10 @@ PassProgress RunningPass::progress_now() const {
   PassProgress progress;
   progress.entries = entries_.load(std::memory_order_relaxed);
   progress.total = total_;
-  for (const Claims& claims : claims_) progress.bytes += claims.bytes.load(std::memory_order_relaxed);
+  for (const Claims& claims : claims_) {
+    progress.bytes += claims.bytes.load(std::memory_order_relaxed);
+    progress.cache_bytes += claims.cache_bytes.load(std::memory_order_relaxed);
+  }
   progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   return progress;
 }

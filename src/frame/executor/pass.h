@@ -79,7 +79,11 @@ class RunningPass {
   void finish(std::unique_ptr<PartRun> part);
   // `outputs` of the part's program need what failed.
   void fail(std::size_t number, std::exception_ptr failure, std::span<const std::uint32_t> outputs) noexcept;
-  void done_with(unsigned slot, std::uint64_t entries, std::optional<std::uint64_t> bytes);
+  struct BytesRead {
+    std::uint64_t all = 0;
+    std::uint64_t of_cache = 0;
+  };
+  void done_with(unsigned slot, std::uint64_t entries, std::optional<BytesRead> bytes);
   void add(const ReadMetrics& metrics);
   void add_work(std::uint64_t parts, std::uint64_t blocks);  // of a worker
   void leave() noexcept;                                     // a worker ends
@@ -105,6 +109,7 @@ class RunningPass {
   struct Claims {
     std::optional<std::size_t> next;
     std::atomic<std::uint64_t> bytes{0};
+    std::atomic<std::uint64_t> cache_bytes{0};
   };
 
   void lay_out();

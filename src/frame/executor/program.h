@@ -67,6 +67,7 @@ struct PassProgress {
   std::uint64_t total = 0;
   std::uint64_t bytes = 0;  // read from storage
   double seconds = 0;
+  std::uint64_t cache_bytes = 0;  // of pages that a cache had
 };
 
 inline constexpr std::size_t usual_block_bytes = std::size_t{512} << 20;

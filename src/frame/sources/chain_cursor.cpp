@@ -22,6 +22,10 @@ void add(ReadMetrics& sum, const page::ReadCounters& c) {
   sum.peak_ahead_bytes = std::max(sum.peak_ahead_bytes, c.peak_ahead_bytes);
   sum.seconds_waiting += c.seconds_waiting;
   sum.seconds_decoding += c.seconds_decoding;
+  sum.cache_pages += c.cache_pages;
+  sum.cache_bytes += c.cache_bytes;
+  sum.cache_added += c.cache_added;
+  sum.cache_dropped += c.cache_dropped;
 }
 
 // Decoded bytes of a column in a cluster.
@@ -160,7 +164,10 @@ std::uint64_t ChainCursor::row_bytes(std::span<const std::uint32_t> columns) {
 
 ReadMetrics ChainCursor::metrics() const {
   ReadMetrics sum = of_files_left_;
-  if (cursor_) add(sum, cursor_->source().counters());
+  if (cursor_) {
+    add(sum, cursor_->source().counters());
+    sum.cache = cursor_->source().cache_state();
+  }
   return sum;
 }
 

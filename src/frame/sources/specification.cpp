@@ -54,7 +54,8 @@ nlohmann::json to_json(const ReadOptions& options) {
           {"read_ahead", options.read_ahead},
           {"memory_budget", options.memory_budget},
           {"local_io", local_io},
-          {"direct_io", options.direct_io}};
+          {"direct_io", options.direct_io},
+          {"cache", options.cache}};
 }
 
 ReadOptions read_options_from(const nlohmann::json& json) {
@@ -64,6 +65,7 @@ ReadOptions read_options_from(const nlohmann::json& json) {
   if (json.contains("memory_budget")) options.memory_budget = count_in(json["memory_budget"]);
   options.local_io = local_io_of(json.value("local_io", std::string("automatic")));
   options.direct_io = json.value("direct_io", options.direct_io);
+  options.cache = json.value("cache", options.cache);
   return options;
 }
 

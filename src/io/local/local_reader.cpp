@@ -63,6 +63,10 @@ LocalFile::LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, c
       size_(size),
       calls_(std::move(calls)),
       method_(options.local_io) {
+  struct stat status{};
+  if (::fstat(file_.get(), &status) == 0)
+    version_ = fmt::format("{}-{}.{:09}-{}.{:09}", status.st_ino, status.st_mtim.tv_sec,
+                           status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
   if (options.direct_io) start_direct();
   if (method_ == LocalIo::mmap && !is_direct() && !mapping_.map(file_.get(), size_) && size_ > 0)
     warn(fmt::format("cannot map {} ({}): reading it instead", uri_, system_text(errno)));

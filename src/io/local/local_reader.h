@@ -24,6 +24,7 @@ class LocalFile final : public RandomAccessFile {
 
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return size_; }
+  std::string version() const override { return version_; }
   IoTraits traits() const noexcept override;
   void read(std::uint64_t offset, MutableByteSpan into) const override;
   void read_vector(std::span<const ReadRequest> requests) const override;
@@ -47,6 +48,7 @@ class LocalFile final : public RandomAccessFile {
   std::string uri_;
   FileDescriptor file_;
   std::uint64_t size_;
+  std::string version_;  // number of the file, times of its last changes
   ReadCalls calls_;
   LocalIo method_;
   std::size_t alignment_ = 4096;

@@ -57,6 +57,7 @@ class FaultyFile final : public RandomAccessFile {
       : file_(std::move(file)), faults_(faults) {}
   const std::string& uri() const noexcept override { return file_->uri(); }
   std::uint64_t size() const override { return std::min(file_->size(), faults_.size); }
+  std::string version() const override { return file_->version(); }
   IoTraits traits() const noexcept override { return file_->traits(); }
   void read(std::uint64_t offset, MutableByteSpan into) const override {
     if (!passes() || touches(offset, into.size(), faults_.read_error_at)) fail(uri(), "read", offset);

@@ -16,6 +16,7 @@ namespace {
 
 struct Buffer {
   std::shared_mutex mutex;
+  std::uint64_t changes = 0;
   Bytes bytes;
   bool has_writer = false;
 };
@@ -72,9 +73,11 @@ class MemoryFile final : public RandomAccessFile {
       : uri_(std::move(uri)), buffer_(std::move(buffer)) {
     const std::shared_lock lock(buffer_->mutex);
     size_ = buffer_->bytes.size();
+    version_ = fmt::format("{}-{}", static_cast<const void*>(buffer_.get()), buffer_->changes);
   }
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return size_; }
+  std::string version() const override { return version_; }
   IoTraits traits() const noexcept override { return {.worthwhile_gap = 0}; }
   void read(std::uint64_t offset, MutableByteSpan into) const override {
     const std::shared_lock lock(buffer_->mutex);
@@ -92,6 +95,7 @@ class MemoryFile final : public RandomAccessFile {
   std::string uri_;
   std::shared_ptr<Buffer> buffer_;
   std::uint64_t size_ = 0;
+  std::string version_;
 };
 
 class MemoryWritableFile final : public WritableFile {
@@ -121,12 +125,14 @@ class MemoryWritableFile final : public WritableFile {
       throw Error(ErrorKind::resource,
                   fmt::format("a buffer cannot hold {} bytes at {}", bytes.size(), offset), "write to a file",
                   {.uri = uri_, .offset = offset});
+    ++open.changes;
     if (offset + bytes.size() > open.bytes.size()) open.bytes.resize(offset + bytes.size());
     std::copy(bytes.begin(), bytes.end(), open.bytes.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   void truncate(std::uint64_t size) override {
     Buffer& open = buffer();
     const std::unique_lock lock(open.mutex);
+    ++open.changes;
     open.bytes.resize(size);
   }
   void sync() override { static_cast<void>(buffer()); }

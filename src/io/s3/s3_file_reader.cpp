@@ -45,6 +45,7 @@ class S3File final : public RangedFile {
         object_(std::move(opening.object)),
         open_queue_(std::move(open_queue)) {}
 
+  std::string version() const override { return object_.etag; }
   IoTraits traits() const noexcept override { return s3_traits; }
 
  private:

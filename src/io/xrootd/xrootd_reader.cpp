@@ -77,7 +77,9 @@ class XrootdFile final : public RandomAccessFile {
 
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return info_.size; }
-  std::string version() const { return fmt::format("{}", info_.time); }
+  std::string version() const override {
+    return info_.time == 0 ? std::string() : fmt::format("{}", info_.time);
+  }
   IoTraits traits() const noexcept override { return xrootd_traits; }
   void read(std::uint64_t offset, MutableByteSpan into) const override;
   void read_vector(std::span<const ReadRequest> requests) const override;

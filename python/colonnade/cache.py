@@ -1,0 +1,187 @@
+"""The cache: what it has, and what is done with it on purpose. `colonnade.open(..., cache=...)` reads through it.
+
+A home is what `cache` takes there: a folder or an object store. Left out, it is what COLONNADE_CACHE or the
+configuration says, or else the folder of this user.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from . import _core
+from .reading.opening import PathLike, split_target
+
+__all__ = [
+    "CacheCheck",
+    "CacheGarbage",
+    "CachedColumn",
+    "CachedDataSet",
+    "flush",
+    "gc",
+    "info",
+    "ls",
+    "pin",
+    "rm",
+    "unpin",
+    "verify",
+    "warm",
+]
+
+
+@dataclass(frozen=True)
+class CachedColumn:
+    """What a cache has of a column."""
+
+    field: str
+    column: int
+    clusters: int
+    """Of which there is something."""
+    pages: int
+    bytes: int
+    """At most; up to an eighth less."""
+    pinned: bool
+    last_use: datetime | None
+
+
+@dataclass(frozen=True)
+class CachedDataSet:
+    """What a cache has of a data set, in one of its states."""
+
+    uri: str
+    """Empty where the record of it is damaged."""
+    name: str
+    version: str
+    """Entity tag or time of the origin."""
+    bytes: int
+    pinned: bool
+    users: tuple[str, ...]
+    last_use: datetime | None
+    columns: tuple[CachedColumn, ...]
+
+
+@dataclass(frozen=True)
+class CacheCheck:
+    """What `verify` found."""
+
+    pages: int
+    bytes: int
+    damaged: int
+    """Values that were damaged, and removed."""
+    unknown: int
+    """Values of data sets whose metadata are missing."""
+
+
+@dataclass(frozen=True)
+class CacheGarbage:
+    """What `gc` removed."""
+
+    leftovers: int
+    """Unfinished values of processes that ended."""
+    outdated: int
+    """Bytes of states of data sets that a later one has replaced."""
+    evicted: int
+    """Bytes above the budget."""
+    bytes: int
+    """That are left."""
+
+
+def ls(home: PathLike | None = None) -> list[CachedDataSet]:
+    """List what a cache has, the data sets used last first.
+
+    Raises:
+        FileMissingError: no such home.
+    """
+    return [_data_set(one) for one in _core.cached_data_sets(_text(home))]
+
+
+def info(target: PathLike, home: PathLike | None = None) -> list[CachedDataSet]:
+    """List what a cache has of one file: a data set for each of its states."""
+    uri = _full(split_target(target)[0])
+    return [one for one in ls(home) if one.uri == uri]
+
+
+def warm(
+    target: PathLike | tuple[PathLike, str],
+    name: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    home: PathLike | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> int:
+    """Read a data set, or some of its columns, so that the cache has them.
+
+    Args:
+        target: the file; or file and data set.
+        name: the data set in the file.
+        columns: fields by name; None for all.
+        home: the cache.
+        progress: called now and then with what is done, from 0 to 1.
+
+    Returns:
+        The bytes that the cache did not have before.
+    """
+    uri, found = split_target(target, name)
+    return _core.warm_cache(found, uri, list(columns or ()), _text(home), progress)
+
+
+def verify(home: PathLike | None = None) -> CacheCheck:
+    """Check every page of a cache; what is damaged is removed."""
+    found = _core.verify_cache(_text(home))
+    return CacheCheck(found.pages, found.bytes, found.damaged, found.unknown)
+
+
+def pin(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
+    """Have a data set, or some of its columns, stay when room is made. Returns how many data sets that is."""
+    return _core.pin_cached(split_target(target)[0], list(columns or ()), _text(home))
+
+
+def unpin(target: PathLike, home: PathLike | None = None) -> int:
+    """Take `pin` back."""
+    return _core.unpin_cached(split_target(target)[0], _text(home))
+
+
+def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
+    """Remove a data set, or some of its columns, from a cache. Returns the bytes."""
+    return _core.remove_cached(split_target(target)[0], list(columns or ()), _text(home))
+
+
+def gc(home: PathLike | None = None) -> CacheGarbage:
+    """Remove what killed processes left, what is outdated, and what is above the budget."""
+    found = _core.collect_cache_garbage(_text(home))
+    return CacheGarbage(found.leftovers, found.outdated, found.evicted, found.bytes)
+
+
+def flush(seconds: float = 60) -> bool:
+    """Wait until what was read has been added. Not needed: a process does so when it ends. False: some is left."""
+    return _core.flush_cache(seconds)
+
+
+def _text(home: PathLike | None) -> str:
+    return "" if home is None else os.fspath(home)
+
+
+def _full(uri: str) -> str:
+    return uri if "://" in uri or uri.startswith("memory") else os.path.abspath(uri)
+
+
+def _time(seconds: int) -> datetime | None:
+    return datetime.fromtimestamp(seconds, tz=timezone.utc) if seconds else None
+
+
+def _data_set(one: _core.CachedDataSet) -> CachedDataSet:
+    return CachedDataSet(
+        uri=one.uri,
+        name=one.name,
+        version=one.version,
+        bytes=one.bytes,
+        pinned=one.pinned,
+        users=tuple(one.users),
+        last_use=_time(one.last_use),
+        columns=tuple(
+            CachedColumn(c.field, c.column, c.clusters, c.pages, c.bytes, c.pinned, _time(c.last_use))
+            for c in one.columns
+        ),
+    )

@@ -1,0 +1,166 @@
+"""`colonnade cache ...`: what a cache has, and what is done with it on purpose."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime
+
+import click
+from rich.table import Table
+
+from colonnade import cache as caching
+
+from .common import bytes_text, console, count_text, print_json
+
+__all__ = ["cache"]
+
+_home = click.option(
+    "--home",
+    metavar="HOME",
+    help="The cache: a folder or an object store. Left out: COLONNADE_CACHE, the configuration, or your own folder.",
+)
+_columns = click.option(
+    "--columns",
+    metavar="FIELDS",
+    help="Only these fields and what is below them, separated by commas.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def cache() -> None:
+    """Look into and manage a cache of pages."""
+
+
+@cache.command()
+@_home
+@_json
+def ls(home: str | None, as_json: bool) -> None:
+    """List the data sets of which the cache has something, those used last first."""
+    found = caching.ls(home)
+    if as_json:
+        print_json([_plain(one) for one in found])
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("data set", "size", "columns", "last use", "users"):
+        table.add_column(title, justify="right" if title in ("size", "columns") else "left")
+    for one in found:
+        pinned = " (pinned)" if one.pinned else ""
+        title = f"{one.uri}:{one.name}{pinned}" if one.uri else "(its record is damaged)"
+        table.add_row(
+            title, bytes_text(one.bytes), str(len(one.columns)), _when(one.last_use), ", ".join(one.users)
+        )
+    console().print(table)
+    click.echo(f"{count_text(len(found), 'data set')}, {bytes_text(sum(one.bytes for one in found))}")
+
+
+@cache.command()
+@click.argument("uri")
+@_home
+@_json
+def info(uri: str, home: str | None, as_json: bool) -> None:
+    """Tell what the cache has of URI, column by column."""
+    found = caching.info(uri, home)
+    if as_json:
+        print_json([_plain(one) for one in found])
+        return
+    for one in found:
+        click.echo(f"{one.uri}:{one.name}, version {one.version}, {bytes_text(one.bytes)}")
+        table = Table(box=None, pad_edge=False)
+        for title in ("column", "field", "clusters", "pages", "size", "last use"):
+            table.add_column(title, justify="left" if title in ("field", "last use") else "right")
+        for column in one.columns:
+            table.add_row(
+                str(column.column),
+                column.field + (" (pinned)" if column.pinned else ""),
+                str(column.clusters),
+                str(column.pages),
+                bytes_text(column.bytes),
+                _when(column.last_use),
+            )
+        console().print(table)
+    if not found:
+        click.echo("the cache has nothing of it")
+
+
+@cache.command()
+@click.argument("uris", metavar="URI...", nargs=-1, required=True)
+@_columns
+@_home
+def warm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
+    """Read data sets so that the cache has them."""
+    for uri in uris:
+        with click.progressbar(length=1000, label=uri) as bar:
+            added = caching.warm(
+                uri,
+                columns=_names(columns),
+                home=home,
+                progress=lambda done, bar=bar: bar.update(int(done * 1000) - bar.pos),
+            )
+        click.echo(f"{uri}: {bytes_text(added)} added")
+
+
+@cache.command()
+@_home
+def verify(home: str | None) -> None:
+    """Check every page that the cache has; what is damaged is removed."""
+    found = caching.verify(home)
+    click.echo(f"{count_text(found.pages, 'page')}, {bytes_text(found.bytes)}: right")
+    if found.unknown:
+        click.echo(f"{count_text(found.unknown, 'value')}: not checked, since the metadata are missing")
+    if found.damaged:
+        click.echo(f"{count_text(found.damaged, 'value')}: damaged, and removed")
+        raise click.exceptions.Exit(1)
+
+
+@cache.command()
+@click.argument("uri")
+@_columns
+@_home
+def pin(uri: str, columns: str | None, home: str | None) -> None:
+    """Have what the cache has of URI stay when room is made."""
+    click.echo(f"{count_text(caching.pin(uri, _names(columns), home), 'data set')} pinned")
+
+
+@cache.command()
+@click.argument("uri")
+@_home
+def unpin(uri: str, home: str | None) -> None:
+    """Take `pin` back."""
+    click.echo(f"{count_text(caching.unpin(uri, home), 'data set')} not pinned any more")
+
+
+@cache.command()
+@click.argument("uris", metavar="URI...", nargs=-1, required=True)
+@_columns
+@_home
+def rm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
+    """Remove what the cache has of URI."""
+    for uri in uris:
+        click.echo(f"{uri}: {bytes_text(caching.rm(uri, _names(columns), home))} removed")
+
+
+@cache.command()
+@_home
+def gc(home: str | None) -> None:
+    """Remove what killed processes left, what is outdated, and what is above the budget."""
+    found = caching.gc(home)
+    click.echo(f"{count_text(found.leftovers, 'unfinished value')} removed")
+    click.echo(f"{bytes_text(found.outdated)} of data sets that have changed removed")
+    click.echo(f"{bytes_text(found.evicted)} above the budget removed, {bytes_text(found.bytes)} are left")
+
+
+def _names(columns: str | None) -> list[str] | None:
+    return [name.strip() for name in columns.split(",") if name.strip()] if columns else None
+
+
+def _when(time: datetime | None) -> str:
+    return time.astimezone().strftime("%Y-%m-%d %H:%M") if time else "unknown"
+
+
+def _plain(one: caching.CachedDataSet) -> dict[str, object]:
+    plain = dataclasses.asdict(one)
+    plain["last_use"] = one.last_use.isoformat() if one.last_use else None
+    for column in plain["columns"]:
+        column["last_use"] = column["last_use"].isoformat() if column["last_use"] else None
+    return plain

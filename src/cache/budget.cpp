@@ -1,0 +1,99 @@
+// See budget.h.
+#include "cache/budget.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "base/environment.h"
+#include "cache/home.h"
+#include "cache/register.h"
+
+namespace colonnade::cache {
+namespace {
+
+// What nobody has said to have used was written by somebody who is at work or was killed.
+constexpr std::int64_t age_of_unknown = 3600;  // seconds
+
+struct Part {
+  std::int64_t last_use = 0;
+  std::size_t entry = 0;
+  std::uint32_t column = 0;
+  std::uint64_t cluster = 0;
+  std::vector<RunKey> runs;
+};
+
+std::vector<Part> parts_of(const Entry& entry, std::size_t number, std::int64_t now) {
+  std::vector<Part> parts;
+  for (const auto& [column, runs] : entry.columns) {
+    if (entry.pin && entry.pin->holds(column)) continue;
+    std::map<std::uint64_t, std::vector<RunKey>> by_cluster;
+    for (const RunKey& run : runs) by_cluster[run.cluster].push_back(run);
+    for (auto& [cluster, of_cluster] : by_cluster)
+      // A clock that is ahead shall not keep anything for ever.
+      parts.push_back(
+          {.last_use = std::min(entry.last_use(column, cluster).value_or(now - age_of_unknown), now),
+           .entry = number,
+           .column = column,
+           .cluster = cluster,
+           .runs = std::move(of_cluster)});
+  }
+  return parts;
+}
+
+}  // namespace
+
+Usage evict(io::ObjectStore& store, std::uint64_t above, std::uint64_t most, const Home* home) {
+  std::vector<Entry> entries = read_register(store, false);
+  Usage usage;
+  for (const Entry& entry : entries) usage.before += entry.size();
+  usage.after = usage.before;
+  if (usage.before <= above) return usage;
+  entries = read_register(store, true);
+  if (home != nullptr)
+    for (const std::shared_ptr<Contents>& contents : Contents::all_of(*home))
+      for (Entry& entry : entries)
+        if (entry.number == contents->number()) entry.users.push_back({.user = "", .uses = contents->uses()});
+  const std::int64_t now = environment().unix_time();
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    for (Part& part : parts_of(entries[i], i, now)) parts.push_back(std::move(part));
+  std::ranges::stable_sort(parts, {}, &Part::last_use);
+  for (const Part& part : parts) {
+    if (usage.after <= most) break;
+    for (const RunKey& run : part.runs) {
+      store.remove(pages_value(entries[part.entry].number, part.column, run));
+      usage.after -= std::min(usage.after, run.size());
+    }
+  }
+  return usage;
+}
+
+bool Budget::make_room(io::ObjectStore& store, std::uint64_t bytes) {
+  const std::uint64_t budget = home_->settings().budget;
+  if (budget == Settings::no_budget) return true;
+  const std::lock_guard lock(mutex_);
+  if (bytes > budget) return false;
+  // Others write as well: the nearer the end, the more often it is looked at.
+  const bool is_known =
+      used_ && added_ <= (budget - std::min(budget, *used_)) / 4 && *used_ + bytes <= budget;
+  if (is_known) return true;
+  const Usage usage = evict(store, budget - bytes, (budget - bytes) / 10 * 9, home_);
+  evicted_ += usage.before - usage.after;
+  used_ = usage.after;
+  added_ = 0;
+  return usage.after <= budget - bytes;
+}
+
+void Budget::added(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (used_) *used_ += bytes;
+  added_ += bytes;
+}
+
+std::uint64_t Budget::evicted() const {
+  const std::lock_guard lock(mutex_);
+  return evicted_;
+}
+
+}  // namespace colonnade::cache

@@ -1,0 +1,284 @@
+// See contents.h.
+#include "cache/contents.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/environment.h"
+#include "codec/compression.h"
+
+namespace colonnade::cache {
+namespace {
+
+// Contents live as long as somebody uses them.
+struct Known {
+  std::mutex mutex;
+  std::map<std::pair<const Home*, std::uint64_t>, std::weak_ptr<Contents>> all;
+};
+
+// Never destroyed: threads of homes use it until the process ends.
+Known& known() {
+  static Known& instance = *new Known;
+  return instance;
+}
+
+template <class Read>
+auto reading_json(ByteSpan text, Read&& read) {
+  try {
+    const auto* begin = reinterpret_cast<const char*>(text.data());
+    return read(nlohmann::json::parse(begin, begin + text.size()));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::format, fmt::format("a record of the cache is damaged: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+std::uint64_t number_of(const std::string& text) noexcept {
+  return codec::xxh3(as_bytes(text));
+}
+
+std::string this_user() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  std::array<char, 4096> memory{};
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::geteuid(), &entry, memory.data(), memory.size(), &found);
+  const std::string name = found != nullptr ? found->pw_name : fmt::format("{}", ::geteuid());
+  return fmt::format("{}@{}", name, host.data());
+}
+
+// ---- Identity
+
+std::uint64_t Identity::number() const {
+  const std::uint64_t number =
+      number_of(fmt::format("{}\n{}\n{}\n{}\n{:016x}", uri, name, size, version, anchor));
+  return number == register_object.number ? 1 : number;
+}
+
+std::string Identity::to_json() const {
+  return nlohmann::json{{"uri", uri},         {"data_set", name}, {"size", size},
+                        {"version", version}, {"anchor", anchor}, {"columns", columns}}
+      .dump();
+}
+
+Identity Identity::from_json(ByteSpan text) {
+  return reading_json(text, [](const nlohmann::json& json) {
+    return Identity{.uri = json.at("uri"),
+                    .name = json.at("data_set"),
+                    .size = json.at("size"),
+                    .version = json.at("version"),
+                    .anchor = json.at("anchor"),
+                    .columns = json.at("columns")};
+  });
+}
+
+// ---- Uses
+
+std::string to_json(const UserRecord& record) {
+  // Neighbours that were used at the same time are one line: [column, first cluster, last cluster, time].
+  nlohmann::json uses = nlohmann::json::array();
+  for (const auto& [place, time] : record.uses) {
+    const auto& [column, cluster] = place;
+    if (!uses.empty()) {
+      nlohmann::json& last = uses.back();
+      if (last[0] == column && last[2] == cluster - 1 && last[3] == time) {
+        last[2] = cluster;
+        continue;
+      }
+    }
+    uses.push_back({column, cluster, cluster, time});
+  }
+  return nlohmann::json{{"user", record.user}, {"uses", uses}}.dump();
+}
+
+UserRecord read_user_record(ByteSpan text) {
+  constexpr std::uint64_t most_clusters = std::uint64_t{1} << 24;
+  return reading_json(text, [](const nlohmann::json& json) {
+    UserRecord record{.user = json.at("user"), .uses = {}};
+    for (const nlohmann::json& line : json.at("uses")) {
+      const std::uint64_t first = line.at(1);
+      const std::uint64_t last = line.at(2);
+      for (std::uint64_t cluster = first; cluster <= last && cluster - first < most_clusters; ++cluster)
+        record.uses[{line.at(0), cluster}] = line.at(3);
+    }
+    return record;
+  });
+}
+
+// ---- Contents
+
+std::shared_ptr<Contents> Contents::of(const std::shared_ptr<Home>& home, const Identity& identity) {
+  Known& all = known();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.all, [](const auto& entry) { return entry.second.expired(); });
+  auto& slot = all.all[{home.get(), identity.number()}];
+  std::shared_ptr<Contents> contents = slot.lock();
+  if (contents == nullptr) {
+    contents = std::make_shared<Contents>(home, identity);
+    slot = contents;
+  }
+  return contents;
+}
+
+Contents::Contents(std::shared_ptr<Home> home, Identity identity)
+    : home_(std::move(home)), identity_(std::move(identity)), number_(identity_.number()) {}
+
+// The lock is held. Who comes second waits for the same answer.
+Contents::Runs& Contents::runs_of(std::uint32_t column) {
+  const auto [at, is_new] = runs_.try_emplace(column);
+  if (!is_new) return at->second;
+  const auto keys = home_->ask([number = number_, column](io::ObjectStore& store) {
+    return store.list_akeys({pages_group, number}, column);
+  });
+  if (!keys) {
+    // Asked again when the home is back.
+    runs_.erase(at);
+    static thread_local Runs nothing;
+    nothing.clear();
+    return nothing;
+  }
+  for (const std::uint64_t key : *keys) {
+    const RunKey run = RunKey::of(key);
+    at->second[run.cluster].push_back(run);
+  }
+  return at->second;
+}
+
+std::vector<RunKey> Contents::runs(std::uint32_t column, std::uint64_t cluster) {
+  const std::lock_guard lock(mutex_);
+  Runs& all = runs_of(column);
+  const auto found = all.find(cluster);
+  return found == all.end() ? std::vector<RunKey>() : found->second;
+}
+
+bool Contents::has(std::uint32_t column, std::uint64_t cluster, std::uint32_t page) {
+  const std::lock_guard lock(mutex_);
+  Runs& all = runs_of(column);
+  const auto found = all.find(cluster);
+  return found != all.end() && std::ranges::any_of(found->second, [&](const RunKey& run) {
+           return page >= run.first && page - run.first < run.pages;
+         });
+}
+
+void Contents::added(std::uint32_t column, const RunKey& run) {
+  const std::lock_guard lock(mutex_);
+  const auto known_column = runs_.find(column);
+  if (known_column == runs_.end()) return;
+  std::vector<RunKey>& there = known_column->second[run.cluster];
+  if (std::ranges::find(there, run) == there.end()) there.push_back(run);
+}
+
+void Contents::lost(std::uint32_t column, const RunKey& run) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known_column = runs_.find(column);
+    if (known_column != runs_.end()) std::erase(known_column->second[run.cluster], run);
+  }
+  const std::shared_ptr<io::ObjectStore> store = home_->store();
+  if (store == nullptr) return;
+  home_->run([store, address = pages_value(number_, column, run)] {
+    try {
+      store->remove(address);
+    } catch (...) {  // one that others may not write: it stays a miss for us
+    }
+  });
+}
+
+void Contents::note_use(std::uint32_t column, std::uint64_t cluster) {
+  constexpr std::int64_t fine_enough = 60;  // seconds
+  const std::int64_t now = environment().unix_time() / fine_enough * fine_enough;
+  const std::lock_guard lock(mutex_);
+  std::int64_t& last = uses_[column][cluster];
+  if (last == now) return;
+  last = now;
+  has_new_uses_ = true;
+}
+
+void Contents::write_identity(io::ObjectStore& store) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_registered_) return;
+  }
+  const std::string text = identity_.to_json();
+  const io::UpdateItem item{number_, {as_bytes(text)}};
+  if (store.size({register_object, identity_key, number_}) != text.size())
+    store.update(register_object, identity_key, {&item, 1});
+  Bytes metadata;
+  {
+    const std::lock_guard lock(mutex_);
+    metadata = std::move(metadata_);
+  }
+  const io::UpdateItem more{number_, {metadata}};
+  if (!metadata.empty() && metadata.size() <= store.traits().max_value &&
+      store.size({register_object, metadata_key, number_}) != metadata.size())
+    store.update(register_object, metadata_key, {&more, 1});
+  const std::lock_guard lock(mutex_);
+  is_registered_ = true;
+}
+
+void Contents::set_metadata(Bytes metadata) {
+  const std::lock_guard lock(mutex_);
+  if (!is_registered_) metadata_ = std::move(metadata);
+}
+
+std::vector<std::shared_ptr<Contents>> Contents::all_of(const Home& home) {
+  Known& all = known();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::shared_ptr<Contents>> found;
+  for (const auto& [key, contents] : all.all)
+    if (auto live = contents.lock(); live != nullptr && key.first == &home) found.push_back(std::move(live));
+  return found;
+}
+
+Uses Contents::uses() {
+  const std::lock_guard lock(mutex_);
+  Uses all;
+  for (const auto& [column, clusters] : uses_)
+    for (const auto& [cluster, time] : clusters) all[{column, cluster}] = time;
+  return all;
+}
+
+// Whoever is killed has said before what it used.
+void Contents::write_uses_now_and_then(io::ObjectStore& store) {
+  constexpr std::chrono::seconds period(30);
+  {
+    const std::lock_guard lock(mutex_);
+    if (Home::Clock::now() - uses_written_ < period) return;
+    uses_written_ = Home::Clock::now();
+  }
+  write_uses(store);
+}
+
+void Contents::write_uses(io::ObjectStore& store) {
+  UserRecord record{.user = this_user(), .uses = {}};
+  const io::ValueAddress address{{uses_group, number_}, 0, number_of(record.user)};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(has_new_uses_, false)) return;
+  }
+  if (const auto before = store.get(address)) {
+    try {
+      record.uses = read_user_record(before->value).uses;
+    } catch (const Error&) {  // written anew
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [column, clusters] : uses_)
+      for (const auto& [cluster, time] : clusters) {
+        std::int64_t& last = record.uses[{column, cluster}];
+        last = std::max(last, time);
+      }
+  }
+  const std::string text = to_json(record);
+  const io::UpdateItem item{address.akey, {as_bytes(text)}};
+  store.update(address.object, address.dkey, {&item, 1});
+}
+
+}  // namespace colonnade::cache

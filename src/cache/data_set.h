@@ -1,0 +1,132 @@
+// DataSet: one open data set with a cache. Says where a reader finds each page, in the home or in the origin,
+// takes what was read of the origin, and reads the home so that whatever happens to it, the bytes come.
+//
+//   pages of a column in a cluster --place()--> addresses: below first_address in the origin's file,
+//                                               from there on in file(), which reads the home
+//   file()   home's value --> bytes; if it fails, is late or gone: the origin's pages --> the same bytes
+//   keep()   a verified page --> Filler
+//
+// Shared by all readers of the data set, on any threads.
+#ifndef COLONNADE_CACHE_DATA_SET_H
+#define COLONNADE_CACHE_DATA_SET_H
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/contents.h"
+#include "cache/settings.h"
+#include "colonnade/page_list.h"
+#include "io/random_access_file.h"
+
+namespace colonnade::cache {
+
+struct Origin {
+  std::shared_ptr<const io::RandomAccessFile> file;
+  // The pages of a column in a cluster, each in one piece of the file; none if that is not so.
+  std::function<PageList(std::uint32_t column, std::size_t cluster)> pages;
+};
+
+class DataSet : public std::enable_shared_from_this<DataSet> {
+ public:
+  static constexpr std::uint64_t first_address = std::uint64_t{1} << 62;
+  static constexpr bool is_home(std::uint64_t address) noexcept { return address >= first_address; }
+
+  DataSet(const std::shared_ptr<Home>& home, const Identity& identity, Origin origin);
+  ~DataSet();
+  DataSet(const DataSet&) = delete;
+  DataSet& operator=(const DataSet&) = delete;
+
+  // The pages of a column in a cluster, those that the home has with their addresses there. Nothing: all are
+  // in the origin.
+  std::optional<PageList> place(std::uint32_t column, std::size_t cluster);
+  const io::RandomAccessFile& file() const noexcept { return *file_; }
+  // What the checksum of the page at an address in the home is combined with.
+  std::uint64_t seal(std::uint64_t address) const;
+  // Whether a page that was read at this address did come from the home.
+  bool was_served(std::uint64_t address) const;
+  // The page at this address was damaged.
+  void note_damage(std::uint64_t address);
+
+  // A page of the origin that was found right; `sum`: its checksum, if known. False: there was no room.
+  bool keep(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
+            std::optional<std::uint64_t> sum);
+
+  // What was read of file() or the origin, and how long that was waited for.
+  void note_rate(const io::RandomAccessFile& of, std::uint64_t bytes, double seconds) noexcept;
+  // "used", "lost: why", "bypassed: ...".
+  std::string state() const;
+
+ private:
+  friend class HomeFile;
+  friend class HomeQueue;
+  friend std::shared_ptr<DataSet> open_data_set(const Settings&, const Identity&, Origin, Bytes);
+
+  // A value of the home that was given addresses.
+  struct Run {
+    std::uint32_t column = 0;
+    RunKey key;
+    std::uint64_t begin = 0;
+    std::vector<std::uint64_t> ends;  // of each page with its checksum, from the beginning
+    PageList origin;
+    mutable std::atomic<bool> failed = false;
+  };
+  using RunRef = std::shared_ptr<const Run>;
+  struct Windows {
+    std::vector<RunKey> keys;
+    std::vector<std::vector<std::uint64_t>> ends;
+  };
+  // A part of a run.
+  struct Stretch {
+    RunRef run;
+    std::uint64_t offset = 0;
+    MutableByteSpan into;
+  };
+  struct Rate {
+    std::atomic<std::uint64_t> bytes = 0;
+    std::atomic<std::uint64_t> nanoseconds = 0;
+    void add(std::uint64_t more, double seconds) noexcept;
+    double per_second() const noexcept;  // 0: not known
+  };
+
+  RunRef address_run(std::uint32_t column, const RunKey& key, const PageList& pages);
+  RunRef run_at(std::uint64_t address) const;
+  std::shared_ptr<const Windows> windows(std::uint32_t column, std::size_t cluster);
+  std::vector<Stretch> split(std::uint64_t address, MutableByteSpan into) const;
+  // Throws what the store does.
+  void fetch(io::ObjectStore& store, const Stretch& stretch) const;
+  // Makes the same bytes of the origin's pages; throws what the origin does.
+  void read_origin(const Stretch& stretch);
+  void give_up(const Stretch& stretch, const std::exception& error) noexcept;
+  bool read_home(std::uint64_t address, MutableByteSpan into);
+  bool is_bypassed() const noexcept;
+
+  const std::shared_ptr<Home> home_;
+  const std::shared_ptr<Contents> contents_;
+  const Origin origin_;
+  std::unique_ptr<io::RandomAccessFile> file_;
+  mutable std::shared_mutex mutex_;
+  std::vector<RunRef> runs_;  // by address
+  std::map<std::pair<std::uint32_t, RunKey>, RunRef> by_key_;
+  std::uint64_t end_ = first_address;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::shared_ptr<const Windows>> windows_;
+  Rate origin_rate_;
+  Rate home_rate_;
+};
+
+// The data set with the cache that `settings` name; null if they name none.
+// `metadata`, if any, is kept with it.
+std::shared_ptr<DataSet> open_data_set(const Settings& settings, const Identity& identity, Origin origin,
+                                       Bytes metadata);
+
+}  // namespace colonnade::cache
+
+#endif

@@ -1,0 +1,205 @@
+// See home.h.
+#include "cache/home.h"
+
+#include <fmt/format.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/warning.h"
+#include "cache/budget.h"
+#include "cache/filler.h"
+
+namespace colonnade::cache {
+namespace {
+
+// Nothing is asked of a lost home for so long.
+constexpr std::chrono::seconds time_lost(30);
+// More than any store has in flight: what a dead server holds must not keep the others from their work.
+constexpr unsigned most_threads = 64;
+
+constexpr std::string_view folder_scheme = "obj://";
+
+// Folders on other machines may hang.
+bool is_on_network(const std::string& path) noexcept {
+  constexpr std::array<std::uint32_t, 8> kinds = {0x6969,     0xff534d42, 0xfe534d42, 0x65735546,
+                                                  0x00c36400, 0x0bd00bd0, 0x5346414f, 0x47504653};
+  struct statfs status{};
+  if (::statfs(path.c_str(), &status) != 0) return false;
+  for (const std::uint32_t kind : kinds)  // NFS, SMB, SMB 2, FUSE, Ceph, Lustre, AFS, GPFS
+    if (static_cast<std::uint32_t>(status.f_type) == kind) return true;
+  return false;
+}
+
+struct Homes {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Home>> all;
+};
+
+// Those of this process; a parent's are left alone, with whatever locks its threads held.
+Homes& homes() {
+  static std::mutex mutex;
+  static Homes* current = nullptr;
+  static pid_t process = 0;
+  static const int at_fork =
+      ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  static_cast<void>(at_fork);
+  const std::lock_guard lock(mutex);
+  if (current == nullptr || process != ::getpid()) {
+    current = new Homes;
+    process = ::getpid();
+  }
+  return *current;
+}
+
+void flush_at_exit() {
+  flush(std::chrono::seconds(5));
+}
+
+}  // namespace
+
+std::shared_ptr<Home> Home::of(const Settings& settings) {
+  static const int at_exit = std::atexit(flush_at_exit);
+  static_cast<void>(at_exit);
+  Homes& known = homes();
+  const std::lock_guard lock(known.mutex);
+  for (const std::shared_ptr<Home>& home : known.all)
+    if (home->settings() == settings) return home;
+  auto home = std::make_shared<Home>(settings);
+  known.all.push_back(home);
+  return home;
+}
+
+Home::Home(Settings settings)
+    : settings_(std::move(settings)),
+      process_(::getpid()),
+      filler_(std::make_unique<Filler>(*this)),
+      budget_(std::make_unique<Budget>(*this)) {
+  if (settings_.store.starts_with(folder_scheme)) {
+    const std::string path = settings_.store.substr(folder_scheme.size());
+    std::error_code ignored;
+    if (const auto above = std::filesystem::path(path).parent_path(); !above.empty())
+      std::filesystem::create_directories(above, ignored);
+    is_near_ = !is_on_network(path);
+  }
+}
+
+// Only homes that are kept by homes() have threads, and those live on.
+Home::~Home() = default;
+
+bool Home::is_here() const noexcept {
+  return process_ == ::getpid();
+}
+
+std::shared_ptr<io::ObjectStore> Home::store() {
+  if (!is_here()) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (Clock::now() < lost_until_) return nullptr;
+    if (store_ != nullptr || is_opening_) return store_;
+    is_opening_ = true;
+  }
+  auto done = std::make_shared<std::promise<void>>();
+  std::future<void> opened = done->get_future();
+  run([this, done] {
+    open();
+    done->set_value();
+  });
+  if (opened.wait_for(settings_.timeout) != std::future_status::ready) note_late();
+  const std::lock_guard lock(mutex_);
+  return Clock::now() < lost_until_ ? nullptr : store_;
+}
+
+void Home::open() {
+  std::shared_ptr<io::ObjectStore> store;
+  std::string problem;
+  try {
+    store = io::open_object_store(settings_.store, {.create = true});
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  if (store == nullptr) note_failure(problem);
+  const std::lock_guard lock(mutex_);
+  store_ = std::move(store);
+  is_opening_ = false;
+}
+
+std::string Home::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+void Home::note_late() noexcept {
+  try {
+    note_failure(fmt::format("no answer within {} ms", settings_.timeout.count()));
+  } catch (...) {
+  }
+}
+
+void Home::note_failure(const std::string& what) noexcept {
+  try {
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      lost_until_ = Clock::now() + time_lost;
+      problem_ = what;
+      is_first = !std::exchange(has_warned_, true);
+    }
+    if (is_first) warn(fmt::format("going on without the cache {} for a while: {}", uri(), what));
+  } catch (...) {  // nobody shall notice
+  }
+}
+
+// ---- Threads
+
+void Home::run(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  if (idle_ >= tasks_.size() || threads_ == most_threads) {
+    wakes_.notify_one();
+    return;
+  }
+  try {
+    std::thread([self = shared_from_this()] { self->work(); }).detach();
+    ++threads_;
+  } catch (const std::system_error&) {  // those that there are will come to it, or it is late
+    wakes_.notify_one();
+  }
+}
+
+void Home::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    wakes_.wait(lock, [this] { return !tasks_.empty(); });
+    --idle_;
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;  // what it holds may come back here when it goes
+    lock.lock();
+  }
+}
+
+bool flush(std::chrono::milliseconds at_most) {
+  std::vector<std::shared_ptr<Home>> all;
+  {
+    Homes& known = homes();
+    const std::lock_guard lock(known.mutex);
+    all = known.all;
+  }
+  const Home::Clock::time_point end = Home::Clock::now() + at_most;
+  bool done = true;
+  for (const std::shared_ptr<Home>& home : all) done = home->filler().wait(end) && done;
+  return done;
+}
+
+}  // namespace colonnade::cache

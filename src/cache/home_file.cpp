@@ -1,0 +1,201 @@
+// See home_file.h.
+#include "cache/home_file.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/aligned_buffer.h"
+#include "cache/data_set.h"
+
+namespace colonnade::cache {
+
+// Reads of one reader that are under way in threads of the home.
+class HomeQueue final : public io::ReadQueue {
+ public:
+  explicit HomeQueue(DataSet& data_set) : data_set_(&data_set), shared_(std::make_shared<Shared>()) {}
+
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    const std::uint64_t key = next_key_++;
+    reads_[key] = {.id = id, .offset = offset, .into = into};
+    if (!data_set_->home_->is_here()) {  // a forked child: there are no threads
+      finish_here(key);
+      return;
+    }
+    start(key, !data_set_->home_->is_lost());
+  }
+
+  std::size_t wait(std::span<Completion> completions, bool block) override {
+    std::size_t count = take(completions);
+    while (block && count == 0 && !reads_.empty()) {
+      wait_for_some();
+      count = take(completions);
+    }
+    return count;
+  }
+
+  std::size_t in_flight() const noexcept override { return reads_.size(); }
+
+ private:
+  struct Done {
+    std::uint64_t key = 0;
+    bool from_home = false;
+    AlignedBuffer bytes;
+    std::exception_ptr failure;
+  };
+  // What outlives the queue where threads still work for it.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Done> done;
+  };
+  struct Read {
+    std::uint64_t id = 0;
+    std::uint64_t offset = 0;
+    MutableByteSpan into;
+    bool asks_home = false;
+    Home::Clock::time_point since;
+  };
+
+  void start(std::uint64_t key, bool asks_home) {
+    Read& read = reads_[key];
+    read.asks_home = asks_home;
+    read.since = Home::Clock::now();
+    data_set_->home_->run([shared = shared_, data_set = data_set_->shared_from_this(), key, asks_home,
+                           offset = read.offset, size = read.into.size()] {
+      Done done{.key = key, .from_home = asks_home, .bytes = AlignedBuffer(size), .failure = {}};
+      try {
+        carry_out(*data_set, offset, done.bytes.span(), asks_home);
+      } catch (...) {
+        done.failure = std::current_exception();
+      }
+      const std::lock_guard lock(shared->mutex);
+      shared->done.push_back(std::move(done));
+      shared->changed.notify_all();
+    });
+  }
+
+  static void carry_out(DataSet& data_set, std::uint64_t offset, MutableByteSpan into, bool asks_home) {
+    if (asks_home) {
+      data_set.read_home(offset, into);
+      return;
+    }
+    for (const DataSet::Stretch& stretch : data_set.split(offset, into)) data_set.read_origin(stretch);
+  }
+
+  void finish_here(std::uint64_t key) {
+    const Read& read = reads_[key];
+    Done done{.key = key, .bytes = AlignedBuffer(read.into.size()), .failure = {}};
+    try {
+      carry_out(*data_set_, read.offset, done.bytes.span(), false);
+    } catch (...) {
+      done.failure = std::current_exception();
+    }
+    const std::lock_guard lock(shared_->mutex);
+    shared_->done.push_back(std::move(done));
+  }
+
+  std::size_t take(std::span<Completion> completions) {
+    std::size_t count = 0;
+    while (count < completions.size()) {
+      Done done;
+      {
+        const std::lock_guard lock(shared_->mutex);
+        if (shared_->done.empty()) break;
+        done = std::move(shared_->done.front());
+        shared_->done.pop_front();
+      }
+      const auto found = reads_.find(done.key);
+      // Of a read that was late the first answer counts, wherever it comes from.
+      if (found == reads_.end()) continue;
+      if (done.failure != nullptr && done.from_home && !found->second.asks_home) continue;
+      if (done.failure == nullptr)
+        std::memcpy(found->second.into.data(), done.bytes.data(), done.bytes.size());
+      completions[count++] = {found->second.id, done.failure};
+      reads_.erase(found);
+    }
+    return count;
+  }
+
+  // Until something is done, or a read is late: then the origin is asked as well.
+  void wait_for_some() {
+    Home& home = *data_set_->home_;
+    const auto timeout = home.settings().timeout;
+    Home::Clock::time_point end = Home::Clock::time_point::max();
+    for (const auto& [key, read] : reads_)
+      if (read.asks_home) end = std::min(end, read.since + timeout);
+    {
+      std::unique_lock lock(shared_->mutex);
+      const auto is_done = [this] { return !shared_->done.empty(); };
+      if (end == Home::Clock::time_point::max()) {
+        shared_->changed.wait(lock, is_done);
+        return;
+      }
+      if (shared_->changed.wait_until(lock, end, is_done)) return;
+    }
+    home.note_late();
+    // What else was asked of it is not waited for either.
+    for (auto& [key, read] : reads_)
+      if (read.asks_home) start(key, false);
+  }
+
+  DataSet* data_set_;
+  std::shared_ptr<Shared> shared_;
+  std::map<std::uint64_t, Read> reads_;
+  std::uint64_t next_key_ = 1;
+};
+
+class HomeFile final : public io::RandomAccessFile {
+ public:
+  explicit HomeFile(DataSet& data_set) : data_set_(&data_set) {}
+
+  const std::string& uri() const noexcept override { return data_set_->home_->uri(); }
+  std::uint64_t size() const override { return std::uint64_t{1} << 63; }
+
+  io::IoTraits traits() const noexcept override {
+    constexpr unsigned far_reads = 16;
+    return {.max_request = std::size_t{1} << 40,
+            .worthwhile_gap = std::size_t{64} << 10,
+            .concurrency = far_reads,
+            .reads_are_copies = data_set_->home_->is_near()};
+  }
+
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    if (data_set_->home_->is_near() || !data_set_->home_->is_here()) {
+      data_set_->read_home(offset, into);
+      return;
+    }
+    HomeQueue queue(*data_set_);
+    queue.submit(0, offset, into);
+    io::ReadQueue::Completion completion;
+    while (queue.wait({&completion, 1}, true) == 0) {
+    }
+    if (completion.failure != nullptr) std::rethrow_exception(completion.failure);
+  }
+
+  std::unique_ptr<io::ReadQueue> open_queue(unsigned /*depth*/) const override {
+    return std::make_unique<HomeQueue>(*data_set_);
+  }
+
+  void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override {
+    const DataSet::RunRef run = data_set_->run_at(offset);
+    const std::shared_ptr<io::ObjectStore> store =
+        run == nullptr || !data_set_->home_->is_near() ? nullptr : data_set_->home_->store();
+    if (store == nullptr) return;
+    store->will_need(pages_value(data_set_->contents_->number(), run->column, run->key), offset - run->begin,
+                     size);
+  }
+
+ private:
+  DataSet* data_set_;
+};
+
+std::unique_ptr<io::RandomAccessFile> make_home_file(DataSet& data_set) {
+  return std::make_unique<HomeFile>(data_set);
+}
+
+}  // namespace colonnade::cache

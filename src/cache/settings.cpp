@@ -1,0 +1,150 @@
+// See settings.h.
+#include "cache/settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "colonnade/error.h"
+
+namespace colonnade::cache {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string folder_of_user(const char* of_system, std::string_view below_home) {
+  if (std::string base = variable(of_system); !base.empty()) return base;
+  return fmt::format("{}/{}", variable("HOME"), below_home);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::string configured() {
+  std::ifstream file(configuration_file());
+  for (std::string line; std::getline(file, line);) {
+    const std::string_view text = trimmed(line);
+    const auto equals = text.find('=');
+    if (text.starts_with('#') || equals == std::string_view::npos) continue;
+    if (trimmed(text.substr(0, equals)) == "cache") return std::string(trimmed(text.substr(equals + 1)));
+  }
+  return {};
+}
+
+[[noreturn]] void fail(std::string_view name, std::string_view value, const char* advice) {
+  throw Error(ErrorKind::usage, fmt::format("the cache has the {} '{}', which is none", name, value), advice);
+}
+
+std::uint64_t byte_count(std::string_view text) {
+  constexpr const char* advice = "write a number of bytes, \"500 MB\" or \"2 TiB\"";
+  double number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit = trimmed({end, static_cast<std::size_t>(text.data() + text.size() - end)});
+  if (code != std::errc() || !(number > 0)) fail("budget", text, advice);
+  double factor = 1;
+  if (!unit.empty() && unit != "B") {
+    constexpr std::string_view prefixes = "KMGTP";
+    const bool is_binary = unit.size() == 3 && unit[1] == 'i';
+    const auto power = prefixes.find(unit[0] == 'k' ? 'K' : unit[0]);
+    if (power == std::string_view::npos || unit.back() != 'B' || (unit.size() != 2 && !is_binary))
+      fail("budget", text, advice);
+    for (std::size_t i = 0; i <= power; ++i) factor *= is_binary ? 1024 : 1000;
+  }
+  const double bytes = number * factor;
+  return bytes < 1.8e19 ? static_cast<std::uint64_t>(bytes) : Settings::no_budget;
+}
+
+bool is_yes(std::string_view name, std::string_view text) {
+  if (text == "yes" || text == "on" || text == "1" || text == "true") return true;
+  if (text == "no" || text == "off" || text == "0" || text == "false") return false;
+  fail(name, text, "write yes or no");
+}
+
+// False for what is not a cache's: it stays in the URI.
+bool take(Settings& settings, std::string_view name, std::string_view value) {
+  if (name == "budget") {
+    settings.budget = value == "none" ? Settings::no_budget : byte_count(value);
+  } else if (name == "timeout") {
+    double seconds = 0;
+    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    if (code != std::errc() || end != value.data() + value.size() || !(seconds > 0) || seconds > 86400)
+      fail("timeout", value, "write a number of seconds");
+    settings.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000) + 1);
+  } else if (name == "bypass") {
+    settings.bypass = is_yes(name, value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// A path as it stands in a URI.
+std::string escaped(const std::string& path) {
+  std::string uri;
+  for (const char letter : path) uri += letter == '%' ? std::string("%25") : std::string(1, letter);
+  return uri;
+}
+
+bool is_off(std::string_view text) {
+  return text == "off" || text == "none" || text == "no" || text == "0" || text == "false";
+}
+
+}  // namespace
+
+std::string default_folder() {
+  return folder_of_user("XDG_CACHE_HOME", ".cache") + "/colonnade";
+}
+
+std::string configuration_file() {
+  if (std::string file = variable("COLONNADE_CONFIG"); !file.empty()) return file;
+  return folder_of_user("XDG_CONFIG_HOME", ".config") + "/colonnade/config";
+}
+
+std::string full_uri(const std::string& uri) {
+  const bool is_path = uri.find("://") == std::string::npos && !uri.starts_with("memory");
+  return is_path ? std::filesystem::absolute(uri).lexically_normal().string() : uri;
+}
+
+Settings parse_settings(std::string_view text) {
+  Settings settings;
+  const auto mark = text.find('?');
+  std::string place(text.substr(0, mark));
+  std::string kept;
+  for (std::string_view rest = mark == std::string_view::npos ? "" : text.substr(mark + 1); !rest.empty();) {
+    const std::string_view option = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(option.size() + 1, rest.size()));
+    const auto equals = std::min(option.find('='), option.size());
+    const std::string_view value = option.substr(std::min(equals + 1, option.size()));
+    if (!take(settings, option.substr(0, equals), value))
+      kept += fmt::format("{}{}", kept.empty() ? "?" : "&", option);
+  }
+  if (place == "on" || place == "yes" || place == "1" || place == "true") place = default_folder();
+  if (place.starts_with("~/")) place = variable("HOME") + place.substr(1);
+  if (place.starts_with("file://")) place = place.substr(7);
+  if (place.find("://") == std::string::npos && !place.starts_with("memory+obj:"))
+    place = "obj://" + escaped(std::filesystem::absolute(place).lexically_normal().string());
+  settings.store = place + kept;
+  return settings;
+}
+
+Settings settings_for(std::string_view text, bool is_remote) {
+  std::string wanted(trimmed(text));
+  if (wanted.empty() && is_remote) {
+    wanted = std::string(trimmed(variable("COLONNADE_CACHE")));
+    if (wanted.empty()) wanted = configured();
+  }
+  if (wanted.empty() || is_off(wanted)) return {};
+  return parse_settings(wanted);
+}
+
+}  // namespace colonnade::cache

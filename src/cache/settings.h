@@ -1,0 +1,41 @@
+// What a user says about a cache: where its home is, and how much it may hold.
+#ifndef COLONNADE_CACHE_SETTINGS_H
+#define COLONNADE_CACHE_SETTINGS_H
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace colonnade::cache {
+
+struct Settings {
+  static constexpr std::uint64_t no_budget = std::numeric_limits<std::uint64_t>::max();
+
+  std::string store;                               // for io::open_object_store(); empty: no cache
+  std::uint64_t budget = std::uint64_t{32} << 30;  // bytes of pages
+  std::chrono::milliseconds timeout = std::chrono::seconds(2);  // after which the home counts as lost
+  bool bypass = true;                                           // read the origin where that is faster
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+// "/scratch/cache", "obj:///scratch/cache", "s3://bucket/prefix", each with
+// "?budget=100GB&timeout=1&bypass=no" if wished; "on": the folder of this user; "off": none. Empty:
+// COLONNADE_CACHE, or else the line "cache = ..." of the configuration; those hold for data that are
+// elsewhere: `is_remote`. Throws ErrorKind::usage.
+Settings settings_for(std::string_view text, bool is_remote);
+// The same, of a text that names a home.
+Settings parse_settings(std::string_view text);
+
+// A URI that means the same everywhere on this machine: local paths in full.
+std::string full_uri(const std::string& uri);
+
+// Below $XDG_CACHE_HOME.
+std::string default_folder();
+// The file with the lines "name = value": $COLONNADE_CONFIG, or "colonnade/config" below $XDG_CONFIG_HOME.
+std::string configuration_file();
+
+}  // namespace colonnade::cache
+
+#endif

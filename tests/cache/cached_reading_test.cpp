@@ -1,0 +1,498 @@
+// The cache from the outside: whatever it holds, lacks, loses or is hit by, values are those of plain
+// reading. Data sets, homes and faults are drawn at random from seeds; COLONNADE_CACHE_SEED replays one.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "base/test_errors.h"
+#include "base/test_folder.h"
+#include "cache/budget.h"
+#include "cache/data_set.h"
+#include "cache/filler.h"
+#include "cache/home.h"
+#include "cache/register.h"
+#include "colonnade/model.h"
+#include "colonnade/reader.h"
+#include "colonnade/writer.h"
+#include "io/memory/fault_store.h"
+#include "io/memory/memory_store.h"
+
+namespace colonnade {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::uint64_t draw(Random& random, std::uint64_t below) {
+  return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(random);
+}
+
+struct Content {
+  std::uint64_t seed = 0;
+  int entries = 2000;
+  std::string compression = "zstd:1";
+  std::size_t page_size = 2048;
+  std::size_t cluster_size = 20000;
+  Checksums checksums = Checksums::on;
+  Container container = Container::root_file;
+
+  static Content any(Random& random) {
+    const std::array<const char*, 3> compressions = {"none", "zstd:1", "lz4"};
+    return {.seed = random(),
+            .entries = static_cast<int>(1 + draw(random, 3000)),
+            .compression = compressions[draw(random, 3)],
+            .page_size = std::size_t{256} << draw(random, 6),
+            .cluster_size = std::size_t{1000} << draw(random, 8),
+            .checksums = draw(random, 4) == 0 ? Checksums::off : Checksums::on,
+            .container = draw(random, 4) == 0 ? Container::bare_file : Container::root_file};
+  }
+};
+
+void write(const std::string& uri, const Content& content) {
+  auto model = Model::create();
+  auto id = model->make_field<std::int32_t>("id");
+  auto pt = model->make_field<std::vector<float>>("pt");
+  auto name = model->make_field<std::string>("name");
+  auto weight = model->make_field<double>("weight");
+  Random random(content.seed);
+  auto writer = Writer::recreate(std::move(model), "Events", uri,
+                                 {.compression = content.compression,
+                                  .approximate_cluster_size = content.cluster_size,
+                                  .max_uncompressed_cluster_size = 4 * content.cluster_size,
+                                  .max_page_size = content.page_size,
+                                  .page_checksums = content.checksums,
+                                  .container = content.container});
+  for (int i = 0; i < content.entries; ++i) {
+    *id = static_cast<std::int32_t>(random());
+    pt->assign(draw(random, 6), static_cast<float>(draw(random, 1000)));
+    *name = std::string(draw(random, 10), static_cast<char>('a' + draw(random, 26)));
+    *weight = static_cast<double>(random());
+    writer->fill();
+  }
+  writer->close();
+}
+
+const std::vector<std::string> all_fields = {"id", "pt", "name", "weight"};
+
+struct Request {
+  std::vector<std::string> fields = all_fields;
+  std::uint64_t first = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+};
+
+std::vector<ColumnArray> read(Reader& reader, const Request& what = {}) {
+  return reader.arrays(what.fields, what.first, std::min(what.last, reader.num_entries()));
+}
+
+void expect_equal(const std::vector<ColumnArray>& a, const std::vector<ColumnArray>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].size, b[i].size);
+    EXPECT_EQ(std::memcmp(a[i].data.get(), b[i].data.get(), a[i].size * size_of(a[i].element)), 0);
+  }
+}
+
+std::vector<ColumnArray> read_plainly(const std::string& uri, const Request& what = {}) {
+  return read(*Reader::open("Events", uri, {.cache = "off"}), what);
+}
+
+void flush() {
+  cache::flush(std::chrono::seconds(20));
+}
+
+// Reads in one pass, checks, fills; what it counted.
+ReadMetrics pass(const std::string& uri, const std::string& home, const Request& what = {},
+                 ReadOptions options = {}) {
+  options.cache = home;
+  ReadMetrics counted;
+  {
+    const auto reader = Reader::open("Events", uri, options);
+    expect_equal(read(*reader, what), read_plainly(uri, what));
+    counted = reader->metrics();
+  }
+  flush();
+  return counted;
+}
+
+class Home {
+ public:
+  explicit Home(const io::StoreTraits& traits = {.concurrency = 4}) {
+    static std::atomic<int> number = 0;
+    uri_ = "memory+obj:cache-" + std::to_string(number++);
+    io::set_memory_store_traits(uri_, traits);
+    io::wrap_memory_store(uri_,
+                          [faults = faults_](auto store) { return with_faults(std::move(store), faults); });
+  }
+  const std::string& uri() const { return uri_; }
+  // As another home of this process: one that was lost is, for a while.
+  std::string again() const {
+    static std::atomic<int> number = 0;
+    return uri_ + "?timeout=" + std::to_string(20 + number++);
+  }
+  io::StoreFaults& faults() const { return *faults_; }
+
+ private:
+  std::string uri_;
+  std::shared_ptr<io::StoreFaults> faults_ = std::make_shared<io::StoreFaults>();
+};
+
+std::string file_in(const TestFolder& folder, const char* name = "events.root") {
+  return (folder.path() / name).string();
+}
+
+TEST(Cache, TheSecondPassReadsNothingOfTheOrigin) {
+  const TestFolder folder;
+  write(file_in(folder), {});
+  for (const std::string& home : {Home().uri(), (folder.path() / "home").string()}) {
+    const ReadMetrics first = pass(file_in(folder), home);
+    EXPECT_EQ(first.cache, "used");
+    EXPECT_EQ(first.cache_pages, 0u);
+    EXPECT_EQ(first.cache_added, first.pages);
+    const ReadMetrics second = pass(file_in(folder), home);
+    EXPECT_EQ(second.cache_pages, second.pages);
+    EXPECT_EQ(second.cache_added, 0u);
+    EXPECT_LE(second.requests, first.requests + first.pages);
+  }
+}
+
+TEST(Cache, WhatALaterJobLacksIsAddedAndTheRestServed) {
+  const TestFolder folder;
+  const Home home;
+  write(file_in(folder), {});
+  const ReadMetrics first = pass(file_in(folder), home.uri(), {.fields = {"id"}});
+  const ReadMetrics mixed = pass(file_in(folder), home.uri(), {.fields = {"id", "weight"}});
+  EXPECT_EQ(mixed.cache_pages, first.pages);
+  EXPECT_EQ(mixed.cache_added, mixed.pages - first.pages);
+  const ReadMetrics third = pass(file_in(folder), home.uri(), {.fields = {"weight", "id"}});
+  EXPECT_EQ(third.cache_pages, third.pages);
+}
+
+TEST(Cache, PartsOfClustersAreKept) {
+  const TestFolder folder;
+  const Home home;
+  write(file_in(folder), {.entries = 3000, .cluster_size = 1 << 20});
+  const ReadMetrics first = pass(file_in(folder), home.uri(), {.first = 500, .last = 900});
+  EXPECT_GT(first.cache_added, 0u);
+  const ReadMetrics again = pass(file_in(folder), home.uri(), {.first = 500, .last = 900});
+  EXPECT_EQ(again.cache_pages, again.pages);
+  const ReadMetrics all = pass(file_in(folder), home.uri());
+  EXPECT_GT(all.cache_pages, 0u);
+  EXPECT_EQ(all.cache_pages + all.cache_added, all.pages);
+}
+
+TEST(Cache, AChangedOriginIsAnotherDataSet) {
+  const TestFolder folder;
+  const std::string home = (folder.path() / "home").string();
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    // Of the same size, page by page.
+    write(file_in(folder), {.seed = seed, .entries = 500, .compression = "none"});
+    EXPECT_EQ(pass(file_in(folder), home).cache_pages, 0u);
+    EXPECT_GT(pass(file_in(folder), home).cache_pages, 0u);
+  }
+}
+
+TEST(Cache, AStoreThatWasMadeAnewIsAnotherDataSet) {
+  const TestFolder folder;
+  const std::string origin = "obj://" + (folder.path() / "origin").string();
+  const Home home;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    std::filesystem::remove_all(folder.path() / "origin");
+    write(origin, {.seed = seed, .compression = "none"});
+    EXPECT_EQ(pass(origin, home.uri()).cache_pages, 0u);
+    const ReadMetrics second = pass(origin, home.uri());
+    EXPECT_EQ(second.cache_pages, second.pages);
+  }
+}
+
+// Changes a byte of, cuts, or empties files of a home in a folder.
+void spoil(const std::filesystem::path& home, Random& random, unsigned one_in) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(home)) {
+    if (!entry.is_regular_file() || entry.path().filename() == "colonnade-store") continue;
+    const std::uint64_t size = entry.file_size();
+    if (size == 0 || draw(random, one_in) != 0) continue;
+    switch (draw(random, 4)) {
+      case 0:
+        std::filesystem::resize_file(entry.path(), draw(random, size));
+        break;
+      case 1:
+        std::filesystem::remove(entry.path());
+        break;
+      default: {
+        std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+        file.seekg(static_cast<std::streamoff>(draw(random, size)));
+        const auto at = file.tellg();
+        const int before = file.get();
+        file.seekp(at);
+        file.put(static_cast<char>(before ^ (1 << draw(random, 8))));
+      }
+    }
+  }
+}
+
+TEST(Cache, DamagedValuesAreReplaced) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const TestFolder folder;
+    const std::string home = (folder.path() / "home").string();
+    write(file_in(folder), Content::any(random));
+    pass(file_in(folder), home);
+    spoil(home, random, 2);
+    pass(file_in(folder), home + "?timeout=3");
+    // Another process, which knows only what it finds.
+    pass(file_in(folder), home + "?timeout=4");
+    const ReadMetrics healed = pass(file_in(folder), home + "?timeout=5");
+    EXPECT_EQ(healed.cache_pages, healed.pages);
+  }
+}
+
+// The value of one page passes its checksum in the place of another one's only if it belongs there.
+TEST(Cache, ValuesInEachOthersPlacesAreNotTaken) {
+  const TestFolder folder;
+  const std::string home = (folder.path() / "home").string();
+  write(file_in(folder), {.compression = "none", .page_size = 1024, .cluster_size = 8192});
+  pass(file_in(folder), home);
+  std::vector<std::filesystem::path> values;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(home))
+    if (entry.is_regular_file() && entry.file_size() > 200 &&
+        entry.path().string().find("/0/") == std::string::npos)
+      values.push_back(entry.path());
+  ASSERT_GT(values.size(), 3u);
+  const auto kept = folder.path() / "kept";
+  std::filesystem::copy_file(values.front(), kept);
+  for (std::size_t i = 0; i + 1 < values.size(); ++i)
+    std::filesystem::copy_file(values[i + 1], values[i], std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(kept, values.back(), std::filesystem::copy_options::overwrite_existing);
+  pass(file_in(folder), home + "?timeout=3");
+}
+
+TEST(Cache, NothingShowsThatTheHomeFails) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const TestFolder folder;
+    const Home home(draw(random, 2) == 0 ? io::StoreTraits{.concurrency = 4}
+                                         : io::StoreTraits{.ranges = false, .vectors = true});
+    write(file_in(folder), Content::any(random));
+    if (draw(random, 2) == 0) pass(file_in(folder), home.again());
+    constexpr std::array kinds = {io::StoreOperation::fetch, io::StoreOperation::update,
+                                  io::StoreOperation::list,  io::StoreOperation::get,
+                                  io::StoreOperation::size,  io::StoreOperation::remove};
+    for (int i = 0; i < 3; ++i) {
+      const io::StoreOperation kind = kinds[draw(random, kinds.size())];
+      switch (draw(random, 5)) {
+        case 0:
+          home.faults().fail(kind, draw(random, 20), 1 + draw(random, 20));
+          break;
+        case 1:
+          home.faults().lose_answer(kind, draw(random, 20), 1 + draw(random, 20));
+          break;
+        case 2:
+          home.faults().lose_server(draw(random, 30));
+          break;
+        case 3:
+          home.faults().limit_space(draw(random, 30000));
+          break;
+        default:
+          home.faults().delay(kind, std::chrono::microseconds(draw(random, 2000)));
+      }
+      const std::uint64_t first = draw(random, 1000);
+      const Request what{.fields = {all_fields[draw(random, 4)], all_fields[draw(random, 4)]},
+                         .first = 0,
+                         .last = draw(random, 2) == 0 ? ~std::uint64_t{0} : first};
+      pass(file_in(folder), home.again(), draw(random, 2) == 0 ? Request{} : what,
+           {.parallel_decompression = draw(random, 2) == 0});
+    }
+    home.faults().restore();
+    home.faults().limit_space(io::StoreFaults::all);
+    pass(file_in(folder), home.again());
+    const ReadMetrics last = pass(file_in(folder), home.again());
+    EXPECT_EQ(last.cache_pages, last.pages);
+  }
+}
+
+TEST(Cache, AServerThatHangsIsWaitedForOnce) {
+  const TestFolder folder;
+  for (const io::StoreOperation kind : {io::StoreOperation::fetch, io::StoreOperation::list}) {
+    const Home home;
+    write(file_in(folder), {.entries = 3000});
+    pass(file_in(folder), home.uri());
+    home.faults().hold(kind);
+    const std::string slow = home.uri() + "?timeout=0.3";
+    const auto begin = std::chrono::steady_clock::now();
+    const auto reader = Reader::open("Events", file_in(folder), {.cache = slow});
+    expect_equal(read(*reader), read_plainly(file_in(folder)));
+    EXPECT_THAT(reader->metrics().cache, ::testing::HasSubstr("lost: no answer within"));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+    home.faults().release(kind);
+  }
+}
+
+TEST(Cache, AHomeThatCannotBeIsNoFailure) {
+  const TestFolder folder;
+  write(file_in(folder), {});
+  std::ofstream(folder.path() / "file") << "something";
+  for (const std::string& home : {(folder.path() / "file").string(), std::string("/proc/nowhere"),
+                                  std::string("daos://no/such"), std::string("nothing://is/there")}) {
+    const ReadMetrics counted = pass(file_in(folder), home);
+    EXPECT_THAT(counted.cache, ::testing::StartsWith("lost: ")) << home;
+  }
+}
+
+TEST(Cache, AHomeKeepsItsBudget) {
+  const TestFolder folder;
+  const Home home;
+  const std::string limited = home.uri() + "?budget=60000";
+  Random random(1);
+  for (int i = 0; i < 6; ++i) {
+    const std::string file = file_in(folder, ("events" + std::to_string(i) + ".root").c_str());
+    write(file, {.seed = random(), .entries = 1500, .page_size = 512, .cluster_size = 4000});
+    pass(file, limited);
+    const auto store = io::open_object_store(home.uri());
+    std::uint64_t size = 0;
+    for (const cache::Entry& entry : cache::read_register(*store, false)) size += entry.size();
+    EXPECT_LE(size, 60000u);
+    EXPECT_GT(size, 20000u);
+  }
+}
+
+TEST(Cache, PinnedColumnsStayAndTheLongestUnusedGo) {
+  const TestFolder folder;
+  const Home home;
+  std::vector<std::string> files;
+  for (int i = 0; i < 3; ++i) {
+    files.push_back(file_in(folder, ("events" + std::to_string(i) + ".root").c_str()));
+    write(files.back(), {.seed = static_cast<std::uint64_t>(i), .entries = 1000});
+  }
+  pass(files[0], home.uri(), {.fields = {"id", "weight"}});
+  const auto store = io::open_object_store(home.uri());
+  const std::vector<cache::Entry> first = cache::read_register(*store, true);
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(first.front().users.size(), 1u);
+  EXPECT_EQ(first.front().identity->uri, files[0]);
+  cache::write_pin(*store, first.front().number, cache::Pin{.user = "test", .columns = {0}});
+  pass(files[1], home.uri());
+  cache::evict(*store, 0, 0, nullptr);
+  EXPECT_GT(pass(files[0], home.again(), {.fields = {"id"}}).cache_pages, 0u);
+  EXPECT_EQ(pass(files[0], home.again(), {.fields = {"weight"}}).cache_pages, 0u);
+  EXPECT_EQ(pass(files[1], home.again()).cache_pages, 0u);
+}
+
+// Whatever moment a process is killed at, those after it read what is right.
+TEST(Cache, KilledAtRandomMoments) {
+  const char* const wanted = std::getenv("COLONNADE_CACHE_KILLS");
+  const int kills = wanted != nullptr ? std::atoi(wanted) : 100;
+  const TestFolder folder;
+  const std::string home = (folder.path() / "home").string();
+  write(file_in(folder), {.entries = 20000, .page_size = 1024, .cluster_size = 20000});
+  const std::vector<ColumnArray> right = read_plainly(file_in(folder));
+  Random random(7);
+  std::uint64_t served = 0;
+  for (int i = 0; i < kills; ++i) {
+    if (draw(random, 10) == 0) std::filesystem::remove_all(home);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        const auto reader =
+            Reader::open("Events", file_in(folder), {.cache = home + (i % 3 == 0 ? "?budget=50000" : "")});
+        static_cast<void>(read(*reader));
+      } catch (...) {
+        ::_exit(1);
+      }
+      cache::flush(std::chrono::seconds(1));
+      ::_exit(0);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(draw(random, 30000)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    if (i % 10 != 0) continue;
+    const auto reader =
+        Reader::open("Events", file_in(folder), {.cache = home + "?timeout=" + std::to_string(100 + i)});
+    expect_equal(read(*reader), right);
+    served += reader->metrics().cache_pages;
+  }
+  EXPECT_GT(served, 0u);
+}
+
+TEST(Cache, RandomDataSetsAndRequestsGiveWhatPlainReadingGives) {
+  const char* const wanted = std::getenv("COLONNADE_CACHE_SEED");
+  const std::uint64_t first = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 0;
+  for (std::uint64_t seed = first; seed < first + (wanted != nullptr ? 1 : 20); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const TestFolder folder;
+    const Home memory;
+    const bool is_store = draw(random, 3) == 0;
+    const std::string origin = is_store ? "obj://" + (folder.path() / "origin").string() : file_in(folder);
+    Content content = Content::any(random);
+    if (is_store) content.container = Container::root_file;
+    write(origin, content);
+    const std::string home = draw(random, 2) == 0 ? memory.uri() : (folder.path() / "home").string();
+    for (int i = 0; i < 5; ++i) {
+      Request what;
+      what.fields.clear();
+      for (const std::string& field : all_fields)
+        if (draw(random, 2) == 0) what.fields.push_back(field);
+      if (what.fields.empty()) what.fields = {"pt"};
+      if (draw(random, 3) == 0) {
+        const std::uint64_t entries = Reader::open("Events", origin)->num_entries();
+        what.first = draw(random, entries);
+        what.last = what.first + draw(random, entries - what.first + 1);
+      }
+      pass(origin, home, what,
+           {.page_checksums = draw(random, 4) == 0 ? Checksums::off : Checksums::on,
+            .read_ahead = std::size_t{1024} << draw(random, 10),
+            .parallel_decompression = draw(random, 2) == 0,
+            .local_io = draw(random, 3) == 0 ? LocalIo::threads : LocalIo::automatic});
+    }
+  }
+}
+
+TEST(Cache, AForkedChildGoesOnWithoutIt) {
+  const TestFolder folder;
+  write(file_in(folder), {});
+  for (const std::string& home : {Home().uri(), (folder.path() / "home").string()}) {
+    const std::vector<ColumnArray> right = read_plainly(file_in(folder));
+    pass(file_in(folder), home);
+    const auto reader = Reader::open("Events", file_in(folder), {.cache = home});
+    static_cast<void>(read(*reader, {.last = 100}));
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const std::vector<ColumnArray> values = read(*reader);
+      bool same = values.size() == right.size();
+      for (std::size_t i = 0; same && i < values.size(); ++i)
+        same = std::memcmp(values[i].data.get(), right[i].data.get(),
+                           right[i].size * size_of(right[i].element)) == 0;
+      ::_exit(same ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+}
+
+TEST(CacheSettings, AreReadFromTexts) {
+  using cache::parse_settings;
+  EXPECT_EQ(parse_settings("/a/b").store, "obj:///a/b");
+  EXPECT_EQ(parse_settings("/a/b/../c?budget=2 GB").budget, 2000000000u);
+  EXPECT_EQ(parse_settings("obj:///a?budget=1.5KiB&timeout=3").budget, 1536u);
+  EXPECT_EQ(parse_settings("rados://p/n?conf=x&budget=1TB&id=me").store, "rados://p/n?conf=x&id=me");
+  EXPECT_EQ(parse_settings("s3://b/p").store, "s3://b/p");
+  EXPECT_EQ(parse_settings("s3://b/p?bypass=no").bypass, false);
+  EXPECT_TRUE(cache::settings_for("off", true).store.empty());
+  EXPECT_EQ(error_of([] { parse_settings("/a?budget=many"); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([] { parse_settings("/a?timeout=-1"); }).kind(), ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace colonnade
