@@ -57,7 +57,12 @@ class Error(Exception):
 
 def _message(problem: str, advice: str, place: dict[str, str | int | None]) -> str:
     known = ", ".join(f"{key.replace('_', ' ')}={value}" for key, value in place.items() if value is not None)
-    return problem + (f"; try: {advice}" if advice else "") + (f" [{known}]" if known else "")
+    # What says what there is, rather than what to do, reads on by itself: as in base/error.cpp.
+    reads_on = advice.startswith(
+        ("did you mean ", "there is ", "there are", "it is ", "it has ", "see ", "fields are ")
+    )
+    text = advice if reads_on else f"try: {advice}"
+    return problem + (f"; {text}" if advice else "") + (f" [{known}]" if known else "")
 
 
 class LeftOutWarning(UserWarning):

@@ -2,10 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/redacted.h"
 
 namespace colonnade {
 namespace {
+
+// Advice that says what there is, rather than what to do, reads on by itself: "; did you mean 'pt'?".
+bool reads_on(std::string_view advice) {
+  for (const std::string_view begin :
+       {"did you mean ", "there is ", "there are", "it is ", "it has ", "see "})
+    if (advice.starts_with(begin)) return true;
+  return false;
+}
 
 // "problem; try: advice [uri=..., column=3, offset=17]"
 std::string message(const std::string& problem, const std::string& advice, const ErrorContext& context) {
@@ -21,7 +31,7 @@ std::string message(const std::string& problem, const std::string& advice, const
   if (context.page) add("page", std::to_string(*context.page));
   if (context.offset) add("offset", std::to_string(*context.offset));
   std::string text = problem;
-  if (!advice.empty()) text += "; try: " + advice;
+  if (!advice.empty()) text += (reads_on(advice) ? "; " : "; try: ") + advice;
   if (!place.empty()) text += " [" + place + "]";
   return text;
 }

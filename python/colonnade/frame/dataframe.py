@@ -258,7 +258,10 @@ class DataFrame(Actions):
         """
         begin, end = (0, start) if stop is None else (start, stop)
         if begin < 0 or end < 0 or step < 1:
-            raise UsageError(f"a range from {begin} to {end} in steps of {step} makes no sense")
+            raise UsageError(
+                f"there is no range from {begin} to {end} in steps of {step}",
+                "numbers that are not negative, and steps of 1 or more",
+            )
         return self._at(self._graph.range(self._node, begin, end, step))
 
     # ---- Variations
@@ -384,6 +387,6 @@ def _entry_range(entries: tuple[int, int], total: int) -> tuple[int, int]:
     start, stop = entries
     if not 0 <= start <= stop:
         raise UsageError(
-            f"entries from {start} to {stop} make no sense", "(start, stop) with 0 <= start <= stop"
+            f"there is no range of entries from {start} to {stop}", "(start, stop) with 0 <= start <= stop"
         )
     return min(start, total), min(stop, total)

@@ -212,7 +212,8 @@ std::vector<FilterCount> Graph::report_value(ResultId id, std::string_view varia
 
 void Graph::restrict_entries(std::uint64_t first, std::uint64_t last) {
   if (first > last)
-    throw Error(ErrorKind::usage, fmt::format("entries from {} to {} are no range", first, last),
+    throw Error(ErrorKind::usage,
+                fmt::format("the range of entries from {} to {} ends before it begins", first, last),
                 "give the first entry and the one behind the last");
   state_->first = first;
   state_->last = last;
