@@ -114,7 +114,11 @@ class Assembler(Generic[A]):
             case FieldKind.wrapper:
                 return self._whole(info.children[0], count)
             case FieldKind.cardinality:
-                return self._builder.numbers(np.diff(self._offsets(info)).astype(np.uint64))
+                counts = np.diff(self._offsets(info))
+                width = np.uint64 if "uint64" in info.type else np.uint32
+                if counts.size and counts.max() > np.iinfo(width).max:
+                    raise FormatError("a counter of 32 bits counts more than it can say", field=info.path)
+                return self._builder.numbers(counts.astype(width))
         raise FormatError(f"the type '{info.type}' does not fit what is stored", field=info.path)
 
     def _listed(self, info: FieldInfo, offsets: Flat, content: A) -> A:

@@ -87,7 +87,9 @@ class Walk {
       case Kind::record:
         return record(f);
       case Kind::count: {
-        ColumnShape shape = make(f, Kind::count, ElementType::uint64);
+        // With a sign, so that "n - 3 < 0" means what it says (decision 49).
+        const bool is_wide = f.type_name.find("uint64") != std::string::npos;
+        ColumnShape shape = make(f, Kind::count, is_wide ? ElementType::int64 : ElementType::int32);
         shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
         return shape;
       }
@@ -388,6 +390,8 @@ bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& 
       shape.children = std::move(ordered);
       return true;
     }
+    case Kind::count:
+      return type.is_integer() && size_of(type.element()) >= 4;
     default:
       return true;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "colonnade/error.h"
 #include "dataset/schema_walk.h"
@@ -203,11 +204,31 @@ ValuesPtr DataSetCursor::read_array(Bound& bound, const WantedRef& wanted, Block
 
 ValuesPtr DataSetCursor::read_counts(Bound& bound, const WantedRef& wanted, BlockMemory& memory) {
   const Lists& ends = lists(*bound.ends, wanted, memory);
-  auto [counts, owner] = memory.array<std::uint64_t>(wanted->size);
-  for (std::uint64_t i = 0; i < wanted->size; ++i)
-    counts[i] = static_cast<std::uint64_t>(ends.offsets[i + 1] - ends.offsets[i]);
-  const void* data = counts;
-  return make_scalars(ElementType::uint64, wanted->size, data, std::move(owner));
+  const auto fill = [&]<class T>(T) {
+    auto [counts, owner] = memory.array<T>(wanted->size);
+    std::int64_t most = 0;
+    for (std::uint64_t i = 0; i < wanted->size; ++i) {
+      const std::int64_t count = ends.offsets[i + 1] - ends.offsets[i];
+      most = std::max(most, count);
+      counts[i] = static_cast<T>(count);
+    }
+    if (!std::in_range<T>(most))
+      throw Error(ErrorKind::conversion,
+                  fmt::format("a collection has {} items, more than its counter can say", most),
+                  "the size of the collection", source_->context());
+    const void* data = counts;
+    return make_scalars(bound.shape->type.element(), wanted->size, data, std::move(owner));
+  };
+  switch (bound.shape->type.element()) {
+    case ElementType::int32:
+      return fill(std::int32_t{});
+    case ElementType::uint32:
+      return fill(std::uint32_t{});
+    case ElementType::int64:
+      return fill(std::int64_t{});
+    default:
+      return fill(std::uint64_t{});
+  }
 }
 
 // ---- Lists

@@ -455,7 +455,7 @@ TEST(Source, ReadsProjectedFields) {
   }
   writer->close();
   const auto source = open(file);
-  EXPECT_EQ(source->type(*source->find("nHit")), ValueType(ElementType::uint64));
+  EXPECT_EQ(source->type(*source->find("nHit")), ValueType(ElementType::int32));
   expect_same(*source, "nHit", entries_as_arrays(file, "nHit"));
   expect_same(*source, "Hit_x", entries_as_arrays(file, "Hit_x"));
   expect_same(*source, "Hit", entries_as_arrays(file, "Hit"));

@@ -33,8 +33,8 @@ class Arrays {
       const auto begin = static_cast<std::uint64_t>(offsets[index]);
       const auto end = static_cast<std::uint64_t>(offsets[index + 1]);
       if (f.type_name.starts_with("ROOT::RNTupleCardinality")) {
-        const std::uint64_t count = end - begin;
-        return hex(&count, sizeof count);
+        const std::uint64_t count = end - begin;  // little-endian
+        return hex(&count, f.type_name.find("uint64") != std::string::npos ? 8 : 4);
       }
       const bool is_text = f.type_name == "std::string";
       std::string text = is_text ? "'" : "[";
