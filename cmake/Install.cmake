@@ -14,3 +14,26 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/ColonnadeConfig.cmake.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ColonnadeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ColonnadeConfig.cmake ${PROJECT_BINARY_DIR}/ColonnadeConfigVersion.cmake
         DESTINATION ${package_dir} COMPONENT library)
+
+# For builds without CMake: pkg-config --cflags --libs colonnade. Its paths are relative to the folder that it lies in.
+set(pc_prefix "\${pcfiledir}")
+string(REPLACE "/" ";" pc_folders ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(folder ${pc_folders})
+  string(APPEND pc_prefix "/..")
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/colonnade.pc.in ${PROJECT_BINARY_DIR}/colonnade.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/colonnade.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+
+# The installed library is stripped. Its debug symbols are a component of their own: cmake --install BUILD --component
+# debug puts them beside it, where gdb finds them.
+if(CMAKE_OBJCOPY AND CMAKE_STRIP AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  foreach(component library debug)
+    install(CODE "
+      set(objcopy ${CMAKE_OBJCOPY})
+      set(strip ${CMAKE_STRIP})
+      set(built $<TARGET_FILE:colonnade>)
+      set(installed \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:colonnade>)
+      set(component ${component})
+      include(${PROJECT_SOURCE_DIR}/cmake/SplitDebug.cmake)" COMPONENT ${component})
+  endforeach()
+endif()

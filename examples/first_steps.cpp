@@ -1,5 +1,6 @@
-// The first example of the README: a plain struct is written and read back.
+// The first example of the README: a plain struct is written, read back, and analysed.
 #include <colonnade/colonnade.h>
+#include <colonnade/dataframe.h>
 
 struct Jet {
   float pt, eta;
@@ -15,6 +16,11 @@ int main() {
 
   auto pt = colonnade::Reader::open("Events", "events.root")->view<float>("jets.pt");
   double sum = 0;
-  for (std::uint64_t i = 0; i < pt.size(); ++i) sum += pt(i);
-  return sum == 60000 ? 0 : 1;
+  for (const float value : pt) sum += value;
+
+  // A lazy analysis: everything that is booked is computed in one pass, on all cores.
+  const colonnade::DataFrame events("Events", "events.root");
+  const auto passed = events.filter("Any(jets.pt > 30)").count();
+  const auto leading = events.define("leading", "Max(jets.pt)").mean("leading");
+  return sum == 60000 && passed.value() == 1000 && leading.value() == 40 ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -152,6 +153,32 @@ class View {
       return *value_;
     }
   }
+
+  // for (const float pt : view). A value is good until the iterator moves on; one loop at a time.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    Iterator() = default;
+    Iterator(View& view, std::uint64_t index) : view_(&view), index_(index) {}
+    const T& operator*() const { return (*view_)(index_); }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    void operator++(int) { ++index_; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
+
+   private:
+    View* view_ = nullptr;
+    std::uint64_t index_ = 0;
+  };
+  Iterator begin() { return {*this, 0}; }
+  Iterator end() { return {*this, size()}; }
 
   // Many values at once: scalars as they follow each other, vectors of scalars as offsets and values. Where a
   // range lies within one page it is the page itself.

@@ -226,3 +226,33 @@ def test_columns_of_odd_names_everywhere(tmp_path):
     assert root.Snapshot("Events", str(tmp_path / "h.root"), [name]).Count().GetValue() == 3
     events = colonnade.open(path)
     assert events.arrays([name])[name].to_list() == [[1, 2], [], [4]]
+
+
+# ---- Counters
+
+
+def test_counters_have_a_sign(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", {"Muon": [{"pt": "float"}]}) as writer:
+        writer.add_projected("nMuon", "ROOT::RNTupleCardinality<std::uint32_t>", "Muon")
+        writer.add_projected("wide", "ROOT::RNTupleCardinality<std::uint64_t>", "Muon")
+        writer.extend({"Muon": ak.Array([[{"pt": 1.0}] * n for n in (2, 0, 4, 3)])})
+    events = colonnade.open(path)
+    assert (events["nMuon"].dtype, events["wide"].dtype) == (np.uint32, np.uint64)
+    frame = DataFrame("Events", path)
+    assert frame.filter("nMuon - 3 < 0").count().value == 2
+    assert (frame.column_type("nMuon"), frame.column_type("wide")) == ("std::int32_t", "std::int64_t")
+    assert frame.take("nMuon").value.tolist() == events["nMuon"].tolist() == [2, 0, 4, 3]
+
+
+# ---- Messages
+
+
+def test_advice_reads_on():
+    frame = DataFrame.from_arrays({"value": np.ones(3)})
+    with pytest.raises(colonnade.NotFoundError) as caught:
+        frame.alias("x", "valeu")
+    assert "; did you mean 'value'" in str(caught.value)
+    assert "try: did" not in str(caught.value)
+    with pytest.raises(colonnade.UsageError, match="there is no range of entries from 5 to 3; try: "):
+        DataFrame(10, entries=(5, 3))
