@@ -186,8 +186,10 @@ void PageSource::read_together(std::span<const Locator> envelopes, const char* w
           {envelope, ahead_.emplace(envelope.offset, AlignedBuffer(envelope.size)).first->second.span()});
     }
     container_->read_blobs(reads, max_key_size);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     ahead_.clear();
+    // A store that is lost would only be waited for a second time.
+    if (error.kind() == ErrorKind::io && container_->locator_kind() != Locator::Kind::file) throw;
   }
 }
 
