@@ -4,6 +4,10 @@
 //   opening   PUT .f.root.0123456789abcdef.part, empty: may we write here?
 //             MOVE it to another such name: can the server rename? If not, DELETE it.
 //   close()   PUT the part, HEAD (is all of it there?), MOVE it to f.root; or PUT f.root
+//
+// A file that must be new is renamed on condition that nothing is there ("Overwrite: F"). Where the server
+// cannot rename, PUT gets the condition (If-None-Match), and since many servers pass over that, it is looked
+// before.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -83,14 +87,18 @@ HttpUrl beside(const HttpUrl& url) {
 
 class HttpWriter final : public WritableFile {
  public:
-  explicit HttpWriter(const std::string& uri) : caller_(uri), part_(beside(caller_.url())) {
+  HttpWriter(const std::string& uri, bool must_be_new)
+      : caller_(uri), must_be_new_(must_be_new), part_(beside(caller_.url())) {
+    if (must_be_new_ && exists(caller_.url()))
+      throw Error(ErrorKind::usage, "there is a file already, where a new one was to be made",
+                  "another name, or say that it is to be replaced");
+    spool_ = std::make_unique<Spool>(uri);
     put(part_, {}, attempts_to_begin);
     const HttpUrl other = beside(caller_.url());
-    can_rename_ = move(part_, other).http.is_good();
+    can_rename_ = move(part_, other, true).http.is_good();
     if (can_rename_) part_ = other;
     // Where there is no MOVE there may be no DELETE either; what is left is empty then.
     if (!can_rename_) remove(part_);
-    spool_ = std::make_unique<Spool>(uri);
   }
   ~HttpWriter() override { HttpWriter::discard(); }
 
@@ -113,6 +121,7 @@ class HttpWriter final : public WritableFile {
     try {
       const ByteSpan content = spool_->content(uri());
       const HttpUrl target = can_rename_ ? part_ : caller_.url();
+      if (must_be_new_ && !can_rename_ && exists(caller_.url())) fail_replacing();
       put(target, content);
       check_size(target, content.size());
       if (can_rename_) rename(content.size());
@@ -147,23 +156,39 @@ class HttpWriter final : public WritableFile {
     call.most_attempts = most_attempts;
     if (!content.empty()) call.parts = {content};
     call.answer_takes_long = true;
+    const bool is_last = url.path == caller_.url().path;
+    if (must_be_new_ && is_last) call.headers = {{"if-none-match", "*"}};
     const HttpReply reply = caller_.call(call);
+    if (must_be_new_ && is_last && reply.http.has_status(412)) fail_replacing();
     if (!reply.http.is_good()) throw caller_.error(call, reply);
   }
 
-  HttpReply move(const HttpUrl& from, const HttpUrl& to) const {
+  HttpReply move(const HttpUrl& from, const HttpUrl& to, bool may_replace) const {
     HttpCall call{.action = "rename", .url = from, .method = HttpMethod::move};
-    call.headers = {{"destination", to.text()}, {"overwrite", "T"}};
+    call.headers = {{"destination", to.text()}, {"overwrite", may_replace ? "T" : "F"}};
     call.answer_takes_long = true;
     return caller_.call(call);
   }
 
   void rename(std::uint64_t size) const {
-    const HttpReply reply = move(part_, caller_.url());
+    const HttpReply reply = move(part_, caller_.url(), !must_be_new_);
     if (reply.http.is_good()) return;
     // An attempt before may have done it, and its answer been lost.
-    if (reply.outcome.may_be_done && reply.http.has_status(404)) return check_size(caller_.url(), size);
+    const bool is_there = reply.http.has_status(412);
+    if (reply.outcome.may_be_done && (is_there || reply.http.has_status(404)) && !exists(part_))
+      return check_size(caller_.url(), size);
+    if (must_be_new_ && is_there) fail_replacing();
     throw caller_.error({.action = "rename", .url = part_}, reply);
+  }
+
+  [[noreturn]] void fail_replacing() const {
+    throw Error(ErrorKind::io, "somebody else has made the file since this one was begun",
+                "another name, or say that it is to be replaced", {.uri = uri()});
+  }
+
+  bool exists(const HttpUrl& url) const {
+    const HttpCall call{.action = "examine", .url = url, .method = HttpMethod::head};
+    return caller_.call(call).http.is_good();
   }
 
   void remove(const HttpUrl& url) const {
@@ -181,6 +206,7 @@ class HttpWriter final : public WritableFile {
   }
 
   const HttpCaller caller_;
+  const bool must_be_new_;
   const pid_t process_ = ::getpid();
   HttpUrl part_;  // where the file is until it has its name
   bool can_rename_ = false;
@@ -197,7 +223,7 @@ std::unique_ptr<WritableFile> open_http_for_writing(const std::string& uri, Open
           ErrorKind::unsupported, "a file on a web server cannot be changed in place",
           "write the data set to a file of its own, or copy the file to a local disk, add to it there "
           "and copy it back");
-    return std::make_unique<HttpWriter>(uri);
+    return std::make_unique<HttpWriter>(uri, mode == OpenMode::create_new);
   });
 }
 
