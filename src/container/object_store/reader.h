@@ -18,7 +18,7 @@ namespace colonnade::container {
 class ObjectContainerReader final : public ReadContainer {
  public:
   explicit ObjectContainerReader(std::shared_ptr<io::ObjectStore> store) : store_(std::move(store)) {}
-  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record, std::uint64_t stamp)
+  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record, std::uint64_t stamp = 0)
       : store_(std::move(store)), record_(std::move(record)), stamp_(stamp) {}
 
   const std::string& uri() const noexcept override { return store_->uri(); }
