@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from comparing import all_differences
+from processes import REPOSITORY
 from programs import dump, expected, write
 from rebuilding import field_of, writable
 
 
-def test_types_written_over_xrootd(xrootd, xrootd_uri, root, tmp_path):
+def test_types_written_over_xrootd(xrootd_uri, root, tmp_path):
     ((name, content),) = expected("types_sequences").items()
     fields = [field for field in content["fields"] if writable(field) and "projection_of" not in field]
     given = [field_of(field, content["values"][field["name"]], False) for field in fields]
@@ -19,13 +21,10 @@ def test_types_written_over_xrootd(xrootd, xrootd_uri, root, tmp_path):
     assert root.printed == ""
 
 
-def test_root_adds_over_xrootd(xrootd, xrootd_uri, root):
-    ((name, content),) = expected("types_basic").items()
-    fields = [field for field in content["fields"] if writable(field) and "projection_of" not in field]
-    uri = xrootd_uri("f.root")
-    write(uri, f"dir/{name}", [field_of(field, content["values"][field["name"]], False) for field in fields])
-    before = dump(uri)
-    root.call("add_with_root", uri, "Later", "another")
-    after = dump(uri)
-    assert all_differences({key: after[key] for key in before}, before) == []
-    assert set(after) > set(before)
+@pytest.mark.parametrize("name", ["compression_505", "chunked_505", "encodings_reals"])
+def test_files_of_root_are_read_over_xrootd(xrootd, name):
+    local = REPOSITORY / "tests" / "fixtures" / f"{name}.root"
+    (xrootd.data / f"{name}.root").write_bytes(local.read_bytes())
+    there = dump(f"{xrootd.uri}{name}.root")
+    assert there
+    assert all_differences(there, dump(local)) == []
