@@ -17,6 +17,16 @@ TEST(Transport, IsLocalForAnythingThatIsNoUri) {
     EXPECT_EQ(transport_for(path).scheme, "file") << path;
 }
 
+TEST(Transport, AQueryHasNoWildcards) {
+  const auto npos = std::string::npos;
+  for (const char* uri :
+       {"https://h/f.root?sig=a*b", "http://h/f.root?x", "s3://b/f.dat?file", "s3://b/f?store"})
+    EXPECT_EQ(wildcard_in(uri), npos) << uri;
+  EXPECT_EQ(wildcard_in("https://h/*.root?x"), 10u);
+  EXPECT_EQ(wildcard_in("s3://b/f?.dat?file"), 8u);
+  EXPECT_EQ(wildcard_in("f?.root"), 1u);
+}
+
 TEST(Transport, UnknownSchemesNameTheKnownOnes) {
   try {
     open_for_reading("gopher://host/file");

@@ -17,6 +17,7 @@
 #ifndef COLONNADE_IO_HTTP_HTTP_FILE_H
 #define COLONNADE_IO_HTTP_HTTP_FILE_H
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ std::unique_ptr<WritableFile> open_http_for_writing(const std::string& uri, Open
 // What the index page of the folder "https://host/folder/" leads to within it: files, and folders with a
 // slash at the end, as whole URIs. Throws ErrorKind::unsupported where there is no such page.
 std::vector<std::string> list_http_folder(const std::string& folder);
+// Where the "?" of a query stands, or the end.
+std::size_t http_query_at(std::string_view uri);
 
 }  // namespace colonnade::io
 

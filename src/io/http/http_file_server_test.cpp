@@ -17,6 +17,7 @@
 #include "base/test_errors.h"
 #include "io/conformance_test.h"
 #include "io/http/http_file.h"
+#include "io/transport.h"
 
 namespace colonnade::io {
 namespace {
@@ -350,6 +351,18 @@ TEST_F(HttpFiles, CanBeOpenedInAFork) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+TEST_F(HttpFiles, AreFoundByPatternsInTheirFolders) {
+  const std::filesystem::path folder = plain.file("/patterns");
+  for (const char* part : {"one", "two"}) {
+    std::filesystem::create_directories(folder / part);
+    for (const char* name : {"a.root", "b.root", "c.txt"}) std::ofstream(folder / part / name) << "x";
+  }
+  const std::string uri = plain.url() + "/files/patterns/";
+  EXPECT_THAT(match_files(uri + "*/[ab].root"),
+              ElementsAre(uri + "one/a.root", uri + "one/b.root", uri + "two/a.root", uri + "two/b.root"));
+  EXPECT_THAT(match_files(uri + "two/*.root"), ElementsAre(uri + "two/a.root", uri + "two/b.root"));
 }
 
 // What Toxiproxy does to connections is done with curl's words: POST and DELETE of its interface.

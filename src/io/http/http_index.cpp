@@ -52,6 +52,10 @@ bool is_page(const HttpAnswer& http) {
 
 }  // namespace
 
+std::size_t http_query_at(std::string_view uri) {
+  return std::min(uri.find('?'), uri.size());
+}
+
 std::vector<std::string> list_http_folder(const std::string& folder) {
   return with_context({.uri = folder}, [&] {
     const HttpCaller caller(folder);

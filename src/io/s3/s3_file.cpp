@@ -58,10 +58,14 @@ bool names_s3_file(const std::string& uri) {
               fmt::format("{0}{1} or {0}{2}", uri, s3_file_mark, s3_store_mark), {.uri = uri});
 }
 
-std::string without_s3_mark(const std::string& uri) {
+std::size_t s3_query_at(std::string_view uri) {
   for (const std::string_view mark : {s3_file_mark, s3_store_mark})
-    if (uri.ends_with(mark)) return uri.substr(0, uri.size() - mark.size());
-  return uri;
+    if (uri.ends_with(mark)) return uri.size() - mark.size();
+  return uri.size();
+}
+
+std::string without_s3_mark(const std::string& uri) {
+  return uri.substr(0, s3_query_at(uri));
 }
 
 std::vector<std::string> list_s3_files(const std::string& prefix) {

@@ -10,8 +10,10 @@
 #ifndef COLONNADE_IO_S3_S3_FILE_H
 #define COLONNADE_IO_S3_S3_FILE_H
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/random_access_file.h"
@@ -25,6 +27,7 @@ std::unique_ptr<WritableFile> open_s3_for_writing(const std::string& uri, OpenMo
 // of object stores if they have no ending, or a slash or "?store" at the end; else ErrorKind::usage.
 bool names_s3_file(const std::string& uri);
 std::string without_s3_mark(const std::string& uri);
+std::size_t s3_query_at(std::string_view uri);  // where "?file" or "?store" begins, or the end
 std::vector<std::string> list_s3_files(const std::string& prefix);
 
 }  // namespace colonnade::io
