@@ -205,9 +205,12 @@ std::size_t wildcard_in(const std::string& uri) {
 std::vector<std::string> match_files(const std::string& pattern) {
   const Transport& transport = transport_for(pattern);
   if (transport.list_folder != nullptr) return match_by_folder(transport, pattern);
+  const std::size_t end = transport.query_at != nullptr ? transport.query_at(pattern) : pattern.size();
+  const std::string path = pattern.substr(0, end);
+  const std::string query = pattern.substr(end);
   std::vector<std::string> found;
-  for (std::string& uri : list_files(pattern.substr(0, wildcard_in(pattern))))
-    if (::fnmatch(pattern.c_str(), uri.c_str(), FNM_PATHNAME) == 0) found.push_back(std::move(uri));
+  for (const std::string& uri : list_files(path.substr(0, path.find_first_of(wildcards))))
+    if (::fnmatch(path.c_str(), uri.c_str(), FNM_PATHNAME) == 0) found.push_back(uri + query);
   return found;
 }
 

@@ -12,6 +12,7 @@
 #include "io/http/http_engine.h"
 #include "io/object_store.h"
 #include "io/s3/s3_client.h"
+#include "io/transport.h"
 
 namespace colonnade::io {
 namespace {
@@ -111,6 +112,13 @@ TEST(S3Files, AreListedByTheStartOfTheirNames) {
   EXPECT_THAT(list_files(folder), testing::ElementsAre(first, second));
   EXPECT_THAT(list_files(folder + "t"), testing::ElementsAre(second));
   EXPECT_THAT(list_files(folder + "three"), IsEmpty());
+}
+
+TEST(S3Files, AreFoundByPatternsWithTheirMark) {
+  const std::string folder = fresh_uri(false, "matched") + ".d/";
+  for (const char* name : {"a.dat", "b.dat", "c.txt"}) store(folder + name, pattern(3));
+  EXPECT_THAT(match_files(folder + "*.dat?file"),
+              testing::ElementsAre(folder + "a.dat?file", folder + "b.dat?file"));
 }
 
 TEST(S3Files, SayThatTheyWereReplacedWhileOpen) {
