@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Series, alternate, machine, ratios, spread
+from common import HERE, BenchmarkError, Series, alternate, machine, ratios, spread
 
 sys.path.insert(0, str(HERE.parent / "tests" / "servers"))
 
@@ -55,6 +55,8 @@ def analyse(origin: str, home: str) -> None:
     mass = "sqrt(" + " + ".join(f"x{k} * x{k}" for k in range(USED)) + ")"
     total = frame.define("mass", mass).filter("mass > 50").sum("mass").value
     metrics = frame.metrics
+    if metrics is None:
+        raise BenchmarkError("the pass says nothing of what it read")
     seconds = time.perf_counter() - start
     colonnade.cache.flush()
     after = resource.getrusage(resource.RUSAGE_SELF)

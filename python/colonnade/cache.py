@@ -109,7 +109,7 @@ def warm(
     *,
     columns: Sequence[str] | None = None,
     home: PathLike | None = None,
-    progress: Callable[[float], object] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> int:
     """Read a data set, or some of its columns, so that the cache has them.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 from rich.table import Table
@@ -12,7 +13,12 @@ from colonnade import cache as caching
 
 from .common import bytes_text, console, count_text, print_json
 
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
 __all__ = ["cache"]
+
+_steps = 1000
 
 _home = click.option(
     "--home",
@@ -90,13 +96,12 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
 def warm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
     """Read data sets so that the cache has them."""
     for uri in uris:
-        with click.progressbar(length=1000, label=uri) as bar:
-            added = caching.warm(
-                uri,
-                columns=_names(columns),
-                home=home,
-                progress=lambda done, bar=bar: bar.update(int(done * 1000) - bar.pos),
-            )
+        with click.progressbar(length=_steps, label=uri) as bar:
+
+            def show(done: float, bar: ProgressBar[int] = bar) -> None:
+                bar.update(int(done * _steps) - bar.pos)
+
+            added = caching.warm(uri, columns=_names(columns), home=home, progress=show)
         click.echo(f"{uri}: {bytes_text(added)} added")
 
 
