@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mpmath as mp  # type: ignore[import-not-found]
+import numpy as np
 
 mp.mp.prec = 600
 OUT = Path(__file__).resolve().parent.parent / "src/frame/kernels/math_tables.h"
@@ -61,17 +62,26 @@ LOG_BITS = 7
 
 
 def logarithms() -> Iterator[float]:
-    """For each interval of a significand: 1 / its middle, and the logarithm of the middle.
+    """For each interval of a significand: 1 / its middle, and the logarithm of the middle as a pair; 0 fills the row.
 
-    Intervals are equal steps of the bits; one of them has 1 in its middle.
+    Intervals are equal steps of the bits; one of them has 1 in its middle. A middle may lie beside the true one: the
+    inverse has 24 bits, so that its product with half the bits of a significand is exact, and the logarithm is one that
+    a double almost has.
     """
     one, step = 0x3FF0000000000000, 1 << (52 - LOG_BITS)
     first = one - 75 * step + step // 2 - step
     for i in range(1 << LOG_BITS):
         begin, end = (double_of(first + k * step) for k in (i, i + 1))
-        inverse = mp.mpf(1 if begin < 1 < end else float(2 / (mp.mpf(begin) + mp.mpf(end))))
-        yield float(inverse)
+        if begin < 1 < end:
+            yield from (1.0, 0.0, 0.0, 0.0)
+            continue
+        with mp.workprec(140):
+            nearest = np.float32(2 / (begin + end))
+            candidates = [float(nearest + k * np.spacing(nearest)) for k in range(-2000, 2001)]
+            inverse = min(candidates, key=lambda each: abs(pair(-mp.log(each))[1]))
+        yield inverse
         yield from pair(-mp.log(inverse))
+        yield 0.0
 
 
 def double_of(bits: int) -> float:
@@ -197,10 +207,13 @@ def main() -> None:
     parts = [
         HEAD,
         number("ln2_128", pieces(ln2 / 128, 33, 2)),
+        number("ln2_128_split", pieces(ln2 / 128, 33, 1)),
         number("ln2_split", pieces(ln2, 40, 1)),
         number("ln2", pair(ln2)),
         number("reciprocal_ln2", pair(1 / ln2)),
         number("reciprocal_ln10", pair(1 / mp.log(10))),
+        number("reciprocal_ln2_split", pieces(1 / ln2, 26, 1)),
+        number("reciprocal_ln10_split", pieces(1 / mp.log(10), 26, 1)),
         number("pi", pair(mp.pi)),
         number("half_pi", pair(mp.pi / 2)),
         number("pi_64", pair(mp.pi / 64)),
@@ -212,7 +225,7 @@ def main() -> None:
         "",
         array("exponentials", list(exponentials()), "2^(j/128), as pairs."),
         "",
-        array("logarithms", list(logarithms()), "For each interval: 1/middle, log(middle) as a pair."),
+        array("logarithms", list(logarithms()), "For each interval: 1/middle, log(middle) as a pair, nothing."),
         "",
         array("sines", list(sines()), "sin(k pi/64), as pairs."),
         "",

@@ -62,20 +62,50 @@ HWY_INLINE V keep_nan(V x, V result) {
   return select(hn::Eq(x, x), result, x);
 }
 
+// The same without what is far below the last place: a number of [1/2, 4), and the exponent it lacks as
+// steps.
+struct Brief {
+  V value;
+  VI steps;
+};
+HWY_INLINE Brief brief_exponential_near(V r, VI steps) {
+  static constexpr double coefficients[] = {1 / 2., 1 / 6., 1 / 24., 1 / 120., 1 / 720.};
+  const V u = r + r * r * polynomial(r, coefficients);
+  const DD t = gather_pair(tables::exponentials, hn::And(steps, set_bits(127)));
+  return {t.hi + (t.lo + t.hi * u), steps};
+}
+// exp(x) of a pair whose second number may be large.
+HWY_INLINE Brief brief_exponential(DD x) {
+  const Rounded k = round((x.hi + x.lo) * set(128 * tables::reciprocal_ln2[0]));
+  const V r =
+      (x.hi - k.number * set(tables::ln2_128_split[0])) + (x.lo - k.number * set(tables::ln2_128_split[1]));
+  return brief_exponential_near(r, k.integer);
+}
+// A normal number.
+HWY_INLINE V in_range(Brief e) {
+  return from_bits(bits_of(e.value) + hn::ShiftLeft<45>(hn::AndNot(set_bits(127), e.steps)));
+}
+HWY_INLINE V of_any_size(Brief e) {
+  return scale_by(e.value, shift_down<7>(e.steps));
+}
+
 struct Exp {
   static HWY_INLINE V run(V x) {
-    const Scaled e = exponential({within(x, -760, 720), set(0)});
-    return keep_nan(x, scale_by(e.value.hi, e.exponent));
+    const M ordinary = hn::Lt(hn::Abs(x), set(700));
+    if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) return in_range(brief_exponential({x, hn::Zero(D{})}));
+    return keep_nan(x, of_any_size(brief_exponential({within(x, -760, 720), hn::Zero(D{})})));
   }
 };
 
 struct Exp2 {
+  static HWY_INLINE Brief near(V x) {
+    const Rounded k = round(x * set(128));
+    return brief_exponential_near((x - k.number * set(1 / 128.)) * set(tables::ln2[0]), k.integer);
+  }
   static HWY_INLINE V run(V x) {
-    const V limited = within(x, -1100, 1100);
-    const Rounded k = round(limited * set(128));
-    const V rest = limited - k.number * set(1 / 128.);
-    const Scaled e = exponential_near(multiply(set(tables::ln2), rest), k.integer);
-    return keep_nan(x, scale_by(e.value.hi, e.exponent));
+    const M ordinary = hn::Lt(hn::Abs(x), set(1020));
+    if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) return in_range(near(x));
+    return keep_nan(x, of_any_size(near(within(x, -1100, 1100))));
   }
 };
 
@@ -143,52 +173,86 @@ struct Tanh {
 
 // ---- Logarithms
 
-// log(x) = exponent * log(2) + fraction.
-struct Logarithm {
+// x = 2^exponent * (1 + r) * c, of which the row has 1/c and log(c). r is exact, its second number small.
+struct Reduced {
   V exponent;
-  DD fraction;
+  DD r;
+  VI row;
+  V log_of_row;
 };
 
-// Of positive finite numbers; x.lo is 0 where there is none.
+// Of numbers of [2^-1000, infinity); x.lo is 0 where there is none.
 template <bool has_low = true>
-HWY_INLINE Logarithm logarithm(DD x) {
-  const M is_tiny = hn::Lt(x.hi, set(0x1p-1000));
-  x = select(is_tiny, scale(x, set(0x1p100)), x);
-  const VI first = set_bits(0x3fe6900000000000);
+HWY_INLINE Reduced reduce(DD x) {
+  constexpr std::int64_t first = 0x3fe6900000000000;
+  constexpr std::int64_t one = 0x3ff0000000000000;
+  using DU = hn::RebindToUnsigned<D>;
   const VI bits = bits_of(x.hi);
-  const VI above = bits - first;
-  const VI exponent = shift_down<52>(above);
-  const VI entry = hn::And(shift_down<45>(above), set_bits(127));
-  const V significand = from_bits(bits - hn::ShiftLeft<52>(exponent));
-  const VI place = entry + entry + entry;
-  const V inverse = gather(tables::logarithms, place);
-  const DD start = load_pair(tables::logarithms + 1, place);
-  const DD p = product(significand, inverse);
-  V beyond = p.lo;
+  const VI above = bits - set_bits(first);
+  const VI whole = hn::And(above, set_bits(-(std::int64_t{1} << 52)));
+  const V significand = from_bits(bits - whole);
+  const auto biased = hn::ShiftRight<52>(hn::BitCast(DU{}, bits + set_bits(one - first)));
+  const V exponent = from_bits(hn::Or(hn::BitCast(DI{}, biased), bits_of(set(0x1p52)))) - set(0x1p52 + 1023);
+  const auto shifted = hn::ShiftRight<43>(hn::BitCast(DU{}, above));
+  const VI row = hn::And(hn::BitCast(DI{}, shifted), set_bits(127 << 2));
+  const DD found = load_pair(tables::logarithms, row);
+  const V half = first_half(significand);
+  const V large = half * found.hi - set(1);
+  const V small = (significand - half) * found.hi;
+  const V sum_of_both = large + small;
+  DD r = {sum_of_both, (large - sum_of_both) + small};
   if constexpr (has_low) {
-    // Half the exponent at a time, so that the factor is a number.
-    const VI half = shift_down<1>(exponent);
-    const V low = x.lo * power_of_two(hn::Neg(half)) * power_of_two(half - exponent);
-    beyond = beyond + low * inverse;
+    const V low = x.lo * from_bits(set_bits(one) - whole) * found.hi;
+    // Beyond 2^1000 the factor may be no number.
+    const DD with_low = sum(r.hi, select(hn::Lt(x.hi, set(0x1p1000)), low, hn::Zero(D{})));
+    r = {with_low.hi, with_low.lo + r.lo};
   }
-  const DD r = sum(p.hi - set(1), beyond);
-
-  // log(1 + r) = r - r^2/2 + r^3 (...)
-  static constexpr double coefficients[] = {1 / 3., -1 / 4., 1 / 5., -1 / 6.,
-                                            1 / 7., -1 / 8., 1 / 9., -1 / 10.};
-  DD square = product(r.hi, r.hi);
-  square.lo = square.lo + set(2) * (r.hi * r.lo);
-  const V cubic = r.hi * square.hi * polynomial(r.hi, coefficients);
-  const DD s = sum_of_ordered(r.hi, set(-0.5) * square.hi);
-  const V rest = s.lo + ((r.lo - set(0.5) * square.lo) + cubic);
-  const DD t = sum(start.hi, s.hi);
-  const V number = to_double(exponent);
-  return {select(is_tiny, number - set(100), number), {t.hi, t.lo + (start.lo + rest)}};
+  return {exponent, r, row, found.lo};
 }
 
-HWY_INLINE DD natural(const Logarithm& l) {
-  const DD s = sum(l.exponent * set(tables::ln2_split[0]), l.fraction.hi);
-  return sum_of_ordered(s.hi, s.lo + (l.fraction.lo + l.exponent * set(tables::ln2_split[1])));
+// log(1 + r) = r + r^2 (...)
+HWY_INLINE V bend_of_logarithm(V r) {
+  static constexpr double coefficients[] = {-1 / 2., 1 / 3., -1 / 4., 1 / 5., -1 / 6., 1 / 7.};
+  return r * r * polynomial(r, coefficients);
+}
+// log(x), to some hundredths of the last place.
+HWY_INLINE DD natural(const Reduced& x) {
+  const DD s = sum_of_ordered(x.exponent * set(tables::ln2_split[0]), x.log_of_row);
+  const DD t = sum_of_ordered(s.hi, x.r.hi);
+  return {t.hi,
+          (x.exponent * set(tables::ln2_split[1]) + s.lo) + (t.lo + (x.r.lo + bend_of_logarithm(x.r.hi)))};
+}
+// The same, to about 68 bits.
+HWY_INLINE DD precise_natural(const Reduced& x) {
+  static constexpr double coefficients[] = {1 / 3., -1 / 4., 1 / 5., -1 / 6.,
+                                            1 / 7., -1 / 8., 1 / 9., -1 / 10.};
+  const V r = x.r.hi;
+  const V half = first_half(r);
+  const V square = half * half;
+  const V rest_of_square = (r - half) * (r + half) + set(2) * (r * x.r.lo);
+  const V cubic = r * (square + rest_of_square) * polynomial(r, coefficients);
+  const DD fraction = sum_of_ordered(r, set(-0.5) * square);
+  const V rest = fraction.lo + ((x.r.lo - set(0.5) * rest_of_square) + cubic);
+  const DD s = sum_of_ordered(x.exponent * set(tables::ln2_split[0]), x.log_of_row);
+  const DD t = sum_of_ordered(s.hi, fraction.hi);
+  const V below = gather(tables::logarithms + 2, x.row);
+  const V low = (t.lo + s.lo) + (below + (x.exponent * set(tables::ln2_split[1]) + rest));
+  return sum_of_ordered(t.hi, low);
+}
+
+HWY_INLINE V usable(V x);
+HWY_INLINE V at_ends(V x, V result);
+
+// Gives `logarithm` what is reduced of numbers of any kind.
+template <class Logarithm>
+HWY_INLINE V of_any_size(V x, Logarithm&& logarithm) {
+  const M ordinary = hn::And(hn::Ge(x, set(0x1p-1000)), hn::Lt(x, infinity()));
+  if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) return logarithm(reduce<false>({x, hn::Zero(D{})}));
+  const V number = usable(x);
+  const M is_tiny = hn::Lt(number, set(0x1p-1000));
+  Reduced reduced = reduce<false>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
+  reduced.exponent = select(is_tiny, reduced.exponent - set(100), reduced.exponent);
+  return at_ends(x, logarithm(reduced));
 }
 
 // What every logarithm gives for 0, negative numbers, infinity and NaN.
@@ -197,24 +261,40 @@ HWY_INLINE V at_ends(V x, V result) {
   result = select(hn::Eq(x, hn::Zero(D{})), hn::Neg(infinity()), result);
   return select(hn::Eq(x, infinity()), x, result);
 }
+HWY_INLINE V rounded(DD x) {
+  return x.hi + x.lo;
+}
 // Something harmless for those.
 HWY_INLINE V usable(V x) {
   return select(hn::And(hn::Gt(x, hn::Zero(D{})), hn::Lt(x, infinity())), x, set(1));
 }
 
 struct Log {
-  static HWY_INLINE V run(V x) { return at_ends(x, natural(logarithm<false>({usable(x), set(0)})).hi); }
+  static HWY_INLINE V run(V x) {
+    return of_any_size(x, [](const Reduced& reduced) HWY_ATTR {
+      const DD l = natural(reduced);
+      return l.hi + l.lo;
+    });
+  }
 };
 struct Log2 {
   static HWY_INLINE V run(V x) {
-    const Logarithm l = logarithm<false>({usable(x), set(0)});
-    return at_ends(x, add(multiply(l.fraction, set(tables::reciprocal_ln2)), l.exponent).hi);
+    return of_any_size(x, [](const Reduced& reduced) HWY_ATTR {
+      const DD t = sum_of_ordered(reduced.log_of_row, reduced.r.hi);
+      const V low = t.lo + (reduced.r.lo + bend_of_logarithm(reduced.r.hi));
+      const DD p = multiply_split(sum_of_ordered(t.hi, low), tables::reciprocal_ln2_split);
+      const DD s = sum_of_ordered(reduced.exponent, p.hi);
+      return s.hi + (s.lo + p.lo);
+    });
   }
 };
 struct Log10 {
   static HWY_INLINE V run(V x) {
-    return at_ends(x,
-                   multiply(natural(logarithm<false>({usable(x), set(0)})), set(tables::reciprocal_ln10)).hi);
+    return of_any_size(x, [](const Reduced& reduced) HWY_ATTR {
+      const DD l = natural(reduced);
+      const DD p = multiply_split(sum_of_ordered(l.hi, l.lo), tables::reciprocal_ln10_split);
+      return p.hi + p.lo;
+    });
   }
 };
 struct Log1p {
@@ -222,33 +302,29 @@ struct Log1p {
     const V beyond = x + set(1);
     const M is_usable = hn::And(hn::Gt(x, set(-1)), hn::Lt(x, infinity()));
     const DD s = sum(select(is_usable, x, hn::Zero(D{})), set(1));
-    return or_itself(x, 0x1p-54, at_ends(select(is_usable, set(1), beyond), natural(logarithm(s)).hi));
+    return or_itself(x, 0x1p-54, at_ends(select(is_usable, set(1), beyond), rounded(natural(reduce(s)))));
   }
 };
 
-// For numbers that are rounded to single precision: to some 48 bits, of normal positive numbers.
-HWY_INLINE Logarithm short_logarithm(V x) {
-  const VI above = bits_of(x) - set_bits(0x3fe6900000000000);
-  const VI exponent = shift_down<52>(above);
-  const VI entry = hn::And(shift_down<45>(above), set_bits(127));
-  const V significand = from_bits(bits_of(x) - hn::ShiftLeft<52>(exponent));
-  const VI place = entry + entry + entry;
-  const V r = significand * gather(tables::logarithms, place) - set(1);
+// For numbers that are rounded to single precision: exponent and fraction to some 48 bits, of normal positive
+// numbers.
+HWY_INLINE DD short_logarithm(V x) {
+  const Reduced reduced = reduce<false>({x, hn::Zero(D{})});
   static constexpr double coefficients[] = {-1 / 2., 1 / 3., -1 / 4., 1 / 5., -1 / 6.};
-  const V bend = r * r * polynomial(r, coefficients);
-  return {to_double(exponent), {gather(tables::logarithms + 1, place) + (r + bend), hn::Zero(D{})}};
+  const V r = reduced.r.hi;
+  return {reduced.exponent, reduced.log_of_row + (r + r * r * polynomial(r, coefficients))};
 }
 HWY_INLINE V short_natural(V x) {
-  const Logarithm l = short_logarithm(x);
-  return l.exponent * set(tables::ln2[0]) + l.fraction.hi;
+  const DD l = short_logarithm(x);
+  return l.hi * set(tables::ln2[0]) + l.lo;
 }
 struct ShortLog {
   static HWY_INLINE V run(V x) { return at_ends(x, short_natural(usable(x))); }
 };
 struct ShortLog2 {
   static HWY_INLINE V run(V x) {
-    const Logarithm l = short_logarithm(usable(x));
-    return at_ends(x, l.exponent + l.fraction.hi * set(tables::reciprocal_ln2[0]));
+    const DD l = short_logarithm(usable(x));
+    return at_ends(x, l.hi + l.lo * set(tables::reciprocal_ln2[0]));
   }
 };
 struct ShortLog10 {
@@ -271,8 +347,8 @@ struct Asinh {
     const M is_large = hn::Gt(a, set(0x1p60));
     const V b = select(is_large, set(1), a);
     const DD root = square_root(add(product(b, b), set(1)));
-    const DD l = natural(logarithm(select(is_large, {a, set(0)}, add(root, b))));
-    const V size = select(is_large, add(l, set(tables::ln2)).hi, l.hi);
+    const DD l = natural(reduce(select(is_large, {a, set(0)}, add(root, b))));
+    const V size = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
     const V finite = select(hn::Eq(hn::Abs(x), infinity()), infinity(), size);
     return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(finite, x)));
   }
@@ -284,8 +360,8 @@ struct Acosh {
     const M is_large = hn::Gt(a, set(0x1p60));
     const V b = select(is_large, set(1), a);
     const DD root = square_root(multiply(sum(b, set(1)), b - set(1)));
-    const DD l = natural(logarithm(select(is_large, {a, set(0)}, add(root, b))));
-    const V result = select(is_large, add(l, set(tables::ln2)).hi, l.hi);
+    const DD l = natural(reduce(select(is_large, {a, set(0)}, add(root, b))));
+    const V result = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
     return select(is_valid, result, select(hn::Eq(x, infinity()), x, not_a_number()));
   }
 };
@@ -293,8 +369,8 @@ struct Atanh {
   static HWY_INLINE V run(V x) {
     const V size = hn::Abs(x);
     const V a = select(hn::Lt(size, set(1)), size, hn::Zero(D{}));
-    const DD l = natural(logarithm(divide(sum(set(1), a), sum(set(1), hn::Neg(a)))));
-    V result = l.hi * set(0.5);
+    const DD l = natural(reduce(divide(sum(set(1), a), sum(set(1), hn::Neg(a)))));
+    V result = (l.hi + l.lo) * set(0.5);
     result = select(hn::Eq(size, set(1)), infinity(), select(hn::Lt(size, set(1)), result, not_a_number()));
     return or_itself(x, 0x1p-28, hn::CopySign(result, x));
   }
@@ -333,14 +409,37 @@ HWY_INLINE V signed_power(V x, V y, V power) {
 }
 
 struct Pow {
+  // |x| of [2^-1000, infinity) to the power of y, where the result is a normal number or y is limited.
+  static HWY_INLINE Brief near(const Reduced& x, V y) {
+    const DD l = precise_natural(x);
+    const DD p = almost_product(l.hi, y);
+    return brief_exponential({p.hi, p.lo + l.lo * y});
+  }
   static HWY_INLINE V run(V x, V y) {
-    const DD l = natural(logarithm<false>({usable(hn::Abs(x)), set(0)}));
+    const M ordinary = hn::And(hn::Ge(x, set(0x1p-500)), hn::Lt(x, set(0x1p500)));
+    // The logarithm is below 347, so |y| < 2 is always within; the estimate is for larger ones.
+    if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) {
+      const Reduced reduced = reduce<false>({x, hn::Zero(D{})});
+      const V estimate = (reduced.exponent * set(tables::ln2[0]) + reduced.log_of_row) * y;
+      const M small = hn::And(hn::Lt(hn::Abs(estimate), set(600)), hn::Lt(hn::Abs(y), set(1000)));
+      if (HWY_LIKELY(hn::AllTrue(D{}, small))) return in_range(near(reduced, y));
+    }
+    return of_all_numbers(x, y);
+  }
+  static HWY_NOINLINE V of_all_numbers(V x, V y) {
+    const V number = usable(hn::Abs(x));
+    const M is_tiny = hn::Lt(number, set(0x1p-1000));
+    Reduced reduced = reduce<false>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
+    reduced.exponent = select(is_tiny, reduced.exponent - set(100), reduced.exponent);
+    const DD l = precise_natural(reduced);
+    // Halves of larger numbers would leave the range; the result has ended long before.
     const V exponent = within(y, -0x1p100, 0x1p100);
     const V estimate = l.hi * exponent;
-    DD p = multiply(l, exponent);
-    p = select(hn::Lt(hn::Abs(estimate), set(900)), p, {hn::CopySign(set(900), estimate), set(0)});
-    const Scaled e = exponential(p);
-    return signed_power(x, y, scale_by(e.value.hi, e.exponent));
+    const DD p = almost_product(l.hi, exponent);
+    const M ends = hn::Not(hn::Lt(hn::Abs(estimate), set(900)));
+    const Brief e = brief_exponential({select(ends, hn::CopySign(set(900), estimate), p.hi),
+                                       select(ends, hn::Zero(D{}), p.lo + l.lo * exponent)});
+    return signed_power(x, y, of_any_size(e));
   }
 };
 
@@ -568,13 +667,43 @@ struct Atan2 {
   }
 };
 
+// atan(q), 0 <= q.hi <= 1, q.lo far below. Close to 0 the series itself, for there the result is as small as
+// what is left beside a point of the table.
+HWY_INLINE V brief_arc_tangent(DD q, M is_complement) {
+  const Rounded nearest = round(q.hi * set(64));
+  const M is_small = hn::Lt(q.hi, set(0.125));
+  const V c = select(is_small, hn::Zero(D{}), nearest.number * set(1 / 64.));
+  const VI row = hn::IfThenElse(hn::RebindMask(DI{}, is_small), hn::Zero(DI{}), nearest.integer);
+  const V left = q.hi - c;
+  const V t = (left + q.lo) / (set(1) + q.hi * c);
+  // Where c is 0, t is q.
+  const V low = select(is_small, q.lo, hn::Zero(D{}));
+  static constexpr double coefficients[] = {-1 / 3.,  1 / 5.,  -1 / 7.,  1 / 9.,
+                                            -1 / 11., 1 / 13., -1 / 15., 1 / 17.};
+  const V square = t * t;
+  const V main = select(is_small, q.hi, t);
+  const V bend = main * square * polynomial(square, coefficients) + low;
+  const DD found = gather_pair(tables::arc_tangents, row);
+  const V sign = select(is_complement, set(-1), set(1));
+  const DD start =
+      select(is_complement, sum(set(tables::half_pi[0]), hn::Neg(found.hi)), {found.hi, hn::Zero(D{})});
+  const V start_low = select(is_complement, set(tables::half_pi[1]) - found.lo, found.lo);
+  const DD s = sum(start.hi, sign * main);
+  return s.hi + (s.lo + ((start.lo + start_low) + sign * bend));
+}
+
 struct Atan {
   static HWY_INLINE V run(V x) {
-    const V a = hn::Abs(x);
+    const V a = select(hn::Eq(x, x), hn::Abs(x), hn::Zero(D{}));
+    const M is_steep = hn::Gt(a, set(1));
     const M is_large = hn::Not(hn::Lt(a, set(0x1p60)));
-    const DD angle = angle_in_quadrant({select(is_large, set(1), a), set(0)},
-                                       {select(is_large, hn::Zero(D{}), set(1)), set(0)});
-    return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(angle.hi, x)));
+    const V divisor = select(is_steep, select(is_large, set(0x1p60), a), set(1));
+    const V q = select(is_steep, set(1), a) / divisor;
+    // What the quotient lacks: 1 - q * divisor, over the divisor.
+    const DD back = product(q, divisor);
+    const V rest = ((set(1) - back.hi) - back.lo) * q;
+    const DD ratio = {q, select(is_steep, rest, hn::Zero(D{}))};
+    return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(brief_arc_tangent(ratio, is_steep), x)));
   }
 };
 

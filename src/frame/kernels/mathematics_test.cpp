@@ -245,7 +245,9 @@ void expect_close(const Subject& subject, const std::vector<T>& x, const std::ve
       continue;
     }
     const double error = reference.error(values[i]);
-    ASSERT_LE(error, bound) << place << ": " << values[i] << " instead of " << rounded;
+    // What is no normal number has been rounded twice.
+    const bool is_normal = std::abs(rounded) >= std::numeric_limits<T>::min();
+    ASSERT_LE(error, is_normal ? bound : 1) << place << ": " << values[i] << " instead of " << rounded;
     worst = std::max(worst, error);
   }
   ::testing::Test::RecordProperty(subject.name, std::to_string(worst));

@@ -53,6 +53,15 @@ struct Erfc {
 
 // ---- The gamma function
 
+// log(x) of positive finite numbers.
+HWY_INLINE DD natural_of_any_size(DD x) {
+  const M is_tiny = hn::Lt(x.hi, set(0x1p-1000));
+  Reduced reduced = reduce(select(is_tiny, scale(x, set(0x1p100)), x));
+  reduced.exponent = select(is_tiny, reduced.exponent - set(100), reduced.exponent);
+  const DD l = natural(reduced);
+  return sum_of_ordered(l.hi, l.lo);
+}
+
 // log(gamma(x)), x >= 1, x = 1 + z.
 HWY_INLINE DD log_gamma_above_one(V z, DD x) {
   const V limited = smaller(z, set(7));
@@ -63,7 +72,8 @@ HWY_INLINE DD log_gamma_above_one(V z, DD x) {
   if (hn::AllFalse(D{}, is_far)) return near;
   // Stirling.
   x = select(is_far, x, {set(8), set(0)});
-  const DD l = natural(logarithm(x));
+  const DD log_of_x = natural(reduce(x));
+  const DD l = sum_of_ordered(log_of_x.hi, log_of_x.lo);
   const V inverse = set(1) / x.hi;
   const V w = inverse * inverse;
   const V correction = inverse * (set(tables::twelfth) + w * polynomial(w, tables::stirling));
@@ -140,16 +150,18 @@ struct Lgamma {
       const M is_tiny = hn::Lt(a, set(0x1p-60));
       const DD divisor = select(hn::And(is_negative, hn::Not(is_tiny)), sine, {a, set(0)});
       const M pole = hn::Eq(divisor.hi, hn::Zero(D{}));
-      const DD minus = negate(natural(logarithm(select(pole, {set(1), set(0)}, divisor))));
+      const DD minus = negate(natural_of_any_size(select(pole, {set(1), set(0)}, divisor)));
       const DD below = add(minus, l);
       const DD reflected = add(subtract(set(tables::log_pi), l), minus);
       const V there = select(is_tiny, minus.hi, select(is_negative, reflected.hi, below.hi));
       result = select(is_above, result, select(pole, infinity(), there));
     }
     // x (log(x) - 1), scaled so that the product does not end beyond all numbers before its time.
-    const V up = select(hn::And(is_huge, hn::Lt(x, infinity())), x, set(0x1p60));
-    const DD huge = multiply(add(natural(logarithm({up, set(0)})), set(-1)), up * set(0x1p-60));
-    result = select(is_huge, select(is_negative, infinity(), huge.hi * set(0x1p60)), result);
+    if (HWY_UNLIKELY(!hn::AllFalse(D{}, is_huge))) {
+      const V up = select(hn::And(is_huge, hn::Lt(x, infinity())), x, set(0x1p60));
+      const DD huge = multiply(add(natural_of_any_size({up, set(0)}), set(-1)), up * set(0x1p-60));
+      result = select(is_huge, select(is_negative, infinity(), huge.hi * set(0x1p60)), result);
+    }
     result = select(hn::Eq(hn::Abs(x), infinity()), infinity(), result);
     return keep_nan(x, select(hn::Eq(x, hn::Zero(D{})), infinity(), result));
   }
