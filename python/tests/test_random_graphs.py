@@ -691,6 +691,7 @@ class Case:
             self.compare(outcome(analysis), reference, f"{threads} threads")
             report = analysis.frame._session.last_run
             assert report.workers == report.threads or report.parts < 6 * threads + 4
+            assert analysis.has_range or report.parts >= len(self.data["n"]) // PART_ENTRIES
         alone = random.Random(self.seed).randrange(len(reference))
         self.compare([outcome(self.grown(2, only=alone))[alone]], [reference[alone]], f"result {alone} alone")
         self.check_stretches(first, reference)

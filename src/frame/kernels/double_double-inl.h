@@ -138,13 +138,19 @@ HWY_INLINE DD divide(DD a, DD b) {
   const V rest = ((a.hi - p.hi) - p.lo) + (a.lo - first * b.lo);
   return sum_of_ordered(first, rest / b.hi);
 }
-// Of numbers that are not negative.
+// a / b to single precision, which is enough for what is left of a quotient or a root. Of numbers of 2^-120
+// to 2^120; what is smaller counts as 0.
+HWY_INLINE V rough_quotient(V a, V b) {
+  const hn::Rebind<float, D> floats;
+  return hn::PromoteTo(D{}, hn::DemoteTo(floats, a) / hn::DemoteTo(floats, b));
+}
+// Of 0 and numbers of 2^-120 to 2^120.
 HWY_INLINE DD square_root(DD a) {
   const V first = hn::Sqrt(a.hi);
-  const DD p = product(first, first);
-  const V rest = ((a.hi - p.hi) - p.lo) + a.lo;
-  const V correction = rest / (first + first);
-  return sum_of_ordered(first, select(hn::Gt(first, hn::Zero(D{})), correction, hn::Zero(D{})));
+  const V half = first_half(first);
+  const V rest = ((a.hi - half * half) - (first - half) * (first + half)) + a.lo;
+  const M is_zero = hn::Eq(first, hn::Zero(D{}));
+  return sum_of_ordered(first, rough_quotient(rest, select(is_zero, set(1), first + first)));
 }
 
 // x / 2^bits, downwards; |x| < 2^62. Few instruction sets shift signed numbers of 64 bits.

@@ -346,9 +346,19 @@ struct Asinh {
     const V a = usable(hn::Abs(x));
     const M is_large = hn::Gt(a, set(0x1p60));
     const V b = select(is_large, set(1), a);
-    const DD root = square_root(add(product(b, b), set(1)));
+    const DD square = almost_product(b, b);
+    const DD more = sum(square.hi, set(1));
+    const DD root = square_root(sum_of_ordered(more.hi, more.lo + square.lo));
     const DD l = natural(reduce(select(is_large, {a, set(0)}, add(root, b))));
-    const V size = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
+    const V far = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
+    V size = far;
+    // Close to 0 too little of the root is left beside 1.
+    const M is_small = hn::Lt(a, set(0x1p-6));
+    if (!hn::AllFalse(D{}, is_small)) {
+      static constexpr double coefficients[] = {-1 / 6., 3 / 40., -15 / 336., 105 / 3456., -945 / 42240.};
+      const V small = smaller(a, set(0x1p-6));
+      size = select(is_small, small + small * (small * small) * polynomial(small * small, coefficients), far);
+    }
     const V finite = select(hn::Eq(hn::Abs(x), infinity()), infinity(), size);
     return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(finite, x)));
   }
@@ -359,7 +369,10 @@ struct Acosh {
     const V a = select(is_valid, x, set(1));
     const M is_large = hn::Gt(a, set(0x1p60));
     const V b = select(is_large, set(1), a);
-    const DD root = square_root(multiply(sum(b, set(1)), b - set(1)));
+    const DD more = sum(b, set(1));
+    const V less = b - set(1);
+    const DD p = almost_product(more.hi, less);
+    const DD root = square_root(sum_of_ordered(p.hi, p.lo + more.lo * less));
     const DD l = natural(reduce(select(is_large, {a, set(0)}, add(root, b))));
     const V result = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
     return select(is_valid, result, select(hn::Eq(x, infinity()), x, not_a_number()));
@@ -580,14 +593,19 @@ HWY_INLINE Bends bends_of(V r) {
   const V square = r * r;
   return {square * polynomial(square, cosine), r * square * polynomial(square, sine)};
 }
-HWY_INLINE DD sine_of(VI steps, DD rest, Bends bends) {
-  const DD s = gather_pair(tables::sines, hn::And(steps, set_bits(127)));
-  const DD c = gather_pair(tables::sines, hn::And(steps + set_bits(32), set_bits(127)));
+HWY_INLINE DD sine_at(VI steps) {
+  return gather_pair(tables::sines, hn::And(steps, set_bits(127)));
+}
+// Of the sum of an angle with sine s and cosine c, and a rest.
+HWY_INLINE DD sine_beside(DD s, DD c, DD rest, Bends bends) {
   const DD p = product(c.hi, rest.hi);
   const DD t = sum(s.hi, p.hi);
   const V small =
       (s.lo + (c.hi * rest.lo + c.lo * rest.hi)) + (s.hi * bends.of_cosine + c.hi * bends.of_sine);
   return sum_of_ordered(t.hi, t.lo + (p.lo + small));
+}
+HWY_INLINE DD sine_of(VI steps, DD rest, Bends bends) {
+  return sine_beside(sine_at(steps), sine_at(steps + set_bits(32)), rest, bends);
 }
 
 HWY_INLINE V only_finite(V x, V result) {
@@ -609,29 +627,46 @@ struct Tan {
   static HWY_INLINE V run(V x) {
     const Angle a = angle(x);
     const Bends bends = bends_of(a.rest.hi);
+    const DD sine = sine_at(a.steps);
+    const DD cosine = sine_at(a.steps + set_bits(32));
     const DD quotient =
-        divide(sine_of(a.steps, a.rest, bends), sine_of(a.steps + set_bits(32), a.rest, bends));
+        divide(sine_beside(sine, cosine, a.rest, bends), sine_beside(cosine, negate(sine), a.rest, bends));
     return only_finite(x, or_itself(x, 0x1p-28, quotient.hi));
   }
 };
 
-// atan(a/b), 0 <= a <= b, b about 1.
-HWY_INLINE DD arc_tangent_of_ratio(DD a, DD b) {
-  const Rounded k = round(a.hi / b.hi * set(64));
-  const V c = k.number * set(1 / 64.);
-  const DD t = divide(subtract(a, multiply(b, c)), add(b, multiply(a, c)));
-  static constexpr double coefficients[] = {-1 / 3., 1 / 5., -1 / 7., 1 / 9., -1 / 11.};
-  const V square = t.hi * t.hi;
-  const V bend = t.hi * square * polynomial(square, coefficients);
-  const DD start = gather_pair(tables::arc_tangents, k.integer);
-  const DD s = sum(start.hi, t.hi);
-  return sum_of_ordered(s.hi, s.lo + (start.lo + (t.lo + bend)));
+// base + sign * atan(q), 0 <= q.hi <= 1, q.lo far below. Close to 0 the series itself, for there the result
+// is as small as what is left beside a point of the table.
+HWY_INLINE V add_arc_tangent(DD base, V sign, DD q) {
+  const Rounded nearest = round(q.hi * set(64));
+  const M is_small = hn::Lt(q.hi, set(0.125));
+  const V c = select(is_small, hn::Zero(D{}), nearest.number * set(1 / 64.));
+  const VI row = hn::IfThenElse(hn::RebindMask(DI{}, is_small), hn::Zero(DI{}), nearest.integer);
+  const V t = ((q.hi - c) + q.lo) / (set(1) + q.hi * c);
+  static constexpr double coefficients[] = {-1 / 3.,  1 / 5.,  -1 / 7.,  1 / 9.,
+                                            -1 / 11., 1 / 13., -1 / 15., 1 / 17.};
+  const V square = t * t;
+  const V main = select(is_small, q.hi, t);
+  const V bend = main * square * polynomial(square, coefficients) + select(is_small, q.lo, hn::Zero(D{}));
+  const DD found = gather_pair(tables::arc_tangents, row);
+  const DD start = sum(base.hi, sign * found.hi);
+  const DD s = sum(start.hi, sign * main);
+  return s.hi + (s.lo + ((start.lo + base.lo) + sign * (found.lo + bend)));
 }
-// The angle of a point with coordinates that are not negative.
-HWY_INLINE DD angle_in_quadrant(DD y, DD x) {
-  const M steep = hn::Gt(y.hi, x.hi);
-  const DD angle = arc_tangent_of_ratio(select(steep, x, y), select(steep, y, x));
-  return select(steep, subtract(set(tables::half_pi), angle), angle);
+
+// The smaller of two numbers over the larger one, which is about 1.
+struct Slope {
+  M is_steep;  // the first is the larger one
+  DD ratio;
+};
+HWY_INLINE Slope slope_of(DD a, DD b) {
+  const M is_steep = hn::Gt(a.hi, b.hi);
+  const DD small = select(is_steep, b, a);
+  const DD large = select(is_steep, a, b);
+  const V q = small.hi / large.hi;
+  const DD back = almost_product(q, large.hi);
+  const V rest = ((small.hi - back.hi) - back.lo) + (small.lo - q * large.lo);
+  return {is_steep, {q, rough_quotient(rest, large.hi)}};
 }
 
 struct Atan2 {
@@ -656,41 +691,19 @@ struct Atan2 {
     const M nowhere = hn::Eq(larger_one, hn::Zero(D{}));
     // What is far below the other coordinate would leave the range of exact products.
     const auto or_none = [](V side) { return select(hn::Gt(side, set(0x1p-300)), side, hn::Zero(D{})); };
-    const DD first =
-        angle_in_quadrant({or_none(scaled_y), set(0)}, {select(nowhere, set(1), or_none(scaled_x)), set(0)});
+    const Slope slope = slope_of({or_none(scaled_y), hn::Zero(D{})},
+                                 {select(nowhere, set(1), or_none(scaled_x)), hn::Zero(D{})});
     const M behind = hn::Ne(hn::CopySign(set(1), x), set(1));
-    const DD turned = select(behind, subtract(set(tables::pi), first), first);
+    const DD flat_base = select(behind, set(tables::pi), {hn::Zero(D{}), hn::Zero(D{})});
+    const DD base = select(slope.is_steep, set(tables::half_pi), flat_base);
+    const V sign = select(hn::Xor(slope.is_steep, behind), set(-1), set(1));
+    const V angle = add_arc_tangent(base, sign, slope.ratio);
     const M flat =
         hn::And(hn::Lt(quotient, set(0x1p-30)), hn::Not(hn::Or(behind, hn::Or(nowhere, infinite))));
-    const V result = hn::CopySign(select(flat, quotient, turned.hi), y);
+    const V result = hn::CopySign(select(flat, quotient, angle), y);
     return keep_nan(x, keep_nan(y, result));
   }
 };
-
-// atan(q), 0 <= q.hi <= 1, q.lo far below. Close to 0 the series itself, for there the result is as small as
-// what is left beside a point of the table.
-HWY_INLINE V brief_arc_tangent(DD q, M is_complement) {
-  const Rounded nearest = round(q.hi * set(64));
-  const M is_small = hn::Lt(q.hi, set(0.125));
-  const V c = select(is_small, hn::Zero(D{}), nearest.number * set(1 / 64.));
-  const VI row = hn::IfThenElse(hn::RebindMask(DI{}, is_small), hn::Zero(DI{}), nearest.integer);
-  const V left = q.hi - c;
-  const V t = (left + q.lo) / (set(1) + q.hi * c);
-  // Where c is 0, t is q.
-  const V low = select(is_small, q.lo, hn::Zero(D{}));
-  static constexpr double coefficients[] = {-1 / 3.,  1 / 5.,  -1 / 7.,  1 / 9.,
-                                            -1 / 11., 1 / 13., -1 / 15., 1 / 17.};
-  const V square = t * t;
-  const V main = select(is_small, q.hi, t);
-  const V bend = main * square * polynomial(square, coefficients) + low;
-  const DD found = gather_pair(tables::arc_tangents, row);
-  const V sign = select(is_complement, set(-1), set(1));
-  const DD start =
-      select(is_complement, sum(set(tables::half_pi[0]), hn::Neg(found.hi)), {found.hi, hn::Zero(D{})});
-  const V start_low = select(is_complement, set(tables::half_pi[1]) - found.lo, found.lo);
-  const DD s = sum(start.hi, sign * main);
-  return s.hi + (s.lo + ((start.lo + start_low) + sign * bend));
-}
 
 struct Atan {
   static HWY_INLINE V run(V x) {
@@ -703,32 +716,51 @@ struct Atan {
     const DD back = product(q, divisor);
     const V rest = ((set(1) - back.hi) - back.lo) * q;
     const DD ratio = {q, select(is_steep, rest, hn::Zero(D{}))};
-    return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(brief_arc_tangent(ratio, is_steep), x)));
+    const DD base = select(is_steep, set(tables::half_pi), {hn::Zero(D{}), hn::Zero(D{})});
+    const V size = add_arc_tangent(base, select(is_steep, set(-1), set(1)), ratio);
+    return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(size, x)));
   }
 };
 
 // sqrt(1 - a^2), 0 <= a <= 1.
 HWY_INLINE DD other_leg(V a) {
-  return square_root(multiply(sum(set(1), hn::Neg(a)), sum(set(1), a)));
+  // 1 - a is exact from 1/2 on.
+  const V less = set(1) - a;
+  const DD more = sum_of_ordered(set(1), a);
+  const DD p = almost_product(less, more.hi);
+  const DD square = almost_product(a, a);
+  const DD below = sum_of_ordered(set(1), hn::Neg(square.hi));
+  const M is_large = hn::Ge(a, set(0.5));
+  const DD difference = select(is_large, {p.hi, p.lo + less * more.lo}, {below.hi, below.lo - square.lo});
+  return square_root(sum_of_ordered(difference.hi, difference.lo));
+}
+
+// Of a triangle with the longest side 1.
+HWY_INLINE Slope slope_of_leg(V a) {
+  return slope_of({a, hn::Zero(D{})}, other_leg(a));
 }
 
 struct Asin {
   static HWY_INLINE V run(V x) {
     const V a = hn::Abs(x);
     const M is_valid = hn::Le(a, set(1));
-    const V b = select(is_valid, a, hn::Zero(D{}));
-    const DD angle = angle_in_quadrant({b, set(0)}, other_leg(b));
-    return or_itself(x, 0x1p-28, select(is_valid, hn::CopySign(angle.hi, x), not_a_number()));
+    const Slope slope = slope_of_leg(select(is_valid, a, hn::Zero(D{})));
+    const DD base = select(slope.is_steep, set(tables::half_pi), {hn::Zero(D{}), hn::Zero(D{})});
+    const V angle = add_arc_tangent(base, select(slope.is_steep, set(-1), set(1)), slope.ratio);
+    return or_itself(x, 0x1p-28, select(is_valid, hn::CopySign(angle, x), not_a_number()));
   }
 };
 struct Acos {
   static HWY_INLINE V run(V x) {
     const V a = hn::Abs(x);
     const M is_valid = hn::Le(a, set(1));
-    const V b = select(is_valid, a, hn::Zero(D{}));
-    const DD angle = angle_in_quadrant(other_leg(b), {b, set(0)});
-    const DD behind = subtract(set(tables::pi), angle);
-    return select(is_valid, select(hn::Lt(x, hn::Zero(D{})), behind.hi, angle.hi), not_a_number());
+    const Slope slope = slope_of_leg(select(is_valid, a, hn::Zero(D{})));
+    const M is_behind = hn::Lt(x, hn::Zero(D{}));
+    const DD steep_base = select(is_behind, set(tables::pi), {hn::Zero(D{}), hn::Zero(D{})});
+    const DD base = select(slope.is_steep, steep_base, set(tables::half_pi));
+    const M is_less = hn::Xor(slope.is_steep, hn::Not(is_behind));
+    const V angle = add_arc_tangent(base, select(is_less, set(-1), set(1)), slope.ratio);
+    return select(is_valid, angle, not_a_number());
   }
 };
 

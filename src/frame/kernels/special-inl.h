@@ -43,11 +43,16 @@ struct Erf {
 };
 struct Erfc {
   static HWY_INLINE V run(V x) {
-    const DD size = error_function(smaller(hn::Abs(x), set(6)));
-    const M is_negative = hn::Lt(x, hn::Zero(D{}));
-    const V one_less = add(select(is_negative, size, negate(size)), set(1)).hi;
+    const M is_near = hn::Lt(x, set(0.5));
+    V near = hn::Zero(D{});
+    if (!hn::AllFalse(D{}, is_near)) {
+      const DD size = error_function(smaller(hn::Abs(x), set(6)));
+      const M is_negative = hn::Lt(x, hn::Zero(D{}));
+      near = add(select(is_negative, size, negate(size)), set(1)).hi;
+      if (hn::AllTrue(D{}, is_near)) return near;
+    }
     const V far = complement(within(x, 0.5, 28));
-    return keep_nan(x, select(hn::Lt(x, set(0.5)), one_less, far));
+    return keep_nan(x, select(is_near, near, far));
   }
 };
 
@@ -64,12 +69,15 @@ HWY_INLINE DD natural_of_any_size(DD x) {
 
 // log(gamma(x)), x >= 1, x = 1 + z.
 HWY_INLINE DD log_gamma_above_one(V z, DD x) {
-  const V limited = smaller(z, set(7));
-  const Rounded k = round(limited * set(8));
-  const DD near =
-      series<tables::gamma_degree>(tables::gamma_rows, k.integer, {limited - k.number * set(1 / 8.), set(0)});
   const M is_far = hn::Gt(z, set(7));
-  if (hn::AllFalse(D{}, is_far)) return near;
+  DD near = {hn::Zero(D{}), hn::Zero(D{})};
+  if (!hn::AllTrue(D{}, is_far)) {
+    const V limited = smaller(z, set(7));
+    const Rounded k = round(limited * set(8));
+    near = series<tables::gamma_degree>(tables::gamma_rows, k.integer,
+                                        {limited - k.number * set(1 / 8.), set(0)});
+    if (hn::AllFalse(D{}, is_far)) return near;
+  }
   // Stirling.
   x = select(is_far, x, {set(8), set(0)});
   const DD log_of_x = natural(reduce(x));
