@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "base/redacted.h"
 #include "colonnade/error.h"
 #include "register.h"
 #include "text.h"
@@ -40,8 +41,11 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 }  // namespace
 
-void register_errors(nb::module_&) {
+void register_errors(nb::module_& module) {
   nb::register_exception_translator(translate, nullptr);
+  module.def(
+      "redacted", [](const std::string& given) { return text(redacted(given)); }, nb::arg("text"),
+      nb::sig("def redacted(text: str) -> str"), "The text without the secrets of URIs, parameters and headers.");
 }
 
 }  // namespace colonnade::python

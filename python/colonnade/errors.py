@@ -11,6 +11,8 @@ import os
 import warnings
 from collections.abc import Iterable
 
+from colonnade import _core
+
 __all__ = [
     "ChecksumError",
     "ConversionError",
@@ -27,6 +29,11 @@ __all__ = [
     "UsageError",
     "warn_left_out",
 ]
+
+
+def redacted(text: object) -> str:
+    """Give the text without the secrets of URIs; what is no UTF-8, as paths may have it, is shown as \\udcff."""
+    return _core.redacted(str(text).encode("utf-8", "backslashreplace").decode())
 
 
 class Error(Exception):
@@ -49,6 +56,9 @@ class Error(Exception):
     """Byte offset in the file."""
 
     def __init__(self, problem: str, advice: str = "", **place: str | int | None) -> None:
+        # As those of C++: what only its owner should know is in no message.
+        problem, advice = redacted(problem), redacted(advice)
+        place = {key: redacted(value) if isinstance(value, str) else value for key, value in place.items()}
         super().__init__(_message(problem, advice, place))
         self.problem, self.advice = problem, advice
         for key, value in place.items():

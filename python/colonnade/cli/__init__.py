@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from colonnade import __version__
-from colonnade.errors import Error
+from colonnade.errors import Error, redacted
 
 from .cache import cache
 from .demo import demo
@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except (Error, OSError, ImportError) as error:
-        click.echo(f"colonnade: {' '.join(str(error).split())}", err=True)
+        # Those of other libraries, too, keep secrets.
+        click.echo(f"colonnade: {redacted(' '.join(str(error).split()))}", err=True)
         status = 1
     sys.exit(status or 0)

@@ -12,6 +12,7 @@ import click
 from rich.table import Table
 
 from colonnade import _core
+from colonnade.errors import redacted
 from colonnade.reading.dataset import DataSet
 from colonnade.schema.fields import FieldInfo
 
@@ -114,7 +115,7 @@ def info(
         print_json({"file": file, "size": size, "data_sets": found, "other_objects": objects})
         return
     taken = "" if size is None else f"{bytes_text(size)}, "
-    click.echo(f"{file}: {taken}{count_text(len(found), 'data set')}")
+    click.echo(f"{redacted(file)}: {taken}{count_text(len(found), 'data set')}")
     if not names:
         others = sorted({f"{o.class_name} '{o.path}'" for o in _core.stored_objects(file)})
         click.echo(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from colonnade import _core
 from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.numpy import to_numpy
-from colonnade.errors import UsageError
+from colonnade.errors import UsageError, redacted
 from colonnade.writing.options import check_names, write_options
 
 from .expressions import ExpressionLike
@@ -521,7 +521,7 @@ class Actions(Node):
             return DataFrame(made.name, made.uri, threads=threads, progress=progress)
 
         result = self._book(
-            "snapshot", self._texts(names), settings, convert, f"snapshot to '{os.fspath(uri)}'"
+            "snapshot", self._texts(names), settings, convert, f"snapshot to '{redacted(os.fspath(uri))}'"
         )
         return result if lazy else result.value
 

@@ -30,6 +30,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UnsupportedError,
     UsageError,
+    redacted,
 )
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike, split_target
@@ -381,7 +382,7 @@ class _Import:
         plan = self.readings[0].plan
         return ImportReport(
             data_set=self.target[1],
-            trees=tuple(f"{reading.uri}:{reading.name}" for reading in self.readings),
+            trees=tuple(f"{redacted(reading.uri)}:{reading.name}" for reading in self.readings),
             entries=entries,
             fields=tuple(plan.schema()),
             projected=tuple(plan.projections(self.aliases)),

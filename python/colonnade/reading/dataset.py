@@ -13,7 +13,7 @@ import awkward as ak
 
 from colonnade import _core
 from colonnade.arrays.forms import Assembler
-from colonnade.errors import Error, UsageError, locate, warn_left_out
+from colonnade.errors import Error, UsageError, locate, redacted, warn_left_out
 from colonnade.located import Located
 from colonnade.schema.fields import FieldInfo, Schema
 
@@ -293,7 +293,7 @@ class DataSet(Located):
 
     def __repr__(self) -> str:
         count = len(self._select(None, warns=False))
-        return f"<DataSet '{self._name}' in '{self._uri}': {self._num_entries} entries, {count} fields>"
+        return f"<DataSet '{self._name}' in '{redacted(self._uri)}': {self._num_entries} entries, {count} fields>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self._schema._repr_html_()}"
@@ -354,7 +354,7 @@ class DataSet(Located):
         if warns and self._has_unreadable:
             left_out = self._schema.left_out(wanted)
             reasons = [(path, info.unreadable) for path, info in left_out.items()]
-            warn_left_out(reasons, f"{self._uri}, '{self._name}'", stacklevel=3)
+            warn_left_out(reasons, f"{redacted(self._uri)}, '{self._name}'", stacklevel=3)
         return selected
 
     def _assemble(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray
-from colonnade.errors import SchemaError, UsageError
+from colonnade.errors import SchemaError, UsageError, redacted
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
@@ -127,7 +127,8 @@ class DataSetWriter(Filler):
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
         count = len(self._fields)
-        return f"<DataSetWriter '{self._name}' in '{self._uri}': {self.num_entries} entries, {count} fields, {state}>"
+        place = redacted(self._uri)
+        return f"<DataSetWriter '{self._name}' in '{place}': {self.num_entries} entries, {count} fields, {state}>"
 
     # ---- Inside
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray
-from colonnade.errors import Error, UsageError
+from colonnade.errors import Error, UsageError, redacted
 from colonnade.reading.opening import PathLike
 from colonnade.schema.spec import Encoding, Spec, build_field
 
@@ -67,7 +67,9 @@ class FillContext(Filler):
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
-        return f"<FillContext of '{self._name}' in '{self._uri}': {self.num_entries} entries, {state}>"
+        return (
+            f"<FillContext of '{self._name}' in '{redacted(self._uri)}': {self.num_entries} entries, {state}>"
+        )
 
     def _written(self) -> int:
         return self._context.num_entries
@@ -162,7 +164,8 @@ class ParallelDataSetWriter(Closing):
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
-        return f"<ParallelDataSetWriter '{self._name}' in '{self._uri}': {len(self._fields)} fields, {state}>"
+        place = redacted(self._uri)
+        return f"<ParallelDataSetWriter '{self._name}' in '{place}': {len(self._fields)} fields, {state}>"
 
 
 def create_parallel(
