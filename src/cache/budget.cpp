@@ -71,24 +71,31 @@ Usage evict(io::ObjectStore& store, std::uint64_t above, std::uint64_t most, con
 
 bool Budget::make_room(io::ObjectStore& store, std::uint64_t bytes) {
   const std::uint64_t budget = home_->settings().budget;
-  if (budget == Settings::no_budget) return true;
   const std::lock_guard lock(mutex_);
   if (bytes > budget) return false;
+  const auto grant = [&] {
+    pending_ += bytes;
+    added_ += bytes;
+    if (used_) *used_ += bytes;
+    return true;
+  };
+  if (budget == Settings::no_budget) return grant();
   // Others write as well: the nearer the end, the more often it is looked at.
   const bool is_known =
       used_ && added_ <= (budget - std::min(budget, *used_)) / 4 && *used_ + bytes <= budget;
-  if (is_known) return true;
-  const Usage usage = evict(store, budget - bytes, (budget - bytes) / 10 * 9, home_);
+  if (is_known) return grant();
+  // What is being written may or may not be seen.
+  const std::uint64_t free = budget - bytes - std::min(budget - bytes, pending_);
+  const Usage usage = evict(store, free, free / 10 * 9, home_);
   evicted_ += usage.before - usage.after;
-  used_ = usage.after;
+  used_ = usage.after + pending_;
   added_ = 0;
-  return usage.after <= budget - bytes;
+  return usage.after <= free && pending_ <= budget - bytes && grant();
 }
 
-void Budget::added(std::uint64_t bytes) {
+void Budget::written(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (used_) *used_ += bytes;
-  added_ += bytes;
+  pending_ -= bytes;
 }
 
 std::uint64_t Budget::evicted() const {

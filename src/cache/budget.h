@@ -17,9 +17,10 @@ class Budget {
  public:
   explicit Budget(Home& home) : home_(&home) {}
 
-  // Whether so many bytes may be written. Throws what the store does.
+  // Whether so many bytes may be written; if so, written() says when they are, or that they were not. Throws
+  // what the store does.
   bool make_room(io::ObjectStore& store, std::uint64_t bytes);
-  void added(std::uint64_t bytes);
+  void written(std::uint64_t bytes);
   std::uint64_t evicted() const;
 
  private:
@@ -27,6 +28,7 @@ class Budget {
   mutable std::mutex mutex_;
   std::optional<std::uint64_t> used_;  // when it was looked at last, and what was added since
   std::uint64_t added_ = 0;            // since then
+  std::uint64_t pending_ = 0;          // being written by this process
   std::uint64_t evicted_ = 0;
 };
 

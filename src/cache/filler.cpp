@@ -186,11 +186,11 @@ void Filler::write_run(Window& window, std::size_t first, std::size_t count) {
                          .with_size(bytes.size());
   const std::shared_ptr<io::ObjectStore> store = home_->store();
   if (store == nullptr || !home_->budget().make_room(*store, run.size())) return;
+  const std::shared_ptr<void> reserved(nullptr, [&](void*) { home_->budget().written(run.size()); });
   window.to->write_identity(*store);
   const io::ValueAddress address = pages_value(number, window.column, run);
   const io::UpdateItem item{address.akey, {bytes}};
   store->update(address.object, address.dkey, {&item, 1});
-  home_->budget().added(run.size());
   window.to->added(window.column, run);
 }
 

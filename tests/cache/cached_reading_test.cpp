@@ -395,7 +395,8 @@ TEST(Cache, KilledAtRandomMoments) {
   Random random(7);
   std::uint64_t served = 0;
   for (int i = 0; i < kills; ++i) {
-    if (draw(random, 10) == 0) std::filesystem::remove_all(home);
+    std::error_code ignored;
+    if (draw(random, 10) == 0) std::filesystem::remove_all(home, ignored);
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -419,6 +420,7 @@ TEST(Cache, KilledAtRandomMoments) {
         Reader::open("Events", file_in(folder), {.cache = home + "?timeout=" + std::to_string(100 + i)});
     expect_equal(read(*reader), right);
     served += reader->metrics().cache_pages;
+    flush();
   }
   EXPECT_GT(served, 0u);
 }
