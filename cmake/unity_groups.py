@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-VERSION = 1  # of the cache: to be raised with every change of what is found in a file
+VERSION = 3  # of the cache: to be raised with every change of what is found in a file
+FOLDERS = ["include", "src", "tests", "python/bindings"]
 MOST_FILES = 12
 MOST_LINES = 3500
 
@@ -26,6 +27,7 @@ NOISE = re.compile(
     re.DOTALL,
 )
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\n|[^\n])*)", re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 TEST_MACROS = {"TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"}
 WORDS = {"alignas", "const", "constexpr", "consteval", "constinit", "decltype", "explicit", "extern", "final", "inline",
          "mutable", "noexcept", "operator", "requires", "static", "template", "thread_local", "typename", "virtual",
@@ -36,8 +38,17 @@ WORDS = {"alignas", "const", "constexpr", "consteval", "constinit", "decltype", 
 class File:
     """What a file declares for itself, and which words it uses."""
 
-    own: dict[str, str] = field(default_factory=dict)  # name: what it is; equal in two files where that does no harm
-    used: list[str] = field(default_factory=list)  # names that are not found in a class or a namespace that is named
+    own: dict[str, str] = field(
+        default_factory=dict
+    )  # name: what it is; equal in two files where that does no harm
+    used: list[str] = field(
+        default_factory=list
+    )  # names that are not found in a class or a namespace that is named
+    declared: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # in a header: names, and the namespaces they are in
+    opened: list[str] = field(default_factory=lambda: [""])  # namespaces
+    includes: list[str] = field(default_factory=list)  # of the project's headers
     directives: list[str] = field(default_factory=list)  # using namespace ...
     lines: int = 0
     alone: bool = False
@@ -53,6 +64,8 @@ class Parser:
     def __init__(self, text: str, path: str) -> None:
         self.file = File(lines=text.count("\n"))
         self.path = path
+        self.file.includes = INCLUDE.findall(text)
+        self.namespaces: list[str] = []
         text = NOISE.sub(lambda match: '""' if match[0][0] in "\"'R" else " ", text)
         defined_before_include = False
         for directive in DIRECTIVE.finditer(text):
@@ -122,7 +135,14 @@ class Parser:
         while self.tokens[at] not in {"{", ";", "="}:
             at += 1
         if self.tokens[at] == "{":
-            return self.namespace_body(at + 1, is_anonymous=is_anonymous or at == first)
+            names = [token for token in self.tokens[first:at] if is_name(token)]
+            for name in names:
+                self.file.declared.setdefault(name, []).append("::".join(self.namespaces))
+                self.namespaces.append(name)
+                self.file.opened.append("::".join(self.namespaces))
+            at = self.namespace_body(at + 1, is_anonymous=is_anonymous or at == first)
+            del self.namespaces[len(self.namespaces) - len(names) :]
+            return at
         end = self.tokens.index(";", at)
         self.file.own[self.tokens[first]] = "namespace " + "".join(self.tokens[at + 1 : end])
         return end + 1
@@ -162,7 +182,7 @@ class Parser:
             if token == "{":
                 body = at
                 at = self.skip(at)
-                if "(" in head and "=" not in head or head and head[0] in {"enum"}:
+                if ("(" in head and "=" not in head) or (head and head[0] in {"enum"}):
                     if self.tokens[at : at + 1] == [";"]:
                         at += 1
                     break
@@ -215,11 +235,6 @@ def parse(path: Path) -> File:
     return parser.file
 
 
-def header_names(parser: Parser) -> set[str]:
-    """Everything that a header declares, functions with external linkage included: near enough, all its words."""
-    return {token for token in parser.tokens if is_name(token)}
-
-
 class Cache:
     """Files as they were found, by path, time and size."""
 
@@ -251,45 +266,102 @@ class Cache:
             self.files[str(path)] = known
         return File(**known["file"])  # type: ignore[arg-type]
 
-    def header(self, path: Path) -> set[str]:
-        """The names that a header declares at namespace scope."""
+    def header(self, path: Path) -> File:
+        """With the names that a header declares at namespace scope."""
         known = self.files.get(str(path))
         stamp = self.stamp(path)
         if known is None or known["stamp"] != stamp:
-            known = {"stamp": stamp, "names": sorted(declared_in_header(path))}
+            found = HeaderParser(path.read_text(encoding="utf-8"), str(path)).file
+            known = {"stamp": stamp, "file": asdict(found)}
             self.files[str(path)] = known
-        return set(known["names"])  # type: ignore[call-overload, no-any-return]
+        return File(**known["file"])  # type: ignore[arg-type]
 
 
 class HeaderParser(Parser):
     """Functions with external linkage count, too."""
 
     def declared(self, head: list[str], *, is_anonymous: bool, has_body: bool) -> None:
+        before = set(self.file.own)
         super().declared(head, is_anonymous=True, has_body=has_body)
+        for name in set(self.file.own) - before:
+            self.file.declared.setdefault(name, []).append("::".join(self.namespaces))
+            if not self.file.own[name].startswith("macro"):
+                del self.file.own[name]
 
 
-def declared_in_header(path: Path) -> set[str]:
-    return set(HeaderParser(path.read_text(encoding="utf-8"), str(path)).file.own)
+class Headers:
+    """The project's headers by the names under which they are included."""
+
+    def __init__(self, root: Path, cache: Cache) -> None:
+        self.by_name: dict[str, File] = {}
+        self._seen: dict[int, tuple[dict[str, set[str]], dict[str, set[str]]]] = {}
+        for folder in FOLDERS:
+            for path in sorted((root / folder).rglob("*.h")):
+                self.by_name[str(path.relative_to(root / folder))] = cache.header(path)
+        places: dict[str, set[str]] = {"testing": {"", "(GoogleTest)"}}
+        for header in self.by_name.values():
+            for name, namespaces in header.declared.items():
+                places.setdefault(name, set()).update(namespaces)
+        self.names = set(places)
+        # Names that mean one thing in one namespace and another in the next: which one depends on what is included.
+        self.ambiguous = {name for name, namespaces in places.items() if len(namespaces) > 1}
+
+    def seen_by(self, file: File) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """Of the ambiguous names: the namespaces in which a file has them, and those that it uses them in."""
+        if id(file) not in self._seen:
+            self._seen[id(file)] = self._look_at(file)
+        return self._seen[id(file)]
+
+    def _look_at(self, file: File) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        places: dict[str, set[str]] = {"testing": {""}}
+        uses: dict[str, set[str]] = {}
+        todo: list[File] = [file]
+        done: set[str] = set()
+        while todo:
+            each = todo.pop()
+            for name in self.ambiguous & set(each.used):
+                uses.setdefault(name, set()).update(each.opened)
+            for name in self.ambiguous & set(each.declared):
+                places.setdefault(name, set()).update(each.declared[name])
+            new = {name for name in each.includes if name in self.by_name} - done
+            done |= new
+            todo += [self.by_name[name] for name in new]
+        return places, uses
 
 
-def fits(one: File, other: File, in_headers: set[str]) -> bool:
-    if sorted(one.directives) != sorted(other.directives):
-        return False
-    if any(other.own.get(name, what) != what for name, what in one.own.items()):
-        return False
-    return not (captured(one, other, in_headers) or captured(other, one, in_headers))
+def hidden(one: File, other: File, headers: Headers) -> bool:
+    """Whether a header of `one` may give another meaning to a name that `other` uses."""
+    places, _ = headers.seen_by(one)
+    own_places, uses = headers.seen_by(other)
+    for name, opened in uses.items():
+        inner = max((len(place) for place in own_places.get(name, set()) & opened), default=None)
+        new = (places.get(name, set()) - own_places.get(name, set())) & opened
+        if inner is not None and any(len(place) >= inner for place in new):
+            return True
+    return False
 
 
-def captured(one: File, other: File, in_headers: set[str]) -> set[str]:
-    """Names of headers, or macros, that `other` uses and would find in `one` instead."""
-    return {
-        name
-        for name in set(one.own) & set(other.used) - set(other.own)
-        if name in in_headers or one.own[name].startswith("macro")
-    }
+def captured(one: File, other: File, headers: Headers) -> bool:
+    """Whether `other` uses names of headers, or macros, that it would find in `one` instead."""
+    _, uses = headers.seen_by(other)
+    return any(
+        name in headers.names or one.own[name].startswith("macro")
+        for name in set(one.own) & (set(other.used) | set(uses)) - set(other.own)
+    )
 
 
-def grouped(names: Iterable[str], files: dict[str, File], before: list[list[str]], headers: set[str]) -> list[list[str]]:
+def fits(one: File, other: File, headers: Headers) -> bool:
+    """Whether two files may be compiled as one, in any order."""
+    return (
+        sorted(one.directives) == sorted(other.directives)
+        and all(other.own.get(name, what) == what for name, what in one.own.items())
+        and not any(hidden(a, b, headers) or captured(a, b, headers) for a, b in [(one, other), (other, one)])
+    )
+
+
+def grouped(
+    names: Iterable[str], files: dict[str, File], before: list[list[str]], headers: Headers
+) -> list[list[str]]:
     """Puts each file where it was, else into the first group where it fits."""
     groups: list[list[str]] = [[] for _ in before]
     place = {name: i for i, group in enumerate(before) for name in group}
@@ -316,11 +388,6 @@ def grouped(names: Iterable[str], files: dict[str, File], before: list[list[str]
     return groups
 
 
-def headers_of(root: Path) -> Iterator[Path]:
-    for folder in ["include", "src", "tests", "python/bindings"]:
-        yield from sorted((root / folder).rglob("*.h"))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", required=True)
@@ -329,7 +396,7 @@ def main() -> None:
     parser.add_argument("sources", nargs="+", type=Path)
     options = parser.parse_args()
     cache = Cache(options.cache)
-    headers = set().union(*(cache.header(path) for path in headers_of(options.root)))
+    headers = Headers(options.root, cache)
     files = {str(path): cache.source(path) for path in options.sources}
     together = [name for name in sorted(files) if not files[name].alone]
     groups = grouped(together, files, cache.groups.get(options.target, []), headers)
