@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from colonnade import DataFrame
+from colonnade.cli import main
 
 
 @pytest.fixture
@@ -34,3 +36,20 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
+    """Run `colonnade ARGUMENTS...` in this process.
+
+    Returns:
+        A function that returns the exit status, what went to standard output and what went to standard error.
+    """
+
+    def call(*arguments: object) -> tuple[Any, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(each) for each in arguments])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call

@@ -10,21 +10,9 @@ import pytest
 from locations import FIXTURES
 
 import colonnade
-from colonnade.cli import main
 
 SEVERAL = str(FIXTURES / "several_data_sets.root")
 RECORDS = str(FIXTURES / "types_untyped.root")
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(each) for each in arguments])
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

@@ -14,20 +14,8 @@ import uproot
 from locations import FIXTURES
 
 import colonnade
-from colonnade.cli import main
 
 TREE = FIXTURES / "trees" / "many_branches.root"
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(each) for each in arguments])
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

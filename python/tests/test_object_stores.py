@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import colonnade
-from colonnade.cli import main
 from colonnade.writing.options import seconds_of, write_options
 
 CRASH = """
@@ -24,17 +23,6 @@ for start in range(0, 3000, 1000):
     writer.commit_cluster()
 os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(each) for each in arguments])
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

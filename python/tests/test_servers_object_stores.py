@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -21,7 +20,6 @@ from processes import find_program
 from s3_server import SECRET_KEY
 
 import colonnade
-from colonnade.cli import main
 
 ENTRIES = 6000
 CLUSTER = 1500
@@ -100,17 +98,6 @@ def place(request, monkeypatch):
         monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(PATIENCE))
         return S3Place(server, prefix)
     return CephPlace(request.getfixturevalue("ceph"), request.getfixturevalue("rados_uri"))
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(each) for each in arguments])
-        captured = capsys.readouterr()
-        return stop.value.code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture
@@ -408,24 +395,11 @@ def test_server_back_in_time(place, monkeypatch):
     data = events()
     with colonnade.create(place.uri, "Events", compression="none") as writer:
         fill(writer, data[:3000])
-        with back_soon(place):
+        with place.lost_until_missed():
             fill(writer, data[3000:])
             writer.commit()
-    with colonnade.open(place.uri, "Events") as data_set, back_soon(place):
+    with colonnade.open(place.uri, "Events") as data_set, place.lost_until_missed():
         assert_equal(data_set.arrays(), data)
-
-
-@contextmanager
-def back_soon(place):
-    """The server is lost, and comes back while the block is at work."""
-    lost = ExitStack()
-    lost.enter_context(place.lost())
-    back = threading.Timer(0.5, lost.close)
-    back.start()
-    try:
-        yield
-    finally:
-        back.join()
 
 
 def wait_for(condition):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import awkward as ak
 import numpy as np
 import pytest
@@ -190,27 +188,17 @@ def test_server_gone_while_reading(own_s3, s3_uri, monkeypatch):
 def test_server_back_while_reading(own_s3, s3_uri):
     data = events()
     write(s3_uri("f.root"), data, compression="none")
-    with colonnade.open(s3_uri("f.root"), "Events") as data_set:
-        own_s3.kill()
-        back = threading.Timer(0.5, own_s3.start)
-        back.start()
-        try:
-            assert_equal(data_set.arrays(), data)
-        finally:
-            back.join()
+    with colonnade.open(s3_uri("f.root"), "Events") as data_set, own_s3.gone_until_missed():
+        assert_equal(data_set.arrays(), data)
 
 
 def test_server_back_while_writing(own_s3, s3_uri):
     data = events(1_500_000)
-    with colonnade.create(s3_uri("f.root"), "Events", compression="none") as writer:
-        writer.extend(data[:1_000_000])
-        own_s3.kill()
-        back = threading.Timer(0.5, own_s3.start)
-        back.start()
-        try:
-            writer.extend(data[1_000_000:])
-        finally:
-            back.join()
+    writer = colonnade.create(s3_uri("f.root"), "Events", compression="none")
+    writer.extend(data[:1_000_000])
+    with own_s3.gone_until_missed():
+        writer.extend(data[1_000_000:])
+        writer.close()
     assert_equal(read(s3_uri("f.root")), data)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import resource
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from ceph_server import CephCluster
+from processes import GONE_SECONDS, back_after
 from s3_server import BUCKET, S3Server
 
 PATIENCE = 2
@@ -40,6 +42,9 @@ class Place(Protocol):
 
     def lost(self) -> AbstractContextManager[None]:
         """Inside of the block the server does not answer."""
+
+    def lost_until_missed(self) -> AbstractContextManager[None]:
+        """The server does not answer, and comes back while the block is at work: when it was asked for something."""
 
     def full(self) -> AbstractContextManager[None]:
         """Inside of the block the server has no space left."""
@@ -81,6 +86,9 @@ class S3Place:
             yield
         finally:
             self.server.start()
+
+    def lost_until_missed(self) -> AbstractContextManager[None]:
+        return self.server.gone_until_missed()
 
     @contextmanager
     def full(self) -> Iterator[None]:
@@ -127,6 +135,22 @@ class CephPlace:
             yield
         finally:
             osd.resume()
+
+    @contextmanager
+    def lost_until_missed(self) -> Iterator[None]:
+        osd = self.cluster.daemon("osd")
+
+        def asked() -> bool:
+            deadline = time.monotonic() + GONE_SECONDS
+            while not osd.has_unread_requests():
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(0.01)
+            return True
+
+        osd.pause()
+        with back_after(asked, osd.resume):
+            yield
 
     def full(self) -> AbstractContextManager[None]:
         return self.cluster.full()

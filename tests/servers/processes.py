@@ -7,12 +7,14 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,6 +22,8 @@ from typing import Self
 REPOSITORY = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
 START_SECONDS = 60.0
+GONE_SECONDS = 30.0
+"""How long an outage waits to be noticed."""
 STOP_SECONDS = 10.0
 
 
@@ -48,6 +52,44 @@ def answers(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((HOST, port)) == 0
+
+
+def refuse(port: int, attempts: int, seconds: float) -> bool:
+    """Reset so many connections to a port that nobody serves; False if fewer came in that time."""
+    deadline = time.monotonic() + seconds
+    with socket.socket() as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind((HOST, port))
+        door.listen()
+        for _ in range(attempts):
+            door.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                connection, _ = door.accept()
+            except TimeoutError:
+                return False
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+    return True
+
+
+@contextmanager
+def back_after(missed: Callable[[], bool], come_back: Callable[[], None]) -> Iterator[None]:
+    """Call `come_back` once `missed` has returned, beside the block. It must have returned True."""
+    noticed = []
+
+    def wait() -> None:
+        try:
+            noticed.append(missed())
+        finally:
+            come_back()
+
+    beside = threading.Thread(target=wait)
+    beside.start()
+    try:
+        yield
+    finally:
+        beside.join()
+    assert noticed == [True], "nobody noticed that the server was gone"
 
 
 _libc = ctypes.CDLL(None)
@@ -130,6 +172,22 @@ class Process:
     def resume(self) -> None:
         self._child.send_signal(signal.SIGCONT)
 
+    def has_unread_requests(self) -> bool:
+        """Whether a client has sent something to a port of this process, which is paused, that it has not read."""
+        sockets = set()
+        for entry in Path(f"/proc/{self.pid}/fd").iterdir():
+            target = os.readlink(entry)
+            if target.startswith("socket:["):
+                sockets.add(target.removeprefix("socket:[").removesuffix("]"))
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        own = [row for row in rows if row[9] in sockets]
+        listening = {row[1].split(":")[1] for row in own if row[3] == "0A"}
+        return any(
+            row[1].split(":")[1] in listening and int(row[4].split(":")[1], 16) > 0
+            for row in own
+            if row[3] == "01"
+        )
+
     def stop(self) -> None:
         """Ask it to end, and make it end if it does not."""
         if self.is_running():
@@ -192,6 +250,13 @@ class Server(ABC):
         """Stop it as a crash does; start() brings it back with the same address and data."""
         self.running().kill()
         self.process = None
+
+    @contextmanager
+    def gone_until_missed(self, attempts: int = 2) -> Iterator[None]:
+        """The server is gone, and comes back while the block is at work: when so many connections were refused."""
+        self.kill()
+        with back_after(lambda: refuse(self.port, attempts, GONE_SECONDS), self.start):
+            yield
 
     def stop(self) -> None:
         if self.process is not None:
