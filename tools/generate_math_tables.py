@@ -225,7 +225,9 @@ def main() -> None:
         "",
         array("exponentials", list(exponentials()), "2^(j/128), as pairs."),
         "",
-        array("logarithms", list(logarithms()), "For each interval: 1/middle, log(middle) as a pair, nothing."),
+        array(
+            "logarithms", list(logarithms()), "For each interval: 1/middle, log(middle) as a pair, nothing."
+        ),
         "",
         array("sines", list(sines()), "sin(k pi/64), as pairs."),
         "",

@@ -45,7 +45,8 @@ void register_errors(nb::module_& module) {
   nb::register_exception_translator(translate, nullptr);
   module.def(
       "redacted", [](const std::string& given) { return text(redacted(given)); }, nb::arg("text"),
-      nb::sig("def redacted(text: str) -> str"), "The text without the secrets of URIs, parameters and headers.");
+      nb::sig("def redacted(text: str) -> str"),
+      "The text without the secrets of URIs, parameters and headers.");
 }
 
 }  // namespace colonnade::python

@@ -63,14 +63,18 @@ std::string XrootdPlace::url() const {
 }
 
 std::string XrootdPlace::key() const {
-  return fmt::format("{}{}{}{}{}", query, separator, server, separator, path);
+  // With a folder always, so that names beside it are made in the server's.
+  const char* folder = path.find('/') == std::string::npos ? "./" : "";
+  return fmt::format("{}{}{}{}{}{}", query, separator, server, separator, folder, path);
 }
 
 XrootdPlace XrootdPlace::of_key(std::string_view key) {
   const std::size_t first = key.find(separator);
   const std::size_t second = key.find(separator, first + 1);
+  std::string_view path = key.substr(second + 1);
+  if (path.starts_with("./")) path.remove_prefix(2);
   return {.server = std::string(key.substr(first + 1, second - first - 1)),
-          .path = std::string(key.substr(second + 1)),
+          .path = std::string(path),
           .query = std::string(key.substr(0, first))};
 }
 

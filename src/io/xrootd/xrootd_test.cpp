@@ -48,7 +48,7 @@ TEST(Xrootd, AQuestionMarkWithoutANameIsAWildcard) {
   EXPECT_EQ(wildcard_in("root://h//f?.root"), 11u);
   EXPECT_EQ(wildcard_in("root://h//f?.root?authz=x"), 11u);
   EXPECT_EQ(wildcard_in("root://h//f.root"), std::string::npos);
-  EXPECT_EQ(wildcard_in("s3://b/f?.root"), 6u);
+  EXPECT_EQ(wildcard_in("s3://b/f?.root"), 8u);
 }
 
 TEST(Xrootd, ErrorsShowNoTokens) {
