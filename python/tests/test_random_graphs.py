@@ -108,11 +108,13 @@ def named_members(both: ak.Array) -> ak.Array:
 def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> tuple[Any, Any]:
     """The arrays themselves, or names of files of any number of entries, with clusters and pages of any size; and which
     entries have the column "late"."""
+    # Of lists, as NumPy's side has them; those that stay optional are in test_frame_types.py.
+    data = {**data, "opt": ak.singletons(data["opt"])}
     entries = len(data["n"])
     has_late = np.ones(entries, dtype=bool)
     if rng.random() < 0.25:
         plain_columns = {name: values for name, values in data.items() if name != "both"}
-        return {**plain_columns, "opt": ak.singletons(data["opt"])}, has_late
+        return plain_columns, has_late
     edges = sorted({0, entries, *rng.integers(0, entries + 1, rng.integers(0, 4)).tolist()})
     files = []
     for k, (first, last) in enumerate(itertools.pairwise(edges)):
