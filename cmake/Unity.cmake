@@ -21,8 +21,8 @@ function(colonnade_unity target)
     set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${target}_${number})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # A name that is local to one file may be a variable's in the next.
-  target_compile_options(${target} PRIVATE -Wno-shadow)
+  # A name that is local to one file may be a variable's in the next; and a class of one file is taken for a header's.
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   # An edit may bring a name that another file has: then the groups change.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
 endfunction()
