@@ -221,7 +221,7 @@ XrdStatus XrdApi::read_ranges_later(void* file, std::span<const XrdRange> ranges
     return read_vector_later(file, &chunks, nullptr, handler, timeout);
   }
   // Behind the two words that every table of virtual functions begins with.
-  const void* functions = static_cast<const void* const*>(chunk_functions) + 2;
+  const void* functions = static_cast<const std::byte*>(chunk_functions) + 2 * sizeof(void*);
   std::vector<Chunk6> chunks;
   chunks.reserve(ranges.size());
   for (const XrdRange& range : ranges) chunks.push_back({functions, {range.offset, range.size, range.into}});

@@ -66,9 +66,8 @@ bool is_same(const XrootdInfo& a, const XrootdInfo& b) {
 
 class XrootdFile final : public RandomAccessFile {
  public:
-  XrootdFile(const std::string& uri, std::string url, std::shared_ptr<XrootdHandle> handle,
-             const XrootdInfo& info)
-      : uri_(uri), url_(std::move(url)), info_(info), session_(XrootdSession::make()) {
+  XrootdFile(std::string uri, std::string url, std::shared_ptr<XrootdHandle> handle, const XrootdInfo& info)
+      : uri_(std::move(uri)), url_(std::move(url)), info_(info), session_(XrootdSession::make()) {
     session_.load()->handle = std::move(handle);
   }
   XrootdFile(const XrootdFile&) = delete;
