@@ -54,10 +54,12 @@ with colonnade.open(sys.argv[1], sys.argv[2]) as data_set:
 """,
     "uproot": """
 import uproot
+import uproot.source.http
 from colonnade.analysis import b_mass
 begin = time.perf_counter()
 entries = 0
-with uproot.open(sys.argv[1]) as file:
+handler = uproot.source.http.MultithreadedHTTPSource  # what it takes by default needs aiohttp
+with uproot.open({sys.argv[1]: None}, handler=handler, num_workers=16) as file:
     data = file[sys.argv[2]].arrays(list(b_mass.COLUMNS))
     entries += len(b_mass.select({name: data[name].to_numpy() for name in b_mass.COLUMNS}).mass)
 """,
