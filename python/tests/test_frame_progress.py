@@ -29,7 +29,9 @@ def slow(entries=2_000_000, seconds=0.002, **options):
 
 
 def state(entries, seconds):
-    return types.SimpleNamespace(entries=entries, total=1000, bytes=entries * 100, seconds=seconds)
+    return types.SimpleNamespace(
+        entries=entries, total=1000, bytes=entries * 100, cache_bytes=0, seconds=seconds
+    )
 
 
 def test_the_bar_is_shown_if_it_is_wanted(capsys):

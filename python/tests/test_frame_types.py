@@ -238,7 +238,7 @@ def test_counters_have_a_sign(tmp_path):
         writer.add_projected("wide", "ROOT::RNTupleCardinality<std::uint64_t>", "Muon")
         writer.extend({"Muon": ak.Array([[{"pt": 1.0}] * n for n in (2, 0, 4, 3)])})
     events = colonnade.open(path)
-    assert (events["nMuon"].dtype, events["wide"].dtype) == (np.uint32, np.uint64)
+    assert [np.asarray(events[name]).dtype for name in ("nMuon", "wide")] == [np.uint32, np.uint64]
     frame = DataFrame("Events", path)
     assert frame.filter("nMuon - 3 < 0").count().value == 2
     assert (frame.column_type("nMuon"), frame.column_type("wide")) == ("std::int32_t", "std::int64_t")
@@ -249,10 +249,11 @@ def test_counters_have_a_sign(tmp_path):
 
 
 def test_advice_reads_on():
-    frame = DataFrame.from_arrays({"value": np.ones(3)})
+    names = [f"value{number}" for number in range(40)]  # few are listed instead
+    frame = DataFrame.from_arrays({name: np.ones(3) for name in names})
     with pytest.raises(colonnade.NotFoundError) as caught:
-        frame.alias("x", "valeu")
-    assert "; did you mean 'value'" in str(caught.value)
+        frame.alias("x", "valeu3")
+    assert "; did you mean 'value" in str(caught.value)
     assert "try: did" not in str(caught.value)
     with pytest.raises(colonnade.UsageError, match="there is no range of entries from 5 to 3; try: "):
         DataFrame(10, entries=(5, 3))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import awkward as ak
@@ -105,6 +106,10 @@ def test_data_sets_are_added_and_replaced(xrootd_uri):
     assert sorted(colonnade.datasets(uri)) == ["Events", "More"]
     assert_equal(read(uri), first)
     write(uri, second)
+    # The server hands out the old file for as long as it has it open.
+    end = time.monotonic() + 30
+    while len(read(uri)) != len(second) and time.monotonic() < end:
+        time.sleep(0.05)
     assert_equal(read(uri), second)
     assert colonnade.datasets(uri) == ["Events"]
 

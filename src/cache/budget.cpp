@@ -58,7 +58,7 @@ Usage evict(io::ObjectStore& store, std::uint64_t above, std::uint64_t most, con
   std::vector<Part> parts;
   for (std::size_t i = 0; i < entries.size(); ++i)
     for (Part& part : parts_of(entries[i], i, now)) parts.push_back(std::move(part));
-  std::ranges::stable_sort(parts, {}, &Part::last_use);
+  std::ranges::sort(parts, {}, &Part::last_use);
   for (const Part& part : parts) {
     if (usage.after <= most) break;
     for (const RunKey& run : part.runs) {

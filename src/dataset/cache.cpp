@@ -141,7 +141,7 @@ std::vector<CachedDataSet> cached_data_sets(const std::string& home) {
   std::vector<CachedDataSet> data_sets;
   for (const cache::Entry& entry : cache::read_register(*store_of(home), true))
     data_sets.push_back(describe(entry));
-  std::ranges::stable_sort(data_sets, std::ranges::greater(), &CachedDataSet::last_use);
+  std::ranges::sort(data_sets, std::ranges::greater(), &CachedDataSet::last_use);
   return data_sets;
 }
 
