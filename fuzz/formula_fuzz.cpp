@@ -18,10 +18,10 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-void add_columns(frame::testing::Columns& columns) {
-  using frame::testing::lists;
-  using frame::testing::lists_of;
-  using frame::testing::scalars;
+void add_columns(frame::expression_testing::Columns& columns) {
+  using frame::expression_testing::lists;
+  using frame::expression_testing::lists_of;
+  using frame::expression_testing::scalars;
   columns.add("x", scalars<float>({1.5f, -2}));
   columns.add("d", scalars<double>({0.5, 1e300}));
   columns.add("n", scalars<std::int32_t>({2, 0}));
@@ -115,7 +115,7 @@ std::string text_of_input(const std::uint8_t* data, std::size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = text_of_input(data, size);
   ExpressionPool pool;
-  frame::testing::Columns columns(pool);
+  frame::expression_testing::Columns columns(pool);
   add_columns(columns);
   try {
     const Formula formula(text);
@@ -127,7 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(pool.size() == expressions);
     formula.bind_nested_items(pool, columns);
     if (may_grow(text)) return 0;
-    frame::testing::Evaluator evaluator(pool, columns);
+    frame::expression_testing::Evaluator evaluator(pool, columns);
     for (std::uint32_t row = 0; row < 2; ++row) {
       const ValuesPtr value = evaluator.value(id, row);
       require(value->size == 1 && value->type == pool[id].type);
