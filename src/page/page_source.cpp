@@ -158,8 +158,8 @@ std::unique_ptr<PageSource> PageSource::open_again(const ReadOptions& options) c
 }
 
 PageSource::PageSource(std::string_view data_set, std::shared_ptr<const container::ReadContainer> container,
-                       const ReadOptions& options)
-    : data_set_(data_set), container_(std::move(container)), options_(options) {}
+                       ReadOptions options)
+    : data_set_(data_set), container_(std::move(container)), options_(std::move(options)) {}
 
 PageSource::~PageSource() = default;
 

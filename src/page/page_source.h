@@ -135,7 +135,7 @@ class PageSource {
 
  private:
   PageSource(std::string_view data_set, std::shared_ptr<const container::ReadContainer> container,
-             const ReadOptions& options);
+             ReadOptions options);
   void read_descriptor();
   void find_pages();
   cache::Settings cache_settings() const;

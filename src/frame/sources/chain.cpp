@@ -133,8 +133,8 @@ class FileOpener {
 
 // ---- Files
 
-Chain::Chain(std::string name, std::vector<std::string> uris, const ReadOptions& options)
-    : name_(std::move(name)), options_(options) {
+Chain::Chain(std::string name, std::vector<std::string> uris, ReadOptions options)
+    : name_(std::move(name)), options_(std::move(options)) {
   if (uris.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
   // Every worker decodes what it needs: threads beside them would only take their processors.
   options_.parallel_decompression = false;

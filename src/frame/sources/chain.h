@@ -26,7 +26,7 @@ namespace colonnade::frame {
 class Chain final : public Source, public std::enable_shared_from_this<Chain> {
  public:
   // `uris` without wildcards.
-  Chain(std::string name, std::vector<std::string> uris, const ReadOptions& options);
+  Chain(std::string name, std::vector<std::string> uris, ReadOptions options);
 
   std::uint64_t entries() const override;
   std::span<const Sample> samples() const override { return samples_; }
