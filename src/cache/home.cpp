@@ -100,21 +100,22 @@ bool Home::is_here() const noexcept {
 
 std::shared_ptr<io::ObjectStore> Home::store() {
   if (!is_here()) return nullptr;
+  bool is_first = false;
   {
     const std::lock_guard lock(mutex_);
     if (Clock::now() < lost_until_) return nullptr;
-    if (store_ != nullptr || is_opening_) return store_;
-    is_opening_ = true;
+    if (store_ != nullptr) return store_;
+    // One that was late once is not waited for again.
+    if (is_opening_ && lost_until_ != Clock::time_point()) return nullptr;
+    is_first = !std::exchange(is_opening_, true);
   }
-  auto done = std::make_shared<std::promise<void>>();
-  std::future<void> opened = done->get_future();
-  run([this, done] {
-    open();
-    done->set_value();
-  });
-  if (opened.wait_for(settings_.timeout) != std::future_status::ready) note_late();
-  const std::lock_guard lock(mutex_);
-  return Clock::now() < lost_until_ ? nullptr : store_;
+  if (is_first) run([this] { open(); });
+  std::unique_lock lock(mutex_);
+  if (wakes_.wait_for(lock, settings_.timeout, [this] { return !is_opening_; }))
+    return Clock::now() < lost_until_ ? nullptr : store_;
+  lock.unlock();
+  note_late();
+  return nullptr;
 }
 
 void Home::open() {
@@ -129,6 +130,7 @@ void Home::open() {
   const std::lock_guard lock(mutex_);
   store_ = std::move(store);
   is_opening_ = false;
+  wakes_.notify_all();
 }
 
 std::string Home::problem() const {
@@ -163,14 +165,14 @@ void Home::run(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
   if (idle_ >= tasks_.size() || threads_ == most_threads) {
-    wakes_.notify_one();
+    wakes_.notify_all();  // a thread, or somebody who waits for the store
     return;
   }
   try {
     std::thread([self = shared_from_this()] { self->work(); }).detach();
     ++threads_;
   } catch (const std::system_error&) {  // those that there are will come to it, or it is late
-    wakes_.notify_one();
+    wakes_.notify_all();                // a thread, or somebody who waits for the store
   }
 }
 
