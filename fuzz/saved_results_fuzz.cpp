@@ -28,7 +28,7 @@ constexpr const char* plan = R"({"version": 1, "source": {"source": "empty", "en
     {"node": 2, "kind": "min", "arguments": ["x"], "options": {}},
     {"node": 2, "kind": "take", "arguments": ["x"], "options": {}},
     {"node": 2, "kind": "histogram", "arguments": ["x"],
-     "options": {"axes": [{"kind": "regular", "bins": 10, "low": 0, "high": 5}]}},
+     "options": {"axes": [{"bins": 10, "low": 0, "high": 5}]}},
     {"node": 2, "kind": "report"}]})";
 
 std::vector<std::byte> save() {

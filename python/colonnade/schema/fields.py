@@ -184,7 +184,7 @@ class Schema(Mapping[str, FieldInfo]):
         else:
             for name in [fields] if isinstance(fields, str) else fields:
                 asked += [(name, self[name])] if name in self else self._matching(name)
-        found = {}
+        found: dict[str, FieldInfo] = {}
         for path, info in asked:
             found |= {f"{path}{inner.path[len(info.path) :]}": inner for inner in info.unreadable_parts()}
         return found
