@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import resource
@@ -164,15 +165,15 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         for place in all_places:
             for latency in options.latencies:
                 sides: dict[str, Callable[[], dict[str, Any]]] = {
-                    side: lambda side=side, place=place: measured(
-                        command_of(side, place.uri, options.name), place.environment
+                    side: functools.partial(
+                        measured, command_of(side, place.uri, options.name), place.environment
                     )
                     for side in ("colonnade", "uproot", "ROOT")
                     if side in options.sides and (place.url or side == "colonnade")
                 }
                 if place.url and "curl" in options.sides:
                     command = curl_command(place.url, ranges)
-                    sides["curl"] = lambda command=command: measured(command, {})
+                    sides["curl"] = functools.partial(measured, command, {})
                 figures: dict[str, list[dict[str, Any]]] = {side: [] for side in sides}
                 delay = place.proxy.toxic("latency", latency=latency) if latency else contextlib.nullcontext()
                 with delay:
