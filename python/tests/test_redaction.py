@@ -18,7 +18,8 @@ USER, WORD, KEY, SIGNATURE = SECRETS
 def generated(seed: int) -> str:
     """A URI that nobody serves, with secrets in some of the places that may have them."""
     draw = random.Random(seed)
-    scheme = draw.choice(["https", "http", "root", "xroot", "nosuch", "s3", "davs"])
+    # Not those that try for a while to connect: their own tests have their messages, such as Xrootd.ErrorsShowNoTokens.
+    scheme = draw.choice(["nosuch", "s3", "davs", "ftp"])
     who = draw.choice([f"{USER}:{WORD}@", f"{USER}@"])
     parameters = [f"X-Amz-Signature={SIGNATURE}", f"AWSAccessKeyId={KEY}", f"token={WORD}", "a=b"]
     draw.shuffle(parameters)
