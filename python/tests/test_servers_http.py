@@ -7,35 +7,11 @@ import numpy as np
 import pytest
 import uproot
 from locations import FIXTURES
+from remote_events import ENTRIES, assert_equal, events, write
 
 import colonnade
 
-ENTRIES = 200_000
 TREE = FIXTURES / "trees" / "many_branches.root"
-
-
-def events(count=ENTRIES, seed=1):
-    generator = np.random.default_rng(seed)
-    sizes = generator.integers(0, 5, count)
-    return ak.Array(
-        {
-            "id": np.arange(count),
-            "pt": ak.unflatten(generator.normal(size=sizes.sum()).astype(np.float32), sizes),
-            "weight": generator.random(count),
-        }
-    )
-
-
-def write(uri, data, **options):
-    with colonnade.create(uri, "Events", **options) as writer:
-        for start in range(0, len(data), 20_000):
-            writer.extend(data[start : start + 20_000])
-
-
-def assert_equal(array, expected):
-    assert array.fields == expected.fields
-    for field in expected.fields:
-        assert ak.array_equal(array[field], expected[field], dtype_exact=False), field
 
 
 def of(server, name, folder="files"):
@@ -62,7 +38,7 @@ def test_round_trip(web, container):
 
 def test_opening_takes_three_round_trips_at_most(http):
     """The first and last bytes at once; header and footer at once; page lists at once, neighbours in one request."""
-    write(http.data / "groups.root", events(400_000), cluster_size="500 kB", checkpoint_every=1)
+    write(http.data / "groups.root", events(400_000), cluster_size="500 kB", checkpoint_every=1, step=20_000)
     http.forget_requests()
     colonnade.open(of(http, "groups.root"), "Events")
     ranges = [request.range for request in http.requests()]

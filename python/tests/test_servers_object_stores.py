@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 import awkward as ak
 import numpy as np
 import pytest
-from object_store_places import PATIENCE, CephPlace, S3Place
+from object_store_places import TIMEOUT, CephPlace, S3Place
 from processes import find_program
 from s3_server import SECRET_KEY
 
@@ -25,7 +25,7 @@ ENTRIES = 6000
 CLUSTER = 1500
 """Entries of a cluster."""
 BOUND = 45
-"""Seconds: far above what PATIENCE allows, below what the patience that users get would take."""
+"""Seconds: far above what TIMEOUT allows, below what the default timeout would take."""
 
 
 def events(count=ENTRIES, seed=1):
@@ -95,7 +95,7 @@ def place(request, monkeypatch):
     prefix = request.getfixturevalue("s3_prefix")
     if request.param == "s3":
         server = request.getfixturevalue("own_s3")
-        monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(PATIENCE))
+        monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
         return S3Place(server, prefix)
     return CephPlace(request.getfixturevalue("ceph"), request.getfixturevalue("rados_uri"))
 
@@ -557,7 +557,7 @@ def test_wrong_credentials_of_ceph(ceph, rados_uri, tmp_path, has_key):
     )
     (tmp_path / "ceph.conf").write_text(f"{configuration}[client]\nkeyring = {tmp_path / 'keyring'}\n")
     with pytest.raises(colonnade.StorageError) as raised:
-        read(f"{rados_uri}?conf={tmp_path / 'ceph.conf'}&timeout={PATIENCE}")
+        read(f"{rados_uri}?conf={tmp_path / 'ceph.conf'}&timeout={TIMEOUT}")
     assert "keyring" in str(raised.value)  # what to check
     assert wrong not in str(raised.value)
 

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import awkward as ak
-import numpy as np
 import pytest
 import uproot
+from remote_events import assert_equal, events, read, write
 from s3_server import BUCKET
 
 import colonnade
 
-ENTRIES = 200_000
-PATIENCE = 3
+TIMEOUT = 3
 """Seconds that a request keeps being tried, where the test is about a server that does not come back."""
-
-
-def events(count=ENTRIES, seed=1):
-    generator = np.random.default_rng(seed)
-    sizes = generator.integers(0, 5, count)
-    return ak.Array(
-        {
-            "id": np.arange(count),
-            "pt": ak.unflatten(generator.normal(size=sizes.sum()).astype(np.float32), sizes),
-            "weight": generator.random(count),
-        }
-    )
-
-
-def write(uri, data, **options):
-    with colonnade.create(uri, "Events", **options) as writer:
-        for start in range(0, len(data), 50_000):
-            writer.extend(data[start : start + 50_000])
-
-
-def read(uri):
-    with colonnade.open(uri, "Events") as data_set:
-        return data_set.arrays()
 
 
 def key_of(uri):
@@ -45,12 +20,6 @@ def key_of(uri):
 def assert_nothing_left(server, uri):
     assert server.requests().keys(BUCKET, key_of(uri)) == []
     assert server.requests().uploads(BUCKET, key_of(uri)) == []
-
-
-def assert_equal(array, expected):
-    assert array.fields == expected.fields
-    for field in expected.fields:
-        assert ak.array_equal(array[field], expected[field], dtype_exact=False), field
 
 
 # ---- Without faults
@@ -157,7 +126,7 @@ def test_wrong_credentials(s3, s3_uri, monkeypatch, name):
 
 
 def test_server_gone_while_writing(own_s3, s3_uri, monkeypatch):
-    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(PATIENCE))
+    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
     old = events(1000)
     write(s3_uri("f.root"), old)
 
@@ -177,7 +146,7 @@ def test_server_gone_while_writing(own_s3, s3_uri, monkeypatch):
 
 
 def test_server_gone_while_reading(own_s3, s3_uri, monkeypatch):
-    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(PATIENCE))
+    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
     write(s3_uri("f.root"), events(), compression="none")
     with colonnade.open(s3_uri("f.root"), "Events") as data_set:
         own_s3.kill()

@@ -11,44 +11,13 @@ import time
 from pathlib import Path
 
 import awkward as ak
-import numpy as np
 import pytest
 import uproot
 from locations import REPOSITORY
+from remote_events import assert_equal, events, read, write
 from xrootd_server import XrootdServer
 
 import colonnade
-
-ENTRIES = 200_000
-
-
-def events(count=ENTRIES, seed=1):
-    generator = np.random.default_rng(seed)
-    sizes = generator.integers(0, 5, count)
-    return ak.Array(
-        {
-            "id": np.arange(count),
-            "pt": ak.unflatten(generator.normal(size=sizes.sum()).astype(np.float32), sizes),
-            "weight": generator.random(count),
-        }
-    )
-
-
-def write(uri, data, **options):
-    with colonnade.create(uri, "Events", **options) as writer:
-        for start in range(0, len(data), 50_000):
-            writer.extend(data[start : start + 50_000])
-
-
-def read(uri):
-    with colonnade.open(uri, "Events") as data_set:
-        return data_set.arrays()
-
-
-def assert_equal(array, expected):
-    assert array.fields == expected.fields
-    for field in expected.fields:
-        assert ak.array_equal(array[field], expected[field], dtype_exact=False), field
 
 
 def path_of(server, uri):

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 # Seconds for one call. After a crash ROOT's own handler may hang.
-_PATIENCE = 120
+_TIMEOUT = 120
 _TOOLS = Path(__file__).resolve().parent / "root_tools"
 
 
@@ -45,7 +45,7 @@ class RootWorker:
         start = self._output.seek(0, 2)
         try:
             self._connection.send((function, arguments, options))
-            if not self._connection.poll(_PATIENCE):
+            if not self._connection.poll(_TIMEOUT):
                 self._process.kill()
             succeeded, result = self._connection.recv()
         except (EOFError, OSError):

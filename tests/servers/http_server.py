@@ -14,7 +14,10 @@
 
 from __future__ import annotations
 
+import http.client
 import secrets
+import ssl
+import time
 from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha1
@@ -98,6 +101,7 @@ class HttpServer(Server):
 
     def __init__(self, folder: Path, *, tls: bool = False) -> None:
         self.tls = tls
+        self._questions = 0
         self.data = folder / "data"
         self.data.mkdir(parents=True)
         self.certificates = make_certificates(folder / "certificates") if tls else None
@@ -149,16 +153,36 @@ class HttpServer(Server):
     def log(self) -> Path:
         return self.folder / "requests.log"
 
+    def _settled_log(self) -> list[str]:
+        """Lines about all that was answered: the server writes them after the answer, in this order."""
+        self._questions += 1
+        last = f"/logged-{self._questions}"
+        client = http.client.HTTPConnection(HOST, self.port, timeout=10)
+        if self.tls:
+            context = ssl._create_unverified_context()
+            client = http.client.HTTPSConnection(HOST, self.port, timeout=10, context=context)
+        client.request("GET", last)
+        client.getresponse().read()
+        client.close()
+        deadline = time.monotonic() + 10
+        while True:
+            lines = self.log.read_text().splitlines()
+            if any(f" {last} " in line for line in lines):
+                return [line for line in lines if " /logged-" not in line]
+            assert time.monotonic() < deadline, "the web server logs nothing"
+            time.sleep(0.001)
+
     def requests(self) -> list[Request]:
         """All requests since forget_requests()."""
         found = []
-        for line in self.log.read_text().splitlines():
+        for line in self._settled_log():
             front, asked_range, _, authorization, rest = line.split('"')
             method, path, status = front.split()
             found.append(Request(method, path, int(status), asked_range, authorization, rest.split()[0]))
         return found
 
     def forget_requests(self) -> None:
+        self._settled_log()
         self.log.write_text("")
 
     def environment(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from ceph_server import CephCluster
 from processes import GONE_SECONDS, back_after
 from s3_server import BUCKET, S3Server
 
-PATIENCE = 2
+TIMEOUT = 2
 """Seconds that operations are tried for through `impatient`."""
 
 
@@ -26,7 +26,7 @@ class Place(Protocol):
 
     @property
     def impatient(self) -> str:
-        """The same place for who gives up after PATIENCE."""
+        """The same place for who gives up after TIMEOUT."""
 
     def values(self) -> set[str]:
         """Names of all values that are stored."""
@@ -51,7 +51,7 @@ class Place(Protocol):
 
 
 class S3Place:
-    """A prefix on a server of the test's own. Its patience comes from the environment: COLONNADE_S3_TIMEOUT."""
+    """A prefix on a server of the test's own. Its timeout comes from the environment: COLONNADE_S3_TIMEOUT."""
 
     def __init__(self, server: S3Server, prefix: str) -> None:
         self.server = server
@@ -108,7 +108,7 @@ class CephPlace:
     def __init__(self, cluster: CephCluster, uri: str) -> None:
         self.cluster = cluster
         self.uri = uri
-        self.impatient = f"{uri}?timeout={PATIENCE}"
+        self.impatient = f"{uri}?timeout={TIMEOUT}"
         self.name_space = uri.rsplit("/", 1)[1]
 
     def values(self) -> set[str]:

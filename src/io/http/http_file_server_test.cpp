@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "base/test_errors.h"
@@ -66,12 +68,26 @@ struct WebServer {
   }
   // Lines of the log about paths that end so: "GET /files/x.root 206 "bytes=0-9" ...".
   std::vector<std::string> requests(const std::string& uri) const {
-    const std::string name_of_file = uri.substr(uri.rfind('/'));
+    await_log();
+    return lines_of(uri.substr(uri.rfind('/')));
+  }
+
+ private:
+  std::vector<std::string> lines_of(const std::string& name_of_file) const {
     std::ifstream stream(variable(name + "_LOG"));
     std::vector<std::string> lines;
     for (std::string line; std::getline(stream, line);)
       if (line.find(name_of_file + " ") != std::string::npos) lines.push_back(line);
     return lines;
+  }
+  // The server logs a request after its answer; once it has logged one more, all before that are there.
+  void await_log() const {
+    static std::atomic<int> count = 0;
+    const std::string last = fmt::format("/logged-{}-{}", ::getpid(), ++count);
+    static_cast<void>(error_of([&] { open_for_reading(url() + "/files" + last); }));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (lines_of(last).empty() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 };
 
