@@ -27,11 +27,12 @@ void HttpAttempts::take(HttpAnswer&& answer) {
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
     if (verdict == Verdict::pass) {
-      const auto wait =
-          retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer), random_chance());
+      // A connection that was never there has carried nothing; of all others nobody knows.
+      const bool was_reached = answer.failure != HttpFailure::refused;
+      const auto wait = retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer),
+                                      random_chance(), was_reached);
       if (wait) {
-        // A connection that was never there has carried nothing; of all others nobody knows.
-        if (answer.failure != HttpFailure::refused) may_be_done_ = true;
+        if (was_reached) may_be_done_ = true;
         return send(*wait);
       }
     }

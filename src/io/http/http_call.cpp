@@ -51,10 +51,10 @@ HttpCaller::HttpCaller(const std::string& uri)
       credentials_(find_http_credentials()),
       timeout_(timeout_from_environment()) {}
 
-std::chrono::milliseconds HttpCaller::timeout(const HttpCall& call) const noexcept {
+std::chrono::milliseconds HttpCaller::transfer_time(const HttpCall& call) const noexcept {
   std::size_t size = std::max(call.into.size(), call.max_body);
   for (const ByteSpan part : call.parts) size += part.size();
-  return timeout_ + std::chrono::milliseconds(size / (slowest_transfer / 1000));
+  return std::chrono::milliseconds(size / (slowest_transfer / 1000));
 }
 
 bool HttpCaller::may_know_credentials(const HttpUrl& server) const {
@@ -66,7 +66,10 @@ class HttpCaller::Attempts final : public HttpAttempts {
  public:
   Attempts(const HttpCaller& caller, HttpEngine& engine, const void* owner,
            std::shared_ptr<const HttpCall> call, Done done)
-      : HttpAttempts(engine, owner, {.timeout = caller.timeout(*call), .most_attempts = call->most_attempts}),
+      : HttpAttempts(engine, owner,
+                     {.timeout = caller.timeout_,
+                      .transfer = caller.transfer_time(*call),
+                      .most_attempts = call->most_attempts}),
         caller_(&caller),
         call_(std::move(call)),
         done_(std::move(done)),

@@ -63,7 +63,7 @@ class HttpCaller {
  private:
   class Attempts;
 
-  std::chrono::milliseconds timeout(const HttpCall& call) const noexcept;
+  std::chrono::milliseconds transfer_time(const HttpCall& call) const noexcept;
   bool may_know_credentials(const HttpUrl& server) const;
   std::string advice(const HttpReply& reply) const;
 

@@ -13,12 +13,12 @@ std::chrono::milliseconds HttpRetry::elapsed(Clock::time_point now) const noexce
 }
 
 std::chrono::milliseconds HttpRetry::time_left(Clock::time_point now) const noexcept {
-  return std::max(policy_.timeout - elapsed(now), std::chrono::milliseconds(1));
+  return std::max(policy_.timeout + policy_.transfer - elapsed(now), std::chrono::milliseconds(1));
 }
 
 std::optional<std::chrono::milliseconds> HttpRetry::failed(
     Clock::time_point now, std::chrono::milliseconds took,
-    std::optional<std::chrono::milliseconds> retry_after, double chance) noexcept {
+    std::optional<std::chrono::milliseconds> retry_after, double chance, bool was_reached) noexcept {
   if (!begin_) begin_ = now - took;
   ++attempts_;
   if (attempts_ >= policy_.most_attempts) return std::nullopt;
@@ -27,7 +27,8 @@ std::optional<std::chrono::milliseconds> HttpRetry::failed(
   auto wait =
       std::chrono::milliseconds(static_cast<std::int64_t>(chance * static_cast<double>(bound.count())));
   if (retry_after) wait += *retry_after;
-  if (elapsed(now) + wait >= policy_.timeout) return std::nullopt;
+  const auto timeout = was_reached ? policy_.timeout + policy_.transfer : policy_.timeout;
+  if (elapsed(now) + wait >= timeout) return std::nullopt;
   return wait;
 }
 

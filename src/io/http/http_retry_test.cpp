@@ -37,6 +37,15 @@ TEST(Retries, EndWithTheTimeout) {
   EXPECT_GT(retry.time_left(start + seconds(70)), milliseconds(0));
 }
 
+TEST(Retries, TimeForBytesCountsOnlyWhereAServerWasReached) {
+  const HttpRetryPolicy policy{.timeout = seconds(1), .transfer = seconds(60)};
+  HttpRetry reached(policy);
+  EXPECT_TRUE(reached.failed(start + seconds(30), seconds(30), std::nullopt, 0));
+  EXPECT_EQ(reached.time_left(start + seconds(30)), seconds(31));
+  HttpRetry refused(policy);
+  EXPECT_EQ(refused.failed(start + seconds(2), seconds(2), std::nullopt, 0, false), std::nullopt);
+}
+
 TEST(Retries, WaitAsLongAsTheServerAsks) {
   HttpRetry retry({.timeout = seconds(60)});
   EXPECT_GE(retry.failed(start, milliseconds(0), seconds(7), 0).value(), seconds(7));

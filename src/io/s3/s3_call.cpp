@@ -112,10 +112,10 @@ ErrorContext S3Caller::context(const std::string& key) const {
   return {.uri = fmt::format("s3://{}/{}", bucket_, key)};
 }
 
-std::chrono::milliseconds S3Caller::timeout(const S3Call& call) const noexcept {
+std::chrono::milliseconds S3Caller::transfer_time(const S3Call& call) const noexcept {
   std::size_t size = call.into.size() + call.text.size();
   for (ByteSpan part : call.parts) size += part.size();
-  return settings_.timeout + std::chrono::milliseconds(size / (slowest_rate / 1000));
+  return std::chrono::milliseconds(size / (slowest_rate / 1000));
 }
 
 // Takes as long as reading the body: never on the engine's thread.
@@ -170,7 +170,10 @@ class S3Caller::Attempts final : public HttpAttempts {
  public:
   Attempts(const S3Caller& caller, HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call,
            Done done)
-      : HttpAttempts(engine, owner, {.timeout = caller.timeout(*call), .most_attempts = call->most_attempts}),
+      : HttpAttempts(engine, owner,
+                     {.timeout = caller.settings_.timeout,
+                      .transfer = caller.transfer_time(*call),
+                      .most_attempts = call->most_attempts}),
         caller_(&caller),
         call_(std::move(call)),
         done_(std::move(done)),

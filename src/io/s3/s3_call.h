@@ -84,7 +84,7 @@ class S3Caller {
             const std::string& path, const std::string& query, HttpRequest& request) const;
   std::string payload_hash(const S3Call& call) const;
   std::string printable(std::string_view text) const;
-  std::chrono::milliseconds timeout(const S3Call& call) const noexcept;
+  std::chrono::milliseconds transfer_time(const S3Call& call) const noexcept;
   std::string advice(const S3Answer& answer) const;
 
   std::string bucket_;
