@@ -30,6 +30,9 @@ HostileFiles make_source() {
   model->add_projected_field<Cardinality<std::uint32_t>>("n", {{"n", "v"}});
   const auto writer =
       Writer::recreate(std::move(model), "Data", uri, {.compression = "zstd:1", .clusters_per_group = 1});
+  auto notes = Model::create();
+  const auto note = notes->make_field<std::string>("note");
+  AttributeSetWriter& set = writer->add_attribute_set(std::move(notes), "notes");
   for (int k = 0; k < 9; ++k) {
     v->assign(static_cast<std::size_t>(k % 3), static_cast<float>(k));
     *s = std::string(static_cast<std::size_t>(k % 4), 'a');
@@ -39,6 +42,8 @@ HostileFiles make_source() {
     if (k % 2 == 0) *u = "text";
     writer->fill();
     if (k == 4) writer->commit_cluster();
+    note->assign(1, static_cast<char>('a' + k));
+    if (k % 3 == 0) set.commit_range(0);
   }
   writer->close();
   return {"Data", io::memory_file_content(uri)};
@@ -64,6 +69,14 @@ void use(Reader& reader) {
   }
   if (fields <= 16) attempt([&] { reader.load_entry(0); });
   attempt([&] { reader.verify(); });
+  const std::vector<std::string> sets = reader.attribute_sets();
+  for (std::size_t i = 0; i < std::min<std::size_t>(sets.size(), 4); ++i)
+    attempt([&] {
+      const auto set = reader.attribute_set(sets[i]);
+      if (set->num_rows() > 0) attempt([&] { set->row_text(0); });
+      attempt([&] { set->of_entry(0); });
+      attempt([&] { set->reader().verify(); });
+    });
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ build_packages="build-essential cmake ninja-build pkg-config ccache mold python3
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev graphviz
   clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
   openssl ca-certificates nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
-  xrootd-server xrootd-scitokens-plugins libxrdcl3"
+  xrootd-server xrootd-scitokens-plugins libxrdcl3 openjdk-17-jre-headless"
 bench_packages="fio xrootd-client"
 # The servers of tests/servers that are in no package: each a Go module, its version, and the name of its program.
 go_servers="github.com/versity/versitygw/cmd/versitygw v1.8.0 versitygw

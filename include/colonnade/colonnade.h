@@ -3,6 +3,8 @@
 #ifndef COLONNADE_COLONNADE_H
 #define COLONNADE_COLONNADE_H
 
+#include "colonnade/attributes.h"
+#include "colonnade/chain.h"
 #include "colonnade/column_type.h"
 #include "colonnade/columnar.h"
 #include "colonnade/copy.h"
@@ -13,6 +15,7 @@
 #include "colonnade/field.h"
 #include "colonnade/field_types.h"
 #include "colonnade/garbage.h"
+#include "colonnade/merge.h"
 #include "colonnade/model.h"
 #include "colonnade/options.h"
 #include "colonnade/parallel_writer.h"

@@ -2,6 +2,8 @@
 //
 //   colonnade::copy({"f.root", "Events"}, {"obj:///store"});
 //
+// colonnade/merge.h does that for all data sets of several files.
+//
 // As a rule the pages travel as they are stored: read in bulk, compared with their checksums, and written
 // again in the same order under a new header and footer, without being decompressed. Where pages or clusters
 // are to have other sizes, or where sources that follow each other do not fit page by page, columns are
@@ -40,6 +42,13 @@ enum class CopyMode {
   decode       // decoded, and put into other pages and clusters
 };
 
+// Which fields several sources give to what they become together.
+enum class MergeMode {
+  strict,  // all have the same ones
+  filter,  // those that all have
+  union_   // those that any has; where a source lacks one its entries get zeros, or nothing in collections
+};
+
 struct CopyOptions {
   // Paths of the fields to copy, with all below them and what is needed of those above; empty: all.
   std::vector<std::string> columns = {};
@@ -54,6 +63,14 @@ struct CopyOptions {
   // Go on with a copy that was interrupted, after its last checkpoint. What is at the destination must be the
   // beginning of what the copy would make; nothing there is no obstacle.
   bool resume = false;
+  // Of concatenate():
+  MergeMode fields = MergeMode::strict;
+  // Say in the destination which sources it was made from, in an attribute set "merged_inputs".
+  bool provenance = false;
+  // Sources that the destination was not made from come behind what is there, by what its provenance says. A
+  // source that has changed since is an error. Nothing there is no obstacle.
+  bool append = false;
+  unsigned threads = 0;  // that verify and compress; 0: as many as there are processors
   CopyVerify verify = CopyVerify::off;
   double watch_every = 0.2;  // seconds between two calls of the watch, about
   // Everything else of the destination: container, checkpoints, durability, mapping, checksums for pages that
@@ -83,6 +100,7 @@ struct CopyReport {
   std::uint64_t bytes_read = 0;       // of pages
   std::uint64_t bytes_written = 0;    // of pages
   std::uint64_t resumed_entries = 0;  // were there already
+  std::size_t known_sources = 0;      // of which nothing was copied, since the destination was made from them
   double seconds = 0;
   bool verified = false;
   bool interrupted = false;        // by the watch: what the last checkpoint holds is there, and nothing else
@@ -93,8 +111,9 @@ struct CopyReport {
 // was committed by then stays readable; without checkpoints nothing is.
 CopyReport copy(const DataSetPlace& source, const DataSetPlace& destination, const CopyOptions& options = {},
                 const CopyWatch& watch = {});
-// Several data sets of the same schema become one, one after the other. Throws ErrorKind::schema with the
-// first difference.
+// Several data sets become one, one after the other; of the same schema, unless the options say otherwise.
+// Each is opened twice, and only a few at a time. Throws ErrorKind::schema with the first difference,
+// ErrorKind::usage for a source that is given twice.
 CopyReport concatenate(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
                        const CopyOptions& options = {}, const CopyWatch& watch = {});
 

@@ -104,7 +104,11 @@ struct ClusterGroup {
   EnvelopeLink page_list;
 };
 
-// A linked attribute set (format 1.0.1.0); kept when a data set is rewritten.
+// The version of attribute sets, which says what fields they have, that this library reads and writes.
+inline constexpr std::uint16_t attribute_schema_major = 1;
+inline constexpr std::uint16_t attribute_schema_minor = 0;
+
+// A linked attribute set (format 1.0.1.0), see colonnade/attributes.h.
 struct AttributeSetRecord {
   std::uint16_t schema_major = 0;
   std::uint16_t schema_minor = 0;

@@ -46,9 +46,11 @@ class Entry {
 
  private:
   friend class Model;
+  friend class ChainReader;
   friend class Reader;
   friend class Writer;
   friend class ParallelWriter;
+  friend class AttributeSetWriter;
   friend class dataset::Filler;
   struct Slot {
     std::string name;

@@ -62,9 +62,11 @@ class Model {
   const std::vector<Projection>& projections() const noexcept { return projections_; }
 
  private:
+  friend class ChainReader;
   friend class Reader;
   friend class Writer;
   friend class ParallelWriter;
+  friend class AttributeSetWriter;
   Model();
   void add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value);
   void check_new(const Field* field) const;

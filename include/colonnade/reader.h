@@ -28,6 +28,8 @@
 
 namespace colonnade {
 
+class AttributeSet;
+
 // What a reader has asked of its storage so far, and where its time went.
 struct ReadMetrics {
   std::uint64_t requests = 0;           // for pages
@@ -92,6 +94,12 @@ class Reader {
   std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first,
                                   std::uint64_t last);
 
+  // The names of the attribute sets, and one of them; see colonnade/attributes.h. Throws
+  // ErrorKind::not_found, and ErrorKind::unsupported or format for a set that cannot be read, which the
+  // others do not mind.
+  std::vector<std::string> attribute_sets() const;
+  std::unique_ptr<AttributeSet> attribute_set(std::string_view name);
+
   void print_schema(std::ostream& out) const;
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
@@ -101,6 +109,8 @@ class Reader {
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:
+  friend class AttributeSet;
+  friend class ChainReader;
   explicit Reader(std::shared_ptr<page::PageSource> source);
   void connect_model();
   void verify_pages(std::uint32_t column, const std::function<void()>& page_done);

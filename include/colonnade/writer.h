@@ -31,6 +31,8 @@ namespace dataset {
 enum class Target : int;
 }
 
+class AttributeSetWriter;
+
 class Writer {
  public:
   // Creates the file, in an object store the data set, which must not be there: neither now nor when it takes
@@ -87,6 +89,11 @@ class Writer {
     extend_projected(make_field<T>(name), std::move(sources));
   }
   void extend_projected(std::unique_ptr<Field> field, Model::Sources sources);
+
+  // Adds an attribute set with these fields, see colonnade/attributes.h; it belongs to the writer. One that
+  // the data set had when it was resumed goes on. Throws ErrorKind::schema for fields that it cannot have,
+  // and ErrorKind::usage for a name that is taken or not allowed.
+  AttributeSetWriter& add_attribute_set(std::unique_ptr<Model> model, std::string_view name);
 
   void flush_columns();   // seals the open pages
   void commit_cluster();  // ends the cluster here and writes it

@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "colonnade/merge.h"
 #include "register.h"
 #include "text.h"
 
@@ -77,6 +78,47 @@ CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destin
   return report;
 }
 
+MergeReport merge_files(const std::vector<std::string>& inputs, const std::string& output,
+                        const std::vector<std::string>& data_sets, int fields, bool append, unsigned threads,
+                        const std::vector<std::string>& columns,
+                        const std::optional<std::string>& compression,
+                        const std::optional<std::size_t>& page_size,
+                        const std::optional<std::size_t>& cluster_size, bool overwrite, bool resume,
+                        int verify, std::size_t memory_budget, bool direct_io, double progress_every,
+                        const WriteOptions& writing, nb::object progress) {
+  MergeOptions options{.data_sets = data_sets,
+                       .copying = {.columns = columns,
+                                   .max_page_size = page_size,
+                                   .approximate_cluster_size = cluster_size,
+                                   .overwrite = overwrite,
+                                   .resume = resume,
+                                   .fields = static_cast<MergeMode>(fields),
+                                   .provenance = true,
+                                   .append = append,
+                                   .threads = threads,
+                                   .verify = static_cast<CopyVerify>(verify),
+                                   .watch_every = progress_every,
+                                   .writing = writing}};
+  if (compression) options.copying.compression = Compression(*compression);
+  options.copying.reading.memory_budget = memory_budget;
+  options.copying.reading.direct_io = direct_io;
+  Watcher watcher(std::move(progress));
+  MergeReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = merge(inputs, output, options, std::ref(watcher));
+  }
+  watcher.rethrow();
+  return report;
+}
+
+template <class Texts>
+auto text_list(const Texts& texts) {
+  nb::list list;
+  for (const std::string& each : texts) list.append(text(each));
+  return nb::typed<nb::list, nb::str>(std::move(list));
+}
+
 }  // namespace
 
 void register_copy(nb::module_& module) {
@@ -99,11 +141,24 @@ void register_copy(nb::module_& module) {
       .def_ro("seconds", &CopyReport::seconds)
       .def_ro("verified", &CopyReport::verified)
       .def_ro("interrupted", &CopyReport::interrupted)
-      .def_prop_ro("notes", [](const CopyReport& self) {
-        nb::list notes;
-        for (const std::string& note : self.notes) notes.append(text(note));
-        return nb::typed<nb::list, nb::str>(std::move(notes));
-      });
+      .def_ro("known_sources", &CopyReport::known_sources)
+      .def_prop_ro("notes", [](const CopyReport& self) { return text_list(self.notes); });
+  nb::class_<MergeReport::LeftOut>(module, "LeftOutObject", "An object of inputs that is not merged.")
+      .def_prop_ro("path", [](const MergeReport::LeftOut& self) { return text(self.path); })
+      .def_prop_ro("class_name", [](const MergeReport::LeftOut& self) { return text(self.class_name); })
+      .def_ro("inputs", &MergeReport::LeftOut::inputs);
+  nb::class_<MergeReport>(module, "MergeReport", "What a merge did.")
+      .def_ro("data_sets", &MergeReport::data_sets)
+      .def_ro("left_out", &MergeReport::left_out)
+      .def_ro("seconds", &MergeReport::seconds)
+      .def_ro("interrupted", &MergeReport::interrupted)
+      .def_prop_ro("notes", [](const MergeReport& self) { return text_list(self.notes); });
+  module.def("merge", &merge_files, nb::arg("inputs"), nb::arg("output"), nb::arg("data_sets"),
+             nb::arg("fields"), nb::arg("append"), nb::arg("threads"), nb::arg("columns"),
+             nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
+             nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),
+             nb::arg("direct_io"), nb::arg("progress_every"), nb::arg("writing"), nb::arg("progress").none(),
+             "Merge the data sets of several files.");
   module.def("copy", &copy_data_sets, nb::arg("sources"), nb::arg("destination"), nb::arg("columns"),
              nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
              nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),

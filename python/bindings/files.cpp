@@ -5,8 +5,12 @@
 
 #include <algorithm>
 
+#include "colonnade/error.h"
 #include "colonnade/reader.h"
+#include "io/local/local_file.h"
+#include "io/object_store.h"
 #include "io/random_access_file.h"
+#include "io/transport.h"
 #include "register.h"
 #include "text.h"
 
@@ -38,6 +42,21 @@ nb::bytes read_bytes(const io::RandomAccessFile& file, std::uint64_t begin, std:
   return result;
 }
 
+void remove_file(const std::string& uri) {
+  const io::Transport& transport = io::transport_for(uri);
+  if (transport.file_system == nullptr)
+    throw Error(ErrorKind::unsupported, "files there cannot be removed", "", {.uri = uri});
+  const std::shared_ptr<io::FileSystem> files = transport.file_system();
+  files->remove(files->path_of(uri));
+}
+
+std::string path_of_local(const std::string& uri) {
+  if (io::transport_for(uri).scheme != "file")
+    throw Error(ErrorKind::usage, "this is no path of the local file system", "a folder of this machine",
+                {.uri = uri});
+  return io::local_path(uri);
+}
+
 }  // namespace
 
 void register_files(nb::module_& module) {
@@ -51,6 +70,12 @@ void register_files(nb::module_& module) {
   module.def(
       "open_bytes", [](const std::string& uri) { return io::open_for_reading(uri); }, nb::arg("uri"),
       nb::call_guard<nb::gil_scoped_release>(), "Opens a file for its bytes.");
+  module.def("is_object_store", &io::is_object_store, nb::arg("uri"));
+  module.def(
+      "has_file_names", [](const std::string& uri) { return io::transport_for(uri).file_system != nullptr; },
+      nb::arg("uri"), "Whether files there have names that can be changed and removed.");
+  module.def("local_path", &path_of_local, nb::arg("uri"), "The path of a local file or folder.");
+  module.def("remove_file", &remove_file, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>());
   module.def("data_sets", &list_data_sets, nb::arg("uri"), "Paths of the data sets of a file.");
   module.def("stored_objects", &stored_objects, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>(),
              "The other objects of a file.");

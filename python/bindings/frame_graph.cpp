@@ -1,10 +1,12 @@
 // The graph of a DataFrame. Python threads may share it: calls take turns, and the interpreter is free while
 // they run.
 #include <fmt/format.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -64,6 +66,34 @@ class PyGraph {
  public:
   explicit PyGraph(std::shared_ptr<frame::Source> source)
       : graph_(std::make_unique<Graph>(std::move(source))) {}
+  explicit PyGraph(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+
+  // remake(payload, columns) gives the Definition of a callable; may_use(uri, writes) says whether the plan
+  // may read or write it. None: no callables; any URI.
+  static std::unique_ptr<PyGraph> from_plan(const std::string& plan, nb::object remake, nb::object may_use) {
+    std::vector<KeptObjects> kept;
+    frame::PlanRights rights;
+    if (!remake.is_none())
+      rights.remake = [&](const std::string& payload, const std::vector<std::string>& columns) {
+        const nb::gil_scoped_acquire held;
+        const auto made = nb::cast<PyDefinition>(remake(text(payload), columns));
+        kept.push_back(made.kept);
+        return made.definition;
+      };
+    if (!may_use.is_none())
+      rights.may_use = [&](const std::string& uri, bool writes) {
+        const nb::gil_scoped_acquire held;
+        return nb::cast<bool>(may_use(text(uri), writes));
+      };
+    std::unique_ptr<Graph> graph;
+    {
+      const nb::gil_scoped_release released;
+      graph = Graph::from_json(plan, rights);
+    }
+    auto made = std::make_unique<PyGraph>(std::move(graph));
+    for (const KeptObjects& objects : kept) made->keep(objects);
+    return made;
+  }
 
   template <class Work>
   auto locked(Work&& work) {
@@ -134,6 +164,19 @@ class PyGraph {
         raw.push_back(each->graph_.get());
       }
       return Graph::run(raw, {.threads = threads, .progress = std::ref(watcher)});
+    } catch (const Error&) {
+      watcher.rethrow();
+      throw;
+    }
+  }
+
+  frame::RunReport run_step(ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads) {
+    PassWatcher watcher{nb::none()};
+    try {
+      frame::RunOptions options;
+      options.threads = threads;
+      options.progress = std::ref(watcher);
+      return locked([&](Graph& g) { return g.run_step(result, first, last, options); });
     } catch (const Error&) {
       watcher.rethrow();
       throw;
@@ -289,6 +332,12 @@ void register_bookings(nb::class_<PyGraph>& graph) {
           },
           nb::arg("result"))
       .def(
+          "is_failed",
+          [](PyGraph& self, ResultId result) {
+            return self.locked([&](Graph& g) { return g.is_failed(result); });
+          },
+          nb::arg("result"), "Whether it made a pass fail.")
+      .def(
           "retry", [](PyGraph& self, ResultId result) { self.locked([&](Graph& g) { g.retry(result); }); },
           nb::arg("result"), "Take up again what made a pass fail.")
       .def("drop", &PyGraph::drop, nb::arg("result"),
@@ -366,6 +415,31 @@ void register_questions(nb::class_<PyGraph>& graph) {
             return nb::typed<nb::dict, nb::str, int>(std::move(found));
           },
           "How many there are, for tests.")
+      .def(
+          "run_step",
+          [](PyGraph& self, ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads) {
+            return self.run_step(result, first, last, threads);
+          },
+          nb::arg("result"), nb::arg("first"), nb::arg("last"), nb::arg("threads"),
+          "Compute one result alone, of some entries.")
+      .def(
+          "parts",
+          [](PyGraph& self) {
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+            for (const frame::Part& part : self.locked([](Graph& g) { return g.parts(); }))
+              parts.emplace_back(part.first, part.last);
+            return parts;
+          },
+          "First entry and the one behind the last of the parts that passes go through.")
+      .def(
+          "part_bytes", [](PyGraph& self) { return self.locked([](Graph& g) { return g.part_bytes(); }); },
+          "About how many stored bytes of each part is needed for what is booked and not computed.")
+      .def(
+          "is_after_range",
+          [](PyGraph& self, NodeId node) {
+            return self.locked([node](Graph& g) { return g.is_after_range(node); });
+          },
+          nb::arg("node"))
       .def_prop_ro("passes", [](PyGraph& self) { return self.locked([](Graph& g) { return g.passes(); }); })
       .def(
           "restrict_entries",
@@ -386,6 +460,40 @@ void register_questions(nb::class_<PyGraph>& graph) {
             return nb::bytes(saved.data(), saved.size());
           },
           "What is computed, for a graph of the same plan that computed it for other entries.")
+      .def(
+          "plan",
+          [](PyGraph& self, const std::optional<std::vector<NodeId>>& nodes) {
+            return text(self.locked([&](Graph& g) { return g.plan(nodes); }));
+          },
+          nb::arg("nodes").none(),
+          "What results at these nodes need, or all nodes, with an index of the files.")
+      .def_static("from_plan", &PyGraph::from_plan, nb::arg("plan"), nb::arg("remake").none(),
+                  nb::arg("may_use").none(),
+                  nb::sig("def from_plan(plan: str, remake: collections.abc.Callable[[str, list[str]], "
+                          "Definition] | None, may_use: collections.abc.Callable[[str, bool], bool] | None) "
+                          "-> FrameGraph"),
+                  "The graph of a plan, without results.")
+      .def(
+          "is_mergeable",
+          [](PyGraph& self, ResultId result) {
+            return self.locked([&](Graph& g) { return g.is_mergeable(result); });
+          },
+          nb::arg("result"), "Whether it can be put together from stretches of the entries.")
+      .def("begin_anew", [](PyGraph& self) { self.locked([](Graph& g) { g.begin_anew(); }); })
+      .def(
+          "save_result",
+          [](PyGraph& self, ResultId result) {
+            const auto saved = self.locked([&](Graph& g) { return g.save_result(result); });
+            return nb::bytes(saved.data(), saved.size());
+          },
+          nb::arg("result"))
+      .def(
+          "merge_result",
+          [](PyGraph& self, ResultId result, const nb::bytes& saved) {
+            const std::span bytes(static_cast<const std::byte*>(saved.data()), saved.size());
+            self.locked([&](Graph& g) { g.merge_result(result, bytes); });
+          },
+          nb::arg("result"), nb::arg("saved"))
       .def(
           "merge_results",
           [](PyGraph& self, const nb::bytes& saved) {

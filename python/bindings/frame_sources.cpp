@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "frame/sources/chain.h"
+#include "frame/sources/friends.h"
 #include "frame/sources/source.h"
 #include "frame_python.h"
 #include "register.h"
@@ -26,6 +27,22 @@ std::shared_ptr<frame::Source> array_source(const std::vector<std::pair<std::str
   return frame::array_source(std::move(named));
 }
 
+std::shared_ptr<frame::Source> friends_source(
+    std::shared_ptr<frame::Source> first,
+    const std::vector<std::pair<std::string, std::shared_ptr<frame::Source>>>& others) {
+  std::vector<frame::NamedSource> named;
+  for (const auto& [name, source] : others) named.push_back({name, source});
+  return frame::friends_source(std::move(first), std::move(named));
+}
+
+void add_left_out(const frame::Source& source, nb::list& to) {
+  if (const auto* friends = dynamic_cast<const frame::Friends*>(&source))
+    for (const frame::NamedSource& each : friends->sources()) add_left_out(*each.source, to);
+  if (const auto* chain = dynamic_cast<const frame::Chain*>(&source))
+    for (const frame::LeftOut& field : chain->left_out())
+      to.append(nb::make_tuple(text(field.path), text(field.why)));
+}
+
 }  // namespace
 
 void register_frame_sources(nb::module_& module) {
@@ -33,7 +50,9 @@ void register_frame_sources(nb::module_& module) {
   nb::class_<frame::Sample>(module, "FrameSample", "A file of a source.")
       .def_prop_ro("name", [](const frame::Sample& self) { return text(self.name); })
       .def_ro("first", &frame::Sample::first)
-      .def_ro("entries", &frame::Sample::entries);
+      .def_ro("entries", &frame::Sample::entries)
+      .def_prop_ro("uri", [](const frame::Sample& self) { return text(self.uri); })
+      .def_prop_ro("data_set", [](const frame::Sample& self) { return text(self.data_set); });
   nb::class_<frame::Source>(module, "FrameSource", "Where the columns of a DataFrame come from.")
       .def_prop_ro("entries", &frame::Source::entries)
       .def_prop_ro("samples",
@@ -45,9 +64,7 @@ void register_frame_sources(nb::module_& module) {
           "left_out",
           [](const frame::Source& self) {
             nb::list found;
-            if (const auto* chain = dynamic_cast<const frame::Chain*>(&self))
-              for (const frame::LeftOut& field : chain->left_out())
-                found.append(nb::make_tuple(text(field.path), text(field.why)));
+            add_left_out(self, found);
             return nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>>(std::move(found));
           },
           "Fields that no column shows, and why.")
@@ -61,6 +78,7 @@ void register_frame_sources(nb::module_& module) {
           Released(), "Where the parts of all entries begin and end.");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
   module.def("empty_source", &frame::empty_source, nb::arg("entries"));
+  module.def("friends_source", &friends_source, nb::arg("first"), nb::arg("others"));
   module.def("array_source", &array_source, nb::arg("columns"));
 }
 

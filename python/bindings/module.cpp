@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
   register_statistics(module);
   register_fields(module);
   register_reader(module);
+  register_chain(module);
   register_writer(module);
   register_parallel_writer(module);
   register_files(module);

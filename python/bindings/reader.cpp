@@ -1,15 +1,15 @@
 // Reading. Python threads may share a reader: calls take turns, and the interpreter is free while they run.
 #include "colonnade/reader.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <mutex>
 
+#include "colonnade/attributes.h"
+#include "column_arrays.h"
 #include "dtypes.h"
 #include "register.h"
 #include "text.h"
@@ -19,22 +19,11 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-using Array = nb::ndarray<nb::numpy>;
-using FieldArray = std::tuple<std::uint32_t, ArrayRole, Array>;
-
-// The array keeps the memory that the read has filled.
-Array to_numpy(ColumnArray& array) {
-  using Memory = std::shared_ptr<std::byte[]>;
-  static std::byte nothing;
-  void* data = array.data && array.size > 0 ? array.data.get() : &nothing;
-  nb::capsule owner(new Memory(std::move(array.data)),
-                    [](void* p) noexcept { delete static_cast<Memory*>(p); });
-  return Array(data, {array.size}, owner, {}, dtype_of(array.element));
-}
-
 class PyReader {
  public:
   explicit PyReader(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
+  explicit PyReader(std::unique_ptr<AttributeSet> set)
+      : set_(std::move(set)), reader_(set_, &set_->reader()) {}
 
   const Descriptor& descriptor() const { return reader_->descriptor(); }
   const std::string& name() const { return reader_->name(); }
@@ -53,13 +42,7 @@ class PyReader {
       const std::lock_guard turn(mutex_);
       read = reader_->arrays(paths, first, last);
     }
-    std::vector<FieldArray> result;
-    for (ColumnArray& array : read) {
-      const auto field = array.field;
-      const auto role = array.role;
-      result.emplace_back(field, role, to_numpy(array));
-    }
-    return result;
+    return to_numpy(std::move(read));
   }
   nb::typed<nb::list, nb::str> entry_texts(std::uint64_t first, std::uint64_t last,
                                            const std::vector<std::string>& fields) {
@@ -74,6 +57,15 @@ class PyReader {
     for (const std::string& entry : texts) result.append(text(entry));
     return result;
   }
+  nb::typed<nb::list, nb::str> attribute_sets() const {
+    nb::list names;
+    for (const std::string& name : reader_->attribute_sets()) names.append(text(name));
+    return names;
+  }
+  std::unique_ptr<PyReader> attribute_set(const std::string& name) {
+    const std::lock_guard turn(mutex_);
+    return std::make_unique<PyReader>(reader_->attribute_set(name));
+  }
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
     const nb::gil_scoped_release released;
     const std::lock_guard turn(mutex_);
@@ -86,7 +78,8 @@ class PyReader {
   }
 
  private:
-  std::unique_ptr<Reader> reader_;
+  std::shared_ptr<AttributeSet> set_;  // that the reader belongs to, or null
+  std::shared_ptr<Reader> reader_;
   std::mutex mutex_;
 };
 
@@ -151,6 +144,9 @@ void register_reader(nb::module_& module) {
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
            "Entries in JSON's manner.")
+      .def("attribute_sets", &PyReader::attribute_sets, "The names of the attribute sets.")
+      .def("attribute_set", &PyReader::attribute_set, nb::arg("name"),
+           nb::call_guard<nb::gil_scoped_release>(), "One of them, as the data set that it is.")
       .def("verify", &PyReader::verify, nb::arg("progress").none() = nb::none(),
            nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
                    "-> None"),

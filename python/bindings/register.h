@@ -13,6 +13,7 @@ void register_descriptor(nanobind::module_& module);
 void register_statistics(nanobind::module_& module);
 void register_fields(nanobind::module_& module);
 void register_reader(nanobind::module_& module);
+void register_chain(nanobind::module_& module);
 void register_writer(nanobind::module_& module);
 void register_parallel_writer(nanobind::module_& module);
 void register_files(nanobind::module_& module);

@@ -8,8 +8,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
+#include <map>
 #include <mutex>
 
+#include "colonnade/attributes.h"
 #include "colonnade/error.h"
 #include "register.h"
 #include "written_arrays.h"
@@ -18,6 +20,59 @@ namespace nb = nanobind;
 
 namespace colonnade::python {
 namespace {
+
+using Ranges = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;  // [first, last)
+
+// Those of a Writer or AttributeAppender, by name.
+class AttributeSets {
+ public:
+  template <class Owner>
+  void add(Owner& owner, const std::string& name, const std::vector<const Field*>& fields) {
+    sets_[name] = &owner.add_attribute_set(make_model(fields, {}), name);
+  }
+  void append(const std::string& name, const Ranges& ranges, const std::vector<NamedArray>& arrays) {
+    const auto set = sets_.find(name);
+    if (set == sets_.end()) throw Error(ErrorKind::usage, "there is no attribute set '" + name + "'");
+    std::vector<IndexRange> about;
+    for (const auto& [first, last] : ranges) about.emplace_back(first, last);
+    set->second->append(about, arrays);
+  }
+
+ private:
+  std::map<std::string, AttributeSetWriter*> sets_;
+};
+
+// Python's lock is held in all of its calls.
+class PyAppender {
+ public:
+  explicit PyAppender(std::unique_ptr<AttributeAppender> appender)
+      : appender_(std::move(appender)), entries_(appender_->num_entries()) {}
+
+  std::uint64_t num_entries() const { return entries_; }
+  void add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
+    sets_.add(open(), name, fields);
+  }
+  void append_attributes(const std::string& name, const Ranges& ranges,
+                         const std::vector<PathArray>& arrays) {
+    open();
+    sets_.append(name, ranges, views_of(arrays));
+  }
+  void close() {
+    open().close();
+    appender_.reset();
+  }
+  void abandon() { appender_.reset(); }
+
+ private:
+  AttributeAppender& open() {
+    if (!appender_) throw Error(ErrorKind::usage, "the data set is closed");
+    return *appender_;
+  }
+
+  std::unique_ptr<AttributeAppender> appender_;
+  AttributeSets sets_;  // of it
+  std::uint64_t entries_;
+};
 
 class PyWriter {
  public:
@@ -43,6 +98,15 @@ class PyWriter {
   }
   void extend_projected(const Field& field, const Model::Sources& sources) {
     run([&](Writer& writer) { writer.extend_projected(field.clone(field.name()), sources); });
+  }
+  void add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
+    run([&](Writer& writer) { sets_.add(writer, name, fields); });
+  }
+  void append_attributes(const std::string& name, const Ranges& ranges,
+                         const std::vector<PathArray>& arrays) {
+    const std::vector<NamedArray> views = views_of(arrays);
+    const nb::gil_scoped_release released;
+    run([&](Writer&) { sets_.append(name, ranges, views); });
   }
   void commit_cluster() {
     run([](Writer& writer) { writer.commit_cluster(); });
@@ -78,6 +142,7 @@ class PyWriter {
   }
 
   std::unique_ptr<Writer> writer_;
+  AttributeSets sets_;  // of it
   std::atomic<std::uint64_t> entries_ = 0;
   std::mutex mutex_;
 };
@@ -140,6 +205,17 @@ void register_options(nb::module_& module) {
           });
 }
 
+constexpr const char* append_attributes_signature =
+    "def append_attributes(self, name: str, ranges: collections.abc.Sequence[tuple[int, int]], arrays: "
+    "collections.abc.Sequence[tuple[str, ArrayRole, ElementType, numpy.typing.NDArray[typing.Any]]]) -> None";
+constexpr const char* append_attributes_help =
+    "Rows of an attribute set: ranges as (first, last), values as append() takes them.";
+
+std::unique_ptr<PyAppender> open_appender(const std::string& uri, const std::string& name,
+                                          const WriteOptions& options) {
+  return std::make_unique<PyAppender>(AttributeAppender::open(name, uri, options));
+}
+
 std::unique_ptr<PyWriter> make_writer(const std::string& uri, const std::string& name,
                                       const std::vector<const Field*>& fields,
                                       const std::vector<Projection>& projections, const WriteOptions& options,
@@ -166,10 +242,22 @@ void register_writer(nb::module_& module) {
       .def("append", &PyWriter::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
       .def("extend", &PyWriter::extend, nb::arg("field"), Released())
       .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())
+      .def("add_attribute_set", &PyWriter::add_attribute_set, nb::arg("name"), nb::arg("fields"), Released())
+      .def("append_attributes", &PyWriter::append_attributes, nb::arg("name"), nb::arg("ranges"),
+           nb::arg("arrays"), nb::sig(append_attributes_signature), append_attributes_help)
       .def("commit_cluster", &PyWriter::commit_cluster, Released())
       .def("commit_data_set", &PyWriter::commit_data_set, Released())
       .def("close", &PyWriter::close, Released())
       .def("abandon", &PyWriter::abandon, Released());
+  nb::class_<PyAppender>(module, "AttributeAppender", "Adds attribute sets to a data set that is there.")
+      .def_prop_ro("num_entries", &PyAppender::num_entries)
+      .def("add_attribute_set", &PyAppender::add_attribute_set, nb::arg("name"), nb::arg("fields"))
+      .def("append_attributes", &PyAppender::append_attributes, nb::arg("name"), nb::arg("ranges"),
+           nb::arg("arrays"), nb::sig(append_attributes_signature), append_attributes_help)
+      .def("close", &PyAppender::close)
+      .def("abandon", &PyAppender::abandon);
+  module.def("open_appender", &open_appender, nb::arg("uri"), nb::arg("name"), nb::arg("options"),
+             Released());
   module.def("make_writer", &make_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
              nb::arg("projections"), nb::arg("options"), nb::arg("mode"), Released());
   module.def("resume_writer", &resume_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),

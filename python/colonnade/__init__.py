@@ -49,6 +49,7 @@ from .frame import (
 )
 from .frame.root_facade import RDataFrame
 from .importing.copying import CopyProgress, CopyReport, copy
+from .importing.merging import LeftOutObject, MergeReport, merge
 from .importing.trees import ImportProgress, ImportReport, import_tree, trees
 from .maintenance.garbage import (
     GarbageClaim,
@@ -58,17 +59,27 @@ from .maintenance.garbage import (
     remove_data_set,
 )
 from .maintenance.repairing import DroppedCluster, RepairReport, repair
+from .reading.attributes import Attribute, AttributeSet, AttributeSets
+from .reading.chain import Chain
 from .reading.dataset import DataSet
 from .reading.exporting import export
 from .reading.metrics import ReadMetrics
 from .reading.opening import datasets, open  # noqa: A004
 from .schema.fields import FieldInfo, Schema
-from .writing.creating import DataSetWriter, create
+from .writing.attributes import AttributeAppender, AttributeRange, AttributeSetWriter
+from .writing.creating import DataSetWriter, add_attributes, create
 from .writing.parallel import FillContext, ParallelDataSetWriter, create_parallel
 
 __version__ = _core.version
 
 __all__ = [
+    "Attribute",
+    "AttributeAppender",
+    "AttributeRange",
+    "AttributeSet",
+    "AttributeSetWriter",
+    "AttributeSets",
+    "Chain",
     "ChecksumError",
     "ConversionError",
     "CopyProgress",
@@ -90,7 +101,9 @@ __all__ = [
     "GraphPoints",
     "ImportProgress",
     "ImportReport",
+    "LeftOutObject",
     "LeftOutWarning",
+    "MergeReport",
     "NotFoundError",
     "ParallelDataSetWriter",
     "RDataFrame",
@@ -109,6 +122,7 @@ __all__ = [
     "UsageError",
     "Variations",
     "__version__",
+    "add_attributes",
     "cache",
     "col",
     "collect_garbage",
@@ -121,6 +135,7 @@ __all__ = [
     "fn",
     "import_tree",
     "json_mask",
+    "merge",
     "open",
     "remove_data_set",
     "repair",

@@ -6,7 +6,7 @@ ROOT.RDF.RunGraphs, ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. 
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .errors import UnsupportedError
 from .frame import root_facade as _facade
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 _ADVICE = {
-    "FromSpec": "RDataFrame('Events', ['a.root', 'b.root']), and DefinePerSample for what belongs to a file",
     "FromCSV": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
     "FromSqlite": "RDF.FromArrow of a table",
     "gInterpreter": "C++ code cannot be declared; expressions in strings, or Python callables",
@@ -64,9 +63,39 @@ class _Namespace(type):
         )
 
 
+class _Dask(metaclass=_Namespace):
+    """RDataFrames on Dask, as they were made before `executor`."""
+
+    @staticmethod
+    def RDataFrame(*arguments: Any, daskclient: Any, npartitions: int | None = None) -> RDataFrame:
+        """Make an RDataFrame whose work is done on a cluster of Dask."""
+        return RDataFrame(*arguments, executor=daskclient, npartitions=npartitions)
+
+
+class _Spark(metaclass=_Namespace):
+    """RDataFrames on Spark, as they were made before `executor`."""
+
+    @staticmethod
+    def RDataFrame(*arguments: Any, sparkcontext: Any, npartitions: int | None = None) -> RDataFrame:
+        """Make an RDataFrame whose work is done on a cluster of Spark."""
+        return RDataFrame(*arguments, executor=sparkcontext, npartitions=npartitions)
+
+
+class _Distributed(metaclass=_Namespace):
+    """The module for clusters: most of it is what RDataFrames without a cluster use, too."""
+
+    Dask = _Dask
+    Spark = _Spark
+    LiveVisualize = staticmethod(_facade.LiveVisualize)
+    RunGraphs = staticmethod(_facade.RunGraphs)
+    VariationsFor = staticmethod(_facade.VariationsFor)
+
+
 class _Experimental(metaclass=_Namespace):
     """What is experimental in ROOT."""
 
+    Distributed = _Distributed
+    FromSpec = staticmethod(_facade.FromSpec)
     VariationsFor = staticmethod(_facade.VariationsFor)
 
     @staticmethod
@@ -78,6 +107,7 @@ class _Experimental(metaclass=_Namespace):
 class RDF(metaclass=_Namespace):
     """The namespace ROOT::RDF."""
 
+    Distributed = _Distributed
     Experimental = _Experimental
     RunGraphs = staticmethod(_facade.RunGraphs)
     VariationsFor = staticmethod(_facade.VariationsFor)

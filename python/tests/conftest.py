@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 
 from colonnade import DataFrame
 from colonnade.cli import main
+
+# PyTorch is gigabytes: no test environment of this project installs it.
+collect_ignore = [] if importlib.util.find_spec("torch") else ["test_ml_torch.py"]
 
 
 @pytest.fixture

@@ -1,16 +1,18 @@
 """Random analyses: the same bits for any number of threads, cut, and processor; the values of NumPy and Awkward.
 
-A seed makes data - in memory, or in a chain of uneven files, with base classes that share names, optional values, lists
-of lists, and a column that some files lack -, a graph of definitions, filters, ranges, variations and callables, and
-results of every kind, snapshots included. Nodes and results of no use are booked in between and dropped. Each analysis
+A seed makes data - in memory, or in a chain of uneven files, maybe with some columns in a friend that is cut elsewhere
+- with base classes that share names, optional values, lists of lists, and a column that some files lack; a graph of
+definitions, filters, ranges, variations and callables; and results of every kind, snapshots included. Nodes and results
+of no use are booked in between and dropped. Each analysis
 is computed
 
 - with 1, 2, 3 and 7 threads, of which all work, and once with one result booked alone;
 - in two and three stretches of entries whose results are saved and merged, grouped in one way and the other;
+- as tasks of an engine, whose partial results come and are merged in any order and grouping;
 - as if on a lesser processor, in a process of its own;
 - by NumPy and Awkward, entry by entry of what is wanted.
 
-The first three must agree bit by bit. Of the last one it is known how far it may be off: not at all where every step is
+The first four must agree bit by bit. Of the last one it is known how far it may be off: not at all where every step is
 exact or rounded once, as IEEE 754 says; by the last bits of NumPy's sines and logarithms, and by what comes of them,
 elsewhere. What failed is run again with
 
@@ -38,6 +40,7 @@ from typing import Any
 import awkward as ak
 import hist
 import numpy as np
+from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame
@@ -106,8 +109,8 @@ def named_members(both: ak.Array) -> ak.Array:
 
 
 def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> tuple[Any, Any]:
-    """The arrays themselves, or names of files of any number of entries, with clusters and pages of any size; and which
-    entries have the column "late"."""
+    """The arrays themselves, or names of files, or those and the names of files of a friend; and which entries have the
+    column "late"."""
     # Of lists, as NumPy's side has them; those that stay optional are in test_frame_types.py.
     data = {**data, "opt": ak.singletons(data["opt"])}
     entries = len(data["n"])
@@ -115,12 +118,25 @@ def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) 
     if rng.random() < 0.25:
         plain_columns = {name: values for name, values in data.items() if name != "both"}
         return plain_columns, has_late
+    own = dict(data)
+    beside = {name: own.pop(name) for name in ("f", "pt", "tag")} if rng.random() < 0.3 else {}
+    files = write_files(rng, own, folder, "", has_late)
+    friend = write_files(rng, beside, folder, "friend ", has_late) if beside else None
+    return (files if friend is None else (files, friend)), has_late
+
+
+def write_files(
+    rng: np.random.Generator, data: dict[str, Any], folder: Path, prefix: str, has_late: Any
+) -> list[str]:
+    """Some files with pages, clusters and borders anywhere."""
+    entries = len(has_late)
     edges = sorted({0, entries, *rng.integers(0, entries + 1, rng.integers(0, 4)).tolist()})
     files = []
     for k, (first, last) in enumerate(itertools.pairwise(edges)):
-        files.append(str(folder / f"{k}.root"))
+        files.append(str(folder / f"{prefix}{k}.root"))
         page = int(rng.choice([64, 512, 8192]))
-        has_late[first:last] = k == 0 or rng.random() < 0.5
+        if "late" in data:
+            has_late[first:last] = k == 0 or rng.random() < 0.5
         names = [name for name in data if name != "late" or has_late[first]]
         with colonnade.create(files[-1], "Events", initial_page_size=page, page_size=page) as writer:
             at = first
@@ -129,7 +145,7 @@ def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) 
                 writer.extend({name: data[name][at : min(at + step, last)] for name in names})
                 writer.commit_cluster()
                 at += step
-    return files, has_late
+    return files
 
 
 # ---- What NumPy knows
@@ -226,6 +242,7 @@ class Analysis:
     frame: Any
     booked: list[Booked] = field(default_factory=list)
     has_range: bool = False
+    nodes: list[Any] = field(default_factory=list)  # a report of all filters tells of those that are there
 
 
 def c_float(values: Any) -> Any:
@@ -328,6 +345,7 @@ class Grower:
         for _ in range(self.random.randint(3, 10)):
             self.grow()
             self.book_and_drop()
+        self.analysis.nodes = [place.node for place in self.places]
         for kind in self.random.choices(list(self.kinds()), k=self.random.randint(4, 9)):
             self.book(kind)
 
@@ -672,14 +690,17 @@ class Case:
         entries: tuple[int, int] | None = None,
         only: int | None = None,
         merging: bool = False,
+        **of_frame: Any,
     ) -> Analysis:
-        more = {"threads": threads, "progress": False, "block_entries": self.block_entries}
+        more = {"threads": threads, "progress": False, "block_entries": self.block_entries, **of_frame}
         if isinstance(self.source, dict):
             frame = DataFrame.from_arrays(self.source, **more)
             if entries is not None:
                 frame._session.graph.restrict_entries(*entries)
         else:
-            frame = DataFrame("Events", self.source, entries=entries, **more)
+            files, friend = self.source if isinstance(self.source, tuple) else (self.source, None)
+            friends = None if friend is None else {"beside": friend}
+            frame = DataFrame("Events", files, entries=entries, friends=friends, **more)
         place = self.folder / f"run {next(self.runs)}"
         place.mkdir()
         return Grower(self, frame, place, only, merging).analysis
@@ -697,6 +718,7 @@ class Case:
         alone = random.Random(self.seed).randrange(len(reference))
         self.compare([outcome(self.grown(2, only=alone))[alone]], [reference[alone]], f"result {alone} alone")
         self.check_stretches(first, reference)
+        self.check_tasks(reference)
         return reference
 
     @staticmethod
@@ -750,6 +772,16 @@ class Case:
                 for one, other, each in zip(outcome(merged), reference, merged.booked, strict=True)
             ]
             self.compare(found, reference, f"stretches {stretches}, {'left' if from_left else 'right'} first")
+
+    def check_tasks(self, reference: list[Any]) -> None:
+        """As tasks of an engine, in any order and grouping."""
+        if isinstance(self.source, dict):
+            return
+        chosen = random.Random(self.seed)
+        engine = Shuffled(chosen.getrandbits(32))
+        analysis = self.grown(1, executor=engine, npartitions=chosen.randint(1, 40))
+        self.compare(outcome(analysis), reference, "tasks of an engine")
+        assert analysis.frame.num_runs == 0
 
 
 def digests(seeds: list[int], folder: Path) -> dict[str, list[str]]:

@@ -52,6 +52,25 @@ def test_small_files_are_opened_by_two_requests(http):
     assert len(http.requests()) == 2
 
 
+def test_a_chain_of_mixed_places(http, tmp_path):
+    """Also one file behind the other over the server, of which the next is opened while one is read."""
+    data = events()
+    write(tmp_path / "local.root", data)
+    for index in range(3):
+        write(http.data / f"mixed-{index}.root", data)
+    places = [
+        of(http, "mixed-0.root"),
+        str(tmp_path / "local.root"),
+        of(http, "mixed-1.root"),
+        of(http, "mixed-2.root"),
+    ]
+    chain = colonnade.open(places, "Events", max_open_files=1)
+    assert chain.files == places
+    assert_equal(chain.arrays(), ak.concatenate([data] * 4))
+    steps = ak.concatenate(list(chain.iterate(step_size=ENTRIES // 2 + 1)))
+    assert_equal(steps, ak.concatenate([data] * 4))
+
+
 def test_a_data_frame_over_a_chain(http):
     data = events()
     for index in range(3):

@@ -10,6 +10,7 @@
 
 #include "base/huge_pages.h"
 #include "base/memory_limit.h"
+#include "dataset/element_types.h"
 #include "dataset/schema_walk.h"
 #include "page/column_reader.h"
 
@@ -32,8 +33,9 @@ std::uint64_t total(const Stretches& stretches) {
 
 class ArrayReader {
  public:
-  ArrayReader(page::PageSource& source, std::vector<bool> wanted)
-      : source_(source), descriptor_(source.descriptor()), wanted_(std::move(wanted)) {}
+  ArrayReader(page::PageSource& source, std::vector<bool> wanted,
+              std::span<const std::optional<ElementType>> elements)
+      : source_(source), descriptor_(source.descriptor()), wanted_(std::move(wanted)), elements_(elements) {}
 
   void read(std::uint32_t field, const Stretches& stretches) {
     if (!wanted_[field]) return;
@@ -70,43 +72,15 @@ class ArrayReader {
 
   // The element type of the field's own type, where that says more than the column's: a double stored as
   // Real32.
-  static ElementType element_for(const FieldDescriptor& f, ColumnType column) {
-    static constexpr std::pair<std::string_view, ElementType> by_name[] = {
-        {"bool", ElementType::boolean},         {"std::int8_t", ElementType::int8},
-        {"std::uint8_t", ElementType::uint8},   {"std::int16_t", ElementType::int16},
-        {"std::uint16_t", ElementType::uint16}, {"std::int32_t", ElementType::int32},
-        {"std::uint32_t", ElementType::uint32}, {"std::int64_t", ElementType::int64},
-        {"std::uint64_t", ElementType::uint64}, {"float", ElementType::float32},
-        {"double", ElementType::float64},       {"char", ElementType::character},
-        {"std::byte", ElementType::byte}};
-    for (const auto& [name, element] : by_name)
-      if (f.type_name == name) return element;
+  ElementType element_for(const FieldDescriptor& f, ColumnType column) const {
+    if (f.id < elements_.size() && elements_[f.id]) return *elements_[f.id];
+    if (const auto named = element_of_type(f.type_name)) return *named;
     return natural_element(column);
   }
 
   ColumnArray& add(const FieldDescriptor& f, ArrayRole role, ElementType element, std::uint64_t size) {
-    ColumnArray array;
-    array.field = f.id;
-    array.role = role;
-    array.element = element;
-    array.size = size;
-    // Elements of a column that came later cost nothing in the file, so there may be any number of them.
-    std::uint64_t bytes = 0;
-    const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes) &&
-                      bytes <= machine_memory() - std::min(machine_memory(), bytes_);
-    void* memory =
-        fits ? ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}, std::nothrow) : nullptr;
-    if (memory == nullptr)
-      throw Error(
-          ErrorKind::resource,
-          fmt::format(
-              "an array of {} elements of {} bytes does not fit the memory, beside {} bytes that were read",
-              size, size_of(element), bytes_),
-          "read fewer entries at once");
-    prefer_huge_pages(memory, bytes);  // first use of small ones would cost a third of the time of reading
-    bytes_ += bytes;
-    array.data = {static_cast<std::byte*>(memory),
-                  [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
+    ColumnArray array = make_array(f.id, role, element, size, bytes_);
+    bytes_ += size * size_of(element);
     return arrays_.emplace_back(std::move(array));
   }
 
@@ -202,6 +176,7 @@ class ArrayReader {
   page::PageSource& source_;
   const Descriptor& descriptor_;
   std::vector<bool> wanted_;
+  std::span<const std::optional<ElementType>> elements_;  // empty: as the fields say
   std::vector<ColumnArray> arrays_;
   std::uint64_t bytes_ = 0;  // of these
 };
@@ -229,15 +204,47 @@ void mark(const page::PageSource& source, const std::string& path, std::vector<b
 
 }  // namespace
 
+ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element, std::uint64_t size,
+                       std::uint64_t bytes_before) {
+  ColumnArray array;
+  array.field = field;
+  array.role = role;
+  array.element = element;
+  array.size = size;
+  // Elements of a column that came later cost nothing in the file, so there may be any number of them.
+  std::uint64_t bytes = 0;
+  const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes) &&
+                    bytes <= machine_memory() - std::min(machine_memory(), bytes_before);
+  void* memory =
+      fits ? ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}, std::nothrow) : nullptr;
+  if (memory == nullptr)
+    throw Error(
+        ErrorKind::resource,
+        fmt::format(
+            "an array of {} elements of {} bytes does not fit the memory, beside {} bytes that were read",
+            size, size_of(element), bytes_before),
+        "read fewer entries at once");
+  prefer_huge_pages(memory, bytes);  // first use of small ones would cost a third of the time of reading
+  array.data = {static_cast<std::byte*>(memory),
+                [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
+  return array;
+}
+
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
+                                     std::uint64_t first, std::uint64_t last) {
+  std::vector<bool> wanted(source.descriptor().fields.size(), false);
+  for (const std::string& path : paths) mark(source, path, wanted);
+  return read_arrays(source, std::move(wanted), {}, first, last);
+}
+
+std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool> wanted,
+                                     std::span<const std::optional<ElementType>> elements,
                                      std::uint64_t first, std::uint64_t last) {
   const Descriptor& descriptor = source.descriptor();
   if (first > last || last > descriptor.entries())
     throw Error(ErrorKind::usage,
                 fmt::format("entries {} to {} of a data set with {}", first, last, descriptor.entries()), "",
                 source.context());
-  std::vector<bool> wanted(descriptor.fields.size(), false);
-  for (const std::string& path : paths) mark(source, path, wanted);
   Stretches entries;
   for (std::size_t c = 0; c < descriptor.clusters.size(); ++c) {
     const ClusterDescriptor& cluster = descriptor.clusters[c];
@@ -245,7 +252,7 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const s
     const std::uint64_t end = std::min(last, cluster.first_entry + cluster.entries);
     if (begin < end) entries.push_back({c, begin - cluster.first_entry, end - cluster.first_entry});
   }
-  ArrayReader reader(source, std::move(wanted));
+  ArrayReader reader(source, std::move(wanted), elements);
   for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
   return reader.take();
 }

@@ -3,6 +3,7 @@
 #define COLONNADE_DATASET_COLUMNAR_READER_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,16 @@ namespace colonnade::dataset {
 
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
                                      std::uint64_t first, std::uint64_t last);
+
+// Of marked fields, by id; a field needs those above it. `elements`, by id, says what numbers are read as
+// where that is not what the field's own type says.
+std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool> wanted,
+                                     std::span<const std::optional<ElementType>> elements,
+                                     std::uint64_t first, std::uint64_t last);
+
+// Memory for an array. Throws ErrorKind::resource where it does not fit the machine beside `bytes_before`.
+ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element, std::uint64_t size,
+                       std::uint64_t bytes_before = 0);
 
 }  // namespace colonnade::dataset
 

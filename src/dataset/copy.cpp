@@ -13,13 +13,21 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
+#include "base/thread_pool.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
+#include "dataset/copy_attribute_sets.h"
 #include "dataset/copy_schema.h"
+#include "dataset/copy_sources.h"
 #include "dataset/copy_values.h"
+#include "dataset/copy_zeros.h"
+#include "dataset/places.h"
+#include "dataset/provenance.h"
 #include "dataset/writer_schema.h"
 #include "io/object_store.h"
 #include "page/append_if_repaired.h"
@@ -29,20 +37,13 @@ namespace colonnade {
 namespace {
 
 using dataset::CopySchema;
+using dataset::CopySource;
+using dataset::InputRecord;
+using dataset::same_place;
+using dataset::whole_name;
 using Clock = std::chrono::steady_clock;
 
 // ---- places ----
-
-std::filesystem::path local_path(const std::string& uri) {
-  constexpr std::string_view scheme = "file://";
-  return uri.starts_with(scheme) ? uri.substr(scheme.size()) : uri;
-}
-
-bool same_place(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  std::error_code ignored;
-  return std::filesystem::equivalent(local_path(a), local_path(b), ignored);
-}
 
 std::string without_slash(std::string path) {
   path.erase(0, std::min(path.find_first_not_of('/'), path.size()));
@@ -69,77 +70,29 @@ Found look_at(const DataSetPlace& place) {
   return found;
 }
 
-// ---- sources ----
-
-struct Source {
-  std::unique_ptr<page::PageSource> pages;
-  CopySchema schema;
-  std::uint64_t first_entry = 0;  // in the destination
-  std::size_t first_cluster = 0;  // likewise, where clusters are kept
-
-  const Descriptor& descriptor() const noexcept { return pages->descriptor(); }
-  std::uint64_t entries() const { return descriptor().entries(); }
-};
-
-std::unique_ptr<page::PageSource> open_once(const DataSetPlace& place, const ReadOptions& options) {
-  std::shared_ptr<container::ReadContainer> container =
-      container::open_container(place.uri, {.local_io = options.local_io, .direct_io = options.direct_io});
-  std::string name = without_slash(place.data_set);
-  if (name.empty()) {
-    const std::vector<std::string> names = container->data_sets();
-    if (names.size() != 1)
-      throw Error(names.empty() ? ErrorKind::not_found : ErrorKind::usage,
-                  fmt::format("there are {} data sets", names.size()),
-                  names.empty() ? "" : fmt::format("name one of: {}", fmt::join(names, ", ")),
-                  {.uri = place.uri});
-    name = names.front();
-  }
-  return page::PageSource::open(name, container, options);
-}
-
-std::unique_ptr<page::PageSource> open_source(const DataSetPlace& place, ReadOptions options) {
-  options.page_checksums = Checksums::on;  // nothing damaged is carried on
-  return container::open_while_written([&] { return open_once(place, options); });
-}
-
-// The setting that the data set's pages were compressed with.
-std::optional<codec::CompressionSettings> compression_of(const Descriptor& descriptor) {
-  for (const ClusterDescriptor& cluster : descriptor.clusters)
-    for (const ColumnRange& range : cluster.columns) {
-      if (range.suppressed || range.pages.empty()) continue;
-      try {
-        return codec::CompressionSettings::parse(std::to_string(range.compression));
-      } catch (const Error&) {
-        return std::nullopt;  // a setting of others, which only they know
-      }
-    }
-  return std::nullopt;
-}
-
-std::uint64_t page_bytes(const Descriptor& descriptor) {
-  std::uint64_t bytes = 0;
-  for (const ClusterDescriptor& cluster : descriptor.clusters)
-    for (const ColumnRange& range : cluster.columns)
-      for (const PageDescriptor& page : range.pages) bytes += page::stored_size(page);
-  return bytes;
-}
-
 // ---- the copy ----
 
 class Copy {
  public:
   Copy(const std::vector<DataSetPlace>& sources, DataSetPlace destination, const CopyOptions& options,
        const CopyWatch& watch)
-      : places_(sources), destination_(std::move(destination)), options_(options), watch_(watch) {}
+      : places_(sources),
+        destination_(std::move(destination)),
+        options_(options),
+        watch_(watch),
+        sources_(sources, options) {}
 
   CopyReport run() {
     const Clock::time_point begin = Clock::now();
     check_options();
-    open_sources();
+    survey();
+    find_there();
     choose_mode();
     note_losses();
     number_sources();
-    with_context({.uri = destination_.uri, .data_set = destination_.data_set}, [&] { open_destination(); });
+    collect_attribute_sets();
+    if (!nothing_to_do_)
+      with_context({.uri = destination_.uri, .data_set = destination_.data_set}, [&] { open_destination(); });
     if (sink_) transfer();
     if (!report_.interrupted && options_.verify != CopyVerify::off) verify();
     report_.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -151,6 +104,9 @@ class Copy {
 
   void check_options() const {
     if (places_.empty()) throw Error(ErrorKind::usage, "there is nothing to copy", "name a source");
+    if (options_.append && options_.overwrite)
+      throw Error(ErrorKind::usage, "what is there cannot be both kept and replaced",
+                  "choose between append and overwrite");
     WriteOptions writing = options_.writing;
     if (options_.compression) writing.compression = *options_.compression;
     if (options_.max_page_size) writing.max_page_size = *options_.max_page_size;
@@ -163,91 +119,142 @@ class Copy {
     static_cast<void>(codec::CompressionSettings::parse(writing.compression.text));
   }
 
-  void open_sources() {
-    for (const DataSetPlace& place : places_)
-      sources_.push_back({.pages = open_source(place, options_.reading)});
+  void survey() {
+    sources_.survey();
     destination_.data_set = without_slash(destination_.data_set);
-    if (destination_.data_set.empty()) destination_.data_set = sources_.front().pages->data_set();
+    if (destination_.data_set.empty()) destination_.data_set = all().front().place.data_set;
     report_.data_set = destination_.data_set;
-    for (const Source& source : sources_)
-      if (same_place(source.pages->uri(), destination_.uri) &&
-          (source.pages->data_set() == destination_.data_set ||
+    for (const CopySource& source : all())
+      if (same_place(source.place.uri, destination_.uri) &&
+          (source.place.data_set == destination_.data_set ||
            (options_.overwrite && !io::is_object_store(destination_.uri))))
         throw Error(ErrorKind::usage, "the destination would replace the source", "copy to another place",
                     {.uri = destination_.uri, .data_set = destination_.data_set});
+    if (!options_.provenance) return;
+    for (CopySource& source : all()) source.record.uri = whole_name(source.place.uri);
+    std::set<std::pair<std::string, std::string>> names;
+    for (const CopySource& source : all())
+      if (!names.emplace(source.record.uri, source.place.data_set).second)
+        throw Error(ErrorKind::usage, "the same input is given twice", "name each input once",
+                    {.uri = source.place.uri, .data_set = source.place.data_set});
   }
 
-  void plan(bool decoded) {
-    for (Source& source : sources_) {
-      std::vector<bool> fields = dataset::select_fields(*source.pages, options_.columns);
-      source.schema = decoded ? dataset::schema_of_values(*source.pages, std::move(fields))
-                              : dataset::schema_of_pages(*source.pages, std::move(fields));
-    }
+  std::vector<CopySource>& all() noexcept { return sources_.all(); }
+
+  // What sources come behind.
+  void find_there() {
+    if (!options_.append) return;
+    with_context({.uri = destination_.uri, .data_set = destination_.data_set}, [&] {
+      if (!look().data_set) return;
+      there_ = open_target();
+      inputs_ = dataset::read_provenance(*there_);
+      if (inputs_.empty())
+        throw Error(ErrorKind::usage, "the data set does not say what it was made from",
+                    "merge all inputs into a new file");
+    });
+    if (!there_) return;
+    for (const InputRecord& input : inputs_)
+      if (input.depth == 0) {
+        base_entries_ += input.entries;
+        base_clusters_ += static_cast<std::size_t>(input.clusters);
+      }
+    if (there_->descriptor().entries() < base_entries_)
+      refuse(fmt::format("it has {} entries and says that its inputs have {}", there_->descriptor().entries(),
+                         base_entries_));
+    leave_out_known();
   }
 
-  // What keeps the clusters of these sources from following each other as they are.
-  std::string obstacle(std::size_t& which) const {
-    const Descriptor& first = sources_.front().schema.descriptor;
-    for (which = 1; which < sources_.size(); ++which) {
-      const Descriptor& other = sources_[which].schema.descriptor;
-      if (std::string why = dataset::first_difference(first, other); !why.empty()) return why;
-      for (const ColumnDescriptor& column : other.columns)
-        if (column.deferred) return fmt::format("the field '{}' was added late", other.path_of(column.field));
+  void leave_out_known() {
+    for (CopySource& source : all()) {
+      const auto known = std::find_if(inputs_.begin(), inputs_.end(), [&](const InputRecord& input) {
+        return input.depth == 0 && input.uri == source.record.uri && input.data_set == source.record.data_set;
+      });
+      if (known == inputs_.end()) continue;
+      if (known->fingerprint != source.record.fingerprint || known->size != source.record.size ||
+          known->version != source.record.version)
+        throw Error(ErrorKind::usage, "the input has changed since it was merged",
+                    "merge all inputs into a new file",
+                    {.uri = source.place.uri, .data_set = source.place.data_set});
+      source.is_known = true;
+      ++report_.known_sources;
     }
-    return {};
+    nothing_to_do_ = report_.known_sources == all().size() && there_->descriptor().entries() == base_entries_;
+    if (!nothing_to_do_) return;
+    report_.resumed_entries = report_.entries = there_->descriptor().entries();
+    report_.clusters = there_->descriptor().clusters.size();
   }
 
   void choose_mode() {
+    if (nothing_to_do_) return;
+    const Descriptor* there = there_ ? &there_->descriptor() : nullptr;
+    const std::uint64_t behind = there_ ? there_->descriptor().entries() : 0;
     const bool decodes = options_.max_page_size || options_.approximate_cluster_size;
     report_.mode = decodes ? CopyMode::decode : options_.compression ? CopyMode::recompress : CopyMode::pages;
-    plan(decodes);
-    std::size_t which = 0;
-    std::string why = obstacle(which);
-    if (!why.empty() && !decodes && can_decode_together()) {
-      report_.mode = CopyMode::decode;
-      report_.notes.push_back(
-          fmt::format("columns were decoded and encoded again, since in {} {}", places_[which].uri, why));
-      return;
+    try {
+      sources_.plan(!decodes, there, behind);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::schema) throw;
+      if (!decodes && !there_ && can_decode_together()) {
+        report_.mode = CopyMode::decode;
+        report_.notes.push_back(fmt::format("columns were decoded and encoded again, since in {} {}",
+                                            error.context().uri, error.problem()));
+        return;
+      }
+      throw Error(ErrorKind::schema,
+                  fmt::format("the sources have different schemas: in this one {}", error.problem()),
+                  error.advice(), error.context());
     }
-    if (!why.empty())
-      throw Error(ErrorKind::schema, fmt::format("the sources have different schemas: in this one {}", why),
-                  "copy them to data sets of their own, or name the columns that all of them have",
-                  {.uri = sources_[which].pages->uri(), .data_set = sources_[which].pages->data_set()});
   }
 
   // Whether the sources follow each other when nothing is late and each field has one representation.
   bool can_decode_together() {
     try {
-      plan(true);
-      std::size_t which = 0;
-      return obstacle(which).empty();
+      sources_.plan(false, nullptr, 0);
+      return true;
     } catch (const Error&) {
       return false;
     }
   }
 
-  void note_losses() {
-    for (const Source& source : sources_) {
-      for (const AttributeSetRecord& set : source.descriptor().attribute_sets)
-        report_.notes.push_back(
-            fmt::format("the attribute set '{}' was left out: its data set lies in {} and was not copied",
-                        set.name, source.pages->uri()));
-      if (report_.mode == CopyMode::decode &&
-          source.descriptor().fields.size() > source.descriptor().header_fields)
-        report_.notes.emplace_back(
-            "fields that were added late are in the header, with zeros for the entries before");
+  // Each source that has any stays open. What is there keeps its own: sets cannot become longer.
+  void collect_attribute_sets() {
+    for (const CopySource& source : all()) {
+      if (source.is_known || source.attribute_sets.empty()) continue;
+      if (there_) {
+        for (const std::string& name : source.attribute_sets)
+          if (name != dataset::provenance_name)
+            report_.notes.push_back(fmt::format(
+                "the attribute set '{}' of {} was left out: nothing is added to those of what is there", name,
+                source.place.uri));
+        continue;
+      }
+      with_sets_.push_back(dataset::open_to_copy(source.place, options_.reading));
+      sets_.add(*with_sets_.back(), source.first_entry, report_.notes,
+                options_.provenance ? dataset::provenance_name : "");
     }
   }
 
+  void note_losses() {
+    bool has_late = false;
+    for (const CopySource& source : all()) {
+      if (source.is_known) continue;
+      has_late |= sources_.has_late_fields(source);
+    }
+    if (has_late && !nothing_to_do_ && (report_.mode == CopyMode::decode || all().size() > 1))
+      report_.notes.emplace_back(
+          "fields that were added late are in the header, with zeros for the entries before");
+  }
+
   void number_sources() {
-    std::uint64_t entries = 0;
-    std::size_t clusters = 0;
-    for (Source& source : sources_) {
+    std::uint64_t entries = base_entries_;
+    std::size_t clusters = base_clusters_;
+    for (CopySource& source : all()) {
+      if (source.is_known) continue;
       source.first_entry = entries;
       source.first_cluster = clusters;
       entries += source.entries();
-      clusters += source.descriptor().clusters.size();
-      progress_.total_bytes += page_bytes(source.descriptor());
+      clusters += source.clusters();
+      progress_.total_bytes += source.bytes;
     }
     progress_.total_entries = entries;
     total_clusters_ = clusters;
@@ -259,29 +266,25 @@ class Copy {
 
   WriteOptions write_options() const {
     WriteOptions writing = options_.writing;
-    const auto stored = compression_of(sources_.front().descriptor());
     if (options_.compression)
       writing.compression = *options_.compression;
-    else if (stored)
+    else if (const auto& stored = sources_.all().front().compression)
       writing.compression = Compression(stored->to_string());
     if (options_.max_page_size) writing.max_page_size = *options_.max_page_size;
     if (options_.approximate_cluster_size)
       writing.approximate_cluster_size = *options_.approximate_cluster_size;
     writing.max_uncompressed_cluster_size =
         std::max(writing.max_uncompressed_cluster_size, writing.approximate_cluster_size);
-    writing.parallel_sealing = true;
+    writing.parallel_sealing = options_.threads != 1;
     if (report_.mode != CopyMode::decode) writing.max_page_size = largest_page();
     return writing;
   }
 
   // Of the sources, in bytes: an object store is told what it has to take.
   std::size_t largest_page() const {
-    std::size_t largest = 1;
-    for (const Source& source : sources_)
-      for (const ClusterDescriptor& cluster : source.descriptor().clusters)
-        for (const ColumnRange& range : cluster.columns)
-          for (const PageDescriptor& page : range.pages)
-            largest = std::max(largest, static_cast<std::size_t>(page.locator.size));
+    std::size_t largest = sets_.largest_page();
+    for (const CopySource& source : sources_.all())
+      largest = std::max(largest, static_cast<std::size_t>(source.largest_page));
     return largest;
   }
 
@@ -297,6 +300,7 @@ class Copy {
 
   void open_destination() {
     const WriteOptions writing = write_options();
+    if (there_) return resume(writing);
     if (options_.resume || !options_.overwrite) {
       const Found found = look();
       if (found.data_set && !options_.resume)
@@ -319,8 +323,7 @@ class Copy {
 
   void start(std::unique_ptr<container::WriteContainer> container, const WriteOptions& writing) {
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
-    Descriptor whole = sources_.front().schema.descriptor;
-    add_type_infos(whole);
+    Descriptor whole = sources_.target();
     Descriptor& to = sink_->descriptor();
     const std::size_t slash = destination_.data_set.rfind('/');
     to.name = slash == std::string::npos ? destination_.data_set : destination_.data_set.substr(slash + 1);
@@ -340,19 +343,6 @@ class Copy {
     to.columns = std::move(whole.columns);
     to.aliases = std::move(whole.aliases);
     to.type_infos = std::move(whole.type_infos);
-  }
-
-  // Those that only later sources have.
-  void add_type_infos(Descriptor& whole) const {
-    for (const Source& source : sources_)
-      for (const ExtraTypeInfo& info : source.schema.descriptor.type_infos) {
-        const auto is_same = [&](const ExtraTypeInfo& other) {
-          return other.content_id == info.content_id && other.type_version == info.type_version &&
-                 other.type_name == info.type_name && other.content == info.content;
-        };
-        if (std::none_of(whole.type_infos.begin(), whole.type_infos.end(), is_same))
-          whole.type_infos.push_back(info);
-      }
   }
 
   // -- going on --
@@ -376,28 +366,47 @@ class Copy {
       container = container::replace_container(destination_.uri, destination_.data_set,
                                                dataset::container_options(writing));
     }
-    if (const std::string why =
-            dataset::first_difference(sources_.front().schema.descriptor, there->descriptor());
-        !why.empty())
-      refuse(why);
+    if (there_ && there_->descriptor().anchor != there->descriptor().anchor)
+      refuse("another writer has added to it meanwhile");
+    if (!there_) {
+      if (const std::string why = dataset::first_difference(sources_.target(), there->descriptor());
+          !why.empty())
+        refuse(why);
+      inputs_ = options_.provenance ? dataset::read_provenance(*there) : std::vector<InputRecord>();
+    }
     check_beginning(*there);
     report_.resumed_entries = report_.entries = there->descriptor().entries();
     report_.clusters = done_clusters_ = there->descriptor().clusters.size();
     progress_.entries = report_.resumed_entries;
-    if (report_.resumed_entries == progress_.total_entries &&
-        (report_.mode == CopyMode::decode || done_clusters_ == total_clusters_))
+    const bool lacks_inputs = options_.provenance && (there_ || inputs_.empty());
+    if (report_.resumed_entries == progress_.total_entries && !lacks_inputs &&
+        (report_.mode == CopyMode::decode || done_clusters_ == total_clusters_) &&
+        sets_.are_in(there->descriptor()))
       return;  // it is complete
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
     sink_->resume(there->descriptor());
+    if (there_) add_fields();
+  }
+
+  // To a data set that is there: those that only the new sources have.
+  void add_fields() {
+    Descriptor& to = sink_->descriptor();
+    const Descriptor& whole = sources_.target();
+    to.fields = whole.fields;
+    to.columns = whole.columns;
+    to.aliases = whole.aliases;
+    to.type_infos = whole.type_infos;
   }
 
   std::unique_ptr<page::PageSource> open_target() const {
-    return open_source({destination_.uri, destination_.data_set}, options_.reading);
+    return dataset::open_to_copy({destination_.uri, destination_.data_set}, options_.reading);
   }
 
-  page::CopiedClusters clusters_of(const Source& source, const page::PageSource& target, std::size_t first,
-                                   std::size_t count) const {
-    return {*source.pages, target, source.schema.target_of, first, source.first_cluster + first, count};
+  page::CopiedClusters clusters_of(CopySource& source, const page::PageSource& target, std::size_t first,
+                                   std::size_t count) {
+    const CopySchema& schema = sources_.schema_of(source);
+    return {sources_.open(source),        target, schema.target_of, first,
+            source.first_cluster + first, count,  schema.is_mapped};
   }
 
   // Whether the destination has what the sources begin with. All clusters are compared in number and sizes;
@@ -409,7 +418,7 @@ class Copy {
     try {
       if (report_.mode == CopyMode::decode || report_.mode == CopyMode::recompress) {
         if (report_.mode == CopyMode::recompress) check_clusters(there);
-        if (!has.clusters.empty())
+        if (!has.clusters.empty() && has.entries() > base_entries_)
           compare_entries(there, has.clusters.back().first_entry, has.clusters.back().entries);
       } else {
         check_clusters(there);
@@ -425,9 +434,10 @@ class Copy {
     if (count > total_clusters_)
       refuse(fmt::format("it has {} clusters, the sources {}", count, total_clusters_));
     const bool as_stored = report_.mode == CopyMode::pages;
-    for (const Source& source : sources_) {
+    for (CopySource& source : all()) {
+      if (source.is_known) continue;
       if (count <= source.first_cluster) break;
-      const std::size_t here = std::min(count - source.first_cluster, source.descriptor().clusters.size());
+      const std::size_t here = std::min(count - source.first_cluster, source.clusters());
       page::compare_structure(clusters_of(source, there, 0, here), as_stored);
       if (!as_stored || here == 0) continue;
       page::PageCopyCounts ignored;
@@ -439,7 +449,8 @@ class Copy {
 
   // Decoded, over the borders of sources. False: stopped.
   bool compare_entries(page::PageSource& target, std::uint64_t first, std::uint64_t count) {
-    for (const Source& source : sources_) {
+    for (CopySource& source : all()) {
+      if (source.is_known) continue;
       const std::uint64_t begin = std::max(first, source.first_entry);
       const std::uint64_t end = std::min(first + count, source.first_entry + source.entries());
       if (begin >= end) continue;
@@ -447,9 +458,9 @@ class Copy {
         progress_.entries = begin + done;
         return goes_on();
       };
-      if (!dataset::compare_values(
-              {*source.pages, source.schema.fields, target, begin - source.first_entry, begin, end - begin},
-              memory(), on))
+      if (!dataset::compare_values({sources_.open(source), sources_.schema_of(source), target,
+                                    begin - source.first_entry, begin, end - begin},
+                                   memory(), on))
         return false;
     }
     return true;
@@ -477,8 +488,10 @@ class Copy {
     bool complete = false;
     try {
       complete = report_.mode == CopyMode::decode ? move_values() : move_pages();
+      if (complete) sets_.write(*sink_, memory(), compression());
       if (!complete && checkpoints()) sink_->commit_data_set();
       if (complete || (checkpoints() && sink_->has_committed())) {
+        if (complete && options_.provenance) keep_inputs();
         sink_->close();
         report_.entries = sink_->entries();
         report_.clusters = sink_->descriptor().clusters.size();
@@ -498,11 +511,54 @@ class Copy {
     if (watch_ && complete && options_.verify == CopyVerify::off) watch_(progress_);
   }
 
+  // What pages are compressed with again; nothing: they stay as they are.
+  std::optional<codec::CompressionSettings> compression() const {
+    if (report_.mode != CopyMode::recompress) return std::nullopt;
+    return codec::CompressionSettings::parse(options_.compression->text);
+  }
+
+  // Those that were there, then those of this copy, each with what it was made from itself.
+  void keep_inputs() {
+    if (!there_) inputs_.clear();
+    for (const CopySource& source : all()) {
+      if (source.is_known) continue;
+      InputRecord& input = inputs_.emplace_back(source.record);
+      input.first_entry = source.first_entry;
+      // Where clusters are made anew the last one tells where they end.
+      const bool as_they_were = report_.mode != CopyMode::decode || keeps_clusters();
+      if (!as_they_were) input.clusters = 0;
+      for (InputRecord inner : source.inputs) {
+        inner.first_entry += source.first_entry;
+        ++inner.depth;
+        inputs_.push_back(std::move(inner));
+      }
+    }
+    const std::size_t clusters = sink_->descriptor().clusters.size();
+    std::size_t counted = 0;
+    for (const InputRecord& input : inputs_)
+      if (input.depth == 0) counted += static_cast<std::size_t>(input.clusters);
+    for (auto last = inputs_.rbegin(); last != inputs_.rend() && counted < clusters; ++last)
+      if (last->depth == 0) {
+        last->clusters += clusters - counted;
+        counted = clusters;
+      }
+    sink_->link(dataset::write_provenance(sink_->container_to_link(), sink_->options(),
+                                          sink_->descriptor().writer, inputs_));
+  }
+
+  // Null: the one that all share.
+  ThreadPool* pool() {
+    if (options_.threads == 0) return nullptr;
+    // The thread that waits works, too.
+    if (!pool_) pool_ = std::make_unique<ThreadPool>(std::max(options_.threads, 2U) - 1);
+    return pool_.get();
+  }
+
   bool move_pages() {
     page::PageCopyOptions how{.memory = memory(),
-                              .add_checksums = options_.writing.page_checksums == Checksums::on};
-    if (report_.mode == CopyMode::recompress)
-      how.compression = codec::CompressionSettings::parse(options_.compression->text);
+                              .add_checksums = options_.writing.page_checksums == Checksums::on,
+                              .pool = pool()};
+    how.compression = compression();
     page::PageCopyCounts counts;
     const auto on = [&] {
       progress_.entries = report_.resumed_entries + counts.entries;
@@ -511,11 +567,19 @@ class Copy {
       return goes_on();
     };
     bool complete = true;
-    for (const Source& source : sources_) {
-      const std::size_t clusters = source.descriptor().clusters.size();
-      if (source.first_cluster + clusters <= done_clusters_) continue;
+    for (CopySource& source : all()) {
+      if (source.is_known || source.first_cluster + source.clusters() <= done_clusters_) continue;
       const std::size_t first = done_clusters_ - std::min(done_clusters_, source.first_cluster);
-      complete = page::copy_pages(*source.pages, first, source.schema.target_of, *sink_, how, counts, on);
+      const CopySchema& schema = sources_.schema_of(source);
+      const page::PageSource& pages = sources_.open(source);
+      std::optional<dataset::CopyZeros> zeros;
+      how.is_mapped = schema.is_mapped;
+      how.fill = {};
+      if (schema.is_mapped) {
+        zeros.emplace(pages, schema);
+        how.fill = [&](std::size_t cluster) { return zeros->of_cluster(cluster); };
+      }
+      complete = page::copy_pages(pages, first, schema.target_of, *sink_, how, counts, on);
       if (!complete) break;
     }
     on();
@@ -525,33 +589,34 @@ class Copy {
     return complete;
   }
 
-  std::uint64_t bytes_read() const {
-    std::uint64_t bytes = 0;
-    for (const Source& source : sources_) bytes += source.pages->counters().bytes;
-    return bytes;
-  }
-
   bool move_values() {
-    dataset::ValueCopy copy(sink_, sources_.front().schema.descriptor,
+    dataset::ValueCopy copy(sink_, sources_.target(),
                             {.memory = memory(), .keep_clusters = keeps_clusters()});
-    const std::uint64_t read_before = bytes_read();
+    std::uint64_t read = 0;  // of sources that are done
+    page::PageSource* now = nullptr;
+    std::uint64_t read_before = 0;
+    const auto bytes_read = [&] { return read + (now != nullptr ? now->counters().bytes - read_before : 0); };
     const auto on = [&] {
       progress_.entries = report_.resumed_entries + copy.entries();
-      progress_.bytes_read = bytes_read() - read_before;
+      progress_.bytes_read = bytes_read();
       progress_.bytes_written = copy.bytes_written();
       return goes_on();
     };
     bool complete = true;
-    for (const Source& source : sources_) {
+    for (CopySource& source : all()) {
       const std::uint64_t done = report_.resumed_entries;
-      if (source.first_entry + source.entries() <= done) continue;
-      complete = copy.copy(*source.pages, source.schema, done - std::min(done, source.first_entry), on);
+      if (source.is_known || source.first_entry + source.entries() <= done) continue;
+      now = &sources_.open(source);
+      read_before = now->counters().bytes;
+      complete = copy.copy(*now, sources_.schema_of(source), done - std::min(done, source.first_entry), on);
+      read = bytes_read();
+      now = nullptr;
       if (!complete) break;
     }
     if (complete) copy.finish();
     on();
     report_.pages = copy.pages();
-    report_.bytes_read = bytes_read() - read_before;
+    report_.bytes_read = bytes_read();
     report_.bytes_written = copy.bytes_written();
     return complete;
   }
@@ -563,9 +628,8 @@ class Copy {
     with_context(target->context(), [&] {
       progress_.verifying = true;
       progress_.entries = progress_.bytes_read = progress_.bytes_written = 0;
-      if (const std::string why =
-              dataset::first_difference(sources_.front().schema.descriptor, target->descriptor());
-          !why.empty())
+      if (const std::string why = dataset::first_difference(sources_.target(), target->descriptor());
+          !why.empty() && !nothing_to_do_)
         throw Error(ErrorKind::format, fmt::format("the copy differs from its source: {}", why),
                     "copy it again");
       if (target->descriptor().entries() != progress_.total_entries)
@@ -576,7 +640,8 @@ class Copy {
       const bool same_pages = report_.mode == CopyMode::pages;
       bool complete = !same_pages || verify_pages(*target);
       if (complete && (!same_pages || options_.verify == CopyVerify::values))
-        complete = compare_entries(*target, 0, progress_.total_entries);
+        complete = compare_entries(*target, base_entries_, progress_.total_entries - base_entries_);
+      if (complete) sets_.compare(*target);
       report_.verified = complete;
       report_.interrupted = !complete;
     });
@@ -584,13 +649,13 @@ class Copy {
 
   bool verify_pages(const page::PageSource& target) {
     page::PageCopyCounts counts;
-    for (const Source& source : sources_) {
+    for (CopySource& source : all()) {
+      if (source.is_known) continue;
       const auto on = [&] {
         progress_.bytes_read = counts.bytes_read;
         return goes_on();
       };
-      if (!page::compare_pages(clusters_of(source, target, 0, source.descriptor().clusters.size()), memory(),
-                               counts, on))
+      if (!page::compare_pages(clusters_of(source, target, 0, source.clusters()), memory(), counts, on))
         return false;
     }
     return true;
@@ -600,7 +665,15 @@ class Copy {
   DataSetPlace destination_;
   const CopyOptions& options_;
   const CopyWatch& watch_;
-  std::vector<Source> sources_;
+  dataset::CopySources sources_;
+  std::vector<std::unique_ptr<page::PageSource>> with_sets_;  // sources that have attribute sets
+  dataset::AttributeSetCopy sets_;
+  std::unique_ptr<page::PageSource> there_;  // that sources come behind
+  std::vector<InputRecord> inputs_;          // that what is there was made from
+  std::uint64_t base_entries_ = 0;           // of these
+  std::size_t base_clusters_ = 0;
+  bool nothing_to_do_ = false;
+  std::unique_ptr<ThreadPool> pool_;
   std::size_t total_clusters_ = 0;
   std::size_t done_clusters_ = 0;  // that the destination had
   std::shared_ptr<page::DataSetSink> sink_;

@@ -62,7 +62,7 @@ class Selection {
 
 class Rebuilder {
  public:
-  Rebuilder(const page::PageSource& source, std::vector<bool> fields) : from_(source.descriptor()) {
+  Rebuilder(const Descriptor& source, std::vector<bool> fields) : from_(source) {
     schema_.fields = std::move(fields);
     schema_.target_of.assign(from_.columns.size(), invalid_id);
     to().name = from_.name;
@@ -142,14 +142,6 @@ std::string column_text(const ColumnDescriptor& column) {
   return text;
 }
 
-// What people call the field's type.
-std::string type_text(const FieldDescriptor& field) {
-  std::string type = field.type_name;
-  if (type.empty())
-    type = field.role == FieldRole::collection ? "an untyped collection" : "an untyped record";
-  return field.array_size > 0 ? fmt::format("{} ({} times)", type, field.array_size) : type;
-}
-
 bool same_field(const FieldDescriptor& a, const FieldDescriptor& b) {
   const auto key = [](const FieldDescriptor& field) {
     return std::tie(field.name, field.type_name, field.type_alias, field.role, field.raw_role, field.parent,
@@ -180,6 +172,13 @@ std::string field_difference(const Descriptor& first, const Descriptor& second, 
 
 }  // namespace
 
+std::string type_text(const FieldDescriptor& field) {
+  std::string type = field.type_name;
+  if (type.empty())
+    type = field.role == FieldRole::collection ? "an untyped collection" : "an untyped record";
+  return field.array_size > 0 ? fmt::format("{} ({} times)", type, field.array_size) : type;
+}
+
 std::vector<bool> select_fields(const page::PageSource& source, const std::vector<std::string>& paths) {
   const Descriptor& descriptor = source.descriptor();
   if (paths.empty()) return std::vector<bool>(descriptor.fields.size(), true);
@@ -188,11 +187,10 @@ std::vector<bool> select_fields(const page::PageSource& source, const std::vecto
   return selection.take();
 }
 
-CopySchema schema_of_pages(const page::PageSource& source, std::vector<bool> fields) {
-  const Descriptor& from = source.descriptor();
+CopySchema schema_of_pages(const Descriptor& from, std::vector<bool> fields) {
   const auto header_fields = static_cast<std::uint32_t>(
       std::count(fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(from.header_fields), true));
-  Rebuilder rebuilder(source, std::move(fields));
+  Rebuilder rebuilder(from, std::move(fields));
   rebuilder.fields();
   for (const ColumnDescriptor& column : from.columns) {
     if (column.id == from.header_columns)
@@ -230,14 +228,13 @@ std::size_t widest_representation(const Descriptor& descriptor, const FieldDescr
   return widest;
 }
 
-CopySchema schema_of_values(const page::PageSource& source, std::vector<bool> fields) {
-  const Descriptor& from = source.descriptor();
+CopySchema schema_of_values(const Descriptor& from, std::vector<bool> fields) {
   for (const FieldDescriptor& field : from.fields)
     if (fields[field.id] && !field.unreadable.empty())
       throw Error(ErrorKind::unsupported, fmt::format("the field cannot be decoded: {}", field.unreadable),
                   "copy without changing pages, clusters or schemas, or without this field",
-                  {.uri = source.uri(), .data_set = source.data_set(), .field = from.path_of(field.id)});
-  Rebuilder rebuilder(source, std::move(fields));
+                  {.field = from.path_of(field.id)});
+  Rebuilder rebuilder(from, std::move(fields));
   rebuilder.fields();
   std::vector<std::size_t> chosen(from.fields.size(), 0);
   const auto owner_of = [&](const FieldDescriptor& field) -> const FieldDescriptor& {

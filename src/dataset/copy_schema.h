@@ -11,10 +11,29 @@
 
 namespace colonnade::dataset {
 
+// A column of the copy that the source has not: so many zeros for each value below the field `parent` of the
+// source, or for each entry if there is none.
+struct ZeroColumn {
+  std::uint32_t column = invalid_id;
+  std::uint32_t parent = invalid_id;
+  std::uint64_t factor = 0;
+};
+
+// The fields of the copy that the source has, in the order in which they are in the source.
+struct WalkOrder {
+  std::vector<std::uint32_t> top;
+  std::vector<std::vector<std::uint32_t>> children;  // by field
+};
+
 struct CopySchema {
   Descriptor descriptor;     // of the copy; fields, columns, aliases and type infos, without clusters
   std::vector<bool> fields;  // which of the source's are copied
   std::vector<std::uint32_t> target_of;  // by physical column of the source; invalid_id: not copied
+  // Where the copy has more than this source, or has it in another order; `descriptor` is then what the
+  // source alone would make.
+  bool is_mapped = false;
+  std::vector<ZeroColumn> zeros = {};
+  WalkOrder order = {};
 };
 
 // Which fields a copy of those at `paths` needs: these and all below them, what is above them, the sources
@@ -23,14 +42,16 @@ struct CopySchema {
 std::vector<bool> select_fields(const page::PageSource& source, const std::vector<std::string>& paths);
 
 // For pages that are copied as they are: all representations, late columns as late as they were.
-CopySchema schema_of_pages(const page::PageSource& source, std::vector<bool> fields);
+CopySchema schema_of_pages(const Descriptor& source, std::vector<bool> fields);
 // For columns that are encoded again: one representation of each field, the widest, and nothing is late.
 // Throws ErrorKind::unsupported for a field that cannot be read.
-CopySchema schema_of_values(const page::PageSource& source, std::vector<bool> fields);
+CopySchema schema_of_values(const Descriptor& source, std::vector<bool> fields);
 
 // The number of the representation that holds what the others hold.
 std::size_t widest_representation(const Descriptor& descriptor, const FieldDescriptor& field);
 
+// What people call the field's type.
+std::string type_text(const FieldDescriptor& field);
 // Says in what the second schema first differs from the first; empty if it does not.
 std::string first_difference(const Descriptor& first, const Descriptor& second);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -52,9 +53,10 @@ struct EntryWalk::Node {
   bool counts_others() const noexcept { return role == FieldRole::collection || columns.size() == 2; }
 };
 
-EntryWalk::EntryWalk(page::PageSource& source, const std::vector<bool>& fields) : source_(source) {
-  for (const std::uint32_t id : source.descriptor().top_level_fields())
-    if (fields[id]) add(id, none, 0, fields);
+EntryWalk::EntryWalk(page::PageSource& source, const std::vector<bool>& fields, const WalkOrder* order)
+    : source_(source) {
+  for (const std::uint32_t id : order != nullptr ? order->top : source.descriptor().top_level_fields())
+    if (fields[id]) add(id, none, 0, fields, order);
 }
 
 EntryWalk::~EntryWalk() = default;
@@ -67,7 +69,7 @@ void EntryWalk::fail(const Node& node, std::string problem) const {
 }
 
 void EntryWalk::add(std::uint32_t id, std::size_t parent, std::uint32_t alternative,
-                    const std::vector<bool>& fields) {
+                    const std::vector<bool>& fields, const WalkOrder* order) {
   const FieldDescriptor& field = source_.descriptor().fields[id];
   if (field.source_field || !field.unreadable.empty()) return;
   const std::size_t own = nodes_.size();
@@ -80,10 +82,14 @@ void EntryWalk::add(std::uint32_t id, std::size_t parent, std::uint32_t alternat
   open_columns(node, field);
   if (field.role == FieldRole::variant) node.ends.assign(field.children.size(), 0);
   std::uint32_t number = 0;
-  for (const std::uint32_t child : field.children) {
-    if (fields[child]) add(child, own, number, fields);
+  const auto visit = [&](std::uint32_t child) {
+    if (fields[child]) add(child, own, number, fields, order);
     ++number;
-  }
+  };
+  if (order != nullptr)
+    std::for_each(order->children[id].begin(), order->children[id].end(), visit);
+  else
+    std::for_each(field.children.begin(), field.children.end(), visit);
 }
 
 void EntryWalk::open_columns(Node& node, const FieldDescriptor& field) {
@@ -220,6 +226,14 @@ std::optional<EntryWalk::Values> EntryWalk::next() {
   return std::nullopt;
 }
 
+std::uint64_t EntryWalk::below(std::uint32_t field) const {
+  if (field == invalid_id) return entries_;
+  for (const auto& node : nodes_)
+    if (node->field == field)
+      return node->role == FieldRole::collection ? node->end - node->end_before : node->count;
+  return 0;
+}
+
 // ---- copying ----
 
 struct ValueCopy::Target {
@@ -227,6 +241,7 @@ struct ValueCopy::Target {
   // Where the items of what was put into the open cluster end.
   std::uint64_t end = 0;
   std::vector<std::uint64_t> ends;  // of a variant, by tag
+  std::uint64_t offset = 0;         // set_offset()
 };
 
 ValueCopy::ValueCopy(std::shared_ptr<page::DataSetSink> sink, const Descriptor& schema,
@@ -258,7 +273,34 @@ void ValueCopy::put(Target& target, const EntryWalk::Values& values) {
       target.ends[value.tag] = std::max(target.ends[value.tag], value.index + 1);
     }
   }
+  if (target.offset != 0) {
+    auto* const numbers = static_cast<std::uint64_t*>(static_cast<void*>(values.data));
+    for (std::uint64_t i = 0; i < values.count; ++i) numbers[i] += target.offset;
+  }
   target.writer->append(values.data, values.count);
+}
+
+void ValueCopy::set_offset(std::uint32_t column, std::uint64_t offset) {
+  Target& target = *targets_.at(column);
+  if (target.writer->element() != ElementType::uint64)
+    throw Error(ErrorKind::usage, fmt::format("column {} is none of 64-bit numbers", column));
+  target.offset = offset;
+}
+
+// Ends of collections stay where they are, so that those that are added are empty.
+void ValueCopy::put_zeros(Target& target, std::uint64_t count) {
+  constexpr std::uint64_t most = 4096;
+  const ElementType element = target.writer->element();
+  alignas(SwitchElement) std::array<std::byte, most * sizeof(SwitchElement)> zeros{};
+  while (count > 0) {
+    const std::uint64_t step = std::min(count, most);
+    if (element == ElementType::index) {
+      auto* const ends = static_cast<std::uint64_t*>(static_cast<void*>(zeros.data()));
+      std::fill_n(ends, step, target.end);
+    }
+    target.writer->append(zeros.data(), step);
+    count -= step;
+  }
 }
 
 // Entries that the open cluster still has room for.
@@ -302,6 +344,8 @@ bool ValueCopy::copy(page::PageSource& source, const CopySchema& schema, std::ui
         const std::uint32_t column = schema.target_of[walk.slots()[values->slot].column];
         put(*targets_[column], *values);
       }
+      for (const ZeroColumn& zeros : schema.zeros)
+        if (zeros.factor > 0) put_zeros(*targets_[zeros.column], walk.below(zeros.parent) * zeros.factor);
       at += step;
       open_entries_ += step;
       if (!goes_on()) return false;
@@ -338,8 +382,8 @@ namespace {
 // One side of a comparison: where it is, and how far its cluster goes.
 class Side {
  public:
-  Side(page::PageSource& source, const std::vector<bool>& fields, std::uint64_t first)
-      : source_(source), walk_(source, fields), at_(first) {}
+  Side(page::PageSource& source, const std::vector<bool>& fields, const WalkOrder* order, std::uint64_t first)
+      : source_(source), walk_(source, fields, order), at_(first) {}
 
   // Entries left in the cluster of the next entry, and their decoded bytes each.
   std::uint64_t left() {
@@ -372,9 +416,10 @@ class Side {
 
 bool compare_values(const ComparedEntries& entries, std::size_t memory,
                     const std::function<bool(std::uint64_t)>& goes_on) {
-  Side from(entries.source, entries.fields, entries.first);
+  Side from(entries.source, entries.schema.fields, nullptr, entries.first);
   const std::vector<bool> all(entries.target.descriptor().fields.size(), true);
-  Side to(entries.target, all, entries.target_first);
+  Side to(entries.target, all, entries.schema.is_mapped ? &entries.schema.order : nullptr,
+          entries.target_first);
   const auto differ = [&](std::size_t slot, std::uint64_t entry) {
     ErrorContext where = entries.target.context();
     if (slot < to.walk().slots().size())

@@ -23,8 +23,9 @@ namespace colonnade::dataset {
 // Belongs to one thread at a time; the source must outlive it.
 class EntryWalk {
  public:
-  // `fields`: which are walked, see select_fields(); but for those that cannot be read.
-  EntryWalk(page::PageSource& source, const std::vector<bool>& fields);
+  // `fields`: which are walked, see select_fields(); but for those that cannot be read. `order`: only these,
+  // and in this order; null: as they are.
+  EntryWalk(page::PageSource& source, const std::vector<bool>& fields, const WalkOrder* order = nullptr);
   ~EntryWalk();
 
   // A column that is walked.
@@ -49,11 +50,13 @@ class EntryWalk {
   };
   void begin(std::uint64_t entries);
   std::optional<Values> next();
+  // When all have come: values of this step that a field has below it.
+  std::uint64_t below(std::uint32_t field) const;
 
  private:
   struct Node;
   void add(std::uint32_t field, std::size_t parent, std::uint32_t alternative,
-           const std::vector<bool>& fields);
+           const std::vector<bool>& fields, const WalkOrder* order);
   void open_columns(Node& node, const FieldDescriptor& field);
   std::uint64_t count_of(const Node& node) const;
   void skip(std::uint64_t entries);
@@ -85,6 +88,8 @@ class ValueCopy {
             const ValueCopyOptions& options);
   ~ValueCopy();
 
+  // What is added from now on to the values of a column of 64-bit numbers.
+  void set_offset(std::uint32_t column, std::uint64_t offset);
   // Entries from `first_entry` on; false: `goes_on` said so. `progress` is told the entries so far.
   bool copy(page::PageSource& source, const CopySchema& schema, std::uint64_t first_entry,
             const std::function<bool()>& goes_on);
@@ -100,6 +105,7 @@ class ValueCopy {
   struct Target;
   std::uint64_t room(std::uint64_t bytes_per_entry) const;
   void put(Target& target, const EntryWalk::Values& values);
+  void put_zeros(Target& target, std::uint64_t count);
   void write_cluster();
 
   const ValueCopyOptions options_;
@@ -118,7 +124,7 @@ class ValueCopy {
 // for representations. Throws ErrorKind::format for the first difference. False: `goes_on` said so.
 struct ComparedEntries {
   page::PageSource& source;
-  const std::vector<bool>& fields;  // of the source
+  const CopySchema& schema;  // of the source
   page::PageSource& target;
   std::uint64_t first = 0;
   std::uint64_t target_first = 0;

@@ -13,6 +13,7 @@
 #include "base/memory_limit.h"
 #include "base/test_fixtures.h"
 #include "codec/compression.h"
+#include "colonnade/attributes.h"
 #include "dataset/test_hostile_files.h"
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
@@ -161,6 +162,13 @@ std::string everything_in(const std::string& name, const std::string& uri, const
               static_cast<std::streamsize>(array.size * size_of(array.element)));
   }
   reader->verify();
+  for (const std::string& name_of_set : reader->attribute_sets()) {
+    const auto set = reader->attribute_set(name_of_set);
+    out << name_of_set << '\n';
+    for (const std::uint64_t row : set->rows())
+      out << set->range(row).first() << ' ' << set->range(row).last() << ' ' << set->row_text(row) << '\n';
+    set->reader().verify();
+  }
   return out.str();
 }
 
@@ -425,9 +433,9 @@ std::vector<HostileFiles> sources_of_hostile_files() {
     write_sample(file, {.compression = "zstd:1", .clusters_per_group = 1, .container = container});
     sources.emplace_back("Data", file.content());
   }
-  for (const char* fixture :
-       {"types_classes", "types_nullables", "types_variants", "types_projected", "types_untyped",
-        "late_fields", "encodings_real32_quant", "merged_union", "suppressed_columns", "types_streamer"}) {
+  for (const char* fixture : {"types_classes", "types_nullables", "types_variants", "types_projected",
+                              "types_untyped", "late_fields", "encodings_real32_quant", "merged_union",
+                              "suppressed_columns", "types_streamer", "attribute_sets"}) {
     const Bytes content = content_of(test_fixtures() / (std::string(fixture) + ".root"));
     const MemoryFile file;
     file.store(content);
@@ -460,6 +468,15 @@ void use(const std::string& name, const std::string& uri) {
   }
   attempt([&] { reader->load_entry(0); });
   attempt([&] { reader->verify(); });
+  const std::vector<std::string> sets = reader->attribute_sets();
+  for (std::size_t i = 0; i < std::min<std::size_t>(sets.size(), 8); ++i)
+    attempt([&] {
+      const auto set = reader->attribute_set(sets[i]);
+      const std::uint64_t rows = std::min<std::uint64_t>(set->num_rows(), 64);
+      attempt([&] { set->of_entry(0); });
+      for (std::uint64_t row = 0; row < rows; ++row) attempt([&] { set->row_text(row); });
+      attempt([&] { set->reader().verify(); });
+    });
 }
 
 TEST(Hostile, GeneratedFilesTakeBoundedMemoryAndEndInErrors) {
@@ -660,9 +677,9 @@ TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
 TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
   const std::filesystem::path fixtures = test_fixtures();
   const std::pair<const char*, const char*> files[] = {
-      {"types_basic.root", ""},    {"no_fields.root", ""},        {"bare.root", ""},
-      {"types_enums.root", ""},    {"late_fields_only.root", ""}, {"suppressed_columns.root", ""},
-      {"encodings_reals.root", ""}};
+      {"types_basic.root", ""},     {"no_fields.root", ""},        {"bare.root", ""},
+      {"types_enums.root", ""},     {"late_fields_only.root", ""}, {"suppressed_columns.root", ""},
+      {"encodings_reals.root", ""}, {"attribute_sets.root", ""}};
   for (const auto& [name, data_set] : files) {
     SCOPED_TRACE(name);
     const Bytes content = content_of(fixtures / name);

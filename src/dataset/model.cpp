@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "dataset/nearest.h"
+#include "dataset/writer_schema.h"
 
 namespace colonnade {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 std::uint64_t next_model_id() {
   static std::atomic<std::uint64_t> next{1};
   return next++;
-}
-
-// The specification's "Naming specification".
-bool is_allowed(std::string_view name) {
-  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '.' || c == '/' || c == '\\';
-  });
 }
 
 }  // namespace
@@ -39,7 +33,7 @@ void Model::check_new(const Field* field) const {
   if (complete_)
     throw Error(ErrorKind::usage, "the model belongs to a reader or writer and takes no more fields",
                 "add the field before, or use Writer::extend()", {.field = name});
-  if (!is_allowed(name))
+  if (!dataset::is_allowed_name(name))
     throw Error(ErrorKind::schema, fmt::format("'{}' is no valid field name", name),
                 "use a name without spaces, control characters, '.', '/' and '\\'", {.field = name});
   const auto same = [&](const Field& other) { return other.name() == name; };

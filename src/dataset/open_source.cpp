@@ -12,22 +12,6 @@
 namespace colonnade::dataset {
 namespace {
 
-// A type that came after this version must not keep anyone from the other fields.
-void mark_unknown_types(page::PageSource& source) {
-  const Descriptor& descriptor = source.descriptor();
-  std::vector<std::pair<std::uint32_t, std::string>> reasons;
-  for (const FieldDescriptor& field : descriptor.fields) {
-    if (field.role != FieldRole::leaf || !field.unreadable.empty() || field::is_plainly_known(field))
-      continue;
-    try {
-      static_cast<void>(make_field(descriptor, field.id));
-    } catch (const Error& error) {
-      reasons.emplace_back(field.id, error.problem());
-    }
-  }
-  if (!reasons.empty()) source.mark_unreadable(reasons);
-}
-
 // Most files of the field still hold TTrees: the error says what turns one into a data set.
 [[noreturn]] void fail_without_data_sets(const container::ReadContainer& container, const std::string& uri) {
   std::vector<std::string> trees;
@@ -58,11 +42,27 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
     chosen = names.front();
   }
   std::shared_ptr<page::PageSource> source = page::PageSource::open(chosen, container, options);
-  mark_unknown_types(*source);
+  // A type that came after this version must not keep anyone from the other fields.
+  if (const auto reasons = unknown_types(source->descriptor()); !reasons.empty())
+    source->mark_unreadable(reasons);
   return source;
 }
 
 }  // namespace
+
+std::vector<std::pair<std::uint32_t, std::string>> unknown_types(const Descriptor& descriptor) {
+  std::vector<std::pair<std::uint32_t, std::string>> reasons;
+  for (const FieldDescriptor& field : descriptor.fields) {
+    if (field.role != FieldRole::leaf || !field.unreadable.empty() || field::is_plainly_known(field))
+      continue;
+    try {
+      static_cast<void>(make_field(descriptor, field.id));
+    } catch (const Error& error) {
+      reasons.emplace_back(field.id, error.problem());
+    }
+  }
+  return reasons;
+}
 
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options) {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "page/page_source.h"
 
@@ -14,6 +16,9 @@ namespace colonnade::dataset {
 // Throws ErrorKind::not_found, usage, io, format, unsupported.
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options);
+
+// Fields of types that this version does not know, with the reason.
+std::vector<std::pair<std::uint32_t, std::string>> unknown_types(const Descriptor& descriptor);
 
 }  // namespace colonnade::dataset
 

@@ -115,18 +115,20 @@ std::uint32_t find_through_bases(const Descriptor& descriptor, std::string_view 
 }  // namespace
 
 std::uint32_t find_field(const page::PageSource& source, std::string_view path) {
-  const Descriptor& descriptor = source.descriptor();
+  return find_field(source.descriptor(), path, source.context());
+}
+
+std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, ErrorContext where) {
+  where.field = path;
   std::uint32_t field = descriptor.find_field(path);
-  if (field == invalid_id)
-    field = with_context({.uri = source.uri(), .data_set = source.data_set(), .field = std::string(path)},
-                         [&] { return find_through_bases(descriptor, path); });
+  if (field == invalid_id) field = with_context(where, [&] { return find_through_bases(descriptor, path); });
   if (field != invalid_id) return field;
   std::vector<std::string> names;
   for (const FieldDescriptor& f : descriptor.fields)
     if (f.parent == f.id || path.find('.') != std::string_view::npos)
       names.push_back(short_path(descriptor, f.id));
   throw Error(ErrorKind::not_found, fmt::format("there is no field '{}'", path), did_you_mean(path, names),
-              {.uri = source.uri(), .data_set = source.data_set(), .field = std::string(path)});
+              std::move(where));
 }
 
 bool is_per_entry(const Descriptor& descriptor, std::uint32_t field) {

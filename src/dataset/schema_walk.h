@@ -16,6 +16,8 @@ namespace colonnade::dataset {
 
 // The field at a path; throws ErrorKind::not_found with the nearest names.
 std::uint32_t find_field(const page::PageSource& source, std::string_view path);
+// `where`: for the error.
+std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, ErrorContext where);
 
 // A member of a record under the name that programs give it.
 struct NamedMember {

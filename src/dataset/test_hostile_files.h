@@ -77,6 +77,8 @@ class HostileFiles {
     io::store_memory_file(uri, original_);
     const auto source = page::PageSource::open(name_, uri);
     descriptor_ = source->descriptor();
+    for (const AttributeSetRecord& record : descriptor_.attribute_sets)
+      sets_.push_back(source->open_attribute_set(record)->descriptor());
     io::remove_memory_file(uri);
     const Bytes big = format::write_anchor(descriptor_.anchor);
     const Bytes little = format::write_anchor(descriptor_.anchor, format::ChecksumOrder::little_endian);
@@ -121,6 +123,7 @@ class HostileFiles {
         default:
           change_schema(dice, descriptor);
       }
+    if (!sets_.empty() && dice.one_in(2)) change_attribute_sets(dice, descriptor, file);
     if (dice.one_in(2)) {  // what was added is in the header, else in the extension
       descriptor.header_fields = static_cast<std::uint32_t>(descriptor.fields.size());
       descriptor.header_columns = static_cast<std::uint32_t>(descriptor.columns.size());
@@ -440,6 +443,69 @@ class HostileFiles {
     }
   }
 
+  // ---- Attribute sets
+
+  // What the footer says of them, or what they are themselves.
+  void change_attribute_sets(Dice& dice, Descriptor& d, Bytes& file) const {
+    AttributeSetRecord& record = dice.of(d.attribute_sets);
+    switch (dice.below(9)) {
+      case 0:
+        record.anchor_length = static_cast<std::uint32_t>(dice.awkward(record.anchor_length));
+        break;
+      case 1:
+        record.anchor.size = dice.awkward(record.anchor.size) & INT64_MAX;
+        break;
+      case 2:
+        record.anchor.offset = dice.one_in(3) ? anchor_at_ : dice.awkward(record.anchor.offset);
+        break;
+      case 3:
+        record.schema_major = static_cast<std::uint16_t>(dice.below(4));
+        record.schema_minor = static_cast<std::uint16_t>(dice.below(2));
+        break;
+      case 4: {
+        AttributeSetRecord copy = record;
+        if (dice.one_in(2)) copy.name = a_name(dice, d);
+        const std::size_t times = std::size_t{1} << dice.below(10);
+        for (std::size_t i = 0; i < times; ++i) d.attribute_sets.push_back(copy);
+        break;
+      }
+      default:
+        replace_attribute_set(dice, record, file);
+    }
+  }
+
+  void replace_attribute_set(Dice& dice, AttributeSetRecord& record, Bytes& file) const {
+    const Descriptor& sound = sets_[dice.below(sets_.size())];
+    Descriptor changed = sound;
+    Raw raw;
+    switch (dice.below(6)) {
+      case 0:
+        raw.header.push_back(dice.number());
+        break;
+      case 1:
+        raw.footer.push_back(dice.number());
+        break;
+      case 2:
+        change_clusters(dice, changed);
+        break;
+      case 3:
+        multiply(dice, changed);
+        break;
+      default:
+        change_schema(dice, changed);
+    }
+    try {
+      place_envelopes(dice, raw, changed, file);
+    } catch (const Error&) {  // such a descriptor cannot be written
+      changed = sound;
+      place_envelopes(dice, raw, changed, file);
+    }
+    const Bytes anchor = format::write_anchor(changed.anchor);
+    record.anchor = {.size = anchor.size(), .offset = file.size()};
+    record.anchor_length = static_cast<std::uint32_t>(anchor.size());
+    file.insert(file.end(), anchor.begin(), anchor.end());
+  }
+
   // ---- Envelopes
 
   static void reseal(Bytes& envelope) {
@@ -483,6 +549,13 @@ class HostileFiles {
   }
 
   void append_envelopes(Dice& dice, const Raw& raw, Descriptor& d, Bytes& file) const {
+    place_envelopes(dice, raw, d, file);
+    const Bytes anchor = format::write_anchor(d.anchor, order_);
+    std::copy(anchor.begin(), anchor.end(), file.begin() + static_cast<std::ptrdiff_t>(anchor_at_));
+  }
+
+  // The anchor knows where they are then.
+  static void place_envelopes(Dice& dice, const Raw& raw, Descriptor& d, Bytes& file) {
     d.anchor.max_key_size = 0;
     Bytes header = format::write_header(d).bytes;
     change_envelope(raw.header, header);
@@ -504,13 +577,12 @@ class HostileFiles {
     d.anchor.footer_offset = footer_at.offset;
     d.anchor.footer_size = footer_at.size;
     d.anchor.footer_length = dice.one_in(40) ? dice.awkward(footer.size()) : footer.size();
-    const Bytes anchor = format::write_anchor(d.anchor, order_);
-    std::copy(anchor.begin(), anchor.end(), file.begin() + static_cast<std::ptrdiff_t>(anchor_at_));
   }
 
   std::string name_;
   Bytes original_;
   Descriptor descriptor_;
+  std::vector<Descriptor> sets_;  // attribute sets
   std::size_t anchor_at_ = 0;
   format::ChecksumOrder order_ = format::ChecksumOrder::big_endian;
 };

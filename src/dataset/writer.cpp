@@ -3,10 +3,13 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "base/processor.h"
 #include "base/warning.h"
+#include "colonnade/attributes.h"
 #include "colonnade/error.h"
+#include "dataset/attribute_sets.h"
 #include "dataset/copy_schema.h"
 #include "dataset/writer_filler.h"
 #include "dataset/writer_schema.h"
@@ -43,6 +46,11 @@ struct Writer::Impl {
     entries_before = there.entries();
   }
 
+  void end() noexcept {
+    state->set_closed();
+    for (const auto& set : attribute_sets) set->end();
+  }
+
   // The model takes new fields only from here, where they are connected.
   template <class Add>
   void extend_model(Add&& add) const {
@@ -61,6 +69,8 @@ struct Writer::Impl {
   std::shared_ptr<dataset::WriterState> state;
   dataset::Filler filler;
   std::uint64_t entries_before = 0;
+  std::unique_ptr<page::PageSource> before;  // the data set that goes on, if it has attribute sets
+  std::vector<std::unique_ptr<AttributeSetWriter>> attribute_sets;
   int exceptions_at_start = std::uncaught_exceptions();
 };
 
@@ -97,7 +107,7 @@ std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string
   return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
     // Locked from here on.
     auto data_set = dataset::make_data_set(model.get(), name, uri, options, dataset::Target::same_data_set);
-    const auto there = page::PageSource::open(std::string(name), container::open_container(uri), {});
+    auto there = page::PageSource::open(std::string(name), container::open_container(uri), {});
     const Descriptor& checkpoint = there->descriptor();
     // The limit of a ROOT file's keys is recorded with the data set and holds for all of it.
     const std::uint64_t limit = checkpoint.anchor.max_key_size;
@@ -108,6 +118,7 @@ std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string
       data_set = dataset::make_data_set(model.get(), name, uri, same, dataset::Target::same_data_set);
     }
     auto impl = std::make_unique<Impl>(std::move(model), std::move(data_set), &checkpoint);
+    if (!checkpoint.attribute_sets.empty()) impl->before = std::move(there);
     return std::unique_ptr<Writer>(new Writer(std::move(impl)));
   });
 }
@@ -183,6 +194,16 @@ void Writer::extend_projected(std::unique_ptr<Field> field, Model::Sources sourc
   }
 }
 
+AttributeSetWriter& Writer::add_attribute_set(std::unique_ptr<Model> model, std::string_view name) {
+  impl_->state->ensure_open();
+  const ErrorContext where{.uri = impl_->data_set.uri(), .data_set = impl_->data_set.descriptor().name};
+  return with_context(where, [&]() -> AttributeSetWriter& {
+    std::unique_ptr<AttributeSetWriter> set(new AttributeSetWriter(
+        std::move(model), name, impl_->data_set, impl_->before.get(), [this] { return num_entries(); }));
+    return *impl_->attribute_sets.emplace_back(std::move(set));
+  });
+}
+
 void Writer::flush_columns() {
   impl_->filler.flush_columns();
 }
@@ -200,12 +221,12 @@ void Writer::close() {
   if (impl_->state->closed()) return;
   commit_cluster();
   impl_->state->guarded([&] { impl_->data_set.close(); });
-  impl_->state->set_closed();
+  impl_->end();
 }
 
 void Writer::discard() noexcept {
   if (impl_->state->closed()) return;
-  impl_->state->set_closed();
+  impl_->end();
   impl_->data_set.abandon();
 }
 

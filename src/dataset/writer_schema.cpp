@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "page/append_if_repaired.h"
@@ -11,6 +12,13 @@ namespace colonnade::dataset {
 
 const char* library_name() noexcept {
   return "Colonnade " COLONNADE_VERSION;
+}
+
+// The specification's "Naming specification".
+bool is_allowed_name(std::string_view name) noexcept {
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '.' || c == '/' || c == '\\';
+  });
 }
 
 container::ContainerOptions container_options(const WriteOptions& options) {

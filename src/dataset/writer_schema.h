@@ -34,6 +34,9 @@ container::ContainerOptions container_options(const WriteOptions& options);
 // What a header says of who wrote it.
 const char* library_name() noexcept;
 
+// Whether the format allows such a name, of a field or of an attribute set.
+bool is_allowed_name(std::string_view name) noexcept;
+
 // Adds fields to the descriptor; those of `entries` > 0 are late.
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries);
 void describe_projection(const Model::Projection& projection, Descriptor& descriptor);

@@ -199,6 +199,9 @@ std::size_t wildcard_in(const std::string& uri) {
   const std::size_t at = uri.find_first_of(wildcards);
   if (at == std::string::npos) return at;
   const Transport& transport = transport_for(uri);
+  const bool lists =
+      transport.scheme == "file" || transport.list_files != nullptr || transport.list_folder != nullptr;
+  if (!lists && uri[at] == '?') return std::string::npos;  // where nothing is listed, a query begins so
   return transport.query_at != nullptr && at >= transport.query_at(uri) ? std::string::npos : at;
 }
 

@@ -94,8 +94,21 @@ std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const container::P
   return container_->begin_pages(pages, cluster, std::move(memory));
 }
 
+void DataSetSink::link(AttributeSetRecord record) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(descriptor_.attribute_sets,
+                [&](const AttributeSetRecord& each) { return each.name == record.name; });
+  descriptor_.attribute_sets.push_back(std::move(record));
+  links_changed_ = true;
+}
+
 bool DataSetSink::checkpoints() const noexcept {
   return options_.checkpoint_every.clusters > 0 || options_.checkpoint_every.seconds > 0;
+}
+
+// One that is linked is committed as often as the one that checkpoints.
+bool DataSetSink::merges_groups() const noexcept {
+  return checkpoints() || is_linked_;
 }
 
 DataSetSink::Contents DataSetSink::contents() const noexcept {
@@ -229,7 +242,7 @@ void DataSetSink::merge_groups(bool all) {
 bool DataSetSink::has_groups_to_merge() const noexcept {
   const std::vector<ClusterGroup>& groups = descriptor_.cluster_groups;
   const std::size_t count = groups.size();
-  return checkpoints() && count >= groups_before_ + 2 &&
+  return merges_groups() && count >= groups_before_ + 2 &&
          groups[count - 1].clusters + groups[count - 2].clusters <= options_.clusters_per_group;
 }
 
@@ -261,7 +274,8 @@ void DataSetSink::checkpoint() {
 }
 
 void DataSetSink::commit(bool is_last) {
-  checkpoints() ? merge_groups(is_last) : group_clusters();
+  commit_linked(is_last);
+  merges_groups() ? merge_groups(is_last) : group_clusters();
   const Locator locator = write_footer(is_last);
   // Object stores look after their footers themselves.
   if (footer_ && container_->keeps_journal()) container_->retire_blob(*footer_);
@@ -273,7 +287,81 @@ void DataSetSink::commit(bool is_last) {
     container_->commit(descriptor_.anchor);
   }
   committed_ = contents();
+  links_changed_ = false;
   committed_at_ = Clock::now();
+}
+
+// ---- linked data sets ----
+
+std::shared_ptr<DataSetSink> DataSetSink::make_linked() const {
+  WriteOptions options = options_;
+  options.checkpoint_every = {};  // its clusters are committed with those of this one
+  options.description.clear();
+  // A copy limits pages to those that it has, which may be very small.
+  constexpr std::size_t usual_page = std::size_t{64} << 10;
+  options.max_page_size =
+      std::max(options.max_page_size,
+               static_cast<std::size_t>(std::min<std::uint64_t>(usual_page, container_->max_key_size() / 2)));
+  auto linked =
+      std::make_shared<DataSetSink>(std::make_unique<container::LinkedWriter>(*container_), options);
+  linked->is_linked_ = true;
+  return linked;
+}
+
+container::LinkedWriter& DataSetSink::as_linked() const noexcept {
+  return static_cast<container::LinkedWriter&>(*container_);
+}
+
+void DataSetSink::link(const std::string& name, std::shared_ptr<DataSetSink> linked,
+                       std::function<void()> flush) {
+  const std::lock_guard lock(mutex_);
+  for (const AttributeSetRecord& record : descriptor_.attribute_sets)
+    if (record.name == name)
+      linked->as_linked().replace({record.anchor, record.anchor_length}, linked->descriptor_.anchor);
+  linked_.push_back({name, std::move(linked), std::move(flush)});
+  Anchor& anchor =
+      descriptor_.anchor;  // of a data set that goes on, perhaps from before there were such links
+  if (anchor.major == 0 && anchor.minor == 0) anchor.minor = 1;
+}
+
+bool DataSetSink::has_linked(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(linked_.begin(), linked_.end(), [&](const Linked& each) { return each.name == name; });
+}
+
+void DataSetSink::flush_linked() const {
+  for (const Linked& each : linked_) each.flush();
+}
+
+bool DataSetSink::linked_changed() const {
+  return std::any_of(linked_.begin(), linked_.end(), [](const Linked& each) {
+    const DataSetSink& sink = *each.sink;
+    return !sink.committed_ || *sink.committed_ != sink.contents() || sink.has_groups_to_merge();
+  });
+}
+
+AttributeSetRecord& DataSetSink::record_of(const std::string& name) {
+  for (AttributeSetRecord& record : descriptor_.attribute_sets)
+    if (record.name == name) return record;
+  return descriptor_.attribute_sets.emplace_back(AttributeSetRecord{
+      .schema_major = attribute_schema_major, .schema_minor = attribute_schema_minor, .name = name});
+}
+
+// Before the footer of this one, which says where they are.
+void DataSetSink::commit_linked(bool is_last) {
+  flush_linked();
+  for (const Linked& each : linked_) {
+    DataSetSink& sink = *each.sink;
+    {
+      const std::lock_guard lock(sink.mutex_);
+      const bool changed = !sink.committed_ || *sink.committed_ != sink.contents();
+      if (changed || (is_last && sink.has_groups_to_merge())) sink.commit(is_last);
+    }
+    const auto& link = sink.as_linked().link();
+    AttributeSetRecord& record = record_of(each.name);
+    record.anchor = link->anchor;
+    record.anchor_length = link->length;
+  }
 }
 
 void DataSetSink::commit_data_set() {
@@ -285,9 +373,12 @@ void DataSetSink::commit_data_set() {
 void DataSetSink::close() {
   const std::lock_guard lock(mutex_);
   add_staged();
+  flush_linked();
   // What earlier runs left uncommitted is given up by the end of this one.
   const bool gives_up = was_resumed_ && !footer_;
-  if (gives_up || !committed_ || *committed_ != contents() || has_groups_to_merge()) commit(true);
+  if (gives_up || !committed_ || *committed_ != contents() || links_changed_ || has_groups_to_merge() ||
+      linked_changed())
+    commit(true);
   const Gate::Alone alone(gate_);
   container_->close();
 }

@@ -6,23 +6,29 @@
 // write_pages(), begin_pages(), add_cluster(), stage_cluster(), commit_staged(), commit_data_set() and
 // entries() may be called by any number of threads; everything else, and changes of the schema, by one while
 // no other is inside.
+//
+// Attribute sets are data sets with sinks of their own in the same container. A commit of the data set that
+// links to them commits them before, so that what is read has their ranges as far as it has entries.
 #ifndef COLONNADE_PAGE_DATA_SET_SINK_H
 #define COLONNADE_PAGE_DATA_SET_SINK_H
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/compression.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
 #include "container/container.h"
+#include "container/linked.h"
 #include "page/cluster_journal.h"
 
 namespace colonnade::page {
@@ -80,6 +86,10 @@ class DataSetSink {
   std::vector<std::uint64_t> begin_pages(std::span<const container::PagePart> pages,
                                          container::ClusterPlace& cluster, std::shared_ptr<void> memory);
   const container::WriteContainer& container() const noexcept { return *container_; }
+  // For what the footer is to link to; no other thread may be inside.
+  container::WriteContainer& container_to_link() noexcept { return *container_; }
+  // The next commit links to this attribute set, in place of one of the same name.
+  void link(AttributeSetRecord record);
   const JournalRun& run() const noexcept { return run_; }
   // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
   // checkpoint if one is due.
@@ -87,6 +97,13 @@ class DataSetSink {
   // Keeps a cluster until commit_staged() adds it, those of lower numbers first.
   void stage_cluster(std::size_t number, ClusterDescriptor cluster);
   void commit_staged();
+  // The sink of a data set that the footer of this one may link to, without fields yet; this one must outlive
+  // it. After start() or resume(), link() does it: from then on it is committed whenever this one is.
+  std::shared_ptr<DataSetSink> make_linked() const;
+  // `flush` writes the open cluster of the linked one; it is called before each commit, with no other thread
+  // inside. A record of this name is replaced.
+  void link(const std::string& name, std::shared_ptr<DataSetSink> linked, std::function<void()> flush);
+  bool has_linked(std::string_view name) const;  // here, not before resume()
   // Writes page lists still missing, footer and anchor: the file is complete up to the last cluster. Staged
   // clusters are added before. What is there already is not replaced by a data set without entries: that is
   // left to close().
@@ -110,11 +127,22 @@ class DataSetSink {
     bool operator==(const Contents&) const = default;
   };
 
+  struct Linked {
+    std::string name;
+    std::shared_ptr<DataSetSink> sink;
+    std::function<void()> flush;
+  };
+
   Locator write_envelope(ByteSpan envelope);
   void add(ClusterDescriptor cluster);
   void add_staged();
   void checkpoint();
   void commit(bool is_last);
+  void flush_linked() const;
+  void commit_linked(bool is_last);
+  bool linked_changed() const;
+  AttributeSetRecord& record_of(const std::string& name);
+  container::LinkedWriter& as_linked() const noexcept;
   void group_clusters();
   void merge_groups(bool all);
   void write_group(std::size_t first_cluster, std::size_t count);
@@ -124,6 +152,7 @@ class DataSetSink {
   std::uint32_t team_of(std::uint32_t column) const;
   void note_teams(std::size_t columns);
   bool checkpoints() const noexcept;
+  bool merges_groups() const noexcept;
   bool checkpoint_due() const;
   Contents contents() const noexcept;
 
@@ -145,6 +174,9 @@ class DataSetSink {
   std::optional<Locator> footer_;      // of the last commit, if it was made here
   JournalRun run_;
   bool was_resumed_ = false;
+  bool is_linked_ = false;
+  std::vector<Linked> linked_;
+  bool links_changed_ = false;     // since the last commit
   std::size_t groups_before_ = 0;  // cluster groups that were there; they stay as they are
   Clock::time_point committed_at_ = Clock::now();
 };

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "codec/column_codec.h"
@@ -116,6 +118,64 @@ class Converter {
   const PageCopyOptions& options_;
 };
 
+// ---- filling ----
+
+// Pages of zeros, sealed. Each is made once as long as it is needed again.
+class ZeroPages {
+ public:
+  explicit ZeroPages(bool with_checksums) : with_checksums_(with_checksums) {}
+
+  struct Page {
+    Bytes stored;
+    std::uint64_t size = 0;  // of the block
+  };
+  static std::uint32_t most_elements(const ColumnEncoding& encoding) {
+    constexpr std::uint64_t page_bits = std::uint64_t{8} << 18;
+    return static_cast<std::uint32_t>(page_bits / std::max<unsigned>(encoding.bits, 1));
+  }
+  void begin_cluster() {
+    constexpr std::size_t most_kept = 4096;
+    if (pages_.size() > most_kept) pages_.clear();
+  }
+  // It lives until the next cluster begins.
+  const Page& get(const ColumnDescriptor& column, std::uint32_t elements, std::uint32_t compression) {
+    const ColumnEncoding& encoding = column.encoding;
+    const Key key{encoding.type, encoding.bits, encoding.min, encoding.max, elements, compression};
+    const auto [found, is_new] = pages_.try_emplace(key);
+    if (is_new) found->second = make(encoding, elements, compression);
+    return found->second;
+  }
+
+ private:
+  using Key = std::tuple<ColumnType, unsigned, double, double, std::uint32_t, std::uint32_t>;
+
+  Page make(const ColumnEncoding& encoding, std::uint32_t elements, std::uint32_t compression) const {
+    const ElementType element = natural_element(encoding.type);
+    AlignedBuffer values;
+    values.resize(elements * size_of(element));
+    std::memset(values.data(), 0, values.size());
+    if (encoding.type == ColumnType::real32_quant && (encoding.min > 0 || encoding.max < 0)) {
+      // The nearest that the column can hold.
+      auto* const reals = static_cast<float*>(static_cast<void*>(values.data()));
+      std::fill_n(reals, elements, static_cast<float>(encoding.min > 0 ? encoding.min : encoding.max));
+    }
+    AlignedBuffer packed;
+    packed.resize(codec::packed_size(encoding, elements));
+    codec::encode(encoding, element, values.data(), elements, packed.span());
+    AlignedBuffer block;
+    codec::compress(codec::CompressionSettings::parse(std::to_string(compression)), packed.span(), block);
+    Page page{.stored = Bytes(block.span().begin(), block.span().end()), .size = block.size()};
+    if (with_checksums_) {
+      page.stored.resize(page.size + sum_size);
+      store_le(page.stored.data() + page.size, codec::xxh3(ByteSpan(page.stored).first(page.size)));
+    }
+    return page;
+  }
+
+  const bool with_checksums_;
+  std::map<Key, Page> pages_;
+};
+
 // ---- writing ----
 
 // Puts pieces into the sink, in a thread of its own. Everything but the thread's own work is called by one.
@@ -123,7 +183,11 @@ class PieceWriter {
  public:
   PieceWriter(const PageSource& source, const std::vector<std::uint32_t>& target_of, DataSetSink& sink,
               const PageCopyOptions& options)
-      : source_(source), target_of_(target_of), sink_(sink), options_(options) {
+      : source_(source),
+        target_of_(target_of),
+        sink_(sink),
+        options_(options),
+        zeros_(options.add_checksums) {
     thread_ = std::thread([this] { run(); });
   }
   ~PieceWriter() { stop(); }
@@ -219,27 +283,82 @@ class PieceWriter {
       parts_.push_back({from.locator.size, offsets[i], from.has_checksum});
     }
     if (!piece.ends_cluster) return;
-    ClusterDescriptor cluster = describe(*piece.cluster);
+    ClusterDescriptor cluster = describe(*piece.cluster, added);
     added.entries += cluster.entries;
     ++added.clusters;
     sink_.add_cluster(std::move(cluster));
   }
 
-  ClusterDescriptor describe(const ClusterParts& parts) const {
+  // Where columns are mapped, those that nothing is put into are suppressed.
+  void begin_mapped(ClusterDescriptor& cluster) const {
+    cluster.columns.resize(sink_.descriptor().columns.size());
+    for (std::size_t i = 0; i < cluster.columns.size(); ++i) {
+      cluster.columns[i].column = static_cast<std::uint32_t>(i);
+      cluster.columns[i].suppressed = true;
+    }
+  }
+
+  // Writes what is filled, each page once, and puts it into the ranges.
+  void fill(const ClusterParts& parts, ClusterDescriptor& cluster, PageCopyCounts& added) {
+    if (!options_.fill) return;
+    const std::uint32_t compression = sink_.compression().to_root();
+    std::vector<container::PagePart> pages;
+    std::map<std::pair<const ZeroPages::Page*, std::uint32_t>, std::size_t> part_of;
+    const bool shares = sink_.container().shares_pages();
+    zeros_.begin_cluster();
+    std::vector<std::pair<ColumnRange*, std::vector<std::pair<std::uint32_t, const ZeroPages::Page*>>>>
+        ranges;
+    for (const FilledColumn& filled : options_.fill(parts.cluster)) {
+      const ColumnDescriptor& column = sink_.descriptor().columns[filled.column];
+      ColumnRange& range = cluster.columns[filled.column];
+      range.suppressed = false;
+      range.compression = compression;
+      auto& zeros = ranges.emplace_back(&range, 0).second;
+      const std::uint32_t most = ZeroPages::most_elements(column.encoding);
+      for (std::uint64_t left = filled.elements; left > 0;) {
+        const auto elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, most));
+        const ZeroPages::Page& page = zeros_.get(column, elements, compression);
+        const std::pair key(&page, shares ? 0 : filled.column);
+        if (part_of.try_emplace(key, pages.size()).second) pages.push_back({page.stored, filled.column});
+        zeros.emplace_back(elements, &page);
+        left -= elements;
+      }
+    }
+    const std::vector<std::uint64_t> offsets =
+        pages.empty() ? std::vector<std::uint64_t>() : sink_.write_pages(pages, place_);
+    for (const auto& [range, zeros] : ranges)
+      for (const auto& [elements, page] : zeros)
+        range->pages.push_back(
+            {.elements = elements,
+             .has_checksum = page->stored.size() > page->size,
+             .locator = {.kind = sink_.container().page_kind(),
+                         .size = page->size,
+                         .offset = offsets[part_of.at({page, shares ? 0 : range->column})]}});
+    for (const container::PagePart& page : pages) added.bytes_written += page.bytes.size();
+    added.pages += pages.size();
+  }
+
+  ClusterDescriptor describe(const ClusterParts& parts, PageCopyCounts& added) {
     const ClusterDescriptor& from = source_.descriptor().clusters[parts.cluster];
     ClusterDescriptor cluster;
     cluster.entries = from.entries;
     cluster.flags = from.flags;
+    if (options_.is_mapped) {
+      begin_mapped(cluster);
+      fill(parts, cluster, added);
+    }
     std::size_t next_page = 0;
     for (const ColumnRange& range : from.columns) {
       if (target_of_[range.column] == invalid_id) continue;
-      ColumnRange& to = cluster.columns.emplace_back();
+      if (options_.is_mapped && range.suppressed) continue;
+      ColumnRange& to =
+          options_.is_mapped ? cluster.columns[target_of_[range.column]] : cluster.columns.emplace_back();
       to.column = target_of_[range.column];
       to.suppressed = range.suppressed;
       to.compression = range.compression;
       if (options_.compression && can_recompress(source_.descriptor().columns[range.column]))
         to.compression = options_.compression->to_root();
-      to.pages.reserve(range.pages.size());
+      to.pages.reserve(to.pages.size() + range.pages.size());
       for (const PageDescriptor& page : range.pages) {
         const Part& part = parts_[parts.part_of[next_page++]];
         to.pages.push_back(
@@ -264,6 +383,7 @@ class PieceWriter {
   // Of the thread, for the open cluster.
   container::ClusterPlace place_;
   std::vector<Part> parts_;
+  ZeroPages zeros_;
 
   std::mutex mutex_;  // guards the following
   std::condition_variable changed_;
@@ -297,6 +417,7 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
   const Converter converter(source, options);
   StreamOptions how = divide(options.memory, source, sink.container().page_kind() == Locator::Kind::file,
                              options.compression.has_value());
+  how.pool = options.pool;
   how.first_cluster = first_cluster;
   how.end_cluster = source.descriptor().clusters.size();
   how.columns = wanted_columns(target_of);
@@ -396,6 +517,81 @@ StreamOptions all_pages(const PageSource& source, std::size_t first, std::size_t
   return how;
 }
 
+// The same where columns are mapped. What was filled comes before what was copied.
+void compare_mapped_ranges(const CopiedClusters& clusters, std::size_t at, const ColumnRange& from,
+                           const ColumnRange& to, bool as_stored) {
+  const auto where = [&](std::size_t page) { return clusters.target.context(to.column, at, page); };
+  if (to.suppressed || to.pages.size() < from.pages.size())
+    differ(clusters.target, fmt::format("{} pages for {}", to.pages.size(), from.pages.size()), where(0));
+  const std::size_t filled = to.pages.size() - from.pages.size();
+  for (std::size_t page = 0; page < from.pages.size(); ++page) {
+    const PageDescriptor a = from.pages[page];
+    const PageDescriptor b = to.pages[filled + page];
+    if (a.elements != b.elements)
+      differ(clusters.target, fmt::format("{} elements for {}", b.elements, a.elements),
+             where(filled + page));
+    if (as_stored && a.locator.size != b.locator.size)
+      differ(clusters.target, fmt::format("{} bytes for {}", b.locator.size, a.locator.size),
+             where(filled + page));
+  }
+}
+
+// Columns of one cluster that were copied: each with where it went.
+std::vector<std::pair<const ColumnRange*, const ColumnRange*>> mapped_ranges(const CopiedClusters& clusters,
+                                                                             std::size_t i) {
+  const ClusterDescriptor& to = clusters.target.descriptor().clusters[clusters.target_first + i];
+  std::vector<std::pair<const ColumnRange*, const ColumnRange*>> pairs;
+  for (const ColumnRange* range : copied_ranges(clusters, clusters.first + i)) {
+    if (range->suppressed) continue;
+    const std::uint32_t column = clusters.target_of[range->column];
+    if (column >= to.columns.size())
+      differ(clusters.target, fmt::format("column {} is missing", column),
+             {.cluster = clusters.target_first + i});
+    pairs.emplace_back(range, &to.columns[column]);
+  }
+  return pairs;
+}
+
+void read_sealed(const PageSource& source, std::uint32_t column, std::size_t cluster, std::size_t number,
+                 const PageDescriptor& page, AlignedBuffer& into) {
+  try {
+    into.resize(static_cast<std::size_t>(stored_size(page)));
+    source.read_sealed(page, into.span());
+    source.verify(page, into.span());
+  } catch (const Error& error) {
+    throw source.in_page(error, column, cluster, number);
+  }
+}
+
+// Page by page: the two sides have them in different orders.
+bool compare_mapped_pages(const CopiedClusters& clusters, PageCopyCounts& counts,
+                          const std::function<bool()>& goes_on) {
+  AlignedBuffer a;
+  AlignedBuffer b;
+  for (std::size_t i = 0; i < clusters.count; ++i) {
+    const std::size_t at = clusters.target_first + i;
+    for (const auto& [from, to] : mapped_ranges(clusters, i)) {
+      const PageList from_pages = clusters.source.placed_pages(from->column, clusters.first + i);
+      const PageList to_pages = clusters.target.placed_pages(to->column, at);
+      const std::size_t filled = to_pages.size() - from_pages.size();
+      for (std::size_t page = 0; page < from_pages.size(); ++page) {
+        const PageDescriptor expected = from_pages[page];
+        const PageDescriptor found = to_pages[filled + page];
+        read_sealed(clusters.source, from->column, clusters.first + i, page, expected, a);
+        read_sealed(clusters.target, to->column, at, filled + page, found, b);
+        if (std::memcmp(a.data(), b.data(), expected.locator.size) != 0)
+          differ(clusters.target, "other bytes in a page",
+                 clusters.target.context(to->column, at, filled + page));
+        ++counts.pages;
+        counts.bytes_read += stored_size(expected);
+      }
+      if (!goes_on()) return false;
+    }
+    ++counts.clusters;
+  }
+  return true;
+}
+
 }  // namespace
 
 void compare_structure(const CopiedClusters& clusters, bool as_stored) {
@@ -406,6 +602,11 @@ void compare_structure(const CopiedClusters& clusters, bool as_stored) {
     const std::vector<const ColumnRange*> ranges = copied_ranges(clusters, clusters.first + i);
     if (from.entries != to.entries)
       differ(clusters.target, fmt::format("{} entries for {}", to.entries, from.entries), {.cluster = at});
+    if (clusters.is_mapped) {
+      for (const auto& [a, b] : mapped_ranges(clusters, i))
+        compare_mapped_ranges(clusters, at, *a, *b, as_stored);
+      continue;
+    }
     if (ranges.size() != to.columns.size())
       differ(clusters.target, fmt::format("{} columns for {}", to.columns.size(), ranges.size()),
              {.cluster = at});
@@ -417,6 +618,7 @@ void compare_structure(const CopiedClusters& clusters, bool as_stored) {
 bool compare_pages(const CopiedClusters& clusters, std::size_t memory, PageCopyCounts& counts,
                    const std::function<bool()>& goes_on) {
   compare_structure(clusters, true);
+  if (clusters.is_mapped) return compare_mapped_pages(clusters, counts, goes_on);
   constexpr std::uint64_t bytes_between_looks = std::uint64_t{1} << 20;
   PageCursor from(clusters.source, all_pages(clusters.source, clusters.first, clusters.count,
                                              wanted_columns(clusters.target_of), memory / 2));

@@ -12,16 +12,32 @@
 #include <optional>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "codec/compression.h"
 #include "page/data_set_sink.h"
 #include "page/page_copy_stream.h"
 
 namespace colonnade::page {
 
+// Elements of a column that a cluster of the source has not, and that are zero in the copy. They come before
+// those that it has.
+struct FilledColumn {
+  std::uint32_t column = 0;  // of the sink
+  std::uint64_t elements = 0;
+};
+
 struct PageCopyOptions {
   std::size_t memory = std::size_t{256} << 20;                 // bytes of pages under way
   bool add_checksums = true;                                   // to pages without
   std::optional<codec::CompressionSettings> compression = {};  // compress again
+  // Where the sink has columns that the source has not, or has them in another order: all clusters get all
+  // columns, those of no other name suppressed.
+  bool is_mapped = false;
+  // Then: what is to be filled in a cluster of the source. Called by the thread that writes, which is the
+  // only one that calls it.
+  std::function<std::vector<FilledColumn>(std::size_t cluster)> fill = {};
+  // Whose threads verify and compress; null: the one that all share.
+  ThreadPool* pool = nullptr;
 };
 
 struct PageCopyCounts {
@@ -33,9 +49,9 @@ struct PageCopyCounts {
 };
 
 // Copies the clusters from `first_cluster` on. `target_of`: by physical column of the source the column of
-// the sink, which is in the same order; invalid_id: not copied. Whatever fails in reading or writing is
-// thrown when the other side has come to rest. False: `goes_on`, which is called several times per second,
-// said so; the clusters that are complete by then are in the sink.
+// the sink, which is in the same order unless they are mapped; invalid_id: not copied. Whatever fails in
+// reading or writing is thrown when the other side has come to rest. False: `goes_on`, which is called
+// several times per second, said so; the clusters that are complete by then are in the sink.
 bool copy_pages(const PageSource& source, std::size_t first_cluster,
                 const std::vector<std::uint32_t>& target_of, DataSetSink& sink,
                 const PageCopyOptions& options, PageCopyCounts& counts, const std::function<bool()>& goes_on);
@@ -52,6 +68,7 @@ struct CopiedClusters {
   std::size_t first = 0;
   std::size_t target_first = 0;
   std::size_t count = 0;
+  bool is_mapped = false;  // as in PageCopyOptions; what was filled is not compared
 };
 
 // Throws ErrorKind::format unless both have the same entries, columns and elements in the same pages; with

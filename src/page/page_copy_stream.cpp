@@ -78,7 +78,7 @@ struct SealedPageStream::Batch {
   std::vector<Extent> extents;
   std::vector<std::size_t> alone;  // pages that are no part of an extent
   std::size_t next_extent = 0;     // to be given to the threads
-  std::unique_ptr<TaskGroup> tasks = std::make_unique<TaskGroup>();
+  std::unique_ptr<TaskGroup> tasks;
 };
 
 SealedPageStream::SealedPageStream(const PageSource& source, StreamOptions options)
@@ -143,6 +143,8 @@ bool SealedPageStream::start_piece() {
     plan_cluster();
   }
   auto batch = std::make_unique<Batch>();
+  batch->tasks =
+      std::make_unique<TaskGroup>(options_.pool != nullptr ? *options_.pool : ThreadPool::shared());
   batch->piece = std::make_shared<SealedPiece>();
   SealedPiece& piece = *batch->piece;
   piece.cluster = parts_;

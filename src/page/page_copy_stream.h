@@ -57,6 +57,7 @@ struct StreamOptions {
   std::size_t pieces_ahead = 2;
   // Run for each page by any thread, after it was verified; may point `stored` to its `other`.
   std::function<void(SealedPage&)> convert = {};
+  ThreadPool* pool = nullptr;  // null: the one that all share
   // Bytes that converting a page may need; 0 if it keeps the page as it is.
   std::function<std::uint64_t(std::uint32_t column, const PageDescriptor&)> converted_bytes = {};
 };

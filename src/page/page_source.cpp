@@ -11,6 +11,7 @@
 #include "cache/data_set.h"
 #include "cache/metadata.h"
 #include "codec/compression.h"
+#include "container/linked.h"
 #include "container/object_store/page_file.h"
 #include "format/envelope.h"
 #include "page/cluster_pool.h"
@@ -157,6 +158,21 @@ std::unique_ptr<PageSource> PageSource::open_again(const ReadOptions& options) c
   return source;
 }
 
+// Not cached: an attribute set is small, and a cache knows data sets by their names.
+std::unique_ptr<PageSource> PageSource::open_attribute_set(const AttributeSetRecord& record) const {
+  const std::string name = fmt::format("{} (attribute set {})", data_set_, record.name);
+  ReadOptions options = options_;
+  options.cache = "off";
+  return with_context({.uri = uri(), .data_set = name}, [&] {
+    if (record.schema_major != attribute_schema_major)
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the attribute set has schema {}.{}, this version reads {}.x",
+                              record.schema_major, record.schema_minor, attribute_schema_major),
+                  "a newer version of Colonnade");
+    return open(name, container::open_linked(container_, record, descriptor_->anchor.max_key_size), options);
+  });
+}
+
 PageSource::PageSource(std::string_view data_set, std::shared_ptr<const container::ReadContainer> container,
                        ReadOptions options)
     : data_set_(data_set), container_(std::move(container)), options_(std::move(options)) {}
@@ -275,6 +291,11 @@ void PageSource::read_descriptor() {
   format::finish(*descriptor_, &limit);
   find_pages();
   file_->opened();
+}
+
+std::uint64_t PageSource::identity() const {
+  return codec::xxh3(as_bytes(fmt::format("{} {} {:x} {:x}", container_->version(), file_size(),
+                                          number_of(descriptor_->anchor), descriptor_->header_checksum)));
 }
 
 void PageSource::find_pages() {
@@ -396,8 +417,9 @@ void PageSource::keep(std::uint32_t column, std::size_t cluster, std::size_t pag
     counters.cache_bytes += was_served ? description.locator.size : 0;
     return;
   }
+  // The origin's own, also where it was not verified: what is damaged there must not pass for right here.
   std::optional<std::uint64_t> known;
-  if (expected_sum(description, sum)) known = load_le<std::uint64_t>(sum.data());
+  if (description.has_checksum) known = load_le<std::uint64_t>(sum.data());
   const bool is_kept = cache_->keep(column, cluster, page, content, known);
   ++(is_kept ? counters.cache_added : counters.cache_dropped);
 }

@@ -74,6 +74,9 @@ class PageSource {
   // The same data set for one more thread: shares the descriptor and the container, reads nothing. May be
   // called by several threads at once.
   std::unique_ptr<PageSource> open_again(const ReadOptions& options) const;
+  // The data set that an attribute set is, with a name that says so. It outlives this one. Throws
+  // ErrorKind::format or unsupported for one that this version cannot read.
+  std::unique_ptr<PageSource> open_attribute_set(const AttributeSetRecord& record) const;
 
   const Descriptor& descriptor() const noexcept { return *descriptor_; }
   const std::shared_ptr<Descriptor>& shared_descriptor() const noexcept { return descriptor_; }
@@ -81,6 +84,9 @@ class PageSource {
   void mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons);
   const std::string& uri() const noexcept { return container_->uri(); }
   const std::string& data_set() const noexcept { return data_set_; }
+  // Another number once the data set was written anew: of where its metadata are, and of what the transport
+  // says about the last change.
+  std::uint64_t identity() const;
   const ReadOptions& options() const noexcept { return options_; }
   ReadCounters counters() const;
 
@@ -94,7 +100,8 @@ class PageSource {
   const io::RandomAccessFile& file_of(const PageDescriptor& page) const noexcept;
   // As placed_pages(), but with the places in the cache of pages that it has.
   PageList pages_to_read(std::uint32_t column, std::size_t cluster) const;
-  // A page was read of the origin and found right: the cache may keep it. Counts what became of that.
+  // A page was read of the origin, and found right if pages are verified: the cache may keep it. Counts what
+  // became of that.
   void keep(std::uint32_t column, std::size_t cluster, std::size_t page, const PageDescriptor& description,
             ByteSpan content, ByteSpan sum, ReadCounters& counters) const;
   // The pages of a column in a cluster with locators for file(), which in an object store are others than

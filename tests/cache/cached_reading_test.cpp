@@ -102,6 +102,16 @@ std::vector<ColumnArray> read_plainly(const std::string& uri, const Request& wha
   return read(*Reader::open("Events", uri, {.cache = "off"}), what);
 }
 
+// Where in the file the first page of a field lies.
+std::uint64_t place_of_a_page(const std::string& uri, const std::string& field) {
+  const auto reader = Reader::open("Events", uri, {.cache = "off"});
+  const Descriptor& descriptor = reader->descriptor();
+  const std::uint32_t wanted = descriptor.find_field(field);
+  std::size_t column = 0;
+  while (descriptor.columns.at(column).field != wanted) ++column;
+  return descriptor.clusters.at(0).columns.at(column).pages[0].locator.offset;
+}
+
 void flush() {
   cache::flush(std::chrono::seconds(20));
 }
@@ -249,6 +259,32 @@ TEST(Cache, DamagedValuesAreReplaced) {
     pass(file_in(folder), home + "?timeout=4");
     const ReadMetrics healed = pass(file_in(folder), home + "?timeout=5");
     EXPECT_EQ(healed.cache_pages, healed.pages);
+  }
+}
+
+// Who reads without verification must not make a damaged page of the origin a right one for others.
+TEST(Cache, DamageOfTheOriginStaysDamage) {
+  const TestFolder folder;
+  const std::string home = (folder.path() / "home").string();
+  write(file_in(folder), {.compression = "none"});
+  const Request doubles{.fields = {"weight"}};  // right whatever they are
+  const std::uint64_t position = place_of_a_page(file_in(folder), "weight");
+  {
+    std::fstream file(file_in(folder), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(position));
+    const char spoilt = static_cast<char>(~file.get());
+    file.seekp(static_cast<std::streamoff>(position));
+    file.put(spoilt);
+  }
+  ASSERT_EQ(error_of([&] { read_plainly(file_in(folder), doubles); }).kind(), ErrorKind::checksum);
+  for (int pass = 0; pass < 2; ++pass) {
+    read(*Reader::open("Events", file_in(folder), {.page_checksums = Checksums::off, .cache = home}),
+         doubles);
+    flush();
+    const std::string again = home + "?timeout=" + std::to_string(3 + pass);
+    const Error error =
+        error_of([&] { read(*Reader::open("Events", file_in(folder), {.cache = again}), doubles); });
+    EXPECT_EQ(error.kind(), ErrorKind::checksum) << error.what();
   }
 }
 

@@ -28,7 +28,9 @@ def make(source: Path, name: str, folder: Path) -> list[str]:
     return [str(folder / f"{seed}.root") for seed in range(SEED, SEED + FILES)]
 
 
-@pytest.mark.parametrize("fixture", ["types_classes", "types_variants", "types_nullables", "late_fields"])
+@pytest.mark.parametrize(
+    "fixture", ["types_classes", "types_variants", "types_nullables", "late_fields", "attribute_sets"]
+)
 def test_only_errors_of_colonnade_come_out(fixture, tmp_path):
     source = FIXTURES / f"{fixture}.root"
     name = next(iter(colonnade.datasets(source)))

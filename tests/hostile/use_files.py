@@ -50,6 +50,8 @@ def use(path: str, name: str) -> None:
     attempt(f"{path} arrays", lambda: ak.to_list(data.arrays(names[:20], entry_stop=min(stop, 5))))
     attempt(f"{path} show", lambda: list(data.entry_texts(0, min(stop, 2))))
     attempt(f"{path} left out", lambda: check_left_out(path, data))
+    for set_name in list(attempt(f"{path} attributes", lambda: data.attributes) or [])[:5]:
+        attempt(f"{path} attribute set", lambda set_name=set_name: use_attribute_set(data, set_name))
     frame = attempt(f"{path} frame", lambda: colonnade.DataFrame(name, path, threads=1))
     if frame is None or data.num_entries > 100_000:
         return
@@ -61,6 +63,18 @@ def use(path: str, name: str) -> None:
     attempt(f"{path} to_arrow", lambda: few.to_arrow())
     with tempfile.TemporaryDirectory() as folder:
         attempt(f"{path} snapshot", lambda: few.snapshot(f"{folder}/snapshot.root"))
+
+
+def use_attribute_set(data: colonnade.DataSet, name: str) -> None:
+    rows = data.attributes[name]
+    stop = min(rows.num_rows, ENTRIES)
+    for work in (
+        lambda: rows.of_entry(0),
+        lambda: rows.arrays(row_stop=stop),
+        lambda: list(rows.row_texts(0, stop)),
+        lambda: rows.row(0) if rows.num_rows else None,
+    ):
+        attempt(f"{data.uri} attribute set {name!r}", work)
 
 
 def check_left_out(path: str, data: colonnade.DataSet) -> None:

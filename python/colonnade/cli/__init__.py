@@ -19,6 +19,7 @@ from .gc import gc, rm
 from .generate import generate
 from .import_ import import_
 from .info import info, ls
+from .merge import merge
 from .repair import repair
 from .show import show
 from .verify import verify
@@ -32,7 +33,7 @@ def app() -> None:
     """Look into, check and make RNTuple files."""
 
 
-for command in (info, ls, show, diff, verify, repair, import_, export, gc, rm, cache, generate, demo):
+for command in (info, ls, show, diff, verify, repair, import_, merge, export, gc, rm, cache, generate, demo):
     app.add_command(command)
 
 

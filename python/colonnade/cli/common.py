@@ -23,6 +23,7 @@ __all__ = [
     "count_text",
     "fields_option",
     "file_and_name",
+    "missing_option",
     "name_argument",
     "print_json",
     "progress_bar",
@@ -46,6 +47,17 @@ def file_and_name(file: str, name: str | None) -> tuple[str, str]:
     if found and name and found != name:
         raise click.UsageError(f"the data set is named twice: '{found}' and '{name}'")
     return uri, found or name or ""
+
+
+def missing_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Add --missing, for FILE with wildcards."""
+    return click.option(
+        "--missing",
+        type=click.Choice(["error", "fill", "skip"]),
+        default="error",
+        show_default=True,
+        help="Of several files: what becomes of fields that some of them lack.",
+    )(command)
 
 
 def count_text(count: int, noun: str) -> str:

@@ -8,7 +8,7 @@ import awkward as ak
 import click
 
 from colonnade.reading.dataset import DataSet
-from colonnade.reading.steps import steps
+from colonnade.reading.steps import clusters, steps
 
 from .common import count_text, fields_option, file_and_name
 
@@ -63,7 +63,7 @@ def _value_differences(left: DataSet, right: DataSet, names: list[str]) -> list[
     for name in names:
         count, first = 0, None
         columns = sorted({c for part in left.schema[name].walk() for c in part.columns})
-        for start, end in steps(left.descriptor, columns, _STEP, 0, stop):
+        for start, end in steps(clusters(left.descriptor, columns), _STEP, 0, stop):
             mine, theirs = (
                 ak.to_list(each.arrays([name], entry_start=start, entry_stop=end)[name])
                 for each in (left, right)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from colonnade.reading.dataset import DataSet
+from colonnade.reading.chain import MissingFields
 from colonnade.reading.exporting import export as export_data_set
+from colonnade.reading.opening import open as open_data_set
 
-from .common import count_text, fields_option, file_and_name, progress_bar
+from .common import count_text, fields_option, file_and_name, missing_option, progress_bar
 
 __all__ = ["export"]
 
@@ -30,6 +31,7 @@ __all__ = ["export"]
     "--step-size", metavar="SIZE", default="64 MiB", show_default=True, help="Held in memory at a time."
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@missing_option
 def export(
     file: str,
     destination: str,
@@ -39,9 +41,16 @@ def export(
     compression: str,
     step_size: str,
     overwrite: bool,
+    missing: MissingFields,
 ) -> None:
-    """Write the data set of FILE to DESTINATION: x.parquet, x.arrow, x.csv or x.npz (NumPy)."""
-    with DataSet(*file_and_name(file, name)) as data_set, progress_bar("entries") as progress:
+    """Write the data set of FILE to DESTINATION: x.parquet, x.arrow, x.csv or x.npz (NumPy).
+
+    FILE may have wildcards: 'run*.root' exports the entries of all these files.
+    """
+    with (
+        open_data_set(file_and_name(file, name), missing=missing) as data_set,
+        progress_bar("entries") as progress,
+    ):
         task = progress.add_task(data_set.name, total=data_set.num_entries)
         entries = export_data_set(
             data_set,

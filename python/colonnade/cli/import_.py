@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from colonnade import _core
 from colonnade.errors import FormatError, NotFoundError, UsageError
-from colonnade.importing.copying import CopyProgress, CopyReport, copy
-from colonnade.importing.trees import ImportProgress, ImportReport, import_tree, trees
+from colonnade.importing.copying import CopyReport, copy
+from colonnade.importing.trees import ImportReport, import_tree, trees
 from colonnade.reading.opening import split_target
 
 from .common import bytes_text, print_json
+from .progress import TransferBar, told
 
 __all__ = ["import_"]
 
@@ -158,7 +155,7 @@ def _checkpoints(text: str) -> int | str:
 
 def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyReport:
     every = _checkpoints(given["checkpoint_every"])
-    with _Bar("copying") as bar, _told("--resume goes on after the last checkpoint"):
+    with TransferBar("copying") as bar, told("--resume goes on after the last checkpoint"):
         return copy(
             [source if source[1] else source[0] for source in sources],
             given["destination"],
@@ -176,7 +173,7 @@ def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyRepo
 
 def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> ImportReport:
     every = _checkpoints(given["checkpoint_every"])
-    with _Bar("importing") as bar, _told("--resume goes on after the last checkpoint"):
+    with TransferBar("importing") as bar, told("--resume goes on after the last checkpoint"):
         return import_tree(
             list(sources),
             given["destination"],
@@ -195,56 +192,6 @@ def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> 
 
 
 # ---- What people see
-
-
-@contextlib.contextmanager
-def _told(advice: str) -> Iterator[None]:
-    """Say after an interrupt how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo(f"interrupted; {advice}", err=True)
-        raise
-
-
-class _Bar:
-    """A progress bar with throughput, on terminals only."""
-
-    def __init__(self, what: str) -> None:
-        out = Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-        )
-        self._progress = Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
-        self._task = self._progress.add_task(what, total=None, rate="")
-        self._begin = time.monotonic()
-        self._verifying = False
-
-    def __enter__(self) -> _Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def copying(self, state: CopyProgress) -> None:
-        """Show how far a copy is."""
-        self._show(state.verifying, state.entries, state.total_entries, state.bytes_read)
-
-    def importing(self, state: ImportProgress) -> None:
-        """Show how far an import is."""
-        self._show(state.verifying, state.entries, state.total_entries, state.bytes_read)
-
-    def _show(self, verifying: bool, entries: int, total: int, read: int) -> None:
-        if verifying and not self._verifying:
-            self._verifying, self._begin = True, time.monotonic()
-            self._progress.update(self._task, description="verifying")
-        rate = bytes_text(read / max(time.monotonic() - self._begin, 1e-3))
-        self._progress.update(self._task, completed=entries, total=total, rate=f"{rate}/s")
 
 
 def _lines(report: CopyReport | ImportReport, destination: str) -> list[str]:

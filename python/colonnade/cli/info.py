@@ -71,7 +71,22 @@ def describe(data_set: DataSet, fields: list[str] | None = None) -> dict[str, An
         "compression": settings,
         **_sizes(list(range(len(statistics))), statistics),
         "fields": [_describe_field(field, statistics) for field in chosen.values()],
+        "attribute_sets": _describe_attribute_sets(data_set),
     }
+
+
+def _describe_attribute_sets(data_set: DataSet) -> list[dict[str, Any]]:
+    """Describe the attribute sets; those that cannot be read have the reason in place of rows and fields."""
+    found: list[dict[str, Any]] = []
+    for name, rows, why in data_set.attributes.readable():
+        if rows is None:
+            found.append({"name": name, "unreadable": why})
+            continue
+        statistics = _core.column_statistics(rows.descriptor)
+        fields = [{"path": each, "type": info.type} for each, info in rows.schema.items()]
+        sizes = _sizes(list(range(len(statistics))), statistics)
+        found.append({"name": name, "unreadable": None, "rows": rows.num_rows, **sizes, "fields": fields})
+    return found
 
 
 def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
@@ -159,6 +174,19 @@ def _print(data: dict[str, Any], everything: bool) -> None:
     for name, field in rows:
         _add_row(table, name, field, data["stored_bytes"])
     console().print(table)
+    _print_attribute_sets(data["attribute_sets"])
+
+
+def _print_attribute_sets(found: list[dict[str, Any]]) -> None:
+    for each in found:
+        if each["unreadable"]:
+            click.echo(f"  attribute set {each['name']}: cannot be read: {each['unreadable']}")
+            continue
+        fields = ", ".join(f"{field['path']} ({field['type']})" for field in each["fields"])
+        click.echo(
+            f"  attribute set {each['name']}: {count_text(each['rows'], 'row')}, "
+            f"{bytes_text(each['stored_bytes'])}, {fields}"
+        )
 
 
 def _print_metrics(taken: dict[str, Any]) -> None:

@@ -9,9 +9,11 @@ import awkward as ak
 import click
 
 from colonnade.errors import ConversionError, UnsupportedError
+from colonnade.reading.chain import MissingFields
 from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import open as open_data_set
 
-from .common import fields_option, file_and_name, name_argument, print_json
+from .common import fields_option, file_and_name, missing_option, name_argument, print_json
 
 __all__ = ["show"]
 
@@ -44,6 +46,10 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 @click.option("--schema", is_flag=True, help="Print the schema instead of values.")
 @click.option("--histogram", metavar="EXPRESSION", help="Print a histogram of a column or an expression.")
 @click.option("--bins", type=click.IntRange(min=1), default=40, show_default=True, help="Of the histogram.")
+@click.option(
+    "--attributes", metavar="SET", help="Print an attribute set; with --entries, its rows about these."
+)
+@missing_option
 def show(
     file: str,
     name: str | None,
@@ -53,16 +59,20 @@ def show(
     schema: bool,
     histogram: str | None,
     bins: int,
+    attributes: str | None,
+    missing: MissingFields,
 ) -> None:
     """Print values of the data set NAME in FILE; NAME may be left out if there is only one.
 
-    FILE may be f.root:Events as well. Entries that are too long for a line are printed one field a line. On a
-    terminal the output goes through a pager.
+    FILE may be f.root:Events as well, and may have wildcards ('run*.root'). Entries that are too long for a line are
+    printed one field a line. On a terminal the output goes through a pager.
     """
     start, stop = _range(entries)
-    with DataSet(*file_and_name(file, name)) as data_set:
+    with open_data_set(file_and_name(file, name), missing=missing) as data_set:
         if schema:
             click.echo(str(data_set.schema))
+        elif attributes is not None:
+            _show_attributes(data_set, attributes, entries, as_json)
         elif histogram is not None:
             click.echo(_histogram(data_set, histogram, bins, entries))
         elif as_json:
@@ -83,6 +93,28 @@ def _print_json(data_set: DataSet, fields: list[str] | None, start: int | None, 
     except UnicodeDecodeError as error:
         raise ConversionError(f"a string is not UTF-8 ({error})", "leave out --json") from None
     print_json(rows)
+
+
+def _show_attributes(data_set: DataSet, name: str, entries: str | None, as_json: bool) -> None:
+    found = data_set.attributes[name]
+    ranges = found.ranges.tolist()
+    numbers = list(range(found.num_rows))
+    if entries is not None:
+        begin, end, _ = slice(*_range(entries)).indices(data_set.num_entries)
+        numbers = [n for n in numbers if _touches(ranges[n][0], ranges[n][1], begin, end)]
+    if as_json:
+        rows = (found.row(number) for number in numbers)
+        print_json([{"first": row.first, "last": row.last, "values": row.values} for row in rows])
+        return
+    for number in numbers:
+        first, last = ranges[number]
+        ((_, text),) = found.row_texts(number, number + 1)
+        click.echo(f"{number}: entries {first} to {last}: {text}")
+
+
+def _touches(first: int, last: int, begin: int, end: int) -> bool:
+    """Whether a range shares entries with another, or is empty and lies in it."""
+    return begin <= first < end if first == last else first < end and begin < last
 
 
 def _lines(data_set: DataSet, begin: int, end: int, fields: list[str] | None) -> Iterator[str]:

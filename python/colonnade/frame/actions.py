@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
@@ -41,7 +41,8 @@ from .results import (
     report_of,
     stats_of,
 )
-from .session import Session
+from .session import Booking, PythonCalls, Session
+from .steps import Steps, as_arrow, sliced
 from .summaries import Summary, add_counts, flat_values, merge_counts, quantiles_of
 from .values import assemble, layout_of, python_array
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     import hist
     import pyarrow as pa
 
+    from colonnade.reading.dataset import Library
     from colonnade.writing.options import WriteSettings
 
     from .dataframe import DataFrame
@@ -298,12 +300,11 @@ class Actions(Node):
 
     def report(self) -> Result[Report]:
         """Count how many entries reach and pass the named filters above."""
-        graph, node = self._graph, self._node
         return Result(
             self._session,
-            lambda: graph.report(node),
+            Booking("report", self._node),
             "report",
-            lambda number, variation: report_of(graph.report_value(number, variation)),
+            lambda graph, number, variation: report_of(graph.report_value(number, variation)),
         )
 
     def display(self, columns: Columns = None, rows: int = 5) -> Result[Display]:
@@ -450,6 +451,54 @@ class Actions(Node):
         names = self._select(columns)
         return self._book("take", self._texts(names), {"names": names}, convert, "to_arrow")
 
+    def iterate(
+        self, columns: Columns = None, *, step_size: int | str = "100 MB", library: Library = "ak"
+    ) -> Iterator[Any]:
+        """Compute columns step by step, in entry order and in bounded memory.
+
+        Other results stay booked: they are computed when they are looked at, in a pass of their own. Behind a range,
+        all rows are computed at the first step.
+
+        Args:
+            columns: names, wildcards, or None for all.
+            step_size: entries per step before filters, or memory per step ("100 MB").
+            library: "ak" for an `awkward.Array` of records, "np" for a dictionary of NumPy arrays, "pa" for a
+                `pyarrow.Table`, "pd" for a `pandas.DataFrame`, "pl" for a `polars.DataFrame`.
+
+        Yields:
+            The rows of consecutive entries; steps without any are left out.
+
+        Raises:
+            UsageError: a size that is none, or an unknown library.
+        """
+        steps = self._steps(columns)
+        if steps.is_after_range:
+            yield from sliced(steps.compute_all(), step_size, library)
+            return
+        for computed in steps.each(step_size):
+            yield from sliced(computed, step_size, library)
+
+    def to_arrow_reader(
+        self, columns: Columns = None, *, step_size: int | str = "64 MiB"
+    ) -> pa.RecordBatchReader:
+        """Compute columns as a stream of Arrow record batches, in entry order; see `iterate` for the steps."""
+        import pyarrow
+
+        steps = self._steps(columns)
+        tables = [as_arrow(steps.compute_all())] if steps.is_after_range else None
+        schema = (as_arrow(steps.compute(0, 0)) if tables is None else tables[0]).schema
+        stream = map(as_arrow, steps.each(step_size)) if tables is None else iter(tables)
+        batches = (batch for table in stream for batch in table.to_batches())
+        return pyarrow.RecordBatchReader.from_batches(schema, batches)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give all columns as an Arrow stream, for pyarrow.table(df), polars.DataFrame(df), DuckDB."""
+        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
+
+    def _steps(self, columns: Columns) -> Steps:
+        names = self._select(columns)
+        return Steps(self, dict(zip(names, self._texts(names), strict=True)))
+
     def cache(self, columns: Columns = None) -> DataFrame:
         """Compute columns now and keep them in memory, as a new DataFrame of these alone."""
         from .dataframe import DataFrame
@@ -471,6 +520,7 @@ class Actions(Node):
         columns: Columns = ...,
         *,
         lazy: Literal[False] = ...,
+        attributes: bool | Sequence[str] = ...,
         **options: Unpack[WriteSettings],
     ) -> DataFrame: ...
     @overload
@@ -490,22 +540,29 @@ class Actions(Node):
         columns: Columns = None,
         *,
         lazy: bool = False,
+        attributes: bool | Sequence[str] = False,
         **options: Unpack[WriteSettings],
     ) -> DataFrame | Result[DataFrame]:
         """Write columns to a new data set, in entry order, on all processors.
 
         Args:
-            uri: where to, anything that `colonnade.create` writes to.
+            uri: where to, anything that `colonnade.create` writes to. With an executor also a local folder ("out/"),
+                in which each task leaves a file.
             name: of the data set.
             columns: what to write; all columns if None.
             lazy: only book it. Otherwise it is written now, and with it everything that was booked before is computed.
+            attributes: take over the attribute sets of the files, all or those named, as soon as it is written: their
+                ranges are those of the entries that are left.
             **options: see `colonnade.create`.
 
         Returns:
             A DataFrame over what was written.
         """
+        from .carried import CarriedAttributes
         from .dataframe import DataFrame
 
+        if attributes and lazy:
+            raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
         names = self._select(columns)
         check_names(options, "a snapshot")
         write_options(**options)  # refuses what makes no sense
@@ -515,17 +572,41 @@ class Actions(Node):
             written["checkpoint_every"] = {"seconds": every.total_seconds()}
         settings: dict[str, object] = {"names": names, "uri": os.fspath(uri), "name": name, "write": written}
         threads, progress = self._session.threads, self._session.progress
+        target = os.fspath(uri)
+        if target.endswith("/"):
+            self._check_folder(target)
 
-        def convert(value: object) -> DataFrame:
-            made = cast("_core.SnapshotValue", value)
-            return DataFrame(made.name, made.uri, threads=threads, progress=progress)
-
-        result = self._book(
-            "snapshot", self._texts(names), settings, convert, f"snapshot to '{redacted(os.fspath(uri))}'"
+        # Not asked of the graph, which has no snapshot where others wrote it.
+        result = Result(
+            self._session,
+            Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
+            f"snapshot to '{redacted(os.fspath(uri))}'",
+            lambda graph, number, variation: DataFrame(
+                name,
+                f"{target}*.root" if target.endswith("/") else target,
+                threads=threads,
+                progress=progress,
+            ),
         )
-        return result if lazy else result.value
+        if not attributes:
+            return result if lazy else result.value
+        wanted = [attributes] if isinstance(attributes, str) else attributes
+        carried = CarriedAttributes(self, None if wanted is True else list(wanted))
+        _ = result.value
+        carried.write(os.fspath(uri), name)
+        return DataFrame(name, os.fspath(uri), threads=threads, progress=progress)
 
     # ---- Inside
+
+    def _check_folder(self, uri: str) -> None:
+        if self._session.remote is None:
+            raise UsageError(
+                f'"{uri}" is a folder, and this DataFrame writes one file',
+                "the name of a file; or executor=2, for a file of each task",
+            )
+        path = _core.local_path(uri.rstrip("/"))  # refuses what is elsewhere
+        if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
+            raise UsageError(f'"{uri}" is there already', "another name, or remove it", uri=uri)
 
     def _histogram(
         self, model: Any, columns: list[ExpressionLike], weight: ExpressionLike | None
@@ -646,20 +727,12 @@ class Actions(Node):
     ) -> Result[S]:
         """Book a result that Python code computes, block by block."""
 
-        def block(state: Any, values: list[_core.Values], size: int) -> Any:
-            return add(state, [python_array(layout_of(each)) for each in values])
-
-        graph, node = self._graph, self._node
-
-        def book() -> int:
-            accumulator = _core.python_accumulator(block, merge, pickle.dumps, pickle.loads, in_order)
-            return graph.book_accumulator(node, arguments, accumulator)
-
+        calls = PythonCalls(add, merge, in_order)
         return Result(
             self._session,
-            book,
+            Booking("python", self._node, tuple(arguments), calls=calls),
             what,
-            lambda number, variation: finish(graph.python_value(number, variation)),
+            lambda graph, number, variation: finish(graph.python_value(number, variation)),
         )
 
 

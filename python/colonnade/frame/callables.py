@@ -21,13 +21,21 @@ import numpy as np
 from awkward.contents import Content
 
 from colonnade import _core
-from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError
+from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
 
 from .compiled import compile_rows
 from .sharing import Guarded, is_shared, kept, turns
 from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
 
-__all__ = ["Definable", "Returns", "columns_of", "define_callable", "define_per_sample", "load_callable"]
+__all__ = [
+    "Definable",
+    "Returns",
+    "columns_of",
+    "define_callable",
+    "define_per_sample",
+    "load_callable",
+    "pickled",
+]
 
 Returns: TypeAlias = "str | type | np.dtype[Any] | None"
 """A type of results: "float", "std::vector<int>", numpy.float32, bool; None where it is found out."""
@@ -43,6 +51,8 @@ class _Spec(NamedTuple):
     returns: str | None
     stack: tuple[int, ...]
     """How many values of one entry the callable gives one by one: (tags,), or (columns, tags); none: ()."""
+    per_sample: bool = False
+    """Whether it is called for each file, with its name."""
 
 
 def columns_of(function: Definable, columns: Sequence[str] | None) -> list[str]:
@@ -88,43 +98,75 @@ def define_callable(
     per_row: bool = False,
     returns: Returns = None,
     stack: tuple[int, ...] = (),
+    travels: bool = False,
 ) -> _core.Definition:
     """Make the definition of what a callable computes.
 
     Raises:
         UsageError: its parameters do not fit the columns.
         TypeMismatchError: `returns` is no type of values.
+        UnsupportedError: it `travels` to workers, and cannot be pickled.
     """
     spec = _Spec(function, per_row, _type_text(function, returns), stack)
+    if travels:
+        _pickled(spec)
     return _definition(spec, columns_of(function, columns))
 
 
-def define_per_sample(function: Definable, returns: Returns = None) -> _core.Definition:
+def define_per_sample(
+    function: Definable, returns: Returns = None, *, travels: bool = False
+) -> _core.Definition:
     """Make the definition of what a callable says of each file, called with its name."""
-    return _core.Definition.of_callable(
-        _PerSample(function, _type_text(function, returns)).bind, ["rdfsampleinfo_"], "", True
-    )
+    if travels:
+        _pickled(_Spec(function, False, None, (), True))
+    return _per_sample(_Spec(function, False, _type_text(function, returns), (), True))
 
 
 def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
-    """Make a definition again from what `define_callable` put into the plan of a graph."""
+    """Make a definition again from what `define_callable` and `define_per_sample` put into the plan of a graph."""
     import cloudpickle
 
-    return _definition(_Spec(*cloudpickle.loads(base64.b64decode(payload))), list(columns))
+    spec = _Spec(*cloudpickle.loads(base64.b64decode(payload)))
+    return _per_sample(spec) if spec.per_sample else _definition(spec, list(columns))
 
 
 def _definition(spec: _Spec, columns: list[str]) -> _core.Definition:
     return _core.Definition.of_callable(_Binder(spec, columns).bind, columns, _payload(spec))
 
 
+def _per_sample(spec: _Spec) -> _core.Definition:
+    return _core.Definition.of_callable(
+        _PerSample(spec.function, spec.returns).bind, ["rdfsampleinfo_"], _payload(spec), True
+    )
+
+
 def _payload(spec: _Spec) -> str:
     """The callable as text that can be sent; empty if cloudpickle is not there or cannot take it."""
     try:
+        return _pickled(spec)
+    except UnsupportedError:  # it just cannot be sent
+        return ""
+
+
+def _pickled(spec: _Spec) -> str:
+    return pickled(tuple(spec), _name(spec.function))
+
+
+def pickled(things: tuple[object, ...], what: str) -> str:
+    """Return callables as text that can be sent.
+
+    Raises:
+        UnsupportedError: cloudpickle is not there, or cannot take them.
+    """
+    try:
         import cloudpickle
 
-        return base64.b64encode(cloudpickle.dumps(tuple(spec))).decode()
-    except Exception:  # whatever the objects that a callable holds raise: it just cannot be sent
-        return ""
+        return base64.b64encode(cloudpickle.dumps(things)).decode()
+    except Exception as error:  # whatever the objects that a callable holds raise
+        raise UnsupportedError(
+            f"{what} cannot be sent to workers ({type(error).__name__}: {error})",
+            "pip install cloudpickle; callables that hold no open files, locks or results",
+        ) from error
 
 
 def _name(function: Definable) -> str:
@@ -367,8 +409,7 @@ class _PerSample:
                 wanted = type_of(_collected([self._function("sample")]))
             except Exception as error:
                 raise TypeMismatchError(
-                    f"{_name(self._function)} failed on a trial with the name 'sample': "
-                    f"{type(error).__name__}: {error}",
+                    f"{_name(self._function)} failed on a trial: {type(error).__name__}: {error}",
                     "returns='float', or the type that it gives: then nothing is tried",
                 ) from error
 

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from colonnade import _core
 from colonnade.errors import UsageError
+from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, read_options
-from colonnade.reading.opening import split_target
+from colonnade.reading.opening import split_target, split_targets
 from colonnade.writing.sources import to_batch
 
 from .actions import Actions
 from .callables import Definable, Returns, define_callable, define_per_sample
 from .expressions import Expression, ExpressionLike
 from .results import Result, Variations
-from .session import BLOCK_ENTRIES, Session, run_sessions
+from .sample_info import read_specification, told
+from .session import BLOCK_ENTRIES, Remote, Session, run_sessions
 from .values import values_of
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from colonnade.distributed.plans import Plan
     from colonnade.reading.dataset import ReadSettings
     from colonnade.reading.opening import PathLike
 
@@ -31,6 +34,9 @@ __all__ = ["DataFrame", "compute", "run_graphs"]
 
 D = TypeVar("D", bound="DataFrame")
 T = TypeVar("T")
+OnError: TypeAlias = Literal["raise", "skip"]
+Friend: TypeAlias = "PathLike | list[PathLike] | tuple[str, PathLike | list[PathLike]]"
+"""Files, or the name of a data set and files."""
 
 
 class DataFrame(Actions):
@@ -48,6 +54,14 @@ class DataFrame(Actions):
         entries: (start, stop), the entries to look at; all if None. They keep their numbers.
         progress: show a progress bar: always, never, or for passes over two seconds (None).
         block_entries: how many entries callables see at once, at most; fewer use less memory, more save calls.
+        friends: other data sets with as many entries, whose columns are beside those of this one: by the name that goes
+            before theirs, files, or the name of the data set and files. A column "x" of the friend "f" is "f.x", and
+            "x" where nothing else is called so.
+        executor: what computes results elsewhere: a `concurrent.futures.Executor`, a client of Dask, a session or
+            context of Spark, or a number of processes of this machine. None: the threads of this process.
+        npartitions: how many tasks a run is cut into, at least; four for each worker if None.
+        on_error: "raise", or "skip" to leave out what cannot be read; `skipped` says what that is.
+        checkpoint: a folder in which finished tasks are kept, for a run that is repeated or goes on.
         **options: how files are read, see `colonnade.open`.
 
     Raises:
@@ -65,10 +79,19 @@ class DataFrame(Actions):
         entries: tuple[int, int] | None = None,
         progress: bool | None = None,
         block_entries: int = BLOCK_ENTRIES,
+        friends: Mapping[str, Friend] | None = None,
+        executor: Any = None,
+        npartitions: int | None = None,
+        on_error: OnError = "raise",
+        checkpoint: PathLike | None = None,
         **options: Unpack[ReadSettings],
     ) -> None:
+        remote = _remote(executor, npartitions, on_error, checkpoint)
         source, place = _open(name, files, options)
-        session = Session(source, place, threads, progress, block_entries)
+        if friends:
+            others = [(each, _open_friend(of, options)) for each, of in friends.items()]
+            source = _core.friends_source(source, others)
+        session = Session(source, place, threads, progress, block_entries, remote)
         if entries is not None:
             session.graph.restrict_entries(*_entry_range(entries, source.entries))
         super().__init__(session)
@@ -100,6 +123,29 @@ class DataFrame(Actions):
         columns = [(name, values_of(content)) for name, content in batch.columns.items()]
         source = _core.array_source(columns) if columns else _core.empty_source(batch.entries)
         return cls._over(Session(source, "arrays", threads, progress, block_entries))
+
+    @classmethod
+    def from_spec(cls: type[D], specification: PathLike | Mapping[str, Any], **options: Any) -> D:
+        """Make a DataFrame of the samples of a specification, as ROOT's FromSpec.
+
+        Callables of `define_per_sample` get a `SampleInfo`, with the name and the metadata of the sample.
+
+        Args:
+            specification: a JSON file, or what is in one: {"samples": {"signal": {"trees": ["Events"], "files":
+                ["s*.root"], "metadata": {"xsec": 1.5}}}, "range": [0, 1000]}.
+            **options: see `DataFrame`.
+
+        Raises:
+            FileMissingError: no such file.
+            FormatError: it is no specification.
+            UnsupportedError: the samples, or the files of a friend, have data sets of different names.
+        """
+        spec = read_specification(specification)
+        options.setdefault("entries", spec.entries)
+        options.setdefault("friends", {each.name: (each.data_set, list(each.files)) for each in spec.friends})
+        made = cls(spec.data_set, spec.files, **options)
+        made._session.specification = spec
+        return made
 
     @classmethod
     def _over(cls: type[D], session: Session, node: int = 0) -> D:
@@ -163,8 +209,9 @@ class DataFrame(Actions):
 
         Args:
             name: of the new column.
-            value: a callable that is called once for each file with its name ("f.root/Events"); or an expression, in
-                which rdfsampleinfo_ is that name.
+            value: a callable that is called once for each file with a `SampleInfo`: its name ("f.root/Events"), with
+                entries, and with the name and metadata of the sample of a specification; or an expression, in which
+                rdfsampleinfo_ is the name.
             returns: see `define`.
         """
         return self._at(self._graph.define(self._node, name, self._sample_definition(value, returns)))
@@ -214,7 +261,14 @@ class DataFrame(Actions):
         named = [str(k) for k in range(tags)] if isinstance(tags, int) else list(tags)
         shape = (len(named),) if len(listed) == 1 else (len(listed), len(named))
         if callable(values) and not isinstance(values, Expression):
-            definition = define_callable(values, arguments, per_row=per_row, returns=returns, stack=shape)
+            definition = define_callable(
+                values,
+                arguments,
+                per_row=per_row,
+                returns=returns,
+                stack=shape,
+                travels=self._session.remote is not None,
+            )
         elif isinstance(values, str | Expression):
             definition = _core.Definition.of_text(self._text(values))
         else:
@@ -274,6 +328,22 @@ class DataFrame(Actions):
         """
         return variations_for(result)
 
+    def freeze(self, *results: Result[Any]) -> Plan:
+        """Make the plan of results of this DataFrame, for those who carry the work elsewhere themselves.
+
+        Args:
+            results: what the plan computes; all that is booked and not computed if none are named.
+
+        Raises:
+            UnsupportedError: arrays in memory, and callables that cannot be pickled.
+        """
+        from colonnade.distributed.plans import freeze
+
+        for each in results:
+            if each._session is not self._session:
+                raise UsageError("a plan has results of one DataFrame", "a plan for each DataFrame")
+        return freeze(self._session, [each._number for each in results] or self._session.wanted())
+
     # ---- Inside
 
     def _definition(
@@ -292,12 +362,15 @@ class DataFrame(Actions):
         if not callable(value):
             return _core.Definition.of_text(self._text(_constant(value)))
         texts = None if columns is None else self._texts(columns)
-        return define_callable(value, texts, per_row=per_row, returns=returns)
+        travels = self._session.remote is not None
+        return define_callable(value, texts, per_row=per_row, returns=returns, travels=travels)
 
     def _sample_definition(self, value: ExpressionLike | Definable, returns: Returns) -> _core.Definition:
         if isinstance(value, str | Expression) or not callable(value):
             return self._definition(value, None, False, None)
-        return define_per_sample(value, returns)
+        session = self._session
+        value = told(value, session.source.samples, session.specification)
+        return define_per_sample(value, returns, travels=self._session.remote is not None)
 
     def _braces(self, values: Any) -> str:
         if isinstance(values, str | Expression):
@@ -324,7 +397,7 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     wanted = list(results)
     for each in wanted:
         if isinstance(each, Result):
-            each._session.graph.retry(each._number)
+            each._session.retry(each._number)
     return run_sessions(each._session for each in wanted)
 
 
@@ -332,6 +405,21 @@ def compute(*results: Result[Any]) -> tuple[Any, ...]:
     """Compute results of any DataFrames in one pass, and return their values."""
     run_graphs(results)
     return tuple(result.value for result in results)
+
+
+def _remote(
+    executor: Any, npartitions: int | None, on_error: OnError, checkpoint: PathLike | None
+) -> Remote | None:
+    if executor is None:
+        if npartitions is not None or on_error != "raise" or checkpoint is not None:
+            raise UsageError(
+                "npartitions, on_error and checkpoint are for a DataFrame with an executor",
+                "executor=2, for two processes of this machine",
+            )
+        return None
+    from colonnade.distributed import remote_of
+
+    return remote_of(executor, npartitions, on_error, checkpoint)
 
 
 def _constant(value: object) -> Expression:
@@ -346,7 +434,9 @@ def _open(
     if isinstance(name, DataSet):
         if files is not None or options:
             raise UsageError("a data set that is open needs no files and no options")
-        return _core.open_chain(name.name, [name.uri], read_options(**name._settings)), f"'{name.name}'"
+        # Anew, as parts are cut along the clusters of all files; several are opened at a time.
+        files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
+        return _core.open_chain(name.name, files, read_options(**name._settings)), f"'{name.name}'{more}"
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if files is not None or options or name < 0:
             raise UsageError(f"a DataFrame without files has a number of entries alone, not {name}")
@@ -361,26 +451,20 @@ def _open(
     given = [files] if isinstance(files, str | os.PathLike) else list(files)
     if not given:
         raise UsageError("the list of files is empty")
-    name, listed = _split_all(name, given)
+    name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     return _core.open_chain(name, listed, read_options(**options)), f"'{name}' in '{listed[0]}'{more}"
+
+
+def _open_friend(given: Friend, options: Mapping[str, Any]) -> _core.FrameSource:
+    if isinstance(given, tuple):
+        return _open(*given, options)[0]
+    return _open("", given, options)[0]
 
 
 def _may_be_file(text: str) -> bool:
     uri, name = split_target(text)
     return bool(name) or "://" in uri or uri.endswith(".root") or os.path.exists(uri)
-
-
-def _split_all(name: str, files: Sequence[PathLike]) -> tuple[str, list[str]]:
-    """Split files that are given as "f.root:Events" into the name that all of them share and their paths."""
-    listed = []
-    for each in files:
-        uri, found = split_target(each)
-        if found and name and found.strip("/") != name.strip("/"):
-            raise UsageError(f"the data set is '{name}', but '{os.fspath(each)}' names '{found}'")
-        listed.append(uri)
-        name = name or found
-    return name, listed
 
 
 def _entry_range(entries: tuple[int, int], total: int) -> tuple[int, int]:

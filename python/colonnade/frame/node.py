@@ -26,7 +26,7 @@ from colonnade.reading.metrics import ReadMetrics, metrics_of
 
 from .expressions import Expression, ExpressionLike, text_of
 from .results import Result
-from .session import Session
+from .session import Booking, Session, Skipped
 from .values import type_name
 
 __all__ = ["Columns", "Description", "Node"]
@@ -129,6 +129,12 @@ class Node:
         report = self._session.last_run
         return None if report is None else metrics_of(report.metrics)
 
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What on_error="skip" left out of results so far, in entry order."""
+        remote = self._session.remote
+        return [] if remote is None else remote.skipped_of(self._session)
+
     def plan(self) -> str:
         """Return the whole graph as JSON: the source, expressions and results, nothing of the values.
 
@@ -228,17 +234,12 @@ class Node:
         convert: Callable[[object], T],
         what: str = "",
     ) -> Result[T]:
-        graph, node, listed, written = (
-            self._graph,
-            self._node,
-            list(arguments),
-            json.dumps(options, default=_plain_number),
-        )
+        written = json.dumps(options, default=_plain_number)
         return Result(
             self._session,
-            lambda: graph.book(node, kind, listed, written),
+            Booking(kind, self._node, tuple(arguments), written),
             what or f"{kind}({', '.join(arguments)})",
-            lambda number, variation: convert(graph.value(number, variation)),
+            lambda graph, number, variation: convert(graph.value(number, variation)),
         )
 
 

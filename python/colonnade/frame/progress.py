@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
-
-from colonnade import _core
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["PassBar"]
+__all__ = ["HowFar", "PassBar"]
 
-_PATIENCE = 2.0
+_SHOWN_AFTER = 2.0
 """Seconds that a pass takes before a bar appears of itself."""
+
+
+class HowFar(Protocol):
+    """How far a pass is."""
+
+    @property
+    def entries(self) -> int:
+        """Done."""
+
+    @property
+    def total(self) -> int:
+        """To be done."""
+
+    @property
+    def bytes(self) -> int:
+        """Read."""
+
+    @property
+    def cache_bytes(self) -> int:
+        """Of these, from a cache."""
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
 
 
 class PassBar:
@@ -29,7 +51,7 @@ class PassBar:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def update(self, progress: _core.PassProgress) -> bool:
+    def update(self, progress: HowFar) -> bool:
         """Show the state; never stops the pass."""
         if self._bar is None and self._is_time(progress.seconds):
             self._start(progress.total)
@@ -55,7 +77,7 @@ class PassBar:
     def _is_time(self, seconds: float) -> bool:
         if self._wanted is not None:
             return self._wanted
-        if seconds < _PATIENCE:
+        if seconds < _SHOWN_AFTER:
             return False
         from rich.console import Console
 

@@ -15,7 +15,7 @@ from colonnade import _core
 from colonnade.errors import NotFoundError, TypeMismatchError
 from colonnade.notebook import folded_table, html_table, most_rows
 
-from .session import Session, run_sessions
+from .session import Booking, Session, run_sessions
 
 __all__ = ["Cut", "Display", "GraphPoints", "Report", "Result", "Stats", "Variations"]
 
@@ -30,11 +30,16 @@ class Result(Generic[T_co]):
     """
 
     def __init__(
-        self, session: Session, book: Callable[[], int], what: str, convert: Callable[[int, str], T_co]
+        self,
+        session: Session,
+        booking: Booking,
+        what: str,
+        convert: Callable[[_core.FrameGraph, int, str], T_co],
     ) -> None:
+        """`convert(graph, number, variation)` gives the value of a graph in which it is booked and computed."""
         self._session, self._what, self._convert = session, what, convert
         self._values: dict[str, T_co] = {}
-        self._number = book()
+        self._number = session.book(booking)
 
     def __del__(self) -> None:
         if hasattr(self, "_number"):
@@ -52,19 +57,32 @@ class Result(Generic[T_co]):
     @property
     def is_ready(self) -> bool:
         """Whether `value` is there without a pass."""
-        return "" in self._values or self._session.graph.is_ready(self._number)
+        return "" in self._values or self._session.is_ready(self._number)
 
     def _value_of(self, variation: str) -> T_co:
         if variation not in self._values:
-            graph = self._session.graph
-            if not graph.is_ready(self._number):
-                graph.retry(self._number)
+            if not self._session.is_ready(self._number):
+                self._session.retry(self._number)
                 run_sessions([self._session])
-            self._values[variation] = self._convert(self._number, variation)
+            self._values[variation] = self._convert(self._session.graph, self._number, variation)
         return self._values[variation]
 
     def _vary(self) -> list[str]:
-        return self._session.graph.vary_result(self._number)
+        return self._session.vary(self._number)
+
+    def on_partial(self, callback: Callable[[T_co], object]) -> Result[T_co]:
+        """Call back with what is computed so far, now and then while a pass runs; see docs/distributed.md.
+
+        Args:
+            callback: gets a value of its own, of some of the entries, in the thread that asked for the result. What it
+                raises ends the pass.
+
+        Returns:
+            This result.
+        """
+        convert = self._convert
+        self._session.on_partial(self._number, lambda graph, number: callback(convert(graph, number, "")))
+        return self
 
     # ---- In place of its value
 
@@ -136,7 +154,7 @@ class Variations(Mapping[str, T_co]):
     @property
     def is_ready(self) -> bool:
         """Whether all values are there without a pass."""
-        return self._result._session.graph.is_ready(self._result._number)
+        return self._result._session.is_ready(self._result._number)
 
     def __getitem__(self, name: str) -> T_co:
         if name not in self._names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 import awkward as ak
@@ -18,14 +18,17 @@ from .results import Result
 from .root_histograms import GraphView, HistogramView, ProfileView, StatsView, refuse
 from .root_models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .root_results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+from .sample_info import SampleInfo
 
 __all__ = [
     "DisableImplicitMT",
     "EnableImplicitMT",
     "FromArrays",
     "FromNumpy",
+    "FromSpec",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
+    "LiveVisualize",
     "RDataFrame",
     "RunGraphs",
     "SaveGraph",
@@ -104,10 +107,19 @@ class RDataFrame:
 
     `RDataFrame("Events", "f*.root")`, `RDataFrame("Events", ["a.root", "b.root"])`, `RDataFrame(1000)`. Expression
     strings are ROOT's; Python callables are called for each entry, compiled by Numba where it is installed. What is not
-    supported raises when it is booked.
+    supported raises when it is booked. With `executor`, a client of Dask or what `colonnade.DataFrame` takes, the work
+    is done there, in about `npartitions` tasks.
     """
 
-    def __init__(self, name: Any, files: Any = None, columns: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        name: Any,
+        files: Any = None,
+        columns: Sequence[str] | None = None,
+        *,
+        executor: Any = None,
+        npartitions: int | None = None,
+    ) -> None:
         if isinstance(name, DataFrame):
             self._frame: DataFrame = name
         else:
@@ -117,7 +129,9 @@ class RDataFrame:
                     'RDataFrame("Events", "f.root"), a list of files, or RDataFrame(1000)',
                 )
             listed = files if files is None or isinstance(files, str | os.PathLike) else list(files)
-            self._frame = DataFrame(name, listed, threads=_threads)
+            self._frame = DataFrame(
+                name, listed, threads=_threads, executor=executor, npartitions=npartitions
+            )
         self._columns = list(columns or [])
 
     def AsDataFrame(self) -> DataFrame:
@@ -519,7 +533,7 @@ def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
 def _of_sample(value: Any) -> Any:
     if isinstance(value, str | Expression) or not callable(value):
         return value
-    return lambda name: value(0, SampleInfo(name))
+    return lambda info: value(0, SampleInfoView(info))
 
 
 def _rows(array: Any) -> Any:
@@ -533,25 +547,57 @@ def _item(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, ak.Array) and value.ndim == 1 else value
 
 
-class SampleInfo:
+class SampleInfoView:
     """A file of the source, with the methods of RSampleInfo."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, info: SampleInfo) -> None:
+        self._info = info
 
     def AsString(self) -> str:
         """Return its name with that of the data set, "f.root/Events"."""
-        return self._name
+        return str(self._info)
 
     def Contains(self, text: str) -> bool:
         """Return whether the name contains a text."""
-        return text in self._name
+        return text in str(self._info)
+
+    def Empty(self) -> bool:
+        """Return whether there is no name."""
+        return not self._info
+
+    def EntryRange(self) -> tuple[int, int]:
+        """Return the number of its first entry among all, and the one behind its last."""
+        return self._info.entries
+
+    def NEntries(self) -> int:
+        """Return its number of entries."""
+        return self._info.entries[1] - self._info.entries[0]
+
+    def GetSampleName(self) -> str:
+        """Return the name of its sample in the specification."""
+        return self._info.sample
+
+    def GetSampleId(self) -> int:
+        """Return the number of its sample in the specification."""
+        return self._info.sample_id
+
+    def GetI(self, key: str) -> int:
+        """Return a whole number of the metadata."""
+        return int(self._info.value(key))
+
+    def GetD(self, key: str) -> float:
+        """Return a number of the metadata."""
+        return float(self._info.value(key))
+
+    def GetS(self, key: str) -> str:
+        """Return a text of the metadata."""
+        return str(self._info.value(key))
 
     def __str__(self) -> str:
-        return self._name
+        return str(self._info)
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse("a sample", name, "AsString() and Contains()")
+        refuse("a sample", name, "AsString(), GetSampleName(), GetD(key)")
 
 
 # ---- Functions
@@ -565,6 +611,40 @@ def RunGraphs(results: Iterable[Any]) -> int:
 def VariationsFor(result: RResultPtr) -> RResultMap:
     """Book a result for all variations that reach it, too."""
     return RResultMap(variations_for(result._result), result._view)
+
+
+def LiveVisualize(
+    drawables: Mapping[RResultPtr, Callable[[Any], object] | None] | Iterable[RResultPtr],
+    callback: Callable[[Any], object] | None = None,
+) -> None:
+    """Show results while they are computed: by callbacks, or in the notebook, where each is drawn again as it fills.
+
+    Args:
+        drawables: results, or results with a callback of each.
+        callback: called for all of them with what is computed so far.
+    """
+    own = dict(drawables) if isinstance(drawables, Mapping) else dict.fromkeys(drawables)
+    for result, of_result in own.items():
+        calls = [each for each in (of_result, callback) if each is not None] or [_drawing()]
+        for call in calls:
+            result.OnPartialResult(0, call)
+
+
+def _drawing() -> Callable[[Any], object]:
+    """Draws each value in the place of the one before."""
+    try:
+        from IPython.display import display
+    except ImportError:
+        raise UsageError(
+            "results are drawn while they fill in a notebook only", "LiveVisualize(results, callback)"
+        ) from None
+    handle: Any = display(display_id=True)
+    return lambda value: handle.update(value) if handle is not None else None
+
+
+def FromSpec(specification: str | os.PathLike[str]) -> RDataFrame:
+    """Make an RDataFrame of the samples of a specification in JSON."""
+    return RDataFrame(DataFrame.from_spec(specification, threads=_threads))
 
 
 def SaveGraph(node: RDataFrame | RResultPtr, path: str | None = None) -> str | None:

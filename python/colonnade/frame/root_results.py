@@ -27,11 +27,16 @@ class RResultPtr:
         """Return whether the value is there without a pass."""
         return self._result.is_ready
 
+    def OnPartialResult(self, every: int, callback: Callable[[Any], object]) -> RResultPtr:
+        """Call back with what is computed so far, now and then; `every` is ROOT's number of entries, a hint."""
+        self._result.on_partial(lambda value: callback(self._view(value)))
+        return self
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in ("OnPartialResult", "OnPartialResultSlot"):
-            refuse("a result", name, "progress=True of colonnade.DataFrame, or several results over ranges")
+        if name == "OnPartialResultSlot":
+            refuse("a result", name, "OnPartialResult: there are no slots")
         return getattr(self.GetValue(), name)
 
     def __iter__(self) -> Iterator[Any]:

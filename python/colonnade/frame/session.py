@@ -2,22 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from colonnade import _core
 from colonnade.errors import UsageError
 
+from .callables import pickled
 from .progress import PassBar
+from .values import layout_of, python_array
 
-__all__ = ["BLOCK_ENTRIES", "Session", "run_sessions"]
+if TYPE_CHECKING:
+    from .sample_info import Specification
+
+__all__ = ["BLOCK_ENTRIES", "Booking", "PythonCalls", "Remote", "Session", "Skipped", "run_sessions"]
 
 BLOCK_ENTRIES = 100_000
 """Entries that Python callables see at once where no other number is given."""
 
 
+@dataclass(frozen=True)
+class PythonCalls:
+    """A result that Python code computes: add(state, arrays), merge(state, later); the first state is None."""
+
+    add: Callable[[Any, list[Any]], Any]
+    merge: Callable[[Any, Any], Any]
+    in_order: bool = False
+
+    def block(self, state: Any, values: list[_core.Values], size: int) -> Any:
+        """Add a block of entries."""
+        return self.add(state, [python_array(layout_of(each)) for each in values])
+
+
+@dataclass(frozen=True)
+class Booking:
+    """What is asked of a graph, so that it can be asked of another graph with the same nodes."""
+
+    kind: str
+    """Of src/frame/results/result.h; "report"; or "python", for what `calls` compute."""
+    node: int
+    arguments: tuple[str, ...] = ()
+    options: str = "{}"
+    calls: PythonCalls | None = None
+
+    def book(self, graph: _core.FrameGraph) -> int:
+        """Book it, and return its number."""
+        if self.kind == "report":
+            return graph.report(self.node)
+        if self.calls is None:
+            return graph.book(self.node, self.kind, list(self.arguments), self.options)
+        calls = self.calls
+        accumulator = _core.python_accumulator(
+            calls.block, calls.merge, pickle.dumps, pickle.loads, calls.in_order
+        )
+        return graph.book_accumulator(self.node, list(self.arguments), accumulator)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Entries that are in no result, since they could not be read."""
+
+    first: int
+    """The first one."""
+    last: int
+    """The one behind the last."""
+    problem: str
+
+
+class Remote(Protocol):
+    """Computes what is booked elsewhere, or in another way than in one pass of this process."""
+
+    def run(self, sessions: list[Session]) -> None:
+        """Compute what is wanted of sessions that have this remote."""
+
+    @property
+    def width(self) -> int:
+        """How many stretches of entries are worth being computed at the same time."""
+
+    def compute(
+        self, session: Session, result: int, stretches: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[_core.FrameGraph, int]]:
+        """Compute one result of each stretch: yields graphs that have it, and its number there."""
+
+    def skipped_of(self, session: Session) -> list[Skipped]:
+        """Return what was left out of the results of a session."""
+
+
 class Session:
-    """The graph of a DataFrame with the options of its passes."""
+    """The graph of a DataFrame with the options of its passes, and what is booked in it."""
 
     def __init__(
         self,
@@ -26,6 +101,7 @@ class Session:
         threads: int = 0,
         progress: bool | None = None,
         block_entries: int = BLOCK_ENTRIES,
+        remote: Remote | None = None,
     ) -> None:
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise UsageError(
@@ -39,12 +115,63 @@ class Session:
         self.last_run: _core.RunReport | None = None
         self.left_out: list[tuple[str, str]] = source.left_out
         """Fields of the source that no column shows, and why."""
+        self.specification: Specification | None = None
+        """Of the samples that the source has, if they were specified."""
+        self.remote = remote
+        self.bookings: dict[int, Booking] = {}
+        self.varied: set[int] = set()
+        """Results that are wanted for all variations."""
+        self.written: set[int] = set()
+        """Snapshots that others wrote."""
+        self.failed: set[int] = set()
+        """Results that were the reason why a remote run failed: left out until they are asked for."""
+        self.watchers: dict[int, list[Callable[[_core.FrameGraph, int], object]]] = {}
+        """Who wants to see partial results."""
+
+    def book(self, booking: Booking) -> int:
+        """Book a result.
+
+        Raises:
+            UnsupportedError: its callables cannot be sent where it shall be computed.
+        """
+        if self.remote is not None and booking.calls is not None:
+            pickled((booking.calls.add, booking.calls.merge), "the callable of a result")
+        number = booking.book(self.graph)
+        self.bookings[number] = booking
+        return number
+
+    def vary(self, result: int) -> list[str]:
+        """Want a result for all variations, and return their names."""
+        names = self.graph.vary_result(result)
+        self.varied.add(result)
+        return names
+
+    def is_ready(self, result: int) -> bool:
+        """Whether a result is computed."""
+        return result in self.written or self.graph.is_ready(result)
+
+    def retry(self, result: int) -> None:
+        """Take a result up again that made a pass fail."""
+        self.failed.discard(result)
+        self.graph.retry(result)
+
+    def on_partial(self, result: int, watch: Callable[[_core.FrameGraph, int], object]) -> None:
+        """Have a function called with graphs that have computed a part of the result."""
+        self.watchers.setdefault(result, []).append(watch)
+
+    def wanted(self) -> list[int]:
+        """Return what a remote run has to compute."""
+        return [each for each in list(self.bookings) if each not in self.failed and not self.is_ready(each)]
 
     def drop(self, result: int) -> None:
         """Give a result up that nobody looks at any more: at once, or after the pass that runs.
 
         May be called at any time, by any thread.
         """
+        self.bookings.pop(result, None)
+        for numbers in (self.varied, self.written, self.failed):
+            numbers.discard(result)
+        self.watchers.pop(result, None)
         self.graph.drop(result)
 
 
@@ -54,16 +181,33 @@ def run_sessions(sessions: Iterable[Session]) -> int:
     Returns:
         The number of graphs that had something to compute.
     """
-    unique: Sequence[Session] = list({id(each): each for each in sessions}.values())
-    if not unique:
+    unique = list({id(each): each for each in sessions}.values())
+    elsewhere = [each for each in unique if each.remote is not None or (each.watchers and each.wanted())]
+    ran = [each for each in elsewhere if each.wanted()]
+    for remote in {id(each.remote): each.remote for each in ran}.values():
+        _remote(remote).run([each for each in ran if each.remote is remote])
+    return len(ran) + _run_here([each for each in unique if each not in elsewhere])
+
+
+def _remote(remote: Remote | None) -> Remote:
+    """The given one; else one that computes stretch by stretch in this process, to show partial results."""
+    if remote is not None:
+        return remote
+    from colonnade.distributed.driver import here
+
+    return here()
+
+
+def _run_here(sessions: list[Session]) -> int:
+    if not sessions:
         return 0
-    before = [each.graph.passes for each in unique]
-    wanted = {each.progress for each in unique}
+    before = [each.graph.passes for each in sessions]
+    wanted = {each.progress for each in sessions}
     with ExitStack() as stack:
         bar = stack.enter_context(PassBar(True if True in wanted else None if None in wanted else False))
-        threads = max(each.threads for each in unique)
-        report = _core.run_graphs([each.graph for each in unique], threads, bar.update)
-    ran = [each for each, passes in zip(unique, before, strict=True) if each.graph.passes > passes]
+        threads = max(each.threads for each in sessions)
+        report = _core.run_graphs([each.graph for each in sessions], threads, bar.update)
+    ran = [each for each, passes in zip(sessions, before, strict=True) if each.graph.passes > passes]
     for each in ran:
         each.last_run = report
     return len(ran)

@@ -18,7 +18,17 @@ from colonnade.writing.options import CheckpointEvery, ContainerSettings, Size, 
 if TYPE_CHECKING:
     from typing import Unpack
 
-__all__ = ["CopyProgress", "CopyReport", "CopySettings", "CopySource", "CopyWatch", "copy"]
+__all__ = [
+    "CopyProgress",
+    "CopyReport",
+    "CopySettings",
+    "CopySource",
+    "CopyWatch",
+    "copy",
+    "native_watch",
+    "report_of",
+    "verify_depth",
+]
 
 CopySource: TypeAlias = "PathLike | tuple[PathLike, str]"
 """A file or store, "f.root:Events", or ("f.root", "Events")."""
@@ -72,6 +82,8 @@ class CopyReport:
     """Of pages."""
     resumed_entries: int
     """That were there already."""
+    known_sources: int
+    """Inputs of a merge that were in its output before."""
     seconds: float
     verified: bool
     interrupted: bool
@@ -156,13 +168,18 @@ def copy(
         None if cluster_size is None else byte_count(cluster_size),
         overwrite,
         resume,
-        _depth(verify),
+        verify_depth(verify),
         byte_count(memory_budget),
         direct_io,
         progress_every,
         options,
-        _watch(progress),
+        native_watch(progress),
     )
+    return report_of(report)
+
+
+def report_of(report: _core.CopyReport) -> CopyReport:
+    """Make the report that users see."""
     return CopyReport(
         data_set=report.data_set,
         mode=_MODES[report.mode],
@@ -172,6 +189,7 @@ def copy(
         bytes_read=report.bytes_read,
         bytes_written=report.bytes_written,
         resumed_entries=report.resumed_entries,
+        known_sources=report.known_sources,
         seconds=report.seconds,
         verified=report.verified,
         interrupted=report.interrupted,
@@ -188,14 +206,16 @@ def _sources(source: CopySource | list[CopySource], name: str | None) -> list[tu
     return places
 
 
-def _depth(verify: bool | str) -> int:
+def verify_depth(verify: bool | str) -> int:
+    """Return the number that stands for a way of verifying."""
     known = {False: 0, True: 1, "pages": 1, "values": 2}
     if verify not in known:
         raise UsageError(f"a copy is verified by 'pages' or 'values', not {verify!r}")
     return known[verify]
 
 
-def _watch(progress: bool | CopyWatch | None) -> Callable[[_core.CopyProgress], bool] | None:
+def native_watch(progress: bool | CopyWatch | None) -> Callable[[_core.CopyProgress], bool] | None:
+    """Make what is called while bytes move of what the user gave."""
     if progress is None or progress is False:
         return None
     watch: CopyWatch = _Line() if progress is True else progress

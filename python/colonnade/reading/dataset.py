@@ -17,8 +17,9 @@ from colonnade.errors import Error, UsageError, locate, redacted, warn_left_out
 from colonnade.located import Located
 from colonnade.schema.fields import FieldInfo, Schema
 
+from .attributes import AttributeSet, AttributeSets
 from .metrics import ReadMetrics, metrics_of
-from .steps import byte_count, steps
+from .steps import byte_count, clusters, steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +68,7 @@ class DataSet(Located):
         direct_io: bool = False,
         cache: str | os.PathLike[str] | None = None,
         _selection: Fields = None,
+        _reader: _core.Reader | None = None,
     ) -> None:
         self._settings: dict[str, Any] = {
             "checksums": checksums,
@@ -77,11 +79,18 @@ class DataSet(Located):
             "direct_io": direct_io,
             "cache": cache,
         }
-        self._reader: _core.Reader | None = _core.open(uri, name, read_options(**self._settings))
-        super().__init__(uri, self._reader.name)
-        self._num_entries = self._reader.num_entries
-        self._schema = Schema(self._reader.descriptor)
-        self._selection = _selection
+        reader = _reader
+        if reader is None:
+            reader = _core.open(uri, name, read_options(**self._settings))
+        self._begin(uri, reader, _selection)
+
+    def _begin(self, uri: str, reader: _core.Reader | _core.ChainReader, selection: Fields) -> None:
+        self._reader: _core.Reader | _core.ChainReader | None = reader
+        Located.__init__(self, uri, reader.name)
+        self._num_entries = reader.num_entries
+        self._schema = Schema(reader.descriptor)
+        self._selection = selection
+        self._attributes: AttributeSets | None = None
         self._has_unreadable = any(True for top in self._schema.values() for _ in top.unreadable_parts())
 
     # ---- What it is
@@ -90,6 +99,11 @@ class DataSet(Located):
     def num_entries(self) -> int:
         """Number of entries."""
         return self._num_entries
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the entries are in, in order."""
+        return [self._uri]
 
     @property
     def schema(self) -> Schema:
@@ -110,6 +124,13 @@ class DataSet(Located):
     def descriptor(self) -> _core.Descriptor:
         """Everything that the file says about the data set: fields, columns, clusters, pages."""
         return self._open_reader().descriptor
+
+    @property
+    def attributes(self) -> AttributeSets:
+        """The attribute sets by name: values that belong to ranges of entries."""
+        if self._attributes is None:
+            self._attributes = AttributeSets(self)
+        return self._attributes
 
     @property
     def metrics(self) -> ReadMetrics:
@@ -172,7 +193,7 @@ class DataSet(Located):
         """
         start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
         selected = self._select(fields)
-        for first, last in steps(self.descriptor, _columns(selected), step_size, start, stop):
+        for first, last in self._steps(selected, step_size, start, stop):
             yield self._read(selected, first, last, library)
 
     def __getitem__(self, field: str) -> ak.Array:
@@ -263,10 +284,10 @@ class DataSet(Located):
             yield from zip(range(first, last), texts, strict=True)
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Read, check and decode every page.
+        """Read, check and decode every page, those of the attribute sets included.
 
         Args:
-            progress: called now and then with the number of pages that are done, and of all.
+            progress: called now and then with the number of pages that are done, and of all but the attribute sets'.
 
         Returns:
             The number of pages.
@@ -275,7 +296,8 @@ class DataSet(Located):
             ChecksumError, FormatError: the first damage, with its place.
         """
         self._open_reader().verify(progress)
-        return sum(statistics.pages for statistics in _core.column_statistics(self.descriptor))
+        pages = sum(statistics.pages for statistics in _core.column_statistics(self.descriptor))
+        return pages + self.attributes.verify()
 
     def read_through(self, fields: Fields = None, *, step_size: int | str = "256 MiB") -> int:
         """Read fields once and keep nothing, to see in `metrics` what that takes.
@@ -286,7 +308,7 @@ class DataSet(Located):
         selected = self._select(fields)
         paths = [info.path for info in selected.values()]
         total = 0
-        for first, last in steps(self.descriptor, _columns(selected), step_size, 0, self._num_entries):
+        for first, last in self._steps(selected, step_size, 0, self._num_entries):
             arrays = self._open_reader().arrays(paths, first, last) if paths else []
             total += sum(array.nbytes for _, _, array in arrays)
         return total
@@ -308,7 +330,7 @@ class DataSet(Located):
 
         selected = self._select(fields)
         schema = self._batch(selected, 0, 0).schema
-        parts = steps(self.descriptor, _columns(selected), step_size, 0, self._num_entries)
+        parts = self._steps(selected, step_size, 0, self._num_entries)
         batches = (self._batch(selected, first, last) for first, last in parts)
         return pa.RecordBatchReader.from_batches(schema, batches)
 
@@ -339,10 +361,22 @@ class DataSet(Located):
 
     # ---- Inside
 
-    def _open_reader(self) -> _core.Reader:
+    def _open_reader(self) -> _core.Reader | _core.ChainReader:
         if self._reader is None:
             raise self._misuse("the data set is closed")
         return self._reader
+
+    def _open_attribute_set(self, name: str) -> AttributeSet:
+        whole = self._open_reader()
+        assert isinstance(whole, _core.Reader)  # chains have none
+        reader = self._guard(lambda: whole.attribute_set(name))
+        rows = DataSet(self._uri, reader.name, **self._settings, _reader=reader)
+        return AttributeSet(name, rows, self._num_entries)
+
+    def _steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        return steps(clusters(self.descriptor, _columns(selected)), step_size, start, stop)
 
     def _select(self, fields: Fields, *, warns: bool = True) -> dict[str, FieldInfo]:
         wanted = self._selection if fields is None else fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,7 +14,8 @@ import numpy as np
 from colonnade.errors import StorageError, UnsupportedError, UsageError
 
 from .dataset import DataSet, Fields
-from .opening import PathLike, split_target
+from .opening import PathLike
+from .opening import open as open_data_set
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +37,7 @@ FORMATS: dict[str, ExportFormat] = {
 
 
 def export(
-    source: PathLike | tuple[PathLike, str] | DataSet,
+    source: PathLike | tuple[PathLike, str] | Iterable[PathLike] | DataSet,
     destination: PathLike,
     name: str | None = None,
     *,
@@ -54,7 +55,8 @@ def export(
     of each entry begin; it is made in memory.
 
     Args:
-        source: the file; file and data set as "f.root:Events" or ("f.root", "Events"); or an open data set.
+        source: the file; file and data set as "f.root:Events" or ("f.root", "Events"); several files, as
+            `colonnade.open` takes them; or an open data set.
         destination: the file to write. It appears when it is complete.
         name: the path of the data set at the source; may be left out where there is only one.
         columns: names, paths, wildcards; all fields that can be read if None.
@@ -73,7 +75,7 @@ def export(
         StorageError: the destination cannot be written.
     """
     if not isinstance(source, DataSet):
-        with DataSet(*split_target(source, name)) as opened:
+        with open_data_set(source, name) as opened:
             return export(
                 opened,
                 destination,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from colonnade import _core
 from colonnade.errors import UsageError
 
-from .dataset import DataSet, LocalIo
+from .chain import Chain, MissingFields
+from .dataset import DataSet, LocalIo, ReadSettings
 
-__all__ = ["PathLike", "datasets", "open", "split_target"]
+__all__ = ["PathLike", "datasets", "open", "split_target", "split_targets"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -35,9 +37,12 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
 
 
 def open(  # noqa: A001
-    target: PathLike | tuple[PathLike, str],
+    target: PathLike | tuple[PathLike, str] | Iterable[PathLike],
     name: str | None = None,
     *,
+    missing: MissingFields = "error",
+    max_open_files: int = 16,
+    index: PathLike | None = None,
     checksums: bool = True,
     read_ahead: int | str = "2 MiB",
     memory_budget: int | str = "256 MiB",
@@ -46,11 +51,17 @@ def open(  # noqa: A001
     direct_io: bool = False,
     cache: PathLike | None = None,
 ) -> DataSet:
-    """Open a data set for reading.
+    """Open a data set for reading, or those of several files as one.
 
     Args:
-        target: the file; or file and data set as "f.root:Events" or ("f.root", "Events").
+        target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
+            wildcards, "run*.root", or a list, whose items may have wildcards and names, too.
         name: the path of the data set in the file, "Events" or "dir/Events"; may be left out if there is only one.
+        missing: of several files, what becomes of fields that some do not have: "error" raises `SchemaError`, "fill"
+            reads them with missing values in the entries of these files, "skip" leaves them out.
+        max_open_files: of several files, how many are open at a time.
+        index: of several files, a small file that knows their lengths and types, so that they need not be opened before
+            they are read. It is written if it is not there or is of other files.
         checksums: verify the checksums of pages where the file has them.
         read_ahead: bytes that are read at once per column.
         memory_budget: bytes of pages that are fetched and kept ahead, a number or a text as "256 MiB".
@@ -63,26 +74,47 @@ def open(  # noqa: A001
             COLONNADE_CACHE or the configuration says, for data that are not on this machine.
 
     Returns:
-        The data set. It may be used as a context manager.
+        The data set; a `Chain`, which is one, of several files. It may be used as a context manager.
 
     Raises:
         FileMissingError: no such file.
-        NotFoundError: no such data set.
+        NotFoundError: no such data set, or no file fits the wildcards.
+        SchemaError: fields of several files do not go together.
         UsageError: the file has several data sets and none was named, or an option makes no sense.
         FormatError: the file is damaged or of another format.
     """
-    uri, found = split_target(target, name)
-    return DataSet(
-        uri,
-        found,
-        checksums=checksums,
-        read_ahead=read_ahead,
-        memory_budget=memory_budget,
-        parallel_decompression=parallel_decompression,
-        local_io=local_io,
-        direct_io=direct_io,
-        cache=cache,
-    )
+    settings: ReadSettings = {
+        "checksums": checksums,
+        "read_ahead": read_ahead,
+        "memory_budget": memory_budget,
+        "parallel_decompression": parallel_decompression,
+        "local_io": local_io,
+        "direct_io": direct_io,
+        "cache": cache,
+    }
+    if isinstance(target, str | os.PathLike | tuple):
+        uri, found = split_target(target, name)
+        files = _core.expand_names([uri]) if _core.has_wildcard(uri) else [uri]
+        if files == [uri]:
+            return DataSet(uri, found, **settings)
+    else:
+        found, listed = split_targets(name or "", target)
+        files = _core.expand_names(listed)
+        if not files:
+            raise UsageError("the list of files is empty")
+    return Chain(files, found, missing=missing, max_open_files=max_open_files, index=index, **settings)
+
+
+def split_targets(name: str, files: Iterable[PathLike]) -> tuple[str, list[str]]:
+    """Split files that are given as "f.root:Events" into the name that all of them share and their paths."""
+    listed = []
+    for each in files:
+        uri, found = split_target(each)
+        if found and name and found.strip("/") != name.strip("/"):
+            raise UsageError(f"the data set is '{name}', but '{os.fspath(each)}' names '{found}'")
+        listed.append(uri)
+        name = name or found
+    return name, listed
 
 
 def datasets(path: PathLike) -> list[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from colonnade import _core
 from colonnade.errors import UsageError
 
-__all__ = ["byte_count", "parse_size", "steps"]
+__all__ = ["Cluster", "byte_count", "clusters", "parse_size", "steps"]
 
 _UNITS = {
     "": 1,
@@ -41,19 +42,30 @@ def byte_count(size: int | str) -> int:
     return count
 
 
+Cluster: TypeAlias = tuple[int, int, int]
+"""First entry, the entry behind the last one, decoded bytes."""
+
+
+def clusters(descriptor: _core.Descriptor, columns: list[int]) -> Iterator[Cluster]:
+    """Iterate over the clusters of a data set, with the bytes that these columns take in each."""
+    starts = _core.cluster_starts(descriptor).tolist()
+    sizes = _core.cluster_bytes(descriptor, columns).tolist()
+    yield from zip(starts[:-1], starts[1:], sizes, strict=True)
+
+
 def steps(
-    descriptor: _core.Descriptor, columns: list[int], step_size: int | str, start: int, stop: int
+    clusters: Iterable[Cluster], step_size: int | str, start: int, stop: int
 ) -> Iterator[tuple[int, int]]:
     """Cut [start, stop) into steps.
 
-    A number is a number of entries. A size in memory gives whole clusters as long as they fit, and equal parts of a
-    cluster that is larger.
+    A number is a number of entries; then nobody looks at the clusters. A size in memory gives whole clusters as long as
+    they fit, and equal parts of a cluster that is larger.
     """
     if isinstance(step_size, str):
         budget = parse_size(step_size)
         if budget < 1:
             raise UsageError("a step must have at least one byte")
-        yield from _by_size(descriptor, columns, budget, start, stop)
+        yield from _by_size(clusters, budget, start, stop)
         return
     if step_size < 1:
         raise UsageError(f"a step must have at least one entry, not {step_size}")
@@ -61,17 +73,15 @@ def steps(
         yield first, min(first + step_size, stop)
 
 
-def _by_size(
-    descriptor: _core.Descriptor, columns: list[int], budget: int, start: int, stop: int
-) -> Iterator[tuple[int, int]]:
-    starts = _core.cluster_starts(descriptor)
-    sizes = _core.cluster_bytes(descriptor, columns)
+def _by_size(clusters: Iterable[Cluster], budget: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
     first, held = start, 0.0
-    for number, size in enumerate(sizes.tolist()):
-        low, high = max(int(starts[number]), start), min(int(starts[number + 1]), stop)
+    for begin, end, size in clusters:
+        if begin >= stop:
+            break
+        low, high = max(begin, start), min(end, stop)
         if low >= high:
             continue
-        share = size * (high - low) / (int(starts[number + 1]) - int(starts[number]))
+        share = size * (high - low) / (end - begin)
         if held + share > budget and first < low:
             yield first, low
             first, held = low, 0.0

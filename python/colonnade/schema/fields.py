@@ -251,10 +251,21 @@ def _lines(top: FieldInfo, start: int) -> Iterator[str]:
 
 
 def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
-    fields, columns = descriptor.fields, descriptor.columns
-    names = [column.encoding.type for column in columns]
+    builder = _Builder(descriptor)
+    tops = descriptor.top_level_fields()
+    return [builder.make(number, None, builder.fields[number].name, None) for number in tops]
 
-    def make(number: int, parent: FieldInfo | None, path: str, typed: _core.Field | None) -> FieldInfo:
+
+class _Builder:
+    """Makes the tree. Nothing that outlives it refers to the descriptor, which would keep the file open."""
+
+    def __init__(self, descriptor: _core.Descriptor) -> None:
+        self.fields = descriptor.fields
+        self._descriptor = descriptor
+        self._encodings = [column.encoding.type for column in descriptor.columns]
+
+    def make(self, number: int, parent: FieldInfo | None, path: str, typed: _core.Field | None) -> FieldInfo:
+        descriptor, fields = self._descriptor, self.fields
         stored = fields[number]
         if typed is None and not stored.unreadable:
             typed = _core.stored_field(descriptor, number)
@@ -267,7 +278,7 @@ def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
             description=stored.description,
             unreadable=stored.unreadable,
             projected=None if stored.source_field is None else descriptor.path_of(stored.source_field),
-            encodings=tuple(names[column] for column in ids),
+            encodings=tuple(self._encodings[column] for column in ids),
             columns=ids,
             kind=typed.kind if typed else None,
             size=stored.array_size,
@@ -277,7 +288,7 @@ def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
         )
         below = {child.name: child for child in typed.children} if typed else {}
         children = tuple(
-            make(child, info, f"{path}.{fields[child].name}", below.get(fields[child].name))
+            self.make(child, info, f"{path}.{fields[child].name}", below.get(fields[child].name))
             for child in stored.children
         )
         object.__setattr__(info, "children", children)
@@ -286,8 +297,6 @@ def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
             named = [(name, found[member]) for name, member in _core.members_of(descriptor, number)]
             object.__setattr__(info, "named", tuple(named))
         return info
-
-    return [make(number, None, fields[number].name, None) for number in descriptor.top_level_fields()]
 
 
 def _reached(children: tuple[FieldInfo, ...]) -> Iterator[FieldInfo]:

@@ -11,11 +11,12 @@ from colonnade.errors import SchemaError, UsageError, redacted
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
+from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
 from .filling import Filler, build_fields
 from .options import CheckpointEvery, Size, WriteMode, write_options
 from .sources import Batch, to_batch
 
-__all__ = ["DataSetWriter", "create", "target_of"]
+__all__ = ["DataSetWriter", "add_attributes", "create", "target_of"]
 
 
 class DataSetWriter(Filler):
@@ -43,6 +44,7 @@ class DataSetWriter(Filler):
         self._encodings = dict(encodings or {})
         self._descriptions = dict(field_descriptions or {})
         self._projections: list[tuple[_core.Field, dict[str, str]]] = []
+        self._attributes: dict[str, AttributeSetWriter] = {}
         self._writer: _core.Writer | None = None
         if schema is not None:
             self._start(schema)
@@ -91,11 +93,29 @@ class DataSetWriter(Filler):
         else:
             self._guard(lambda: self._started().extend_projected(field, given))
 
+    def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> AttributeSetWriter:
+        """Give the data set an attribute set: values that belong to ranges of its entries.
+
+            with writer.attributes("runs").range({"run": 4711}):
+                writer.extend(...)
+
+        Args:
+            name: of the set. One that was asked for before is returned again.
+            schema: a type for each field, see `create`; inferred from the first values if left out.
+
+        Raises:
+            UsageError: the name is not allowed, or the set has its fields already.
+            SchemaError: a type that cannot be stored.
+        """
+        self._check_open()
+        return find_or_make(self, self._attributes, name, schema)
+
     def commit_cluster(self) -> None:
         """End the cluster here and write it."""
         self._check_open()
         self._flush_rows()
         if self._writer is not None:
+            self._flush_attributes()
             self._guard(self._writer.commit_cluster)
 
     def commit(self) -> None:
@@ -103,6 +123,7 @@ class DataSetWriter(Filler):
         self._check_open()
         self._flush_rows()
         if self._writer is not None:
+            self._flush_attributes()
             self._guard(self._writer.commit_data_set)
 
     # ---- Life
@@ -114,6 +135,7 @@ class DataSetWriter(Filler):
         if self._writer is None:
             self._guard(lambda: self._start({}))
         self._flush_rows()
+        self._flush_attributes()
         self._closed = True
         self._guard(self._started().close)
 
@@ -139,7 +161,13 @@ class DataSetWriter(Filler):
         return self._writer.num_entries if self._writer else 0
 
     def _append(self, arrays: list[PathArray]) -> None:
+        self._flush_attributes()  # a checkpoint that comes now has them
         self._started().append(arrays)
+        self._flush_attributes()
+
+    def _flush_attributes(self) -> None:
+        for each in self._attributes.values():
+            each._flush()
 
     def _begin_with_batch(self, batch: Batch) -> None:
         if self._writer is None:
@@ -285,6 +313,35 @@ def create(
         encodings=encodings,
         field_descriptions=field_descriptions,
     )
+
+
+def add_attributes(
+    target: PathLike | tuple[PathLike, str],
+    name: str | None = None,
+    *,
+    compression: str | int = "zstd:5",
+    durability: Literal["process", "machine"] = "process",
+) -> AttributeAppender:
+    """Add attribute sets to a data set that is there.
+
+        with colonnade.add_attributes("f.root", "Events") as ds:
+            ds.attributes("quality").add({"good": True}, first=0, last=ds.num_entries)
+
+    Args:
+        target: file or store, and data set; see `create`.
+        name: the path of the data set in the file.
+        compression: of the attribute sets that are new.
+        durability: see `create`.
+
+    Returns:
+        What takes the rows, best used as a context manager.
+
+    Raises:
+        NotFoundError: there is no such data set.
+        StorageError: the file cannot be written.
+    """
+    uri, found = target_of(target, name, "update")
+    return AttributeAppender(uri, found, write_options(compression=compression, durability=durability))
 
 
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:

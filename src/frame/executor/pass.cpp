@@ -60,24 +60,6 @@ Part with_whole_blocks(Part part, const Schedule& schedule, const RunOptions& op
   return part;
 }
 
-void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
-  sum.requests += more.requests;
-  sum.bytes += more.bytes;
-  sum.pages += more.pages;
-  sum.metadata_bytes += more.metadata_bytes;
-  sum.read_over_bytes += more.read_over_bytes;
-  sum.prefetched_used += more.prefetched_used;
-  sum.prefetched_unused += more.prefetched_unused;
-  sum.peak_ahead_bytes += more.peak_ahead_bytes;
-  sum.seconds_waiting += more.seconds_waiting;
-  sum.seconds_decoding += more.seconds_decoding;
-  sum.cache_pages += more.cache_pages;
-  sum.cache_bytes += more.cache_bytes;
-  sum.cache_added += more.cache_added;
-  sum.cache_dropped += more.cache_dropped;
-  if (sum.cache.empty() || sum.cache == "used") sum.cache = more.cache;
-}
-
 }  // namespace
 
 // ---- PartRun

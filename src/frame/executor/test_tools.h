@@ -52,7 +52,7 @@ class FakeSource : public Source {
     return parts;
   }
   std::unique_ptr<Cursor> open() const override { return std::make_unique<Reading>(*this); }
-  std::string specification() const override { return "{}"; }
+  std::string specification(bool /*with_index*/) const override { return "{}"; }
 
   void set_samples(std::vector<Sample> samples) { samples_ = std::move(samples); }
   double value(std::uint32_t column, std::uint64_t entry) const { return value_(column, entry); }

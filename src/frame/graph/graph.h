@@ -103,12 +103,19 @@ class Graph {
   Garbage forget(ResultId result);
 
   bool is_ready(ResultId result) const;
+  // Was it the reason why a pass failed?
+  bool is_failed(ResultId result) const;
   // Takes a result up again that was the reason why a pass failed.
   void retry(ResultId result);
   // Computes everything that is booked and not ready, but for what made a pass fail: that would make this one
   // fail, too. No pass if nothing is.
   RunReport run(const RunOptions& options = {});
   static RunReport run(std::span<Graph* const> graphs, const RunOptions& options = {});
+  // Computes one result alone, of the entries [first, last), with all that a pass needs for it; for those who
+  // go through the data in steps. Other results stay booked. Throws ErrorKind::usage behind a range: which
+  // entries it keeps does not follow from a step.
+  RunReport run_step(ResultId result, std::uint64_t first, std::uint64_t last,
+                     const RunOptions& options = {});
   unsigned passes() const noexcept;
   // How often a text was bound to names so far: what booking and compiling cost.
   std::uint64_t bindings() const noexcept;
@@ -122,6 +129,12 @@ class Graph {
 
   // ---- Questions
   const Source& source() const noexcept;
+  // The parts of the entries that passes look at.
+  std::vector<Part> parts() const;
+  // About how many stored bytes of each part the results need that are booked and not computed.
+  std::vector<std::uint64_t> part_bytes() const;
+  // Does a range stand above?
+  bool is_after_range(NodeId node) const;
   std::vector<std::string> column_names(NodeId node) const;          // of the source, then defined ones
   std::vector<std::string> defined_column_names(NodeId node) const;  // definitions and aliases
   std::vector<std::string> filter_names(NodeId node) const;          // in order, unnamed ones by their text
@@ -134,6 +147,9 @@ class Graph {
   // ---- The plan elsewhere
   // Throws ErrorKind::unsupported naming what cannot be sent.
   std::string to_json() const;
+  // What results at these nodes need, or all nodes, without results, and with an index of the source: who has
+  // the plan books the results again. Numbers of nodes are those here.
+  std::string plan(const std::optional<std::vector<NodeId>>& nodes) const;
   // Throws ErrorKind::usage for what the plan asks and `rights` do not grant, before anything is opened, and
   // ErrorKind::format for what is no plan.
   static std::unique_ptr<Graph> from_json(std::string_view json, const PlanRights& rights);
@@ -145,10 +161,19 @@ class Graph {
   // before. If merging throws, the results are to be computed anew.
   std::vector<std::byte> save_results() const;
   void merge_results(std::span<const std::byte> later);
+  // One result alone. Where is_mergeable() says no, what was computed of all entries is taken over as it is.
+  std::vector<std::byte> save_result(ResultId result) const;
+  void merge_result(ResultId result, std::span<const std::byte> later);
+  // Can it be put together from stretches of the entries? Not behind a range, which counts from the first
+  // entry on; nor if its axes take their range from the first values.
+  bool is_mergeable(ResultId result) const;
+  // All results are to be computed anew, for other entries.
+  void begin_anew();
 
   struct State;  // frame/graph/state.h
 
  private:
+  void check_ready(ResultId result) const;
   std::unique_ptr<State> state_;
 };
 

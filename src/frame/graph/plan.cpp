@@ -15,6 +15,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "frame/graph/graph.h"
 #include "frame/graph/state.h"
 
@@ -35,40 +36,6 @@ constexpr std::array<std::string_view, 10> kind_names = {"root",           "defi
                                                          "filter_missing", "default_value_for",
                                                          "range",          "vary"};
 
-// ---- base64, as payloads may be any bytes
-
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string to_base64(std::string_view bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? digits[(group >> (18 - 6 * k)) & 63] : '=';
-  }
-  return text;
-}
-
-std::string from_base64(std::string_view text) {
-  std::string bytes;
-  std::uint32_t group = 0;
-  unsigned bits = 0;
-  for (const char c : text) {
-    if (c == '=') break;
-    const std::size_t digit = digits.find(c);
-    if (digit == std::string_view::npos)
-      throw Error(ErrorKind::format, "the payload of a callable in a plan is not base64");
-    group = group << 6 | static_cast<std::uint32_t>(digit);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>(group >> bits & 0xff);
-  }
-  return bytes;
-}
-
 // ---- Writing
 
 json definition_json(const Definition& definition, const std::string& what) {
@@ -77,7 +44,7 @@ json definition_json(const Definition& definition, const std::string& what) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("{} is computed by a callable, which cannot be sent elsewhere", what),
                 "use an expression, or a callable that can be serialised");
-  return {{"payload", to_base64(definition.payload)}, {"columns", definition.columns}};
+  return {{"payload", to_base64(as_bytes(definition.payload))}, {"columns", definition.columns}};
 }
 
 json node_json(const Node& node) {
@@ -152,7 +119,14 @@ void check_rights(const json& plan, const PlanRights& rights) {
                 fmt::format("the plan {} \"{}\", which it may not", writes ? "writes" : "reads", uri),
                 "allow it where you trust whoever made the plan", {.uri = uri});
   };
-  for (const json& uri : plan.at("source").value("uris", json::array())) check(uri.get<std::string>(), false);
+  const std::function<void(const json&)> check_source = [&](const json& source) {
+    for (const json& uri : source.value("uris", json::array())) check(uri.get<std::string>(), false);
+    if (source.contains("index"))
+      for (const json& file : source.at("index").at("files")) check(file.at(0).get<std::string>(), false);
+    if (source.contains("first")) check_source(source.at("first"));
+    for (const json& each : source.value("friends", json::array())) check_source(each.at("source"));
+  };
+  check_source(plan.at("source"));
   for (const json& result : plan.at("results"))
     if (result.value("kind", std::string()) == "snapshot")
       check(result.at("options").at("uri").get<std::string>(), true);
@@ -160,8 +134,9 @@ void check_rights(const json& plan, const PlanRights& rights) {
 
 Definition read_definition(const json& in, const PlanRights& rights) {
   if (in.contains("text")) return {in.at("text").get<std::string>()};
-  return rights.remake(from_base64(in.at("payload").get<std::string>()),
-                       in.at("columns").get<std::vector<std::string>>());
+  const auto payload = from_base64(in.at("payload").get<std::string>());
+  if (!payload) throw Error(ErrorKind::format, "the payload of a callable in a plan is not base64");
+  return rights.remake(*payload, in.at("columns").get<std::vector<std::string>>());
 }
 
 NodeId read_node(Graph& graph, const json& in, const PlanRights& rights) {
@@ -196,33 +171,64 @@ ResultId read_result(Graph& graph, const json& in) {
 
 }  // namespace
 
-std::string Graph::to_json() const {
+namespace {
+
+// Lists say numbers only where they do not follow each other.
+void add_numbered(json& list, std::uint32_t number, std::uint32_t& expected, json out) {
+  if (number != expected) out["number"] = number;
+  expected = number + 1;
+  list.push_back(std::move(out));
+}
+
+// `wanted`: which nodes; null for all.
+json plan_json(const Graph::State& state, bool with_index, const std::vector<bool>* wanted) {
   json plan = {{"version", plan_version}};
-  plan["source"] = json::parse(state_->source->specification());
-  if (state_->restricted) plan["entries"] = {state_->first, state_->last};
-  if (state_->block_entries != usual_large_block_entries) plan["block_entries"] = state_->block_entries;
+  plan["source"] = json::parse(state.source->specification(with_index));
+  if (state.restricted) plan["entries"] = {state.first, state.last};
+  if (state.block_entries != usual_large_block_entries) plan["block_entries"] = state.block_entries;
   plan["nodes"] = json::array();
-  const auto add = [](json& list, std::uint32_t number, std::uint32_t& expected, json out) {
-    if (number != expected) out["number"] = number;
-    expected = number + 1;
-    list.push_back(std::move(out));
-  };
   NodeId next_node = 1;
-  for (const auto& [id, node] : state_->nodes)
-    if (id != root) add(plan["nodes"], id, next_node, node_json(node));
+  for (const auto& [id, node] : state.nodes)
+    if (id != Graph::root && (wanted == nullptr || (*wanted)[id]))
+      add_numbered(plan["nodes"], id, next_node, node_json(node));
   plan["results"] = json::array();
-  ResultId next_result = 0;
-  for (const auto& [id, result] : state_->results) add(plan["results"], id, next_result, result_json(result));
   const auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
     return node.contains("definition") && node["definition"].contains("payload");
   });
   if (callables > 0) plan["callables"] = callables;
+  return plan;
+}
+
+std::string text_of(const json& plan) {
   try {
     return plan.dump();
   } catch (const json::exception&) {
     throw Error(ErrorKind::unsupported,
                 "a text of the graph is not valid UTF-8 and cannot be sent elsewhere");
   }
+}
+
+}  // namespace
+
+std::string Graph::to_json() const {
+  json plan = plan_json(*state_, false, nullptr);
+  ResultId next_result = 0;
+  for (const auto& [id, result] : state_->results)
+    add_numbered(plan["results"], id, next_result, result_json(result));
+  return text_of(plan);
+}
+
+std::string Graph::plan(const std::optional<std::vector<NodeId>>& leaves) const {
+  if (!leaves) return text_of(plan_json(*state_, true, nullptr));
+  std::vector<bool> wanted;
+  for (NodeId at : *leaves)
+    for (state_->node(at); at != root; at = state_->nodes[at].parent) {
+      if (at >= wanted.size()) wanted.resize(at + 1);
+      wanted[at] = true;
+    }
+  for (const auto& [id, node] : state_->nodes)
+    if (id >= wanted.size()) wanted.resize(id + 1);
+  return text_of(plan_json(*state_, true, &wanted));
 }
 
 std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights& rights) {

@@ -55,31 +55,72 @@ class SavedReader {
   std::span<const std::byte> rest_;
 };
 
-// A range counts the entries from the first of the source on: a part of them cannot be counted alone.
+// What was computed of all entries has a mark, so that it is not taken for that of some of them.
+constexpr std::uint64_t of_stretch = 0;
+constexpr std::uint64_t of_all = 1;
+
+bool merges_parts(const Graph::State& state, const Result& result) {
+  if (state.nodes[result.node].after_range) return false;
+  return std::ranges::all_of(result.instances, [](const Instance& instance) {
+    return std::ranges::all_of(instance.accumulators, [](const auto& accumulator) {
+      const auto* specified = dynamic_cast<const ResultAccumulator*>(accumulator.get());
+      return specified == nullptr || specified->merges_parts();
+    });
+  });
+}
+
 void check_mergeable(const Graph::State& state) {
   for (const auto& [id, result] : state.results)
-    if (state.nodes[result.node].after_range)
-      throw Error(ErrorKind::unsupported, "a result behind a range cannot be put together from parts",
-                  "leave out the range, or filter by rdfentry_");
+    if (!merges_parts(state, result))
+      throw Error(
+          ErrorKind::unsupported,
+          "a result behind a range, or with axes whose range is that of the values, cannot be put together "
+          "from parts",
+          "leave out the range, or filter by rdfentry_; give low and high of the axes");
+}
+
+void write_accumulators(const Result& result, std::vector<std::byte>& out) {
+  for (const Instance& instance : result.instances) {
+    write(out, instance.accumulators.size());
+    for (const auto& accumulator : instance.accumulators) {
+      const auto saved = accumulator->save();
+      write(out, saved.size());
+      append(out, saved);
+    }
+  }
+}
+
+using Merges = std::vector<std::pair<Accumulator*, std::span<const std::byte>>>;
+
+void read_accumulators(Graph::State& state, Result& result, SavedReader& in, Merges& merges) {
+  state.prepare(result);
+  for (Instance& instance : result.instances) {
+    if (in.number() != instance.accumulators.size()) SavedReader::fail("they are of other results");
+    for (const auto& accumulator : instance.accumulators)
+      merges.emplace_back(accumulator.get(), in.take(in.number()));
+  }
+}
+
+void mark(Result& result, bool ready) {
+  for (Instance& instance : result.instances) {
+    instance.ready = ready;
+    instance.stale = !ready;
+  }
 }
 
 }  // namespace
+
+bool Graph::is_mergeable(ResultId id) const {
+  return merges_parts(*state_, state_->result(id));
+}
 
 std::vector<std::byte> Graph::save_results() const {
   check_mergeable(*state_);
   std::vector<std::byte> out;
   write(out, magic);
   for (const auto& [id, result] : state_->results) {
-    if (!is_ready(id))
-      throw Error(ErrorKind::usage, fmt::format("result {} is not computed yet", id), "run the graph first");
-    for (const Instance& instance : result.instances) {
-      write(out, instance.accumulators.size());
-      for (const auto& accumulator : instance.accumulators) {
-        const auto saved = accumulator->save();
-        write(out, saved.size());
-        append(out, saved);
-      }
-    }
+    check_ready(id);
+    write_accumulators(result, out);
   }
   return out;
 }
@@ -89,26 +130,52 @@ void Graph::merge_results(std::span<const std::byte> later) {
   SavedReader in(later);
   if (in.number() != magic) SavedReader::fail("they do not begin as they should");
   // Looked at as a whole first, so that what does not fit changes nothing.
-  std::vector<std::pair<Accumulator*, std::span<const std::byte>>> merges;
-  for (auto& [id, result] : state_->results) {
-    state_->prepare(result);
-    for (Instance& instance : result.instances) {
-      if (in.number() != instance.accumulators.size()) SavedReader::fail("they are of other results");
-      for (const auto& accumulator : instance.accumulators)
-        merges.emplace_back(accumulator.get(), in.take(in.number()));
-    }
-  }
+  Merges merges;
+  for (auto& [id, result] : state_->results) read_accumulators(*state_, result, in, merges);
   if (!in.at_end()) SavedReader::fail("they are of more results");
-  const auto mark = [this](bool ready) {
-    for (auto& [id, result] : state_->results)
-      for (Instance& instance : result.instances) {
-        instance.ready = ready;
-        instance.stale = !ready;
-      }
-  };
-  mark(false);  // until all is well: half of it merged is no result
+  for (auto& [id, result] : state_->results) mark(result, false);  // half of it merged is no result
   for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
-  mark(true);
+  for (auto& [id, result] : state_->results) mark(result, true);
+}
+
+void Graph::check_ready(ResultId id) const {
+  if (!is_ready(id))
+    throw Error(ErrorKind::usage, fmt::format("result {} is not computed yet", id), "run the graph first");
+}
+
+std::vector<std::byte> Graph::save_result(ResultId id) const {
+  const Result& result = state_->result(id);
+  check_ready(id);
+  std::vector<std::byte> out;
+  write(out, magic);
+  write(out, merges_parts(*state_, result) ? of_stretch : of_all);
+  write_accumulators(result, out);
+  return out;
+}
+
+void Graph::merge_result(ResultId id, std::span<const std::byte> later) {
+  state_->result(id);
+  Result& result = state_->results[id];
+  const bool is_whole = !merges_parts(*state_, result);
+  SavedReader in(later);
+  if (in.number() != magic) SavedReader::fail("they do not begin as they should");
+  if (in.number() != (is_whole ? of_all : of_stretch)) SavedReader::fail("they are of other entries");
+  if (is_whole && std::ranges::any_of(result.instances, &Instance::ready))
+    throw Error(ErrorKind::usage, "what was computed of all entries is there already", "merge it once");
+  Merges merges;
+  read_accumulators(*state_, result, in, merges);
+  if (!in.at_end()) SavedReader::fail("they are of more results");
+  mark(result, false);
+  for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
+  mark(result, true);
+}
+
+void Graph::begin_anew() {
+  for (auto& [id, result] : state_->results)
+    for (Instance& instance : result.instances) {
+      instance.ready = instance.failed = false;
+      instance.stale = true;
+    }
 }
 
 }  // namespace colonnade::frame

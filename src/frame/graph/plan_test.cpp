@@ -154,6 +154,72 @@ TEST_F(PlanTest, RangesCannotBeMerged) {
   EXPECT_EQ(error_of([&] { graph->save_results(); }).kind(), ErrorKind::unsupported);
 }
 
+TEST_F(PlanTest, ResultsOfAllEntriesAreTakenOverAsAWhole) {
+  const NodeId some = graph->range(Graph::root, 3, 40, 2);
+  const std::vector<ResultId> results = {
+      sum(*graph, some, "x"), graph->book(Graph::root, {"histogram", {"x"}, R"({"axes": [{"bins": 10}]})"}),
+      graph->book(Graph::root, {"histogram", {"x", "n"}, R"({"weighted": true, "axes": [{"bins": 7}]})"}),
+      count(*graph, Graph::root)};
+  const auto other = Graph::from_json(graph->to_json(), {});
+  graph->run();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ResultId result = results[i];
+    EXPECT_EQ(graph->is_mergeable(result), i == 3);
+    const auto saved = graph->save_result(result);
+    other->merge_result(result, saved);
+    EXPECT_EQ(other->accumulator(result).save(), graph->accumulator(result).save());
+    if (i != 3) {
+      EXPECT_EQ(error_of([&] { other->merge_result(result, saved); }).kind(), ErrorKind::usage);
+    }
+    for (std::size_t size = 0; size < saved.size(); size += 7) {
+      other->begin_anew();
+      EXPECT_EQ(error_of([&] { other->merge_result(result, std::span(saved).first(size)); }).kind(),
+                ErrorKind::format);
+    }
+    // Damage is an error, or another number: never more.
+    for (std::size_t at = 0; at < saved.size(); ++at) {
+      auto damaged = saved;
+      damaged[at] ^= std::byte{0x81};
+      other->begin_anew();
+      try {
+        other->merge_result(result, damaged);
+        static_cast<void>(other->value(result));
+      } catch (const Error&) {  // as a rule
+      }
+    }
+    other->begin_anew();
+    EXPECT_FALSE(other->is_ready(result));
+    other->merge_result(result, saved);
+    EXPECT_EQ(other->save_result(result), saved);
+  }
+  EXPECT_EQ(error_of([&] { other->merge_result(results[3], graph->save_result(results[0])); }).kind(),
+            ErrorKind::format);
+}
+
+TEST_F(PlanTest, PlansHoldWhatIsNeededAndOpenNothing) {
+  const NodeId unused = graph->define(Graph::root, "unused", one_number([](double x) { return x; }, "x"));
+  const NodeId used = graph->define(Graph::root, "used", "x + 1");
+  EXPECT_EQ(error_of([&] { graph->plan(std::nullopt); }).kind(), ErrorKind::unsupported);
+  const std::string plan = graph->plan(std::vector{used});
+  EXPECT_THAT(plan, ::testing::Not(HasSubstr("unused")));
+  const auto other = Graph::from_json(plan, {});
+  const ResultId result = sum(*other, used, "used");
+  EXPECT_EQ(error_of([&] { sum(*other, unused, "x"); }).kind(), ErrorKind::usage);
+  other->restrict_entries(700, 1200);
+  other->run();
+  EXPECT_EQ(number(*other, result), (700 + 1199) * 250 + 500);
+  const PlanRights none{.may_use = [](const std::string&, bool) { return false; }};
+  EXPECT_THAT(error_of([&] { Graph::from_json(plan, none); }).problem(), HasSubstr("reads"));
+  // Of the same name, but another one.
+  write_events(b.uri(), 700, 500);
+  const auto late = Graph::from_json(plan, {});
+  const ResultId again = sum(*late, used, "used");
+  const Error error = error_of([&] { late->run(); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("written anew"));
+  EXPECT_TRUE(late->is_failed(again) || !late->is_ready(again));
+}
+
 TEST_F(PlanTest, DamagedPlansAndResultsAreErrors) {
   const Booked booked = book_all(*graph);
   const std::string plan = graph->to_json();

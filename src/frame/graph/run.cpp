@@ -101,6 +101,10 @@ bool Graph::is_ready(ResultId id) const {
   return std::ranges::all_of(result.instances, &Instance::ready);
 }
 
+bool Graph::is_failed(ResultId id) const {
+  return std::ranges::any_of(state_->result(id).instances, &Instance::failed);
+}
+
 void Graph::retry(ResultId id) {
   state_->result(id);
   for (Instance& instance : state_->results[id].instances) instance.failed = false;
@@ -123,11 +127,32 @@ RunReport Graph::run(std::span<Graph* const> graphs, const RunOptions& options) 
     running.push_back(graph);
     passes.push_back(std::move(pass));
   }
-  if (running.empty()) return {};
-  std::vector<Program> programs;
-  for (State::Pass& pass : passes) programs.push_back(std::move(pass.program));
   for (Graph* graph : running) ++graph->state_->passes;
-  for (State::Pass& pass : passes)
+  return State::run(passes, options);
+}
+
+RunReport Graph::run_step(ResultId id, std::uint64_t first, std::uint64_t last, const RunOptions& options) {
+  const Result& result = state_->result(id);
+  if (state_->node(result.node).after_range)
+    throw Error(ErrorKind::usage,
+                "behind a range there are no steps: it counts entries from the first one on",
+                "compute the result as a whole");
+  const std::uint64_t entries = state_->source->entries();
+  if (first > last || last > entries)
+    throw Error(ErrorKind::usage,
+                fmt::format("there is no step from entry {} to {} of {} entries", first, last, entries),
+                "0 <= first <= last <= entries");
+  std::vector<State::Pass> passes;
+  passes.push_back(state_->compile(State::Step{.result = id, .first = first, .last = last}));
+  if (passes.front().instances.empty()) return {};
+  return State::run(passes, options);
+}
+
+RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
+  if (passes.empty()) return {};
+  std::vector<Program> programs;
+  for (Pass& pass : passes) programs.push_back(std::move(pass.program));
+  for (Pass& pass : passes)
     for (Instance* instance : pass.instances) instance->stale = true;
   std::vector<OutputPlace> failed;
   RunOptions noting = options;
@@ -139,13 +164,44 @@ RunReport Graph::run(std::span<Graph* const> graphs, const RunOptions& options) 
     for (const OutputPlace& place : failed) passes[place.program].of_output[place.output]->failed = true;
     throw;
   }
-  for (State::Pass& pass : passes)
+  for (Pass& pass : passes)
     for (Instance* instance : pass.instances) {
       instance->stale = false;
       instance->ready = true;
       instance->selections.clear();
     }
   return report;
+}
+
+std::vector<Part> Graph::parts() const {
+  const std::uint64_t entries = state_->source->entries();
+  if (!state_->restricted) return state_->source->parts(0, entries);
+  return state_->source->parts(std::min(state_->first, entries), std::min(state_->last, entries));
+}
+
+std::vector<std::uint64_t> Graph::part_bytes() const {
+  const Program program = state_->compile().program;
+  std::vector<bool> seen(state_->pool->size());
+  std::vector<ExpressionId> open;
+  for (const Output& output : program.outputs)
+    open.insert(open.end(), output.arguments.begin(), output.arguments.end());
+  for (const Selection& selection : program.selections)
+    if (selection.kind == Selection::Kind::condition) open.push_back(selection.condition);
+  std::vector<std::uint32_t> columns;
+  while (!open.empty()) {
+    const ExpressionId id = open.back();
+    open.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const Expression& expression = (*state_->pool)[id];
+    if (expression.op == Op::column) columns.push_back(expression.column);
+    open.insert(open.end(), expression.arguments.begin(), expression.arguments.end());
+  }
+  return state_->source->stored_bytes(parts(), columns);
+}
+
+bool Graph::is_after_range(NodeId node) const {
+  return state_->node(node).after_range;
 }
 
 unsigned Graph::passes() const noexcept {

@@ -184,7 +184,7 @@ class SelectionSubset {
 
 }  // namespace
 
-Graph::State::Pass Graph::State::compile() {
+Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
   // First everything that adds selections or expressions, then the program of what is needed.
   struct Wanted {
     SelectionId selection;
@@ -195,6 +195,7 @@ Graph::State::Pass Graph::State::compile() {
   std::vector<Wanted> wanted;
   Pass pass;
   for (auto& [id, result] : results) {
+    if (step && id != step->result) continue;
     prepare(result);
     for (Instance& instance : result.instances) {
       if (is_left_out(instance)) continue;
@@ -220,8 +221,9 @@ Graph::State::Pass Graph::State::compile() {
   pass.program.source = source;
   pass.program.pool = pool;
   pass.program.origin = [this](ExpressionId id) { return origin_of(id); };
-  pass.program.first = restricted ? std::min(first, source->entries()) : 0;
-  pass.program.last = restricted ? std::min(last, source->entries()) : source->entries();
+  const std::uint64_t entries = source->entries();
+  pass.program.first = step ? step->first : restricted ? std::min(first, entries) : 0;
+  pass.program.last = step ? step->last : restricted ? std::min(last, entries) : entries;
   pass.program.large_block_entries = block_entries;
   SelectionSubset subset(selections);
   for (Wanted& output : wanted)

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -202,7 +203,14 @@ struct Graph::State {
     std::vector<Instance*> instances;
     std::vector<Instance*> of_output;
   };
-  Pass compile();
+  struct Step {
+    ResultId result = 0;
+    std::uint64_t first = 0, last = 0;
+  };
+  // All that is wanted, or one result of some entries.
+  Pass compile(const std::optional<Step>& step = {});
+  // Goes through all of them at once.
+  static RunReport run(std::span<Pass> passes, const RunOptions& options);
 
   // ---- sweep.cpp: what nobody needs any more
   void release(NodeId node, Graph::Garbage& garbage);

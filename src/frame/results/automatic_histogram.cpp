@@ -140,15 +140,48 @@ struct AutomaticState {
     return value;
   }
 
-  // The range follows from the first fills in entry order, and what came after them is binned in it: partial
-  // results could only be put together as the order of their merging says.
-  [[noreturn]] static void refuse() {
-    throw Error(ErrorKind::unsupported,
-                "a histogram that takes its range from the values cannot be put together from parts",
-                "give low and high of its axes");
+  // The range follows from the first fills in entry order, and what came after them is binned in it: what
+  // was computed of a part of the entries cannot be put together with another part.
+  static constexpr bool merges_parts = false;
+  void save(SavedWriter& to) const {
+    to.number(entries);
+    to.array(std::span<const double>(waiting));
+    to.array(std::span<const double>(values));
+    to.array(std::span<const double>(variances));
+    for (const Axis& axis : binning.axes()) {
+      if (!axis.automatic()) continue;
+      to.number(axis.regular().low);
+      to.number(axis.regular().high);
+    }
+    moments.save(to);
   }
-  void save(SavedWriter&) const { refuse(); }
-  void merge_saved(SavedReader&) { refuse(); }
+  void merge_saved(SavedReader& from) {
+    if (entries != 0)
+      throw Error(ErrorKind::unsupported,
+                  "a histogram that takes its range from the values cannot be put together from parts",
+                  "give low and high of its axes");
+    AutomaticState all(settings);
+    all.entries = from.number<std::uint64_t>();
+    all.waiting = from.array<double>(first_fills * width());
+    all.values = from.array<double>(binning.cells());
+    all.variances = from.array<double>(binning.cells());
+    for (Axis& axis : all.binning.axes()) {
+      if (!axis.automatic()) continue;
+      const double low = from.number<double>();
+      const double high = from.number<double>();
+      if (all.values.empty()) continue;
+      if (!std::isfinite(low) || !std::isfinite(high) || low >= high) from.fail("an axis without a range");
+      axis.set_range(low, high);
+    }
+    all.moments.load(from);
+    const bool has_values = !all.values.empty();
+    if (all.waiting.size() % width() != 0 || (has_values && !all.waiting.empty()) ||
+        (has_values && all.values.size() != binning.cells()) ||
+        all.variances.size() != (has_values && settings->weighted ? binning.cells() : 0))
+      from.fail("another number of bins");
+    from.done();
+    *this = std::move(all);
+  }
 
   std::shared_ptr<const HistogramSettings> settings;
   Binning binning;

@@ -149,7 +149,7 @@ class ArraySource final : public Source {
     return equal_parts(limits_.array_entries, first, std::min(last, sample_.entries));
   }
   std::unique_ptr<Cursor> open() const override { return std::make_unique<ArrayCursor>(columns_); }
-  std::string specification() const override {
+  std::string specification(bool /*with_index*/) const override {
     throw Error(ErrorKind::unsupported, "arrays in memory cannot be described to another process",
                 "write them to a file first");
   }

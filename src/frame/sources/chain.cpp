@@ -4,41 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
-#include <thread>
+#include <utility>
 
 #include "colonnade/error.h"
-#include "dataset/open_source.h"
+#include "dataset/file_names.h"
 #include "frame/sources/chain_cursor.h"
-#include "frame/sources/file_names.h"
 #include "frame/sources/specification.h"
-#include "io/transport.h"
 
 namespace colonnade::frame {
 namespace {
-
-// Files that a chain keeps open for good.
-constexpr std::size_t most_kept_open = 64;
-// Bytes of their metadata that it keeps.
-constexpr std::uint64_t most_kept_bytes = std::uint64_t{256} << 20;
-// Files that are opened at the same time: most of that is waiting, of files elsewhere nearly all.
-std::size_t most_at_once(const std::string& uri) {
-  return io::transport_for(uri).scheme == "file" ? 16 : 64;
-}
-
-// Roughly what a descriptor holds.
-std::uint64_t bytes_of(const Descriptor& descriptor) {
-  std::uint64_t bytes = descriptor.fields.size() * sizeof(FieldDescriptor) +
-                        descriptor.columns.size() * sizeof(ColumnDescriptor);
-  for (const ClusterDescriptor& cluster : descriptor.clusters)
-    for (const ColumnRange& range : cluster.columns)
-      bytes += sizeof(ColumnRange) + (range.pages.size() > 1 ? range.pages.size() * 16 : 0);
-  return bytes;
-}
 
 [[noreturn]] void fail_types(std::string_view path, const ValueType& a, const std::string& in_a,
                              const ValueType& b, const std::string& in_b) {
@@ -56,198 +32,72 @@ std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std:
   }
 }
 
-// Opens files in threads and gives them in order; those that are open and not taken are never more than
-// `ahead`. The error is that of the first file in order that has one.
-class FileOpener {
- public:
-  using Opened = std::shared_ptr<const page::PageSource>;
-
-  FileOpener(std::span<const std::string> uris, std::size_t ahead,
-             std::function<Opened(const std::string& uri)> open)
-      : uris_(uris), ahead_(ahead), open_(std::move(open)), files_(uris.size()) {
-    try {
-      while (threads_.size() < std::min(ahead, uris.size())) threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // fewer will do
-      if (threads_.empty()) throw;
+// Of records that differ the members are compared; they themselves are when somebody asks for them.
+void check_compatible(const dataset::ChainFiles::Schemas& before, const dataset::ChainIndex::Schema& schema) {
+  if (before.empty()) return;
+  for (const std::string& path : column_paths(schema.descriptor)) {
+    const auto own = shape_if_supported(schema.descriptor, path);
+    if (!own || own->type.innermost().is_record()) continue;
+    for (const auto& other : before) {
+      const auto shape = shape_if_supported(other.descriptor, path);
+      if (shape && !common_type(shape->type, own->type))
+        fail_types(path, shape->type, other.uri, own->type, schema.uri);
     }
   }
-  FileOpener(const FileOpener&) = delete;
-  FileOpener& operator=(const FileOpener&) = delete;
-  ~FileOpener() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_over_ = true;
-    }
-    changed_.notify_all();
-  }
+}
 
-  Opened next() {
-    std::unique_lock lock(mutex_);
-    File& file = files_[taken_];
-    changed_.wait(lock, [&] { return file.is_done; });
-    if (file.failure) std::rethrow_exception(file.failure);
-    ++taken_;
-    changed_.notify_all();
-    return std::move(file.source);
-  }
-
- private:
-  struct File {
-    Opened source;
-    std::exception_ptr failure;
-    bool is_done = false;
-  };
-
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [&] { return is_over_ || begun_ == files_.size() || begun_ < taken_ + ahead_; });
-      if (is_over_ || begun_ == files_.size()) return;
-      const std::size_t index = begun_++;
-      lock.unlock();
-      File file{.is_done = true};
-      try {
-        file.source = open_(uris_[index]);
-      } catch (...) {
-        file.failure = std::current_exception();
-      }
-      lock.lock();
-      files_[index] = std::move(file);
-      changed_.notify_all();
-    }
-  }
-
-  const std::span<const std::string> uris_;
-  const std::size_t ahead_;
-  const std::function<Opened(const std::string& uri)> open_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<File> files_;
-  std::size_t begun_ = 0;
-  std::size_t taken_ = 0;
-  bool is_over_ = false;
-  std::vector<std::jthread> threads_;  // end before what they use
-};
+// Every worker decodes what it needs: threads beside them would only take their processors.
+ReadOptions for_workers(ReadOptions options) {
+  options.parallel_decompression = false;
+  return options;
+}
 
 }  // namespace
 
 // ---- Files
 
-Chain::Chain(std::string name, std::vector<std::string> uris, ReadOptions options)
-    : name_(std::move(name)), options_(std::move(options)) {
-  if (uris.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
-  // Every worker decodes what it needs: threads beside them would only take their processors.
-  options_.parallel_decompression = false;
-  const bool keep = uris.size() <= most_kept_open;
-  const auto open = [&](const std::string& uri) { return dataset::open_source(name_, uri, options_); };
-  if (uris.size() == 1) {
-    add_file(uris[0], open(uris[0]), keep);
-  } else {
-    FileOpener opener(uris, most_at_once(uris[0]), open);
-    for (const std::string& uri : uris) add_file(uri, opener.next(), keep);
+Chain::Chain(std::string name, const std::vector<std::string>& uris, ReadOptions options)
+    : files_(std::move(name), uris, for_workers(std::move(options)), {}, check_compatible) {
+  add_samples();
+}
+
+Chain::Chain(std::string name, dataset::ChainIndex index, ReadOptions options)
+    : files_(std::move(name), std::move(index), for_workers(std::move(options)), {}, check_compatible) {
+  add_samples();
+}
+
+void Chain::add_samples() {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const auto& file = files_[i];
+    samples_.push_back(
+        {fmt::format("{}/{}", file.uri, file.data_set), file.first, file.entries, file.uri, file.data_set});
+    states_.emplace_back();
   }
-}
-
-void Chain::add_file(const std::string& uri, const OpenFile& source, bool keep) {
-  const std::uint64_t first = entries();
-  std::uint64_t end = 0;
-  if (__builtin_add_overflow(first, source->descriptor().entries(), &end))
-    throw Error(ErrorKind::format, "the files together have more than 2^64 entries", "", source->context());
-  File& file = files_.emplace_back();
-  file.uri = uri;
-  file.data_set = source->data_set();
-  file.anchor = source->descriptor().anchor;
-  file.schema = schema_of(*source);
-  file.current = source;
-  if (keep) file.kept = source;
-  kept_bytes_ += bytes_of(source->descriptor());
-  if (kept_bytes_ <= most_kept_bytes) file.descriptor = source->shared_descriptor();
-  samples_.push_back({fmt::format("{}/{}", uri, file.data_set), first, end - first});
-}
-
-unsigned Chain::schema_of(const page::PageSource& source) {
-  const Descriptor& whole = source.descriptor();
-  const auto [found, is_new] =
-      by_fingerprint_.try_emplace(fingerprint(whole), static_cast<unsigned>(schemas_.size()));
-  if (!is_new) return found->second;
-  Schema schema;
-  schema.descriptor.fields = whole.fields;
-  schema.descriptor.columns = whole.columns;
-  schema.uri = source.uri();
-  check_compatible(schema);
-  schemas_.push_back(std::move(schema));
-  return found->second;
-}
-
-// Of records that differ the members are compared; they themselves are when somebody asks for them.
-void Chain::check_compatible(const Schema& schema) const {
-  if (schemas_.empty()) return;
-  for (const std::string& path : column_paths(schema.descriptor)) {
-    const auto own = shape_if_supported(schema.descriptor, path);
-    if (!own || own->type.innermost().is_record()) continue;
-    for (const Schema& other : schemas_) {
-      const auto before = shape_if_supported(other.descriptor, path);
-      if (before && !common_type(before->type, own->type))
-        fail_types(path, before->type, other.uri, own->type, schema.uri);
-    }
-  }
-}
-
-std::shared_ptr<const page::PageSource> Chain::acquire(unsigned sample) const {
-  const File& file = files_[sample];
-  if (file.kept) return file.kept;
-  const std::lock_guard lock(file.mutex);
-  if (auto open = file.current.lock()) return open;
-  OpenFile source;
-  if (file.descriptor) {
-    std::shared_ptr<container::ReadContainer> container =
-        container::open_container(file.uri, {.local_io = options_.local_io, .direct_io = options_.direct_io});
-    source = page::PageSource::open(file.data_set, std::move(container), file.descriptor, options_);
-  } else {
-    source = dataset::open_source(file.data_set, file.uri, options_);
-    if (source->descriptor().anchor != file.anchor)
-      throw Error(ErrorKind::io, "the data set was written anew since the chain was opened",
-                  "open the chain again", source->context());
-  }
-  file.current = source;
-  return source;
-}
-
-bool Chain::is_closed(unsigned sample) const {
-  const File& file = files_[sample];
-  if (file.kept) return false;
-  const std::unique_lock lock(file.mutex, std::try_to_lock);  // held: somebody is opening it
-  return lock.owns_lock() && file.current.expired();
 }
 
 std::shared_ptr<BorderPages> Chain::borders(unsigned sample) const {
-  const File& file = files_[sample];
-  const std::lock_guard lock(file.mutex);
-  if (auto shared = file.borders.lock()) return shared;
+  const State& state = states_[sample];
+  const std::lock_guard lock(state.mutex);
+  if (auto shared = state.borders.lock()) return shared;
   auto fresh = std::make_shared<BorderPages>();
-  file.borders = fresh;
+  state.borders = fresh;
   return fresh;
-}
-
-std::shared_ptr<const Descriptor> Chain::descriptor_of(unsigned sample) const {
-  const File& file = files_[sample];
-  return file.descriptor ? file.descriptor : acquire(sample)->shared_descriptor();
 }
 
 // ---- Columns
 
 std::uint64_t Chain::entries() const {
-  return samples_.empty() ? 0 : samples_.back().first + samples_.back().entries;
+  return files_.entries();
 }
 
 std::optional<std::uint32_t> Chain::find(std::string_view path) {
   if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
   Column column;
   column.path = path;
-  column.shapes.resize(schemas_.size());
+  column.shapes.resize(files_.schemas().size());
   const Schema* seen = nullptr;
-  for (std::size_t i = 0; i < schemas_.size(); ++i) {
-    const Schema& schema = schemas_[i];
+  for (std::size_t i = 0; i < files_.schemas().size(); ++i) {
+    const Schema& schema = files_.schemas()[i];
     auto& shape = column.shapes[i];
     with_context({.uri = schema.uri}, [&] { shape = find_shape(schema.descriptor, path); });
     if (!shape) continue;
@@ -262,13 +112,13 @@ std::optional<std::uint32_t> Chain::find(std::string_view path) {
   }
   auto& number = by_path_[std::string(path)];
   if (seen == nullptr) return number = std::nullopt;
-  for (std::size_t i = 0; i < schemas_.size(); ++i) {
+  for (std::size_t i = 0; i < files_.schemas().size(); ++i) {
     auto& shape = column.shapes[i];
-    if (!shape || read_as(*shape, schemas_[i].descriptor, column.type)) continue;
+    if (!shape || read_as(*shape, files_.schemas()[i].descriptor, column.type)) continue;
     by_path_.erase(std::string(path));
     throw Error(ErrorKind::unsupported,
                 fmt::format("the column's elements cannot be read as {}", column.type.name()), "",
-                {.uri = schemas_[i].uri, .field = std::string(path)});
+                {.uri = files_.schemas()[i].uri, .field = std::string(path)});
   }
   columns_.push_back(std::move(column));
   return number = static_cast<std::uint32_t>(columns_.size() - 1);
@@ -286,7 +136,7 @@ bool Chain::has(std::uint32_t column, unsigned sample) const {
 std::vector<std::string> Chain::names() const {
   std::vector<std::string> all;
   std::set<std::string> seen;
-  for (const Schema& schema : schemas_)
+  for (const Schema& schema : files_.schemas())
     for (std::string& path : column_paths(schema.descriptor))
       if (seen.insert(path).second) all.push_back(std::move(path));
   return all;
@@ -295,7 +145,7 @@ std::vector<std::string> Chain::names() const {
 std::vector<LeftOut> Chain::left_out() const {
   std::vector<LeftOut> all;
   std::set<std::string> seen;
-  for (const Schema& schema : schemas_)
+  for (const Schema& schema : files_.schemas())
     for (LeftOut& field : left_out_paths(schema.descriptor))
       if (seen.insert(field.path).second) all.push_back(std::move(field));
   return all;
@@ -304,15 +154,21 @@ std::vector<LeftOut> Chain::left_out() const {
 // ---- Work
 
 const std::vector<std::uint64_t>& Chain::part_borders_of(unsigned sample) const {
-  const File& file = files_[sample];
+  const State& state = states_[sample];
   {
-    const std::lock_guard lock(file.mutex);
-    if (!file.part_borders.empty()) return file.part_borders;
+    const std::lock_guard lock(state.mutex);
+    if (!state.part_borders.empty()) return state.part_borders;
   }
-  std::vector<std::uint64_t> borders = part_borders(*descriptor_of(sample), limits_);
-  const std::lock_guard lock(file.mutex);
-  if (file.part_borders.empty()) file.part_borders = std::move(borders);
-  return file.part_borders;
+  const auto& file = files_[sample];
+  std::vector<std::uint64_t> borders = part_borders(*files_.descriptor_of(sample), limits_);
+  if (file.parts != 0 && borders.size() != file.parts + 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("the file is cut into {} parts here, where the plan says {}", borders.size() - 1,
+                            file.parts),
+                "use the same version of Colonnade", {.uri = file.uri});
+  const std::lock_guard lock(state.mutex);
+  if (state.part_borders.empty()) state.part_borders = std::move(borders);
+  return state.part_borders;
 }
 
 // Of the files before `first` only the number of parts counts.
@@ -321,6 +177,10 @@ std::vector<Part> Chain::parts(std::uint64_t first, std::uint64_t last) const {
   std::uint64_t number = 0;
   for (unsigned i = 0; i < samples_.size() && samples_[i].first < last; ++i) {
     if (samples_[i].entries == 0) continue;
+    if (files_[i].parts != 0 && samples_[i].first + samples_[i].entries <= first) {
+      number += files_[i].parts;
+      continue;
+    }
     const std::vector<std::uint64_t>& borders = part_borders_of(i);
     add_parts(borders, samples_[i].first, i, number, first, last, all);
     number += borders.empty() ? 0 : borders.size() - 1;
@@ -328,21 +188,90 @@ std::vector<Part> Chain::parts(std::uint64_t first, std::uint64_t last) const {
   return all;
 }
 
+namespace {
+
+// Of the pages of a column in a cluster, with its offsets and all that is below it.
+std::uint64_t stored_bytes_in(const ClusterDescriptor& cluster, const ColumnShape& shape) {
+  std::uint64_t bytes = 0;
+  const auto add = [&](const ColumnShape::Stored& stored) {
+    for (const std::uint32_t column : stored.columns)
+      if (column < cluster.columns.size() && !cluster.columns[column].suppressed)
+        for (const PageDescriptor& page : cluster.columns[column].pages) bytes += page.locator.size;
+  };
+  add(shape.stored);
+  add(shape.characters);
+  for (const ColumnShape& child : shape.children) bytes += stored_bytes_in(cluster, child);
+  return bytes;
+}
+
+// Of entries [first, last), counted from the beginning of the file, what is in each cluster by their share.
+std::uint64_t bytes_between(const Descriptor& descriptor, const std::vector<std::uint64_t>& of_clusters,
+                            std::uint64_t first, std::uint64_t last) {
+  double bytes = 0;
+  for (std::size_t i = descriptor.cluster_of_entry(first); i < of_clusters.size(); ++i) {
+    const ClusterDescriptor& cluster = descriptor.clusters[i];
+    if (cluster.first_entry >= last) break;
+    const std::uint64_t begin = std::max(first, cluster.first_entry);
+    const std::uint64_t end = std::min(last, cluster.first_entry + cluster.entries);
+    if (begin < end)
+      bytes += static_cast<double>(of_clusters[i]) * static_cast<double>(end - begin) /
+               static_cast<double>(cluster.entries);
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> Chain::stored_bytes(std::span<const Part> parts,
+                                               std::span<const std::uint32_t> columns) const {
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::uint64_t> of_clusters;  // of the file of the part before
+  std::shared_ptr<const Descriptor> descriptor;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Part& part = parts[k];
+    if (k == 0 || part.sample != parts[k - 1].sample) {
+      of_clusters.clear();
+      descriptor = files_.known_descriptor(part.sample);
+      if (descriptor)
+        for (const ClusterDescriptor& cluster : descriptor->clusters) {
+          of_clusters.push_back(0);
+          for (const std::uint32_t column : columns)
+            if (const ColumnShape* found = shape(column, part.sample))
+              of_clusters.back() += stored_bytes_in(cluster, *found);
+        }
+    }
+    const std::uint64_t base = samples_[part.sample].first;
+    bytes.push_back(descriptor ? bytes_between(*descriptor, of_clusters, part.first - base, part.last - base)
+                               : (part.last - part.first) * 4 * columns.size());
+  }
+  return bytes;
+}
+
 std::unique_ptr<Cursor> Chain::open() const {
   return std::make_unique<ChainCursor>(shared_from_this());
 }
 
-std::string Chain::specification() const {
-  nlohmann::json uris = nlohmann::json::array();
-  for (const File& file : files_) uris.push_back(file.uri);
-  return nlohmann::json{
-      {"source", "chain"}, {"name", name_}, {"uris", std::move(uris)}, {"options", to_json(options_)}}
-      .dump();
+std::string Chain::specification(bool with_index) const {
+  nlohmann::json made = {
+      {"source", "chain"}, {"name", files_.name()}, {"options", to_json(files_.options())}};
+  if (with_index) {
+    dataset::ChainIndex index = files_.index();
+    for (unsigned i = 0; i < files_.size(); ++i)
+      if (index.files[i].parts == 0 && index.files[i].entries != 0)
+        index.files[i].parts = part_borders_of(i).size() - 1;
+    if (auto described = dataset::to_json(index)) {
+      made["index"] = std::move(*described);
+      return made.dump();
+    }
+  }
+  made["uris"] = nlohmann::json::array();
+  for (std::size_t i = 0; i < files_.size(); ++i) made["uris"].push_back(files_[i].uri);
+  return made.dump();
 }
 
 std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std::string> uris,
                                    const ReadOptions& options) {
-  return std::make_shared<Chain>(name, expand_names(uris), options);
+  return std::make_shared<Chain>(name, dataset::expand_names(uris), options);
 }
 
 }  // namespace colonnade::frame

@@ -305,6 +305,35 @@ TEST(Chain, SpecificationsRemakeIt) {
             ErrorKind::unsupported);
 }
 
+TEST(Chain, AnIndexSaysEverythingButTheValues) {
+  const MemoryFile a, b, c;
+  write<int>(a, 0, 3);
+  write<int>(b, 3, 0);
+  write<std::int16_t>(c, 3, 4);
+  const auto source = open({a, b, c});
+  const auto again = source_from(source->specification(true));
+  EXPECT_EQ(again->specification(true), source->specification(true));
+  EXPECT_EQ(again->names(), source->names());
+  EXPECT_EQ(again->entries(), 7u);
+  EXPECT_EQ(again->type(*again->find("x")).name(), source->type(*source->find("x")).name());
+  ASSERT_EQ(again->samples().size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again->samples()[i].name, source->samples()[i].name);
+  EXPECT_THAT(all_of(*again, *again->find("x")), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  const auto parts = source->parts(3, 7), others = again->parts(3, 7);
+  ASSERT_EQ(parts.size(), others.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(parts[i].number, others[i].number);
+  const std::string text = source->specification(true);
+  for (std::size_t at = 0; at < text.size(); at += 3) {
+    std::string damaged = text;
+    damaged[at] = damaged[at] == '7' ? 'x' : '7';
+    try {
+      const auto made = source_from(damaged);
+      if (const auto x = made->find("x")) static_cast<void>(all_of(*made, *x));
+    } catch (const Error&) {  // as a rule
+    }
+  }
+}
+
 TEST(Chain, AnEmptySourceHasEntriesAndNothingElse) {
   const auto source = empty_source(200'000);
   EXPECT_EQ(source->entries(), 200'000u);

@@ -9,26 +9,13 @@
 
 #include "codec/column_codec.h"
 #include "colonnade/error.h"
+#include "dataset/element_types.h"
 #include "dataset/schema_walk.h"
 
 namespace colonnade::frame {
 namespace {
 
 using Kind = ColumnShape::Kind;
-
-std::optional<ElementType> element_of_type(std::string_view type_name) {
-  static constexpr std::pair<std::string_view, ElementType> by_name[] = {
-      {"bool", ElementType::boolean},         {"std::int8_t", ElementType::int8},
-      {"std::uint8_t", ElementType::uint8},   {"std::int16_t", ElementType::int16},
-      {"std::uint16_t", ElementType::uint16}, {"std::int32_t", ElementType::int32},
-      {"std::uint32_t", ElementType::uint32}, {"std::int64_t", ElementType::int64},
-      {"std::uint64_t", ElementType::uint64}, {"float", ElementType::float32},
-      {"double", ElementType::float64},       {"char", ElementType::character},
-      {"std::byte", ElementType::byte}};
-  for (const auto& [name, element] : by_name)
-    if (type_name == name) return element;
-  return std::nullopt;
-}
 
 class Walk {
  public:
@@ -163,7 +150,7 @@ class Walk {
   ColumnShape scalar(const FieldDescriptor& f) const {
     if (f.representations.empty() || f.representations.front().empty()) refuse(f, "has no stored column");
     const ColumnType stored = descriptor_.columns[f.representations.front().front()].encoding.type;
-    const ElementType element = element_of_type(f.type_name).value_or(natural_element(stored));
+    const ElementType element = dataset::element_of_type(f.type_name).value_or(natural_element(stored));
     if (element == ElementType::index || element == ElementType::switch_) refuse(f, "is no number");
     ColumnShape shape = make(f, Kind::scalar, element);
     shape.stored = {dataset::columns_of(f, 0), element, 1};
@@ -286,32 +273,6 @@ class Walk {
   bool count_;
 };
 
-// The smallest integer type that both fit; with the reader's checks on values where none is large enough.
-ElementType common_integer(ElementType a, ElementType b) {
-  const auto rank = [](ElementType e) { return size_of(e); };
-  const auto is_signed = [](ElementType e) {
-    return e == ElementType::character || e == ElementType::int8 || e == ElementType::int16 ||
-           e == ElementType::int32 || e == ElementType::int64;
-  };
-  if (a == ElementType::boolean) return b;
-  if (b == ElementType::boolean) return a;
-  if (is_signed(a) == is_signed(b)) {
-    if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
-    return a == ElementType::character ? b : a;
-  }
-  const ElementType with_sign = is_signed(a) ? a : b;
-  const ElementType without = is_signed(a) ? b : a;
-  if (rank(with_sign) > rank(without)) return with_sign;
-  switch (rank(without)) {
-    case 1:
-      return ElementType::int16;
-    case 2:
-      return ElementType::int32;
-    default:
-      return ElementType::int64;
-  }
-}
-
 }  // namespace
 
 std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path) {
@@ -350,10 +311,8 @@ std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {
   }
   if (a == b && !a.is_record()) return a;
   if (a.is_scalar()) {
-    if (a.is_floating() && b.is_floating()) return ValueType(ElementType::float64);
-    const bool has_byte = a.element() == ElementType::byte || b.element() == ElementType::byte;
-    if (has_byte || !a.is_integer() || !b.is_integer()) return std::nullopt;
-    return ValueType(common_integer(a.element(), b.element()));
+    if (const auto both = dataset::common_element(a.element(), b.element())) return ValueType(*both);
+    return std::nullopt;
   }
   if (!a.is_record() || a.members().size() != b.members().size()) return std::nullopt;
   std::vector<ValueType::Member> members;
@@ -395,21 +354,6 @@ bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& 
     default:
       return true;
   }
-}
-
-std::string fingerprint(const Descriptor& descriptor) {
-  std::string text;
-  for (const FieldDescriptor& f : descriptor.fields) {
-    text += fmt::format("{}|{}|{}|{}|{}|{}|", f.name, f.type_name, f.parent, f.raw_role, f.array_size,
-                        f.unreadable);
-    for (const auto& group : f.representations) {
-      for (const std::uint32_t column : group)
-        text += fmt::format("{}:{},", column, descriptor.columns[column].raw_type);
-      text += ';';
-    }
-    text += '\n';
-  }
-  return text;
 }
 
 }  // namespace colonnade::frame

@@ -62,9 +62,6 @@ std::optional<ValueType> common_type(const ValueType& a, const ValueType& b);
 // cannot be read so.
 bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& type);
 
-// What of a schema the shapes depend on: schemas with the same text have the same shapes.
-std::string fingerprint(const Descriptor& descriptor);
-
 }  // namespace colonnade::frame
 
 #endif

@@ -40,7 +40,7 @@ class EmptySource final : public Source {
                        std::min(last, sample_.entries));
   }
   std::unique_ptr<Cursor> open() const override { return std::make_unique<EmptyCursor>(); }
-  std::string specification() const override {
+  std::string specification(bool /*with_index*/) const override {
     return fmt::format(R"({{"source":"empty","entries":{}}})", sample_.entries);
   }
 

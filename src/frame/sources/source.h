@@ -28,6 +28,8 @@ struct Sample {
   std::string name;  // "uri/Events", as rdfsampleinfo_ shows it
   std::uint64_t first = 0;
   std::uint64_t entries = 0;
+  std::string uri = {};  // empty: there is no file
+  std::string data_set = {};
 };
 
 // A stretch of entries that one worker goes through: within one sample, as a rule within one cluster and
@@ -62,6 +64,9 @@ class Cursor {
   virtual ReadMetrics metrics() const { return {}; }
 };
 
+// What several cursors did together.
+void add_metrics(ReadMetrics& sum, const ReadMetrics& more);
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -80,11 +85,22 @@ class Source {
 
   // The parts that have entries of [first, last), in order; the first and the last one without those beyond.
   virtual std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const = 0;
+  // About how many stored bytes of these columns each of the parts has; entries where that is not known.
+  // Opens nothing.
+  virtual std::vector<std::uint64_t> stored_bytes(std::span<const Part> parts,
+                                                  std::span<const std::uint32_t> columns) const {
+    static_cast<void>(columns);
+    std::vector<std::uint64_t> entries;
+    for (const Part& part : parts) entries.push_back(part.last - part.first);
+    return entries;
+  }
   // A cursor for one more worker; may be called by several threads.
   virtual std::unique_ptr<Cursor> open() const = 0;
 
-  // What remakes the source elsewhere, as JSON; throws ErrorKind::unsupported for arrays in memory.
-  virtual std::string specification() const = 0;
+  // What remakes the source elsewhere, as JSON; throws ErrorKind::unsupported for arrays in memory. An index
+  // says what is in each file: with it nothing is opened before it is read, and it is an error if a file was
+  // replaced by then.
+  virtual std::string specification(bool with_index = false) const = 0;
 };
 
 // `uris` may hold globs of local files and of object stores. `name` may be empty if each has one data set
@@ -98,6 +114,12 @@ struct NamedValues {
   ValuesPtr values;
 };
 std::shared_ptr<Source> array_source(std::vector<NamedValues> columns);
+// The columns of others beside those of the first, see friends.h.
+struct NamedSource {
+  std::string name;
+  std::shared_ptr<Source> source;
+};
+std::shared_ptr<Source> friends_source(std::shared_ptr<Source> first, std::vector<NamedSource> others);
 // What specification() described.
 std::shared_ptr<Source> source_from(const std::string& specification);
 

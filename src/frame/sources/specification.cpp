@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "colonnade/error.h"
+#include "dataset/chain_index.h"
+#include "frame/sources/chain.h"
 #include "frame/sources/source.h"
 
 namespace colonnade::frame {
@@ -33,15 +35,27 @@ std::uint64_t count_in(const nlohmann::json& json) {
   return json.get<std::uint64_t>();
 }
 
+std::shared_ptr<Source> make_source(const nlohmann::json& json);
+
+std::shared_ptr<Source> make_friends(const nlohmann::json& json) {
+  std::vector<NamedSource> others;
+  for (const nlohmann::json& each : json.at("friends"))
+    others.push_back({each.at("name").get<std::string>(), make_source(each.at("source"))});
+  return friends_source(make_source(json.at("first")), std::move(others));
+}
+
 std::shared_ptr<Source> make_source(const nlohmann::json& json) {
   const std::string kind = json.at("source");
+  if (kind == "friends") return make_friends(json);
   if (kind == "empty") return empty_source(count_in(json.at("entries")));
   if (kind != "chain")
     throw Error(ErrorKind::unsupported, fmt::format("a source of kind '{}' is unknown to this version", kind),
                 "use a newer version of Colonnade");
-  const std::vector<std::string> uris = json.at("uris");
-  return open_chain(json.at("name").get<std::string>(), uris,
-                    read_options_from(json.value("options", nlohmann::json::object())));
+  const auto name = json.at("name").get<std::string>();
+  const ReadOptions options = read_options_from(json.value("options", nlohmann::json::object()));
+  if (json.contains("index"))
+    return std::make_shared<Chain>(name, dataset::chain_index_from(json.at("index")), options);
+  return open_chain(name, json.at("uris").get<std::vector<std::string>>(), options);
 }
 
 }  // namespace

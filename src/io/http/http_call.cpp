@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/redacted.h"
 
 namespace colonnade::io {
@@ -101,7 +102,7 @@ class HttpCaller::Attempts final : public HttpAttempts {
     request.client_key = ours.key;
     if (caller_->url_.has_user()) {
       const std::string pair = caller_->url_.user + ":" + caller_->url_.password;
-      request.headers.emplace_back("authorization", "Basic " + base64(as_bytes(pair)));
+      request.headers.emplace_back("authorization", "Basic " + to_base64(as_bytes(pair)));
       return;
     }
     token_ = ours.token->current().reveal();

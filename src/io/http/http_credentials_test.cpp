@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/base64.h"
 #include "base/bytes.h"
 #include "base/test_folder.h"
 #include "io/http/http_url.h"
@@ -21,7 +22,7 @@ using std::chrono::system_clock;
 
 std::string token_until(system_clock::time_point end) {
   const auto at = std::chrono::duration_cast<seconds>(end.time_since_epoch()).count();
-  std::string claims = base64(as_bytes("{\"sub\":\"me\",\"exp\":" + std::to_string(at) + "}"));
+  std::string claims = to_base64(as_bytes("{\"sub\":\"me\",\"exp\":" + std::to_string(at) + "}"));
   while (claims.ends_with('=')) claims.pop_back();
   return "e30." + claims + ".sig";
 }

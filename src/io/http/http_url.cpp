@@ -49,20 +49,6 @@ std::string url_decoded(std::string_view text) {
   return result;
 }
 
-std::string base64(ByteSpan bytes) {
-  static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string result;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < count ? std::to_integer<unsigned>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      result.push_back(k <= count ? digits[group >> (18 - 6 * k) & 63] : '=');
-  }
-  return result;
-}
-
 std::string in_one_line(std::string_view text) {
   constexpr std::size_t longest = 300;
   std::string result;

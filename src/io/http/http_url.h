@@ -40,7 +40,6 @@ bool is_this_machine(std::string host);
 // Everything but letters, digits and "-_.~" as %XX; of a path the slashes stay.
 std::string url_encoded(std::string_view text, bool keep_slashes);
 std::string url_decoded(std::string_view text);
-std::string base64(ByteSpan bytes);
 
 // For messages: one line, no control characters, not endless.
 std::string in_one_line(std::string_view text);

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 
 #include "base/test_errors.h"
@@ -14,8 +18,24 @@
 
 namespace colonnade::io {
 
+namespace {
+
+// Whether no thread of a process runs, as /proc says: a signal to stop reaches a thread when it runs next.
+bool has_stopped(pid_t process) {
+  const auto threads = std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task");
+  return std::ranges::all_of(threads, [](const auto& thread) {
+    std::ifstream file(thread.path() / "stat");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t name_end = text.rfind(')');
+    return name_end == std::string::npos || text.compare(name_end + 2, 1, "T") == 0;
+  });
+}
+
+}  // namespace
+
 StoppedOsd::StoppedOsd() {
   EXPECT_EQ(::kill(ceph_osd(), SIGSTOP), 0);
+  while (!has_stopped(ceph_osd())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void StoppedOsd::resume() {

@@ -11,6 +11,7 @@
 #include <random>
 #include <utility>
 
+#include "base/base64.h"
 #include "io/s3/crc32c.h"
 #include "io/s3/s3_operations.h"
 #include "io/s3/s3_xml.h"
@@ -319,9 +320,9 @@ class Client final : public S3ClientWithCaller {
     // One of the two sums is asked for; MD5 is what all servers know.
     const Bytes sum = md5(as_bytes(call.text));
     if (!sum.empty())
-      call.headers.emplace_back("content-md5", base64(sum));
+      call.headers.emplace_back("content-md5", to_base64(sum));
     else
-      call.headers.emplace_back("x-amz-checksum-sha256", base64(sha256(std::array{as_bytes(call.text)})));
+      call.headers.emplace_back("x-amz-checksum-sha256", to_base64(sha256(std::array{as_bytes(call.text)})));
     call.max_body = largest_listing;
     const S3Answer answer = caller_.call(call);
     if (answer.has_status(501) || answer.code == "NotImplemented") {
@@ -424,7 +425,7 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
 S3Call put_call(const std::string& key, std::span<const ByteSpan> parts) {
   S3Call call = body_call(key, parts);
   // There are servers that keep what they have when a connection is cut. With a sum they notice.
-  call.headers.emplace_back("x-amz-checksum-crc32c", base64(big_endian(crc32c(parts))));
+  call.headers.emplace_back("x-amz-checksum-crc32c", to_base64(big_endian(crc32c(parts))));
   return call;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -87,6 +88,31 @@ def add_with_root(path: str, dataset: str, histogram: str) -> None:
     root_write.fill_all(out, fields, clusters=[4])
     out.close()
     file.Close()
+
+
+def write_attributes(path: str, entries: int, ranges: list[tuple[int, int]]) -> None:
+    """Entries, and an attribute set with a row for each range."""
+    ROOT = _with_writers()
+    firsts, lasts = (ROOT.std.vector["std::uint64_t"]([each[k] for each in ranges]) for k in (0, 1))
+    ROOT.colonnade_test.write_attributes(path, entries, firsts, lasts)
+
+
+def read_attributes(path: str, dataset: str, queries: list[tuple[int, int]]) -> dict[str, Any]:
+    """The rows of all attribute sets, and which of them ROOT finds for each query."""
+    ROOT = root_bridge.load()
+    reader = ROOT.RNTupleReader.Open(dataset, path)
+    names = [str(each.GetName()) for each in reader.GetDescriptor().GetAttrSetIterable()]
+    found: dict[str, Any] = {}
+    for name in names:
+        rows = json.loads(str(ROOT.colonnade_test.dump_attribute_set(path, dataset, name)))
+        attributes = reader.OpenAttributeSet(name)
+        found[name] = {
+            "rows": rows,
+            "of_entry": [list(attributes.GetAttributes(first)) for first, _ in queries],
+            "covering": [list(attributes.GetAttributesContainingRange(*each)) for each in queries],
+            "within": [list(attributes.GetAttributesInRange(*each)) for each in queries],
+        }
+    return found
 
 
 def read_objects(path: str) -> dict[str, Any]:

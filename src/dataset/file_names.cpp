@@ -1,5 +1,5 @@
 // See file_names.h.
-#include "frame/sources/file_names.h"
+#include "dataset/file_names.h"
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -10,7 +10,7 @@
 #include "colonnade/error.h"
 #include "io/transport.h"
 
-namespace colonnade::frame {
+namespace colonnade::dataset {
 namespace {
 
 constexpr std::string_view file_scheme = "file://";
@@ -62,4 +62,4 @@ std::vector<std::string> expand_names(std::span<const std::string> uris) {
   return names;
 }
 
-}  // namespace colonnade::frame
+}  // namespace colonnade::dataset

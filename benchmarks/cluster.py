@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Measures the data frame on engines: one worker against two, ROOT's, and simulated clusters (`make bench-cluster`).
+
+The sides of each row take turns; each is a process of its own with a cluster of its own, whose start is not measured.
+What the sides find is compared each time. Saved are cluster.md, cluster.json and figures.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import runner
+from cluster_simulation import Machine, simulate
+from common import Run, Series, describe_machine, execute, ratios, run_python
+from local_report import plot_rows, rows_table
+from local_results import Results, Row, Table
+from local_session import Session, faster, seconds_of
+from runner import Report, measure, parse, parser
+
+import colonnade
+from colonnade import distributed
+
+FILES = 4
+ENGINES = ("processes", "dask", "spark")
+
+
+def sample(session: Session) -> list[Path]:
+    """The LHCb sample in several files."""
+    files = [session.work / f"cluster-{k}.root" for k in range(FILES)]
+    if not files[0].exists():
+        generate = Path(sys.executable).with_name("colonnade")
+        events = session.events // FILES // 2 * 2
+        execute(generate, "generate", "lhcb", files[0], "--events", events, "--compression", "zstd:5")
+        for other in files[1:]:
+            shutil.copy(files[0], other)
+    return files
+
+
+def side(engine: str, workers: int, files: list[Path]) -> Callable[[], Run]:
+    return partial(run_python, "cluster_side.py", engine, workers, *files)
+
+
+def scaling(session: Session) -> None:
+    """Two workers against one, on each engine; threads of one process beside."""
+    files = sample(session)
+    label = "B mass, Zstd 5"
+    sides = {f"{name} {n}": side(name, n, files) for name in ("threads", *ENGINES) for n in (1, 2)}
+    series = session.turns(label, sides)
+    session.same(label, series, "candidates", "bins")
+    for name in ("threads", *ENGINES):
+        one, two = series[f"{name} 1"], series[f"{name} 2"]
+        session.add(
+            Row(
+                "scaling",
+                f"{label}, {name}",
+                "efficiency from 1 to 2",
+                [ratio / 2 for ratio in ratios(one, two)],
+                None if name == "threads" else 0.95,
+                ours=seconds_of(two),
+                reference=f"1 {seconds_of(one)}",
+            )
+        )
+
+
+def distrdf(session: Session) -> None:
+    """ROOT's distributed RDataFrame on the same Dask."""
+    files = sample(session)
+    for workers in (1, 2):
+        label = f"B mass, Zstd 5, Dask with {workers} workers"
+        sides = {"ROOT": side("distrdf", workers, files), "ours": side("dask", workers, files)}
+        series: dict[str, Series] = session.turns(label, sides)
+        session.same(label, series, "candidates")
+        session.add(faster("distrdf", label, series["ROOT"], series["ours"], 4.0, "DistRDF"))
+
+
+def overhead(session: Session) -> None:
+    """What a task costs a worker beyond its entries, and what travels."""
+    df = colonnade.DataFrame("DecayTree", sample(session), executor=1, progress=False)
+    booked = df.filter("H1_ProbK > 0.5").histo1d(("h", "", 500, 0.0, 1e4), "H1_PX")
+    plan = df.freeze(booked)
+    text = plan.to_bytes()
+    task = distributed.Task(plan.fingerprint, 0, 0, (0,))
+    distributed.run_task(text, task)
+    seconds = []
+    for _ in range(50):
+        begin = time.perf_counter()
+        distributed.run_task(text, task)
+        seconds.append(1000 * (time.perf_counter() - begin))
+    work = "a task without entries, plan known"
+    session.add(Row("overhead", work, "milliseconds", seconds, 10.0, at_most=True))
+    session.add(Row("overhead", "a plan of 4 files of 26 columns", "bytes", [len(text)], 1e5, at_most=True))
+
+
+def measured_machine(session: Session) -> Machine:
+    """The rate of a core and the cost of a task, as they are here."""
+    files = sample(session)
+    size = sum(path.stat().st_size for path in files)
+    seconds = statistics.median(
+        float(run_python("cluster_side.py", "threads", 1, *files)["seconds"]) for _ in range(3)
+    )
+    return Machine(core_rate=size / seconds, per_task=0.01)
+
+
+def simulation(session: Session) -> None:
+    """The real driver and merger around simulated workers."""
+    machine = measured_machine(session)
+    table = Table(
+        "Simulated clusters",
+        f"Workers go through {machine.core_rate / 1e6:.0f} MB/s of stored bytes each, as one core does here; 32 share "
+        "a link of 25 Gb/s, all an object store of 50 GB/s. 1 % of tasks take five times as long, 0.05 % lose their "
+        "worker. A distributed RDataFrame over DAOS has been measured with 8 GB/s on one node and 37 GB/s on seven.",
+    )
+    for size, name in ((1e12, "1 TB"), (1e15, "1 PB")):
+        for workers in (1, 32, 224, 1000, 3000, 10_000):
+            if size / workers / machine.core_rate > 1e8:
+                continue
+            tasks = 4 if size < 1e13 else 16
+            found = simulate(workers, size, machine, tasks_per_worker=tasks)
+            table.lines.append(
+                {
+                    "data": name,
+                    "workers": workers,
+                    "tasks": found.tasks,
+                    "seconds": found.seconds,
+                    "GB/s": found.rate / 1e9,
+                    "idle": found.idle,
+                    "client_kB": found.client_bytes / 1e3,
+                    "merge_depth": found.merge_depth,
+                    "lost": found.lost,
+                }
+            )
+    session.results.tables["simulation"] = table
+
+
+GROUPS: dict[str, Callable[[Session], None]] = {
+    "overhead": overhead,
+    "scaling": scaling,
+    "distrdf": distrdf,
+    "simulation": simulation,
+}
+
+
+def simulated_lines(table: Table) -> list[str]:
+    lines = [
+        f"## {table.title}",
+        "",
+        table.note,
+        "",
+        "| Data | Workers | Tasks | Time (s) | GB/s | Idle | At the client (kB) | Merge depth | Lost |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['data']} | {row['workers']} | {row['tasks']} | {row['seconds']:.4g} | {row['GB/s']:.3g} "
+        f"| {100 * row['idle']:.1f} % | {row['client_kB']:.1f} | {row['merge_depth']} | {row['lost']} |"
+        for row in table.lines
+    ]
+    return lines
+
+
+def plot_simulation(table: Table, path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for name in dict.fromkeys(table.column("data")):
+        axes.plot(table.column("workers", data=name), table.column("GB/s", data=name), "o-", label=name)
+    axes.plot([32, 224], [8, 37], "k^", label="paper: 1 and 7 nodes")
+    axes.axhline(50, color="grey", linestyle=":", label="object store")
+    axes.set(xscale="log", yscale="log", xlabel="workers", ylabel="GB/s of stored bytes")
+    axes.legend()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def save(results: Results, folder: Path) -> str:
+    """Write cluster.md and the figures; return the Markdown."""
+    lines = [
+        "# Data frames on engines",
+        "",
+        f"LHCb B2HHH, {results.events} events in {FILES} files. Medians of {results.repeats} rounds in which the sides",
+        "take turns, in brackets the range. Workers have one thread each.",
+        *describe_machine(results.about),
+        "",
+        *rows_table(results.rows),
+    ]
+    if results.rows:
+        plot_rows(results.rows, folder / "cluster-rows.png")
+        lines += ["", "![Ratios and targets](cluster-rows.png)"]
+    for table in results.tables.values():
+        plot_simulation(table, folder / "cluster-simulation.png")
+        lines += ["", *simulated_lines(table), "", "![Simulated rates](cluster-simulation.png)"]
+    if results.problems:
+        lines += ["", "## Problems", "", *(f"- {problem}" for problem in results.problems)]
+    text = "\n".join(lines) + "\n"
+    (folder / "cluster.md").write_text(text, "utf-8")
+    return text
+
+
+def main() -> int:
+    options = parse(parser(__doc__, list(GROUPS), events=8_000_000))
+    groups = {name: GROUPS[name] for name in options.only}
+    return measure(groups, options, Report("cluster", save), bytes_per_event=250)
+
+
+if __name__ == "__main__":
+    runner.main(main)

@@ -1,0 +1,306 @@
+// ChainReader: data sets of several files, one behind the other, as one.
+//
+//   auto events = colonnade::ChainReader::open("Events", {"run1.root", "run2*.root"});
+//   auto pt = events->view<float>("pt");
+//   for (auto i : events->entries()) histogram.fill(pt(i));
+//
+// Entries, and the items of collections, are numbered over all files. Fields go together by name; types that
+// differ are read as one that holds the values of both ("std::int64_t" for std::int32_t and std::int64_t).
+// See docs/chains.md.
+//
+// A file is open while it is read; those that were read last stay so, up to ChainOptions::max_open_files. A
+// chain and everything made by it (views, entries) is used by one thread at a time; several threads may each
+// open their own, quickly so with an index.
+#ifndef COLONNADE_CHAIN_H
+#define COLONNADE_CHAIN_H
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "colonnade/reader.h"
+#include "colonnade/view.h"
+
+namespace colonnade {
+
+namespace dataset {
+class ChainState;
+}
+
+// Fields that are in some files only.
+enum class MissingFields {
+  error,  // ErrorKind::schema when the chain is opened
+  fill,   // optional: they have no value in the entries of the other files
+  skip    // left out
+};
+
+struct ChainOptions {
+  ReadOptions read = {};
+  MissingFields missing = MissingFields::error;
+  std::size_t max_open_files = 16;
+};
+
+struct ChainFile {
+  std::string uri;
+  std::string data_set;
+  std::uint64_t first = 0;  // entry
+  std::uint64_t entries = 0;
+};
+
+namespace detail {
+
+// The part of a view that does not depend on the type: which values lie in which file.
+class ChainCore {
+ public:
+  // `may_lack`: the type has a value for "there is none".
+  ChainCore(std::shared_ptr<dataset::ChainState> chain, std::string_view path, bool may_lack);
+
+  std::uint64_t size();
+  struct Place {
+    std::size_t file = 0;
+    std::uint64_t first = 0;  // value that is in the file
+    std::uint64_t count = 0;
+  };
+  Place locate(std::uint64_t index);  // throws ErrorKind::usage beyond size()
+  std::uint64_t first_of(std::size_t file);
+  void check_range(std::uint64_t first, std::uint64_t count);
+  // A file for a view; null where it has no such field.
+  std::shared_ptr<page::PageSource> source(std::size_t file);
+  // The path of the field in that file.
+  std::string path_in(std::size_t file) const;
+  // Of a collection of which the file does not store where each ends: how many items each has.
+  std::optional<std::uint64_t> items_each(std::size_t file) const;
+
+ private:
+  std::uint64_t count_in(std::size_t file);
+
+  std::shared_ptr<dataset::ChainState> chain_;
+  std::uint32_t field_ = invalid_id;
+  bool per_entry_ = false;
+  std::vector<std::uint64_t> firsts_ = {0};  // of the files that were counted, and the end of the last one
+};
+
+}  // namespace detail
+
+// The values of one field, as View has them of one file; see colonnade/view.h. Types that can be empty
+// (std::optional, std::unique_ptr) are so where a file does not have the field.
+template <class T>
+class ChainView {
+ public:
+  ChainView(std::shared_ptr<dataset::ChainState> chain, std::string_view path)
+      : core_(std::move(chain), path, make_field<T>(path)->kind() == FieldKind::nullable), path_(path) {}
+
+  std::uint64_t size() { return core_.size(); }
+
+  // The value at an index; it is good until the view is used again. Throws ErrorKind::usage beyond size().
+  const T& operator()(std::uint64_t index) {
+    if (index - place_.first >= place_.count) [[unlikely]]
+      enter(index);
+    return view_ ? (*view_)(index - place_.first) : *nothing_;
+  }
+
+  // for (const float pt : view). A value is good until the iterator moves on; one loop at a time.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    Iterator() = default;
+    Iterator(ChainView& view, std::uint64_t index) : view_(&view), index_(index) {}
+    const T& operator*() const { return (*view_)(index_); }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    void operator++(int) { ++index_; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
+
+   private:
+    ChainView* view_ = nullptr;
+    std::uint64_t index_ = 0;
+  };
+  Iterator begin() { return {*this, 0}; }
+  Iterator end() { return {*this, size()}; }
+
+  // Many values at once, see View::bulk(); also across the borders of files, where they are copied.
+  auto bulk(std::uint64_t first, std::uint64_t count) {
+    static_assert(detail::is_mapped<T> || detail::Sequence<T>::value,
+                  "bulk() reads numbers and vectors of numbers; use a view on the members of a record");
+    if constexpr (detail::is_mapped<T>) {
+      return bulk_scalars(first, count);
+    } else {
+      return bulk_collections<typename detail::Sequence<T>::Item>(first, count);
+    }
+  }
+
+ private:
+  [[gnu::noinline]] void enter(std::uint64_t index) {
+    const detail::ChainCore::Place place = core_.locate(index);
+    place_ = {};
+    view_.reset();
+    if (auto source = core_.source(place.file))
+      view_.emplace(std::move(source), core_.path_in(place.file));
+    else if (!nothing_)
+      nothing_ = std::make_unique<T>();
+    place_ = place;
+  }
+
+  // Calls work(first within the file, count) for each file that has some of the values.
+  template <class Work>
+  void file_by_file(std::uint64_t first, std::uint64_t count, Work work) {
+    core_.check_range(first, count);
+    while (count > 0) {
+      if (first - place_.first >= place_.count) enter(first);
+      const std::uint64_t here = std::min(count, place_.first + place_.count - first);
+      work(first - place_.first, here);
+      first += here;
+      count -= here;
+    }
+  }
+
+  std::span<const T> bulk_scalars(std::uint64_t first, std::uint64_t count) {
+    if (count == 0) return {};
+    if (first - place_.first >= place_.count) enter(first);
+    if (count <= place_.count - (first - place_.first)) return view_->bulk(first - place_.first, count);
+    core_.check_range(first, count);
+    bytes_.clear();
+    file_by_file(first, count, [&](std::uint64_t begin, std::uint64_t n) { add(view_->bulk(begin, n)); });
+    return {static_cast<const T*>(static_cast<const void*>(bytes_.data())), count};
+  }
+
+  template <class Item>
+  CollectionBlock<Item> bulk_collections(std::uint64_t first, std::uint64_t count) {
+    bytes_.clear();
+    offsets_.assign(1, 0);
+    file_by_file(first, count, [&](std::uint64_t begin, std::uint64_t n) {
+      const CollectionBlock<Item> block = view_->bulk(begin, n);
+      const std::uint64_t base = offsets_.back();
+      for (const std::uint64_t end : block.offsets.subspan(1)) offsets_.push_back(base + end);
+      add(block.values);
+    });
+    return {offsets_, {static_cast<const Item*>(static_cast<const void*>(bytes_.data())), offsets_.back()}};
+  }
+
+  template <class Item>
+  void add(std::span<const Item> items) {
+    const std::size_t before = bytes_.size();
+    bytes_.resize(before + items.size_bytes());
+    if (!items.empty()) std::memcpy(bytes_.data() + before, items.data(), items.size_bytes());
+  }
+
+  detail::ChainCore core_;
+  std::string path_;
+  detail::ChainCore::Place place_;  // the current file, of which view_ is
+  std::optional<View<T>> view_;
+  std::unique_ptr<T> nothing_;
+  std::vector<std::uint64_t> offsets_;
+  std::vector<std::byte> bytes_;
+};
+
+// Which items of the chain belong to an entry (or to an outer item): for (auto j : jets(i)) use(jet_pt(j));
+class ChainCollectionView {
+ public:
+  ChainCollectionView(const std::shared_ptr<dataset::ChainState>& chain, std::string_view path);
+  std::uint64_t size() { return core_.size(); }
+  IndexRange operator()(std::uint64_t index);
+
+ private:
+  detail::ChainCore core_;
+  detail::ChainCore items_;
+  detail::ChainCore::Place place_;
+  std::optional<CollectionView> view_;
+  std::uint64_t items_each_ = 0;  // without it
+  std::uint64_t first_item_ = 0;  // of the current file
+};
+
+class ChainReader {
+ public:
+  // `uris` may hold wildcards of local files and wherever files can be listed. `name` may be empty if each
+  // file has one data set. Throws ErrorKind::not_found, io, format, schema (types that do not go together).
+  static std::unique_ptr<ChainReader> open(std::string_view name, std::span<const std::string> uris,
+                                           const ChainOptions& options = {});
+  static std::unique_ptr<ChainReader> open(std::string_view name, std::initializer_list<std::string> uris,
+                                           const ChainOptions& options = {}) {
+    return open(name, std::span(uris.begin(), uris.size()), options);
+  }
+  // Reads entries into the types of `model`, as Reader::open() does.
+  static std::unique_ptr<ChainReader> open(std::unique_ptr<Model> model, std::string_view name,
+                                           std::span<const std::string> uris,
+                                           const ChainOptions& options = {});
+  // With what index() gave: no file is opened before it is read. Throws ErrorKind::format for anything else,
+  // and ErrorKind::io when a file is read that was written anew since.
+  static std::unique_ptr<ChainReader> open_known(std::string_view index, const ChainOptions& options = {});
+  ~ChainReader();
+  ChainReader(const ChainReader&) = delete;
+  ChainReader& operator=(const ChainReader&) = delete;
+
+  const std::string& name() const noexcept;
+  std::uint64_t num_entries() const noexcept;
+  IndexRange entries() const { return {0, num_entries()}; }
+  std::vector<ChainFile> files() const;
+  // The number of the file that holds an entry. Throws ErrorKind::usage beyond the last one.
+  std::size_t file_of(std::uint64_t entry) const;
+  // The fields of all files as one schema, without columns; the entries of each file are one cluster of it.
+  const Descriptor& descriptor() const noexcept;
+  ReadMetrics metrics() const;
+  // What is in which file, as text (JSON). Empty where a schema has what this version does not know.
+  std::string index() const;
+
+  template <class T>
+  ChainView<T> view(std::string_view path) {
+    return ChainView<T>(state_, path);
+  }
+  ChainCollectionView collection(std::string_view path) { return {state_, path}; }
+
+  // The model given to open(), or one made from the common schema.
+  Model& model();
+  std::unique_ptr<Entry> make_entry() { return model().make_entry(); }
+  void load_entry(std::uint64_t index) { load_entry(index, model().default_entry()); }
+  void load_entry(std::uint64_t index, Entry& entry);
+
+  // As Reader::arrays(), with the fields of descriptor().
+  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first,
+                                  std::uint64_t last);
+  // The clusters of a file, and the decoded bytes that these fields take in each.
+  struct ClusterSize {
+    std::uint64_t first = 0;  // entry of the chain
+    std::uint64_t last = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<ClusterSize> cluster_sizes(std::span<const std::string> paths, std::size_t file);
+
+  // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty; null where a file has no such field.
+  std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
+  // See Reader::verify(); returns the number of pages.
+  std::uint64_t verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
+
+ private:
+  struct Connected;
+  struct Text;
+  explicit ChainReader(std::shared_ptr<dataset::ChainState> state);
+  void check_model() const;
+  void connect_model(std::size_t file);
+
+  std::shared_ptr<dataset::ChainState> state_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Connected> connected_;  // the fields of the model, in the file that was read last
+  std::unique_ptr<Text> text_;
+};
+
+}  // namespace colonnade
+
+#endif

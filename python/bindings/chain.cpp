@@ -1,0 +1,165 @@
+// Reading chains of files. Python threads may share a reader: calls take turns, and the interpreter is free
+// while they run.
+#include "colonnade/chain.h"
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <mutex>
+
+#include "column_arrays.h"
+#include "dataset/chain_index.h"
+#include "dataset/file_names.h"
+#include "io/transport.h"
+#include "register.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+namespace {
+
+class PyChain {
+ public:
+  explicit PyChain(std::unique_ptr<ChainReader> reader) : reader_(std::move(reader)) {}
+
+  const ChainReader& reader() const { return *reader_; }
+
+  ReadMetrics metrics() {
+    const std::lock_guard turn(mutex_);
+    return reader_->metrics();
+  }
+  std::vector<FieldArray> arrays(const std::vector<std::string>& paths, std::uint64_t first,
+                                 std::uint64_t last) {
+    std::vector<ColumnArray> read;
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard turn(mutex_);
+      read = reader_->arrays(paths, first, last);
+    }
+    return to_numpy(std::move(read));
+  }
+  nb::typed<nb::list, nb::str> entry_texts(std::uint64_t first, std::uint64_t last,
+                                           const std::vector<std::string>& fields) {
+    std::vector<std::string> texts;
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard turn(mutex_);
+      for (std::uint64_t entry = first; entry < last; ++entry)
+        texts.push_back(reader_->entry_text(entry, fields));
+    }
+    nb::list result;
+    for (const std::string& entry : texts) result.append(text(entry));
+    return result;
+  }
+  std::uint64_t verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    if (!progress) return reader_->verify();
+    return reader_->verify([&](std::uint64_t done, std::uint64_t pages) {
+      if (done % 256 != 0 && done != pages) return;
+      const nb::gil_scoped_acquire acquired;
+      progress(done, pages);
+    });
+  }
+  // (first entry, entry behind the last one, bytes)
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> cluster_sizes(
+      const std::vector<std::string>& paths, std::size_t file) {
+    const std::lock_guard turn(mutex_);
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> sizes;
+    for (const auto& size : reader_->cluster_sizes(paths, file))
+      sizes.emplace_back(size.first, size.last, size.bytes);
+    return sizes;
+  }
+
+ private:
+  std::unique_ptr<ChainReader> reader_;
+  std::mutex mutex_;
+};
+
+ChainOptions chain_options(const ReadOptions& read, MissingFields missing, std::size_t max_open_files) {
+  return {.read = read, .missing = missing, .max_open_files = max_open_files};
+}
+
+std::unique_ptr<PyChain> open_chain_reader(const std::vector<std::string>& uris, const std::string& name,
+                                           const ReadOptions& options, MissingFields missing,
+                                           std::size_t max_open_files) {
+  return std::make_unique<PyChain>(
+      ChainReader::open(name, uris, chain_options(options, missing, max_open_files)));
+}
+
+std::unique_ptr<PyChain> open_known_chain_reader(const std::string& index, const ReadOptions& options,
+                                                 MissingFields missing, std::size_t max_open_files) {
+  return std::make_unique<PyChain>(
+      ChainReader::open_known(index, chain_options(options, missing, max_open_files)));
+}
+
+nb::typed<nb::list, nb::str> expand_names(const std::vector<std::string>& uris) {
+  std::vector<std::string> names;
+  {
+    const nb::gil_scoped_release released;
+    names = dataset::expand_names(uris);
+  }
+  nb::list result;
+  for (const std::string& name : names) result.append(text(name));
+  return result;
+}
+
+nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>> index_files(const std::string& index) {
+  nb::list files;
+  for (const auto& file : dataset::read_chain_index(index).files)
+    files.append(nb::make_tuple(text(file.uri), text(file.data_set)));
+  return nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>>(std::move(files));
+}
+
+}  // namespace
+
+void register_chain(nb::module_& module) {
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::enum_<MissingFields>(module, "MissingFields", "What becomes of fields that are in some files only.")
+      .value("error", MissingFields::error)
+      .value("fill", MissingFields::fill)
+      .value("skip", MissingFields::skip);
+  nb::class_<ChainFile>(module, "ChainFile", "A file of a chain.")
+      .def_prop_ro("uri", [](const ChainFile& self) { return text(self.uri); })
+      .def_prop_ro("data_set", [](const ChainFile& self) { return text(self.data_set); })
+      .def_ro("first", &ChainFile::first)
+      .def_ro("entries", &ChainFile::entries);
+  nb::class_<PyChain>(module, "ChainReader", "Data sets of several files, opened for reading as one.")
+      .def_prop_ro(
+          "descriptor", [](const PyChain& self) -> const Descriptor& { return self.reader().descriptor(); },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro("name", [](const PyChain& self) { return text(self.reader().name()); })
+      .def_prop_ro("num_entries", [](const PyChain& self) { return self.reader().num_entries(); })
+      .def("files", [](const PyChain& self) { return self.reader().files(); })
+      .def("index", [](const PyChain& self) { return text(self.reader().index()); })
+      .def("metrics", &PyChain::metrics, Released())
+      .def("arrays", &PyChain::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
+           nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int) -> "
+                   "list[tuple[int, ArrayRole, numpy.typing.NDArray[typing.Any]]]"),
+           "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
+      .def("cluster_sizes", &PyChain::cluster_sizes, nb::arg("paths"), nb::arg("file"), Released(),
+           "Of each cluster of a file: first entry, the entry behind the last one, decoded bytes.")
+      .def("entry_texts", &PyChain::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
+           "Entries in JSON's manner.")
+      .def("verify", &PyChain::verify, nb::arg("progress").none() = nb::none(),
+           nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
+                   "-> int"),
+           "Decodes every page; progress(pages done, pages) is called now and then.");
+  module.def("open_chain_reader", &open_chain_reader, nb::arg("uris"), nb::arg("name"), nb::arg("options"),
+             nb::arg("missing"), nb::arg("max_open_files"), Released());
+  module.def("open_known_chain_reader", &open_known_chain_reader, nb::arg("index"), nb::arg("options"),
+             nb::arg("missing"), nb::arg("max_open_files"), Released());
+  module.def("index_files", &index_files, nb::arg("index"),
+             "The files of an index and their data sets; raises FormatError for what is none.");
+  module.def(
+      "has_wildcard", [](const std::string& uri) { return io::wildcard_in(uri) != std::string::npos; },
+      nb::arg("uri"));
+  module.def("expand_names", &expand_names, nb::arg("uris"),
+             "The files that names with wildcards stand for.");
+}
+
+}  // namespace colonnade::python

@@ -1,0 +1,104 @@
+"""`colonnade merge`: the data sets of several files become those of one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import click
+
+from colonnade.importing.copying import CopyReport
+from colonnade.importing.merging import MergeReport
+from colonnade.importing.merging import merge as merge_files
+
+from .common import bytes_text, print_json
+from .progress import TransferBar, told
+
+__all__ = ["merge"]
+
+
+@click.command()
+@click.argument("output")
+@click.argument("inputs", nargs=-1, required=True)
+@click.option(
+    "--mode",
+    type=click.Choice(["strict", "filter", "union"]),
+    default="strict",
+    show_default=True,
+    help="Fields of the output: the same in all inputs, those that all have, those that any has.",
+)
+@click.option(
+    "--name", "data_sets", metavar="NAME", multiple=True, help="Data set to merge; all if left out."
+)
+@click.option("--columns", metavar="NAME", multiple=True, help="Field to take; may be given several times.")
+@click.option("--recompress", "compression", metavar="SETTING", help="As zstd:5, lz4, none, 505.")
+@click.option("--page-size", metavar="SIZE", help="Limit of a page before compression, as '64 KiB'.")
+@click.option(
+    "--cluster-size", metavar="SIZE", help="Compressed size that a cluster should have, as '64 MiB'."
+)
+@click.option("-f", "--overwrite", is_flag=True, help="Replace the output.")
+@click.option("-a", "--append", is_flag=True, help="Add the inputs that are not in the output yet.")
+@click.option("--resume", is_flag=True, help="Go on with a merge that was interrupted.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Threads; one per processor if left out.")
+@click.option(
+    "--verify",
+    is_flag=False,
+    flag_value="values",
+    type=click.Choice(["pages", "values"]),
+    help="Read both sides again afterwards and compare values, or only pages.",
+)
+@click.option(
+    "--checkpoint-every",
+    metavar="TIME",
+    default="30s",
+    show_default=True,
+    help="How often to make readable what was written: clusters, or a time.",
+)
+@click.option("--container", type=click.Choice(["root", "bare"]), default="root", show_default=True)
+@click.option("--direct-io", is_flag=True, help="Past the page cache.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def merge(**given: Any) -> None:
+    """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
+
+    Data sets of the same name follow each other in the order of the inputs, page by page as they are stored. Names of
+    local files may have wildcards. Histograms, trees and other objects are left out and listed.
+    """
+    as_json = given.pop("as_json")
+    every = given.pop("checkpoint_every")
+    with TransferBar("merging") as bar, told("--resume goes on after the last checkpoint"):
+        report = merge_files(
+            given.pop("output"),
+            given.pop("inputs"),
+            data_sets=list(given.pop("data_sets")),
+            columns=list(given.pop("columns")),
+            verify=given.pop("verify") or False,
+            checkpoint_every=int(every) if every.isdigit() else every,
+            progress=bar.copying,
+            **given,
+        )
+    if as_json:
+        print_json(dataclasses.asdict(report))
+        return
+    for line in _lines(report):
+        click.echo(line)
+
+
+def _lines(report: MergeReport) -> list[str]:
+    lines = [line for each in report.data_sets for line in _data_set_lines(each)]
+    lines += [f"note: {note}" for note in report.notes]
+    for one in report.left_out:
+        lines.append(f"left out: '{one.path}' of class {one.class_name}, in {one.inputs} inputs")
+    return lines
+
+
+def _data_set_lines(report: CopyReport) -> list[str]:
+    rate = bytes_text(report.bytes_read / max(report.seconds, 1e-3))
+    moved = f"{bytes_text(report.bytes_read)} in {report.seconds:.1f} s, {rate}/s"
+    lines = [f"{report.data_set}: {report.entries} entries, {moved}"]
+    if report.known_sources:
+        lines.append(f"{report.data_set}: {report.known_sources} inputs were in it already")
+    elif report.resumed_entries:
+        lines.append(f"{report.data_set}: {report.resumed_entries} entries were there already")
+    if report.verified:
+        lines.append(f"{report.data_set}: verified, both sides are the same")
+    return lines + [f"{report.data_set}: {note}" for note in report.notes]

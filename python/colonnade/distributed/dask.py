@@ -1,0 +1,140 @@
+"""Dask: tasks on the workers of a `distributed.Client`, merged there by eights, so that the client gets one result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict, deque
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+from .engines import WorkerLostError, load_all
+from .partials import Counters, Failure, Partial
+from .plans import Plan
+from .tasks import Task
+from .worker import merge, run_task
+
+__all__ = ["Dask"]
+
+_GROUP = 8
+"""Partial results that are merged to one."""
+
+
+def _run(plans: dict[str, bytes], task: Task) -> Partial:
+    return run_task(plans[task.plan], task)
+
+
+def _merge(plans: dict[str, bytes], *partials: Partial) -> Partial:
+    return merge(load_all(list(plans.values())), partials)
+
+
+class Dask:
+    """A client of `distributed`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @property
+    def slots(self) -> int:
+        """Threads of all workers there are now."""
+        return max(sum(int(each) for each in self._client.nthreads().values()), 1)
+
+    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+        """Yield partial results: of each task, or merged by workers."""
+        run = _Futures(self._client, plans)
+        try:
+            run.submit(tasks)
+            while run.running:
+                yield from run.take(next(run.pending), piecemeal)
+                run.submit(tasks)
+            yield from run.rest()
+        finally:
+            self._client.cancel(list(run.running), force=True)
+
+
+class _Futures:
+    """Those of one run."""
+
+    def __init__(self, client: Any, plans: Sequence[Plan]) -> None:
+        import distributed
+
+        self._client = client
+        by_fingerprint = {plan.fingerprint: plan.to_bytes() for plan in plans}
+        (self._plans,) = client.scatter([by_fingerprint], broadcast=True, hash=False)
+        self._homes = _Homes(client)
+        self.pending: Any = distributed.as_completed()  # type: ignore[no-untyped-call]
+        self.running: dict[Any, tuple[Task | None, int]] = {}
+        """What each future is: a task, or a merging; and how often its result was merged."""
+        self._done: dict[int, list[Any]] = defaultdict(list)
+        """Partial results that stay with the workers, by how often they were merged."""
+
+    def submit(self, tasks: deque[Task]) -> None:
+        """Take all tasks there are."""
+        while tasks:
+            task = tasks.popleft()
+            where = self._homes.of(task)
+            future = self._client.submit(
+                _run, self._plans, task, pure=False, workers=where, allow_other_workers=True
+            )
+            self._watch(future, task, 0)
+
+    def take(self, future: Any, piecemeal: bool) -> Iterator[Partial]:
+        """Yield what a future that has ended means for the reader; keep what it gave, or have it merged."""
+        task, level = self.running.pop(future)
+        if future.status != "finished":
+            error = _lost(future.exception() if future.status == "error" else None)
+            if (
+                task is None
+            ):  # what a merging needs is computed again where a worker was lost: this is something else
+                raise error
+            yield Partial(failures=[Failure(task, error)])
+            return
+        if piecemeal:
+            yield self._client.gather(future)
+            return
+        if task is not None:
+            yield Partial(counters=Counters(tasks=1, entries=task.last - task.first))
+        self._done[level].append(future)
+        if len(self._done[level]) == _GROUP:
+            self._watch(self._merging(self._done.pop(level)), None, level + 1)
+
+    def rest(self) -> Iterator[Partial]:
+        """Merge what is left, and bring it here."""
+        left = [future for level in sorted(self._done) for future in self._done[level]]
+        if not left:
+            return
+        whole: Partial = self._client.gather(left[0] if len(left) == 1 else self._merging(left))
+        whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
+        yield whole
+
+    def _merging(self, futures: list[Any]) -> Any:
+        return self._client.submit(_merge, self._plans, *futures, pure=False)
+
+    def _watch(self, future: Any, task: Task | None, level: int) -> None:
+        self.running[future] = task, level
+        self.pending.add(future)
+
+
+def _lost(error: BaseException | None) -> BaseException:
+    if error is None or type(error).__name__ in ("KilledWorker", "CancelledError"):
+        return WorkerLostError(str(error or "a worker went away"))
+    return error
+
+
+class _Homes:
+    """The same worker for the same entries each time, so that its caches hold what it needs again."""
+
+    def __init__(self, client: Any) -> None:
+        self._workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+
+    def of(self, task: Task) -> str | None:
+        """The worker with the highest number of those that hashing gives: few tasks move when one leaves.
+
+        The next one for a task that failed: what failed may be the worker.
+        """
+        what = f"{task.uris} {task.first} {task.last}"
+
+        def weight(worker: str) -> bytes:
+            return hashlib.sha256(f"{worker} {what}".encode()).digest()
+
+        ranked = sorted(self._workers, key=weight, reverse=True)
+        return ranked[task.attempt % len(ranked)] if ranked else None

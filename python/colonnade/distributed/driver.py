@@ -1,0 +1,371 @@
+"""The driver: cuts the work of DataFrames into tasks, has an engine do them, and gives the results back.
+
+Tasks whose worker was lost, or that could not read their files, are tried again. What still cannot be read is an
+error, or is left out piece by piece, as the user wishes. What is done can be kept in a folder, result by result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from colonnade import _core
+from colonnade.errors import ResourceError, UsageError
+from colonnade.frame.progress import PassBar
+from colonnade.frame.session import Session, Skipped
+
+from .engines import Engine, InThisProcess, WorkerLostError, engine_of
+from .partials import Counters, Failure, Partial, Piece, joined
+from .plans import Plan, freeze
+from .snapshots import commit, parts_of
+from .tasks import Task, halves
+from .worker import is_of_files, loaded, merge
+
+__all__ = ["Driver", "finish", "here", "remote_of"]
+
+_ATTEMPTS = 4
+"""How often a task is tried."""
+_MERGED_AT = 16
+"""Partial results that are put together at once."""
+_SHOWN_EVERY = 0.5
+"""Seconds between two looks at partial results, at least."""
+
+
+def remote_of(
+    executor: Any,
+    npartitions: int | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Driver:
+    """Return what computes the results of a DataFrame; see `colonnade.DataFrame` for the arguments."""
+    if npartitions is not None and (isinstance(npartitions, bool) or npartitions < 1):
+        raise UsageError(f"npartitions={npartitions!r} is no number of tasks", "1, 2, ...")
+    if on_error not in ("raise", "skip"):
+        raise UsageError(f"on_error={on_error!r} is not known", "'raise' or 'skip'")
+    kept = None if checkpoint is None else Checkpoint(Path(os.fspath(checkpoint)))
+    return Driver(engine_of(executor), npartitions, on_error == "skip", kept)
+
+
+def here() -> Driver:
+    """Return what computes in this process, task by task."""
+    return Driver(InThisProcess(), 32)
+
+
+class Checkpoint:
+    """Pieces of results in a folder. What is damaged there is computed again."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+
+    def _path(self, plan: Plan, result: int, first: int, last: int) -> Path:
+        return self._folder / f"{plan.key(result)[:32]}-{first}-{last}.piece"
+
+    def load(self, plan: Plan, result: int, first: int, last: int) -> bytes | None:
+        """Return a piece that was kept."""
+        try:
+            content = self._path(plan, result, first, last).read_bytes()
+        except OSError:
+            return None
+        return content[32:] if hashlib.sha256(content[32:]).digest() == content[:32] else None
+
+    def keep(self, plan: Plan, partial: Partial) -> None:
+        """Keep pieces, each as a whole or not at all."""
+        for (fingerprint, result), pieces in partial.pieces.items():
+            if fingerprint != plan.fingerprint or plan.is_snapshot(result):
+                continue
+            for piece in pieces:
+                if piece.data is not None:
+                    self._write(self._path(plan, result, piece.first, piece.last), piece.data)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        number, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".part")
+        with os.fdopen(number, "wb") as file:
+            file.write(hashlib.sha256(data).digest() + data)
+        os.replace(name, path)
+
+
+@dataclass
+class _State:
+    """How far a run is, with the names that PassBar looks at."""
+
+    total: int
+    begin: float
+    entries: int = 0
+    bytes: int = 0
+    cache_bytes: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begin
+
+    def add(self, counters: Counters) -> None:
+        self.entries += counters.entries
+        self.bytes += counters.bytes
+        self.cache_bytes += counters.cache_bytes
+
+
+class Driver:
+    """Computes the results of DataFrames with an engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        npartitions: int | None = None,
+        skips: bool = False,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._engine, self._npartitions = engine, npartitions
+        self._skips, self._checkpoint = skips, checkpoint
+        self._skipped: weakref.WeakKeyDictionary[Session, list[Skipped]] = weakref.WeakKeyDictionary()
+
+    def skipped_of(self, session: Session) -> list[Skipped]:
+        """Return what was left out of the results of a DataFrame, in entry order."""
+        return sorted(self._skipped.get(session, []), key=lambda each: each.first)
+
+    def run(self, sessions: list[Session]) -> None:
+        """Compute what is wanted of DataFrames, together."""
+        plans = [freeze(each, each.wanted()) for each in sessions]
+        tasks = [task for plan in plans for task in plan.tasks(self.target())]
+        partial = _Run(self, plans, sessions, merges=True).do(tasks)
+        for plan, session in zip(plans, sessions, strict=True):
+            finish(plan, session, partial)
+
+    @property
+    def width(self) -> int:
+        """How many stretches of entries are worth being computed at the same time."""
+        return 2 * self._engine.slots
+
+    def compute(
+        self, session: Session, result: int, stretches: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[_core.FrameGraph, int]]:
+        """Compute one result of each stretch: yields graphs that have it, and its number there."""
+        plan = freeze(session, [result])
+        tasks = [Task(plan.fingerprint, first, last, (0,)) for first, last in stretches]
+        computed = _Run(self, [plan], [session]).do(tasks)
+        pieces = computed.pieces.get((plan.fingerprint, 0), [])
+        for first, last in stretches:
+            inside = [piece for piece in pieces if first <= piece.first and piece.last <= last]
+            if sum(piece.last - piece.first for piece in inside) != last - first:
+                raise UsageError(
+                    f"the engine gave no result of the entries from {first} to {last} by themselves"
+                )
+            data = [piece.data for piece in inside if piece.data is not None]
+            with loaded(plan).merged(0, data or [loaded(plan).nothing(0)]) as found:
+                yield found
+
+    # ---- For a run
+
+    @property
+    def engine(self) -> Engine:
+        """What carries the tasks."""
+        return self._engine
+
+    def target(self) -> int:
+        """How many tasks the work of a plan is cut into."""
+        return self._npartitions or 4 * self._engine.slots
+
+    @property
+    def skips(self) -> bool:
+        """Whether what cannot be read is left out."""
+        return self._skips
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Where finished tasks are kept."""
+        return self._checkpoint
+
+    def skip(self, session: Session, what: Skipped) -> None:
+        """Note what was left out."""
+        noted = self._skipped.setdefault(session, [])
+        if what not in noted:
+            noted.append(what)
+
+
+class _Run:
+    """One run over the plans of several DataFrames."""
+
+    def __init__(
+        self, driver: Driver, plans: list[Plan], sessions: list[Session], *, merges: bool = False
+    ) -> None:
+        self._driver, self._plans, self._sessions, self._merges = driver, plans, sessions, merges
+        self._by_fingerprint = {plan.fingerprint: plan for plan in plans}
+        self._whole = Partial()
+        self._parts: list[Partial] = []
+        self._bytes = 0
+        # Pieces are there twice while they are merged, and become values.
+        self._most_bytes = _free_memory() // 3
+        self._shown = time.monotonic()
+
+    def do(self, tasks: Sequence[Task]) -> Partial:
+        """Compute tasks, and return their pieces; in one for each result if they are to be merged."""
+        todo = deque(self._missing(tasks) if self._merges else tasks)
+        watched = self._merges and any(session.watchers for session in self._sessions)
+        wanted = {each.progress for each in self._sessions}
+        state = _State(sum(task.last - task.first for task in todo), time.monotonic())
+        with PassBar(True if True in wanted else None if None in wanted else False) as bar:
+            # Where they are shown, kept or given back, pieces are needed one by one.
+            piecemeal = watched or not self._merges or self._driver.checkpoint is not None
+            while todo:  # an engine whose workers are gone leaves tasks
+                with closing(self._driver.engine.run(self._plans, todo, piecemeal)) as outcomes:
+                    for partial in outcomes:
+                        state.add(partial.counters)
+                        bar.update(state)
+                        self._check(partial.failures)
+                        todo.extend(task for failure in partial.failures for task in self._again(failure))
+                        self._take(partial)
+                        if watched:
+                            self._show()
+        self._put_together()
+        return self._whole
+
+    def _missing(self, tasks: Sequence[Task]) -> list[Task]:
+        """What is not there from an earlier run."""
+        kept = self._driver.checkpoint
+        return (
+            list(tasks) if kept is None else [each for task in tasks for each in self._not_kept(task, kept)]
+        )
+
+    def _not_kept(self, task: Task, kept: Checkpoint) -> list[Task]:
+        plan = self._by_fingerprint[task.plan]
+        missing = []
+        for result in task.results:
+            data = None if plan.is_snapshot(result) else kept.load(plan, result, task.first, task.last)
+            if data is None:
+                missing.append(result)
+            else:
+                piece = Piece(task.first, task.last, data)
+                self._parts.append(Partial({(task.plan, result): [piece]}))
+        return [replace(task, results=tuple(missing))] if missing else []
+
+    # ---- What comes back
+
+    def _take(self, partial: Partial) -> None:
+        if not partial.pieces:
+            return
+        if self._driver.checkpoint is not None:
+            for plan in self._plans:
+                self._driver.checkpoint.keep(plan, partial)
+        self._parts.append(partial)
+        self._check_size(partial)
+        if len(self._parts) >= _MERGED_AT:
+            self._put_together()
+
+    def _put_together(self) -> None:
+        parts = [replace(each, failures=[]) for each in [self._whole, *self._parts]]
+        self._whole = merge(self._plans, parts) if self._merges else joined(parts)
+        self._parts = []
+
+    def _check_size(self, partial: Partial) -> None:
+        """Refuse what this process cannot hold, before it is full."""
+        for pieces in partial.pieces.values():
+            self._bytes += sum(len(piece.data or b"") for piece in pieces)
+        if self._bytes > self._most_bytes:  # what is there may be less, after merging
+            self._put_together()
+            held = (piece.data or b"" for pieces in self._whole.pieces.values() for piece in pieces)
+            self._bytes = sum(map(len, held))
+        if self._bytes > self._most_bytes:
+            raise ResourceError(
+                f"the results have more than {self._bytes >> 20} MiB, and this process may use "
+                f"{self._most_bytes >> 20} MiB for them",
+                "snapshot() writes rows, iterate() gives them step by step",
+            )
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if now - self._shown < _SHOWN_EVERY:
+            return
+        self._put_together()
+        for plan, session in zip(self._plans, self._sessions, strict=True):
+            for place, number in enumerate(plan.numbers):
+                watchers = session.watchers.get(number, [])
+                pieces = self._whole.pieces.get((plan.fingerprint, place), [])
+                data = [piece.data for piece in pieces if piece.data is not None]
+                if not watchers or not data or plan.is_snapshot(place):
+                    continue
+                with loaded(plan).merged(place, data) as (graph, of_graph):
+                    for watch in watchers:
+                        watch(graph, of_graph)
+        self._shown = time.monotonic()
+
+    # ---- What goes wrong
+
+    def _check(self, failures: Iterable[Failure]) -> None:
+        """Raise what trying again does not help."""
+        for failure in failures:
+            is_read_error = is_of_files(failure.error)
+            may_pass = isinstance(failure.error, WorkerLostError) or (
+                is_read_error and not isinstance(failure.error, ValueError)  # damage stays
+            )
+            if (may_pass and failure.task.attempt + 1 < _ATTEMPTS) or (is_read_error and self._driver.skips):
+                continue
+            for plan, session in zip(self._plans, self._sessions, strict=True):
+                if plan.fingerprint == failure.task.plan:
+                    session.failed.update(plan.numbers[place] for place in failure.results)
+            raise failure.error
+
+    def _again(self, failure: Failure) -> list[Task]:
+        task = failure.task
+        plan = self._by_fingerprint[task.plan]
+        is_damage = is_of_files(failure.error) and isinstance(failure.error, ValueError)
+        if not is_damage and task.attempt + 1 < _ATTEMPTS:
+            return [replace(task, attempt=task.attempt + 1)]
+        smaller = [] if any(map(plan.is_whole, task.results)) else halves(task, plan.parts)
+        if len(smaller) > 1:
+            return smaller
+        for session in (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan):
+            self._driver.skip(session, Skipped(task.first, task.last, str(failure.error)))
+        for result in task.results:
+            self._parts.append(Partial({(task.plan, result): [Piece(task.first, task.last, None)]}))
+        return []
+
+
+def _free_memory() -> int:
+    """Bytes of memory that programs may still take, as the system says."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return 1 << 40
+
+
+def finish(plan: Plan, session: Session, partial: Partial) -> None:
+    """Give results to a DataFrame.
+
+    Raises:
+        UsageError: entries are missing.
+    """
+    first, last = plan.entries
+    whole = []
+    for place in range(len(plan)):
+        pieces = partial.pieces.get((plan.fingerprint, place), [])
+        if len(pieces) > 1:
+            pieces = merge(plan, [Partial({(plan.fingerprint, place): pieces})]).pieces[
+                plan.fingerprint, place
+            ]
+        if [(piece.first, piece.last) for piece in pieces] != [(first, last)]:
+            there = ", ".join(f"{piece.first} to {piece.last}" for piece in pieces) or "none"
+            raise UsageError(
+                f"of the entries from {first} to {last} these are there: {there}",
+                "the partial results of all tasks of the plan",
+            )
+        data = pieces[0].data
+        whole.append(loaded(plan).nothing(place) if data is None else data)
+    for place, (number, data) in enumerate(zip(plan.numbers, whole, strict=True)):
+        if session.is_ready(number) or number not in session.bookings:
+            continue
+        if plan.is_snapshot(place):
+            commit(session.bookings[number], parts_of(data))
+            session.written.add(number)
+        else:
+            session.graph.retry(number)
+            session.graph.merge_result(number, data)

@@ -1,0 +1,182 @@
+"""Engines: what carries tasks to workers and partial results back. This one is for `concurrent.futures`.
+
+An engine has a number of `slots`, and `run`, which takes tasks and yields partial results until all are done or failed.
+What goes wrong in a task comes back in its partial result; what goes wrong with a worker comes back as a failure of the
+tasks that it had. Who reads may add tasks at the end meanwhile, to try again. Closing the generator cancels what has
+not begun.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import closing
+from typing import Any, Protocol
+
+from colonnade.errors import UsageError
+
+from .partials import Counters, Failure, Partial
+from .plans import Plan
+from .tasks import Task
+from .worker import loaded, run_task
+
+__all__ = ["Engine", "Futures", "InThisProcess", "Processes", "WorkerLostError", "engine_of"]
+
+
+class WorkerLostError(RuntimeError):
+    """A worker went away with its task."""
+
+
+class Engine(Protocol):
+    """Carries tasks to workers."""
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at the same time, about."""
+
+    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+        """Take tasks, and yield their partial results, which may be merged; with `piecemeal`, as they come."""
+
+
+class InThisProcess:
+    """Computes task after task here, with all threads: for those who want to see partial results."""
+
+    def __init__(self, threads: int = 0) -> None:
+        self.slots = 4
+        self._threads = threads
+
+    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+        """Yield the partial result of each task."""
+        known = {plan.fingerprint: plan for plan in plans}
+        while tasks:
+            task = tasks.popleft()
+            yield run_task(known[task.plan], task, self._threads)
+
+
+class Futures:
+    """Any executor that speaks `concurrent.futures`: processes, loky, Parsl, MPIPoolExecutor."""
+
+    def __init__(self, executor: Executor, slots: int | None = None) -> None:
+        self._executor = executor
+        self.slots = slots or _slots_of(executor)
+
+    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+        """Yield the partial result of each task, as they come."""
+        sent = {plan.fingerprint: plan.to_bytes() for plan in plans}
+        running: dict[Future[Partial], Task] = {}
+        try:
+            while running or tasks:
+                # No more than workers need to be busy: a plan travels with each task.
+                while tasks and len(running) < 2 * self.slots + 2:
+                    task = tasks[0]
+                    running[self._executor.submit(run_task, sent[task.plan], task)] = task
+                    tasks.popleft()
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield _outcome(future, running.pop(future))
+        except BrokenExecutor as error:  # it takes no more tasks
+            lost = list(running.values()) or [tasks.popleft() for _ in range(len(tasks))]
+            for task in lost:
+                yield _lost(task, error)
+        finally:
+            for future in running:
+                future.cancel()
+
+
+class Processes:
+    """Processes of this machine, started when they are needed, and again when one was killed."""
+
+    def __init__(self, number: int) -> None:
+        if number < 1:
+            raise UsageError(f"there is no work without processes, and {number} are none", "1, 2, ...")
+        self.slots = number
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+        """Yield the partial result of each task, as they come."""
+        if self._pool is None:
+            # Not forked: this process may have threads. Ctrl-C is for this process, which ends theirs.
+            self._pool = ProcessPoolExecutor(
+                self.slots,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=signal.signal,
+                initargs=(signal.SIGINT, signal.SIG_IGN),
+            )
+            atexit.register(self.close)
+        with closing(Futures(self._pool, self.slots).run(plans, tasks, piecemeal)) as outcomes:
+            for partial in outcomes:
+                if any(isinstance(each.error, WorkerLostError) for each in partial.failures):
+                    self.close()
+                yield partial
+
+    def close(self) -> None:
+        """End the processes, after what they are at."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            pool.shutdown(cancel_futures=True)
+
+
+def engine_of(executor: Any) -> Engine:
+    """Return the engine for what a user gives as `executor`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if isinstance(executor, int) and not isinstance(executor, bool):
+        return Processes(executor)
+    module = type(executor).__module__.partition(".")[0]
+    if module in ("distributed", "dask"):
+        from .dask import Dask
+
+        return Dask(executor)
+    if module == "pyspark":
+        from .spark import Spark
+
+        return Spark(executor)
+    if callable(getattr(executor, "run", None)) and hasattr(executor, "slots"):
+        engine: Engine = executor
+        return engine
+    if callable(getattr(executor, "submit", None)):
+        return Futures(executor)
+    raise UsageError(
+        f"a {type(executor).__name__} is nothing that runs tasks",
+        "a number of processes, an Executor of concurrent.futures, a client of Dask, or a session of Spark",
+    )
+
+
+def _slots_of(executor: Executor) -> int:
+    for name in ("_max_workers", "max_workers"):
+        number = getattr(executor, name, None)
+        if isinstance(number, int) and number > 0:
+            return number
+    return len(os.sched_getaffinity(0))
+
+
+def _outcome(future: Future[Partial], task: Task) -> Partial:
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        return _lost(task, error)
+    except Exception as error:
+        return Partial(failures=[Failure(task, error)], counters=Counters(tasks=1))
+
+
+def _lost(task: Task, error: BaseException) -> Partial:
+    return Partial(failures=[Failure(task, WorkerLostError(str(error)))])
+
+
+def load_all(plans: Sequence[bytes]) -> list[Plan]:
+    """Make plans of bytes; those that this process has are the same ones."""
+    return [loaded(each).plan for each in plans]

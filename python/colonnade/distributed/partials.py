@@ -1,0 +1,101 @@
+"""Partials: what tasks have computed, piece by piece, so that any grouping and order of merging gives the same bits."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from colonnade.errors import UsageError
+
+from .tasks import Task
+
+__all__ = ["Counters", "Failure", "Partial", "Piece", "joined"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A result for the entries [first, last), as bytes."""
+
+    first: int
+    last: int
+    data: bytes | None
+    """None if these entries could not be read."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that was not done, and why."""
+
+    task: Task
+    error: BaseException
+    results: tuple[int, ...] = ()
+    """The results that were the reason, where that is known."""
+
+
+@dataclass
+class Counters:
+    """What tasks did."""
+
+    tasks: int = 0
+    entries: int = 0
+    bytes: int = 0
+    """Read."""
+    cache_bytes: int = 0
+    """Of these, from a cache."""
+    seconds: float = 0
+    """Of workers."""
+
+    def add(self, other: Counters) -> None:
+        """Add those of another partial."""
+        for name in ("tasks", "entries", "bytes", "cache_bytes", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+Key = tuple[str, int]
+"""The fingerprint of a plan, and the place of a result in it."""
+
+
+@dataclass
+class Partial:
+    """Pieces of results, in entry order for each; and the tasks that failed."""
+
+    pieces: dict[Key, list[Piece]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    counters: Counters = field(default_factory=Counters)
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` understands: a pickle, for those who trust each other."""
+        return pickle.dumps(self, protocol=5)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Partial:
+        """Make it again; runs whatever code is in the bytes."""
+        found = pickle.loads(data)
+        if not isinstance(found, cls):
+            raise UsageError("these bytes are no partial result")
+        return found
+
+
+def joined(partials: Iterable[Partial]) -> Partial:
+    """Put the pieces of partials beside each other, in order.
+
+    Raises:
+        UsageError: entries are there twice.
+    """
+    made = Partial()
+    for partial in partials:
+        for key, pieces in partial.pieces.items():
+            made.pieces.setdefault(key, []).extend(pieces)
+        made.failures.extend(partial.failures)
+        made.counters.add(partial.counters)
+    for pieces in made.pieces.values():
+        pieces.sort(key=lambda piece: (piece.first, piece.last))
+        for before, after in itertools.pairwise(pieces):
+            if after.first < before.last or (after.first, after.last) == (before.first, before.last):
+                raise UsageError(
+                    f"the entries from {after.first} to {min(before.last, after.last)} are there twice",
+                    "merge the partial result of each task once",
+                )
+    return made

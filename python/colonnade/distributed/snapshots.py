@@ -1,0 +1,131 @@
+"""Snapshots from many tasks: each writes a part of the rows, and one copy of pages makes a data set of the winners.
+
+Until that copy is committed nothing is visible at the destination, and after it everything is: pages are copied as they
+are stored, in entry order. Parts have names of the run, the entries and the attempt, so that tasks that run twice do no
+harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colonnade import _core
+from colonnade.errors import Error, StorageError, UnsupportedError
+from colonnade.frame.session import Booking
+from colonnade.importing.copying import CopySettings, copy
+from colonnade.maintenance.garbage import remove_data_set
+
+from .tasks import Task
+
+__all__ = ["Destination", "commit", "part_booking", "parts_of", "saved_parts"]
+
+
+@dataclass(frozen=True)
+class Destination:
+    """What a snapshot shall be."""
+
+    uri: str
+    name: str
+    write: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, booking: Booking) -> Destination:
+        """Take it from the options of a booking."""
+        options = json.loads(booking.options)
+        return cls(options["uri"], options["name"], options["write"])
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it shall be a folder of files, one for each task, rather than one data set."""
+        return self.uri.endswith("/")
+
+    def part(self, task: Task) -> tuple[str, str]:
+        """The place of what a task writes: URI and name of a data set."""
+        token = f"part-{task.plan[:12]}-{task.first}-{task.last}-{task.attempt}-{os.urandom(4).hex()}"
+        if self.is_folder:
+            folder = f"{self.uri.rstrip('/')}.parts-{task.plan[:12]}"
+            os.makedirs(_core.local_path(folder), exist_ok=True)
+            return f"{folder}/{token}.root", self.name
+        if _core.is_object_store(self.uri):
+            return self.uri, f"{self.name}.{token}"
+        stem, ending = os.path.splitext(self.uri)
+        if _core.has_file_names(self.uri):
+            return f"{stem}.{token}{ending or '.root'}", self.name
+        if self.uri.startswith("s3:"):
+            return f"{stem.removesuffix('?file')}-parts?store", f"{self.name}.{token}"
+        raise UnsupportedError(
+            "several workers cannot write one file there, as what they write cannot be removed again",
+            "a local file, a file over XRootD or in S3, or an object store",
+            uri=self.uri,
+        )
+
+
+def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]]:
+    """Return the booking that writes what a task has of a snapshot, and where that is."""
+    place = Destination.of(booking).part(task)
+    options = json.loads(booking.options) | {"uri": place[0], "name": place[1]}
+    return Booking("snapshot", booking.node, booking.arguments, json.dumps(options)), place
+
+
+def saved_parts(parts: Iterable[tuple[str, str]]) -> bytes:
+    """Return the places of parts as the bytes of a piece."""
+    return json.dumps(list(parts)).encode()
+
+
+def parts_of(data: bytes) -> list[tuple[str, str]]:
+    """Return the places that are in a piece."""
+    return [(uri, name) for uri, name in json.loads(data)]
+
+
+def commit(booking: Booking, parts: list[tuple[str, str]]) -> None:
+    """Make one data set of parts, and remove them."""
+    to = Destination.of(booking)
+    if not parts:
+        raise StorageError("nothing of what the snapshot shall hold could be read", uri=to.uri)
+    if to.is_folder:
+        _publish(to, parts)
+        return
+    # What is about pages and clusters has been heeded when the parts were written.
+    settings: dict[str, Any] = {
+        key: value
+        for key, value in to.write.items()
+        if key in CopySettings.__annotations__ and key != "checkpoint_every"
+    }
+    copy(list(parts), to.uri, destination_name=to.name, overwrite=True, **settings)
+    remove(parts)
+
+
+def _publish(to: Destination, parts: list[tuple[str, str]]) -> None:
+    """Give the files of winners their names in a folder that appears with all of them."""
+    folder = Path(_core.local_path(to.uri.rstrip("/")))
+    fresh = Path(f"{folder}.new-{os.urandom(4).hex()}")
+    fresh.mkdir()
+    for number, (uri, _) in enumerate(parts):
+        os.rename(_core.local_path(uri), fresh / f"part-{number:06}.root")
+    try:
+        os.rename(fresh, folder)
+    except OSError as error:
+        raise StorageError(
+            f"the folder of a snapshot cannot get its name ({error.strerror})",
+            f"what was written is in {fresh}; remove what is in its place, and rename it",
+            uri=to.uri,
+        ) from error
+    for place in {Path(_core.local_path(uri)).parent for uri, _ in parts}:
+        shutil.rmtree(place, ignore_errors=True)  # of tasks that ran twice
+
+
+def remove(parts: Iterable[tuple[str, str]]) -> None:
+    """Remove parts; what cannot be removed stays."""
+    for uri, name in parts:
+        with contextlib.suppress(Error):
+            if _core.is_object_store(uri):
+                remove_data_set(uri, name)
+            else:
+                _core.remove_file(uri)

@@ -1,0 +1,118 @@
+"""Spark: tasks as partitions of an RDD, merged by executors in a tree; the driver gets one result."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from .engines import WorkerLostError, load_all
+from .partials import Counters, Failure, Partial
+from .plans import Plan
+from .tasks import Task
+from .worker import merge, run_task
+
+__all__ = ["Spark"]
+
+_POLL = 0.1
+"""Seconds between two looks at how far a job is."""
+
+
+class Spark:
+    """A SparkSession or SparkContext."""
+
+    def __init__(self, spark: Any) -> None:
+        self._context = getattr(spark, "sparkContext", spark)
+
+    @property
+    def slots(self) -> int:
+        """Tasks that all executors run at the same time."""
+        return max(int(self._context.defaultParallelism), 1)
+
+    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+        """Yield partial results: of all tasks merged, or with `piecemeal` of a few for each slot, one by one."""
+        sent = self._context.broadcast({plan.fingerprint: plan.to_bytes() for plan in plans})
+        try:
+            while tasks:
+                size = min(2 * self.slots, len(tasks)) if piecemeal else len(tasks)
+                yield from self._job(sent, [tasks.popleft() for _ in range(size)], piecemeal)
+        finally:
+            sent.unpersist()
+
+    def _job(self, sent: Any, tasks: Sequence[Task], piecemeal: bool) -> Generator[Partial]:
+        def compute(task: Task) -> Partial:
+            return run_task(sent.value[task.plan], task)
+
+        def together(one: Partial, other: Partial) -> Partial:
+            return merge(load_all(list(sent.value.values())), [one, other])
+
+        computed = self._context.parallelize(tasks, len(tasks)).map(compute)
+        job = _Job(self._context, computed.collect if piecemeal else lambda: [computed.treeReduce(together)])
+        try:
+            done = 0
+            while not job.wait(_POLL):
+                finished = min(job.finished_tasks(), len(tasks))
+                if finished > done:
+                    entries = sum(task.last - task.first for task in tasks[done:finished])
+                    yield Partial(counters=Counters(tasks=finished - done, entries=entries))
+                    done = finished
+            if job.error is not None:
+                # Spark has tried each task several times by now.
+                lost = WorkerLostError(str(job.error).split("\n", 1)[0])
+                yield Partial(failures=[Failure(task, lost) for task in tasks])
+                return
+            counted = sum(task.last - task.first for task in tasks[:done])
+            yield Partial(counters=Counters(tasks=-done, entries=-counted))  # they come again
+            yield from job.result
+        finally:
+            job.cancel()
+
+
+class _Job:
+    """A job that runs while its caller looks at it, or cancels it."""
+
+    def __init__(self, context: Any, action: Callable[[], list[Partial]]) -> None:
+        from pyspark import InheritableThread
+
+        self._context, self._group = context, f"colonnade-{uuid.uuid4()}"
+        self.result: list[Partial] = []
+        self.error: Exception | None = None
+        self._ended = threading.Event()
+
+        def work() -> None:
+            try:
+                context.setJobGroup(self._group, "Colonnade", interruptOnCancel=True)
+                self.result = action()
+            except Exception as error:  # of Py4J, or of the worker's Python: told by the caller
+                self.error = error
+            finally:
+                self._ended.set()
+
+        self._thread = InheritableThread(target=work)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended, at the latest after so many seconds."""
+        return self._ended.wait(seconds)
+
+    def finished_tasks(self) -> int:
+        """Tasks that have ended in the job's first stage, which computes."""
+        tracker = self._context.statusTracker()
+        for job in sorted(tracker.getJobIdsForGroup(self._group)):
+            found = tracker.getJobInfo(job)
+            stages = sorted(found.stageIds) if found is not None else []
+            first = tracker.getStageInfo(stages[0]) if stages else None
+            if first is not None:
+                return int(first.numCompletedTasks)
+        return 0
+
+    def cancel(self) -> None:
+        """End it, if it still runs."""
+        if not self._ended.is_set():
+            self._context.cancelJobGroup(self._group)
+            end = time.monotonic() + 30
+            while self._thread.is_alive() and time.monotonic() < end:
+                self._thread.join(_POLL)

@@ -1,0 +1,72 @@
+"""Tasks: stretches of parts of a data set. A worker's parts are those of the whole run, so its results are, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Task", "cut", "halves"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some results of a plan for the entries [first, last)."""
+
+    plan: str
+    """The plan's fingerprint."""
+    first: int
+    last: int
+    results: tuple[int, ...]
+    """Which results of the plan."""
+    attempt: int = 0
+    uris: tuple[str, ...] = ()
+    """The files that it reads."""
+
+
+def cut(
+    parts: Sequence[tuple[int, int]],
+    files: Sequence[tuple[int, int]],
+    target: int,
+    sizes: Sequence[int] | None = None,
+) -> list[tuple[int, int]]:
+    """Cut entries into about `target` stretches of whole parts, or a few more.
+
+    A stretch ends with its file unless it has less than half of what it should have: no file is opened by two workers
+    for nothing, and many small files make no more tasks than large ones.
+
+    Args:
+        parts: (first, last) of each part, in order.
+        files: (first, last) of each file, in order.
+        target: how many stretches.
+        sizes: how much work each part is, in any unit; its entries if None.
+
+    Returns:
+        (first, last) of each stretch; one without entries if there are no parts.
+    """
+    if not parts:
+        return [(0, 0)]
+    weights = [last - first for first, last in parts]
+    if sizes is not None and any(sizes):
+        weights = list(sizes)
+    wanted = max(sum(weights) / max(target, 1), 1)
+    ends = {last for first, last in files if last > first}
+    stretches = []
+    begin, weight = parts[0][0], 0
+    for (_, last), more in zip(parts, weights, strict=True):
+        weight += more
+        if last == parts[-1][1] or weight >= wanted or (last in ends and 2 * weight >= wanted):
+            stretches.append((begin, last))
+            begin, weight = last, 0
+    return stretches
+
+
+def halves(task: Task, parts: Sequence[tuple[int, int]]) -> list[Task]:
+    """Split a task that failed into two; itself if it has one part only."""
+    inside = [first for first, _ in parts if task.first < first < task.last]
+    if not inside:
+        return [task]
+    middle = inside[len(inside) // 2]
+    return [
+        replace(task, first=first, last=last, attempt=task.attempt + 1)
+        for first, last in ((task.first, middle), (middle, task.last))
+    ]

@@ -1,0 +1,228 @@
+"""What workers do: compute a task of a plan, and merge partial results. Plans are kept, so that a task costs little."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from colonnade import _core
+from colonnade.errors import FormatError, StorageError, UsageError
+
+from .partials import Counters, Failure, Key, Partial, Piece, joined
+from .plans import Plan
+from .snapshots import part_booking, parts_of, remove, saved_parts
+from .tasks import Task
+
+__all__ = ["LoadedPlan", "is_of_files", "loaded", "merge", "run_task"]
+
+_MOST_PLANS = 16
+"""That a process keeps."""
+
+
+class LoadedPlan:
+    """A plan with graphs that are ready for tasks: as many as ever were at work at the same time."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._lock = threading.Lock()
+        self._idle: dict[tuple[int, ...], list[Graph]] = {}
+
+    @contextmanager
+    def graph(self, results: tuple[int, ...]) -> Iterator[Graph]:
+        """A graph with some of the results booked, for the caller alone. One that fails is not used again."""
+        with self._lock:
+            idle = self._idle.setdefault(results, [])
+            graph = idle.pop() if idle else None
+        if graph is None:
+            graph = Graph(self.plan, results)
+        yield graph
+        with self._lock:
+            idle.append(graph)
+
+    @contextmanager
+    def merged(self, result: int, pieces: Sequence[bytes]) -> Iterator[tuple[_core.FrameGraph, int]]:
+        """A graph that has put pieces of a result together, and the result's number in it."""
+        # One with all results, for all merging: what callables there are is bound, and maybe compiled, once.
+        with self.graph(tuple(range(len(self.plan)))) as graph:
+            graph.core.begin_anew()
+            number = graph.numbers[result]
+            for each in pieces:
+                graph.core.merge_result(number, each)
+            yield graph.core, number
+
+    def merge(self, result: int, pieces: Sequence[bytes]) -> bytes:
+        """Put pieces of a result together, which follow each other."""
+        if self.plan.is_snapshot(result):
+            return saved_parts(place for each in pieces for place in parts_of(each))
+        with self.merged(result, pieces) as (graph, number):
+            return graph.save_result(number)
+
+    def nothing(self, result: int) -> bytes:
+        """A result that has seen no entry."""
+        if self.plan.is_snapshot(result):
+            return saved_parts([])
+        with self.graph((result,)) as graph:
+            graph.compute(self.plan.entries[0], self.plan.entries[0], 1)
+            return graph.core.save_result(graph.numbers[result])
+
+
+class Graph:
+    """The graph of a plan with some results booked."""
+
+    def __init__(self, plan: Plan, results: tuple[int, ...]) -> None:
+        self.core = plan.graph()
+        self.numbers: dict[int, int] = {}
+        """By the place of the result in the plan."""
+        self._plan = plan
+        for result in results:
+            if not plan.is_snapshot(result):
+                self.numbers[result] = self._booked(plan, result)
+
+    def compute(self, first: int, last: int, threads: int) -> _core.RunReport:
+        """Compute the results of some entries anew."""
+        self.core.begin_anew()
+        self.core.restrict_entries(first, last)
+        return _core.run_graphs([self.core], threads, None)
+
+    def _booked(self, plan: Plan, result: int) -> int:
+        number = plan.booking(result).book(self.core)
+        if plan.is_varied(result):
+            self.core.vary_result(number)
+        return number
+
+    @contextmanager
+    def writing(self, task: Task) -> Iterator[dict[int, tuple[str, str]]]:
+        """While a task runs, what it writes is booked: gives the places."""
+        places = {}
+        booked = []
+        try:
+            for result in task.results:
+                if self._plan.is_snapshot(result):
+                    booking, places[result] = part_booking(self._plan.booking(result), task)
+                    booked.append(booking.book(self.core))
+                    if self._plan.is_varied(result):
+                        self.core.vary_result(booked[-1])
+            yield places
+        except BaseException:
+            remove(places.values())
+            raise
+        finally:
+            for number in booked:
+                self.core.drop(number)
+
+
+_plans: OrderedDict[str, LoadedPlan] = OrderedDict()
+_plans_lock = threading.Lock()
+
+
+def loaded(plan: Plan | bytes) -> LoadedPlan:
+    """Return a plan ready for tasks: the one that this process has, if it is the same."""
+    fingerprint = hashlib.sha256(plan).hexdigest() if isinstance(plan, bytes) else plan.fingerprint
+    with _plans_lock:
+        known = _plans.get(fingerprint)
+        if known is None:
+            made = Plan.from_bytes(plan) if isinstance(plan, bytes) else plan
+            known = _plans[fingerprint] = LoadedPlan(made)
+        _plans.move_to_end(fingerprint)
+        while len(_plans) > _MOST_PLANS:
+            _plans.popitem(last=False)
+    return known
+
+
+def is_of_files(error: BaseException) -> bool:
+    """Whether an error is of what was read, rather than of what was asked."""
+    return isinstance(error, StorageError | FormatError)
+
+
+def run_task(plan: Plan | bytes, task: Task, threads: int = 1) -> Partial:
+    """Compute a task.
+
+    Args:
+        plan: the plan, or its bytes.
+        task: one of its tasks.
+        threads: how many it is computed with.
+
+    Returns:
+        A piece for each of its results; or none, and the failure. Errors do not come out, so that an engine does not
+        take them for those of a worker.
+
+    Raises:
+        UsageError: the task is of another plan.
+    """
+    known = loaded(plan)
+    if task.plan != known.plan.fingerprint:
+        raise UsageError("the task is one of another plan", "the plan whose `tasks` it comes from")
+    for result in task.results:
+        if known.plan.is_whole(result) and (task.first, task.last) != known.plan.entries:
+            raise UsageError("this result is that of all entries, and the task has some of them")
+    failed: tuple[int, ...] = ()
+    try:
+        with known.graph(task.results) as graph, graph.writing(task) as places:
+            try:
+                report = graph.compute(task.first, task.last, threads)
+            except BaseException:
+                failed = tuple(k for k, number in graph.numbers.items() if graph.core.is_failed(number))
+                raise
+            pieces: dict[Key, list[Piece]] = {}
+            for result in task.results:
+                number = graph.numbers.get(result)
+                data = saved_parts([places[result]]) if number is None else graph.core.save_result(number)
+                pieces[task.plan, result] = [Piece(task.first, task.last, data)]
+    except Exception as error:
+        return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
+    progress = report.progress
+    counters = Counters(1, task.last - task.first, progress.bytes, progress.cache_bytes, progress.seconds)
+    return Partial(pieces, [], counters)
+
+
+def _sendable(error: Exception) -> Exception:
+    import pickle
+
+    try:
+        pickle.loads(pickle.dumps(error))
+        return error
+    except Exception:  # whatever an exception of the user does when it is pickled
+        return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def merge(plans: Plan | Sequence[Plan | bytes], partials: Sequence[Partial]) -> Partial:
+    """Put partial results together, in any grouping and order. No data are read.
+
+    Args:
+        plans: those that the partial results are of.
+        partials: of tasks, or merged before.
+
+    Returns:
+        All of it: pieces that follow each other are one.
+
+    Raises:
+        UsageError: entries are there twice, or a piece is of another plan.
+    """
+    listed = [plans] if isinstance(plans, Plan) else list(plans)
+    known = {each.plan.fingerprint: each for each in map(loaded, listed)}
+    made = joined(partials)
+    for key, pieces in made.pieces.items():
+        if key[0] not in known:
+            raise UsageError("a partial result is one of another plan", "merge what one plan gave")
+        made.pieces[key] = list(_together(known[key[0]], key[1], pieces))
+    return made
+
+
+def _together(plan: LoadedPlan, result: int, pieces: list[Piece]) -> Iterator[Piece]:
+    run: list[Piece] = []
+    for piece in [*pieces, None]:
+        if piece is not None and (not run or piece.first == run[-1].last):
+            run.append(piece)
+            continue
+        if run:
+            yield _merged(plan, result, run)
+        run = [] if piece is None else [piece]
+
+
+def _merged(plan: LoadedPlan, result: int, run: list[Piece]) -> Piece:
+    data = [piece.data for piece in run if piece.data is not None]
+    merged = data[0] if len(data) == 1 else plan.merge(result, data) if data else None
+    return Piece(run[0].first, run[-1].last, merged)

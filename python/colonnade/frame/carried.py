@@ -1,0 +1,90 @@
+"""Attribute sets that a snapshot takes over: their ranges, by the entries that are left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import awkward as ak
+import numpy as np
+
+from colonnade._core import FieldKind
+from colonnade.errors import NotFoundError, SchemaError
+from colonnade.reading.dataset import DataSet
+from colonnade.schema.fields import FieldInfo
+from colonnade.schema.spec import Spec
+from colonnade.writing.creating import add_attributes
+
+if TYPE_CHECKING:
+    from .actions import Actions
+    from .results import Result
+
+__all__ = ["CarriedAttributes"]
+
+
+class CarriedAttributes:
+    """The attribute sets of all files that a data frame reads, and how many entries before each border are left.
+
+    Made before the snapshot is computed, which counts these entries by the way.
+    """
+
+    def __init__(self, node: Actions, names: Sequence[str] | None) -> None:
+        self._schemas: dict[str, dict[str, Spec]] = {}
+        self._rows: dict[str, list[tuple[int, int, dict[str, Any]]]] = {}
+        for sample in node._session.source.samples:
+            if sample.uri:
+                with DataSet(sample.uri, sample.data_set) as data_set:
+                    self._read(data_set, sample.first, names)
+        missing = [name for name in names or [] if name not in self._rows]
+        if missing:
+            raise NotFoundError(
+                f"no file has an attribute set '{missing[0]}'", f"one of {', '.join(self._rows)}"
+            )
+        borders = {border for rows in self._rows.values() for row in rows for border in row[:2]}
+        self._borders = sorted(borders)
+        self._counts: Result[Any] | None = None
+        if borders:
+            # Exact: counts and numbers of entries are below 2^53.
+            edges = [*self._borders, self._borders[-1] + 1]
+            self._counts = node.histo1d(("", "", edges), "rdfentry_")
+
+    def _read(self, data_set: DataSet, first_entry: int, names: Sequence[str] | None) -> None:
+        for name in data_set.attributes:
+            if names is not None and name not in names:
+                continue
+            found = data_set.attributes[name]
+            schema = {field: _spec(found.schema[field]) for field in found.field_names}
+            if self._schemas.setdefault(name, schema) != schema:
+                raise SchemaError(
+                    f"the attribute set '{name}' has other fields than in the files before",
+                    "name the sets that are wanted: attributes=[...]",
+                    uri=data_set.uri,
+                    data_set=data_set.name,
+                )
+            values = ak.to_list(found.arrays()) if schema else [{}] * found.num_rows
+            ranges = found.ranges.astype(np.int64).tolist()
+            self._rows.setdefault(name, []).extend(
+                (first + first_entry, last + first_entry, row)
+                for (first, last), row in zip(ranges, values, strict=True)
+            )
+
+    def write(self, uri: str, name: str) -> None:
+        """Add the sets to the snapshot, which is complete."""
+        if self._counts is None:
+            return
+        bins = np.rint(self._counts.value.values(flow=True)).astype(np.int64)
+        left = dict(zip(self._borders, np.cumsum(bins).tolist(), strict=False))
+        with add_attributes(uri, name) as out:
+            for set_name, rows in self._rows.items():
+                into = out.attributes(set_name, self._schemas[set_name])
+                for first, last, values in rows:
+                    into.add(values, left[first], left[last])
+
+
+def _spec(field: FieldInfo) -> Spec:
+    """Spell a stored type so that it can be written: records and classes by their members."""
+    if field.kind == FieldKind.record and not field.is_tuple:
+        return {name: _spec(member) for name, member in field.members()}
+    if field.type == "collection":
+        return [_spec(field.children[0])]
+    return field.type

@@ -1,0 +1,203 @@
+"""What a callable learns of the file that it is called for, and specifications of samples as ROOT has them in JSON."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from colonnade import _core
+from colonnade.errors import FileMissingError, FormatError, NotFoundError, UnsupportedError
+
+__all__ = ["FriendSpec", "SampleInfo", "SampleSpec", "Specification", "read_specification", "told"]
+
+
+class SampleInfo(str):
+    """A file of the source: the text "f.root/Events", with what else is known."""
+
+    __slots__ = ("entries", "metadata", "sample", "sample_id")
+    entries: tuple[int, int]
+    """The number of its first entry among those of all files, and the one behind its last."""
+    sample: str
+    """The name of its sample in a specification; else empty."""
+    sample_id: int
+    """The number of its sample, or of the file if there is no specification."""
+    metadata: Mapping[str, Any]
+    """Of its sample: numbers and texts by name."""
+
+    def __new__(
+        cls,
+        name: str,
+        entries: tuple[int, int] = (0, 0),
+        sample: str = "",
+        sample_id: int = 0,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> SampleInfo:
+        """Make it of what is known."""
+        made = super().__new__(cls, name)
+        made.entries, made.sample, made.sample_id = entries, sample, sample_id
+        made.metadata = dict(metadata or {})
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SampleInfo, (str(self), self.entries, self.sample, self.sample_id, dict(self.metadata))
+
+    def value(self, key: str) -> Any:
+        """Return a value of the metadata.
+
+        Raises:
+            NotFoundError: the sample has none of that name.
+        """
+        if key not in self.metadata:
+            known = ", ".join(map(repr, self.metadata)) or "the sample has no metadata"
+            raise NotFoundError(f"sample '{self.sample or self}' has no '{key}' in its metadata", known)
+        return self.metadata[key]
+
+
+@dataclass(frozen=True)
+class SampleSpec:
+    """A sample of a specification."""
+
+    name: str
+    files: tuple[str, ...]
+    """With wildcards."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FriendSpec:
+    """A friend of a specification."""
+
+    name: str
+    data_set: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Specification:
+    """Samples that are one data set, and the entries of it that count."""
+
+    data_set: str
+    samples: tuple[SampleSpec, ...]
+    entries: tuple[int, int] | None = None
+    friends: tuple[FriendSpec, ...] = ()
+
+    @property
+    def files(self) -> list[str]:
+        """Of all samples, in order."""
+        return [file for sample in self.samples for file in sample.files]
+
+    def infos(self, samples: Sequence[_core.FrameSample]) -> dict[str, SampleInfo]:
+        """Return what is known of each file of a source, by its name there."""
+        found = {}
+        for each in samples:
+            file = each.name.removesuffix(f"/{self.data_set}")
+            for number, sample in enumerate(self.samples):
+                if any(file == one or fnmatch.fnmatchcase(file, one) for one in sample.files):
+                    entries = each.first, each.first + each.entries
+                    found[each.name] = SampleInfo(each.name, entries, sample.name, number, sample.metadata)
+                    break
+        return found
+
+
+def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Specification:
+    """Read a specification as `ROOT::RDF::Experimental::FromSpec` does: a JSON file, or what is in one.
+
+        {"samples": {"signal": {"trees": ["Events"], "files": ["s*.root"], "metadata": {"xsec": 1.5}}}}
+
+    "range" beside "samples" has the first entry and the one behind the last, or the latter alone.
+
+    Raises:
+        FileMissingError: no such file.
+        FormatError: it is no specification.
+        UnsupportedError: the samples, or the files of a friend, have data sets of different names.
+    """
+    place = "the specification"
+    content: Any = source
+    if not isinstance(source, Mapping):
+        place = os.fspath(source)
+        try:
+            with open(source, encoding="utf-8") as file:
+                content = json.load(file)
+        except FileNotFoundError:
+            raise FileMissingError("there is no such specification", uri=place) from None
+        except (OSError, ValueError) as error:
+            raise FormatError(f"this is no specification of samples: {error}", uri=place) from None
+    try:
+        return _specification(content)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise FormatError(
+            f"{place} is no specification of samples ({type(error).__name__}: {error})",
+            '{"samples": {"name": {"trees": ["Events"], "files": ["f.root"], "metadata": {...}}}}',
+        ) from None
+
+
+def _specification(content: Mapping[str, Any]) -> Specification:
+    samples = []
+    names: set[str] = set()
+    for name, sample in content["samples"].items():
+        data_sets, files = _data_sets(f"sample '{name}'", sample)
+        names |= data_sets
+        samples.append(SampleSpec(name, files, dict(sample.get("metadata") or {})))
+    friends = []
+    for name, each in (content.get("friends") or {}).items():
+        data_sets, files = _data_sets(f"friend '{name}'", each)
+        friends.append(FriendSpec(name, _only(data_sets, f"the files of friend '{name}'"), files))
+    given = content.get("range")
+    entries = None
+    if given is not None:
+        entries = (0, int(given[0])) if len(given) == 1 else (int(given[0]), int(given[1]))
+    return Specification(_only(names, "the samples"), tuple(samples), entries, tuple(friends))
+
+
+def _data_sets(what: str, described: Mapping[str, Any]) -> tuple[set[str], tuple[str, ...]]:
+    trees, files = _texts(described["trees"]), _texts(described["files"])
+    if not files or len(trees) not in (1, len(files)):
+        raise FormatError(f"{what} has {len(trees)} names of data sets for {len(files)} files")
+    return set(trees), tuple(files)
+
+
+def _only(names: set[str], what: str) -> str:
+    if len(names) != 1:
+        raise UnsupportedError(
+            f"{what} have data sets of different names ({', '.join(sorted(names)) or 'none'})",
+            "a DataFrame for each name, computed together by run_graphs",
+        )
+    return next(iter(names))
+
+
+def _texts(value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else list(value)
+    if not all(isinstance(each, str) for each in listed):
+        raise TypeError("names and files are texts")
+    return listed
+
+
+class _Told:
+    """Calls a function with what is known of the file whose name it gets."""
+
+    def __init__(self, function: Callable[[SampleInfo], Any], infos: Mapping[str, SampleInfo]) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._infos = function, dict(infos)
+
+    def __call__(self, name: str) -> Any:
+        # A trial has a name of its own, and is made as if for the first file.
+        first = next(iter(self._infos.values()), SampleInfo(name))
+        return self._function(self._infos.get(name, first))
+
+
+def told(
+    function: Callable[[SampleInfo], Any],
+    samples: Sequence[_core.FrameSample],
+    specification: Specification | None,
+) -> Callable[[str], Any]:
+    """Return what calls a function with a `SampleInfo` where it gets the name of a file."""
+    infos = {
+        each.name: SampleInfo(each.name, (each.first, each.first + each.entries), "", number)
+        for number, each in enumerate(samples)
+    }
+    return _Told(function, infos if specification is None else infos | specification.infos(samples))

@@ -1,0 +1,227 @@
+"""Computed columns step by step: a DataFrame is gone through in bounded memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import awkward as ak
+
+from colonnade import _core
+from colonnade.arrays.arrow import ArrowBuilder
+from colonnade.arrays.awkward import zip_fields
+from colonnade.arrays.numpy import to_numpy, to_series
+from colonnade.errors import UsageError
+from colonnade.reading.steps import parse_size
+
+from .session import Booking, Remote
+from .values import assemble, layout_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from colonnade.reading.dataset import Library
+
+    from .node import Node
+
+__all__ = ["Columns", "Steps", "as_arrow", "as_library", "sliced"]
+
+Columns = Mapping[str, _core.Values]
+"""Values by name, one element per row."""
+
+
+class Steps:
+    """The columns of a node, computed for one stretch of entries after the other.
+
+    Args:
+        node: where in the graph.
+        columns: the texts of expressions by the names that they get.
+        threads: number of threads of a step; 0: one for each processor.
+    """
+
+    def __init__(self, node: Node, columns: Mapping[str, str], threads: int | None = None) -> None:
+        self._node, self._texts = node, dict(columns)
+        self._session = node._session
+        self._graph = self._session.graph
+        self._threads = self._session.threads if threads is None else threads
+
+    def only(self, names: Iterable[str]) -> Steps:
+        """Return the steps of some of the columns."""
+        return Steps(self._node, {name: self._texts[name] for name in names}, self._threads)
+
+    @property
+    def is_after_range(self) -> bool:
+        """Whether a range stands above: which entries it keeps is known only when all before are counted."""
+        return self._graph.is_after_range(self._node._node)
+
+    def parts(self) -> list[tuple[int, int]]:
+        """First entry and end of the stretches that are read at once well; they follow from the data alone."""
+        return self._graph.parts()
+
+    def compute(self, first: int, last: int) -> Columns:
+        """Return the rows of the entries [first, last) that pass the filters; nothing else that is booked is computed.
+
+        Raises:
+            UsageError: a range stands above.
+        """
+        return self._computed(lambda number: self._graph.run_step(number, first, last, self._threads))
+
+    def compute_all(self) -> Columns:
+        """Return all rows; what else is booked is computed in the same pass."""
+        from .session import run_sessions
+
+        return self._computed(lambda _: run_sessions([self._session]))
+
+    def each(self, step_size: int | str) -> Iterator[Columns]:
+        """Yield the rows of consecutive stretches, those without any left out.
+
+        Args:
+            step_size: entries of a stretch before filters; or bytes of its rows ("100 MB"), to which as many parts are
+                taken together as are expected to fit, and one at least.
+
+        Raises:
+            UsageError: a range stands above, or the size is none.
+        """
+        entries, budget = _size_of(step_size)
+        stretches = Stretches(self.parts(), entries, budget)
+        remote = self._session.remote
+        while not stretches.is_over:
+            if remote is None:
+                wave = [stretches.next()]
+                steps: Iterable[Columns] = map(self.compute, *zip(*wave, strict=True))
+            else:
+                wave = [stretches.next() for _ in range(remote.width) if not stretches.is_over]
+                steps = self._elsewhere(remote, wave)
+            for (first, last), columns in zip(wave, steps, strict=True):
+                stretches.note(_bytes_of(columns) / (last - first))
+                if _rows(columns):
+                    yield columns
+
+    def _elsewhere(self, remote: Remote, wave: list[tuple[int, int]]) -> Iterator[Columns]:
+        number = self._booked()
+        try:
+            for graph, of_graph in remote.compute(self._session, number, wave):
+                yield _columns_of(graph, of_graph)
+        finally:
+            self._session.drop(number)
+
+    def _computed(self, run: Callable[[int], object]) -> Columns:
+        number = self._booked()
+        try:
+            run(number)
+            return _columns_of(self._graph, number)
+        finally:
+            self._session.drop(number)
+
+    def _booked(self) -> int:
+        options = json.dumps({"names": list(self._texts)})
+        texts = tuple(self._texts.values())
+        return self._session.book(Booking("take", self._node._node, texts, options))
+
+
+class Stretches:
+    """Consecutive stretches of entries: of so many, or of parts whose rows are expected to fit a number of bytes."""
+
+    def __init__(self, parts: list[tuple[int, int]], entries: int, budget: int | None) -> None:
+        self._parts, self._entries, self._budget = parts, entries, budget
+        self._bytes_per_entry = float(budget or 0)
+        self._next = parts[0][0] if parts else 0
+        self._next_part = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is none left."""
+        return not self._parts or self._next == self._parts[-1][1]
+
+    def note(self, bytes_per_entry: float) -> None:
+        """Take the rows of a stretch as what the next ones will be like."""
+        self._bytes_per_entry = bytes_per_entry
+
+    def next(self) -> tuple[int, int]:
+        """Return the next one."""
+        first = self._next
+        if self._budget is None:
+            self._next = min(first + self._entries, self._parts[-1][1])
+            return first, self._next
+        while True:
+            self._next = self._parts[self._next_part][1]
+            self._next_part += 1
+            if self.is_over:
+                break
+            if (self._parts[self._next_part][1] - first) * self._bytes_per_entry > self._budget:
+                break
+        return first, self._next
+
+
+def _columns_of(graph: _core.FrameGraph, number: int) -> Columns:
+    value = cast("_core.ArraysValue", graph.value(number, ""))
+    return {name: values.spread() for name, values in value.columns}
+
+
+def sliced(columns: Columns, step_size: int | str, library: Library) -> Iterator[Any]:
+    """Yield rows that are there already in steps, as arrays of a library."""
+    rows = _rows(columns)
+    size, budget = _size_of(step_size)
+    if budget is not None:
+        size = max(int(budget * rows / max(_bytes_of(columns), 1)), 1)
+    whole = as_library(columns, library)
+    for first in range(0, rows, size):
+        last = min(first + size, rows)
+        if library == "np":
+            yield {name: array[first:last] for name, array in whole.items()}
+        elif library == "pd":
+            yield whole.iloc[first:last]
+        else:
+            yield whole[first:last]
+
+
+def as_arrow(columns: Columns) -> pa.Table:
+    """Return rows as an Arrow table, whose schema is the same for all steps."""
+    import pyarrow
+
+    builder = ArrowBuilder()
+    return pyarrow.table({name: assemble(values, builder) for name, values in columns.items()})
+
+
+def as_library(columns: Columns, library: Library) -> Any:
+    """Return rows as `DataSet.arrays` does.
+
+    Raises:
+        UsageError: no such library.
+    """
+    if library == "pa":
+        return as_arrow(columns)
+    if library == "pl":
+        import polars
+
+        return polars.from_arrow(as_arrow(columns))
+    if library == "pd":
+        import pandas
+
+        table = as_arrow(columns).combine_chunks()
+        index = pandas.RangeIndex(table.num_rows)
+        series = {name: to_series(table.column(name).chunk(0), index) for name in table.column_names}
+        return pandas.DataFrame(series, index=index)
+    layouts = {name: layout_of(values) for name, values in columns.items()}
+    if library == "ak":
+        return zip_fields(layouts, _rows(columns))
+    if library == "np":
+        return {name: to_numpy(layout) for name, layout in layouts.items()}
+    raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+
+
+def _size_of(step_size: int | str) -> tuple[int, int | None]:
+    """The entries of a step; or 0, and its bytes."""
+    entries, budget = (0, parse_size(step_size)) if isinstance(step_size, str) else (step_size, None)
+    if (entries if budget is None else budget) < 1:
+        raise UsageError(f"a step must have at least one {'byte' if budget is not None else 'entry'}")
+    return entries, budget
+
+
+def _rows(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def _bytes_of(columns: Columns) -> int:
+    return sum(ak.Array(layout_of(values)).nbytes for values in columns.values())

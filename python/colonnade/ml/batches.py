@@ -1,0 +1,426 @@
+"""Batches of a DataFrame's columns, shuffled by a seed."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from colonnade.errors import UsageError
+from colonnade.frame import DataFrame
+from colonnade.frame.expressions import Expression, ExpressionLike
+from colonnade.frame.steps import Steps
+from colonnade.reading.dataset import DataSet
+
+from .rows import ArrayLibrary, Column, Form, Jagged, Rows, converter, count_of, cut, form_of, joined
+from .windows import ENTRY, Share, Windows
+
+if TYPE_CHECKING:
+    from torch.utils.data import IterableDataset
+
+__all__ = ["Batch", "Batches"]
+
+T = TypeVar("T")
+
+
+class Batch(NamedTuple):
+    """Rows of one batch."""
+
+    features: Any
+    """By name, or a matrix of shape (rows, features)."""
+    target: Any
+    """None if there is none; by name if there are several."""
+    weight: Any
+    """None if there is none."""
+    entry: Any
+    """The numbers of the entries."""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    features: tuple[str, ...]
+    target: tuple[str, ...]
+    weight: str | None
+    batch_size: int
+    shuffle: bool
+    seed: int
+    matrix: bool
+    library: ArrayLibrary
+    drop_last: bool
+    class_weights: Mapping[Any, float] | None
+    rank: int
+    world_size: int
+
+
+class Batches:
+    """Batches of columns for training, in NumPy, PyTorch or JAX arrays.
+
+    Iterating goes through all rows once, an epoch; the next iteration is the next epoch, in another order. Stretches of
+    entries are read in random order, by all threads, and rows are permuted within windows of several stretches; the
+    next window is read meanwhile. The order follows from the data, the seed, the epoch and `window` alone.
+
+    Args:
+        data: a DataFrame with its filters and definitions, or a data set.
+        features: columns, expressions, or all columns if None; numbers or lists of numbers.
+        target: one column of numbers or several, or none.
+        weight: a column with one number per row.
+        batch_size: rows of a batch.
+        shuffle: False for the order of entries.
+        seed: of the order.
+        window: entries that are permuted together; twice as many are in memory.
+        pad: the length to which lists are cut or filled, for all or by name; lists are `Jagged` otherwise.
+        pad_value: what they are filled with.
+        dtype: what features are converted to, as "float32"; their own types if None.
+        matrix: give features as one matrix, padded lists as several columns of it.
+        library: "np", "torch" or "jax". Jagged features of "torch" are nested tensors.
+        drop_last: leave a last batch out that has fewer rows.
+        class_weights: what the weight is multiplied by for each value of the target; "balanced" for the number of rows
+            over the number of classes times the rows of the class.
+        in_memory: keep the columns after the first epoch.
+        threads: number of threads that read; those of the DataFrame if None.
+
+    Raises:
+        NotFoundError: unknown columns.
+        TypeMismatchError: a column that is neither numbers nor lists of numbers.
+        UsageError: settings that make no sense together, or a range of entries above.
+    """
+
+    def __init__(
+        self,
+        data: DataFrame | DataSet,
+        features: Sequence[ExpressionLike] | None = None,
+        *,
+        target: ExpressionLike | Sequence[ExpressionLike] | None = None,
+        weight: ExpressionLike | None = None,
+        batch_size: int = 1024,
+        shuffle: bool = True,
+        seed: int = 0,
+        window: int = 1 << 20,
+        pad: Mapping[str, int] | int | None = None,
+        pad_value: float = 0,
+        dtype: Any = None,
+        matrix: bool = False,
+        library: ArrayLibrary = "np",
+        drop_last: bool = False,
+        class_weights: Literal["balanced"] | Mapping[Any, float] | None = None,
+        in_memory: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        frame = DataFrame(data) if isinstance(data, DataSet) else data
+        _require_counts(batch_size=batch_size, window=window)
+        targets = _texts(frame, [] if target is None else _listed(target))
+        weights = _texts(frame, [] if weight is None else [weight])
+        inputs = _texts(frame, _inputs(frame, features, [*targets, *weights]))
+        steps = Steps(frame, {**inputs, **targets, **weights, ENTRY: ENTRY}, threads)
+        if steps.is_after_range:
+            raise UsageError("batches cannot be made behind a range", "DataFrame(..., entries=(first, last))")
+        forms = [_form(frame, name, text, pad, dtype, pad_value) for name, text in inputs.items()]
+        single = {**targets, **weights}.items()
+        forms += [_form(frame, name, text) for name, text in single if name not in inputs]
+        _check_forms(forms, matrix, tuple(inputs), tuple(dict(single)))
+        converter(library)
+        self._windows = Windows(steps, forms, Share(), window, keeps=in_memory)
+        self._share = Share()
+        self._settings = _Settings(
+            tuple(inputs),
+            tuple(targets),
+            next(iter(weights), None),
+            batch_size,
+            shuffle,
+            seed,
+            matrix,
+            library,
+            drop_last,
+            None,
+            0,
+            1,
+        )
+        if class_weights is not None:
+            self._weigh(class_weights)
+        self._wants_balance = class_weights == "balanced"
+        self._epoch = self._window = self._row = 0
+
+    # ---- Parts of the rows
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[Batches, Batches]:
+        """Split the rows into those to train with and those to validate with; the latter keep the order of entries.
+
+        A hash of the number of an entry decides, so that an entry is on the same side whatever the filters are.
+
+        Args:
+            fraction: of the rows to train with, about.
+            seed: of the hash; another one gives another split. It is heeded for the first split only.
+        """
+        if not 0 < fraction < 1:
+            raise UsageError(f"{fraction} is no fraction of the rows", "a number between 0 and 1")
+        first, rest = self._share.cut(fraction, seed)
+        return self._with(first), self._with(rest, shuffle=False)
+
+    def for_rank(self, rank: int, world_size: int) -> Batches:
+        """Return the share of one of several processes that train together: every `world_size`-th window.
+
+        All get the same number of full batches, which one more pass over the filters finds out.
+        """
+        if not 0 <= rank < world_size:
+            raise UsageError(f"there is no rank {rank} of {world_size}", "0 <= rank < world_size")
+        return self._with(self._share, rank=rank, world_size=world_size)
+
+    # ---- Epochs
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch, window, row in self._rows(self._epoch, self._window, self._row):
+            self._window, self._row = window, row
+            yield self._batch(batch)
+        self.set_epoch(self._epoch + 1)
+
+    def __len__(self) -> int:
+        """Return the number of batches of an epoch; what filters need is computed at the first call."""
+        return self._length(self._epoch)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of an epoch, before they are shared among ranks."""
+        return int(self._windows.counts().sum())
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that the next iteration goes through, or goes on with."""
+        return self._epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin with this epoch at the next iteration."""
+        self._epoch, self._window, self._row = epoch, 0, 0
+
+    def state_dict(self) -> dict[str, int]:
+        """Return where the iteration is: behind the batch that was given last."""
+        return {"epoch": self._epoch, "window": self._window, "row": self._row}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on where another iteration over the same data, with the same settings, was."""
+        self._epoch, self._window, self._row = state["epoch"], state["window"], state["row"]
+
+    def as_torch(self) -> IterableDataset[Batch]:
+        """Return a `torch.utils.data.IterableDataset` for `DataLoader(dataset, batch_size=None, num_workers=...)`.
+
+        The order is the same for any number of workers. Reading uses all threads of one process: workers help only
+        where Python code takes the time.
+        """
+        from .torch import BatchDataset
+
+        return BatchDataset(self)
+
+    def shared_batches(self, worker: int, workers: int) -> Iterator[Batch]:
+        """Iterate over every `workers`-th batch, beginning with the one of number `worker`."""
+        for number, (batch, _, _) in enumerate(self._rows(self._epoch, self._window, self._row)):
+            if number % workers == worker:
+                yield self._batch(batch)
+
+    # ---- Inside
+
+    def _with(self, share: Share, **changes: Any) -> Batches:
+        other = object.__new__(Batches)
+        other._windows = self._windows.of(share)
+        other._share = share
+        other._settings = replace(self._settings, **changes)
+        other._epoch = other._window = other._row = 0
+        other._wants_balance = self._wants_balance
+        if self._wants_balance:
+            other._weigh("balanced")
+        return other
+
+    def _generator(self, *place: int) -> np.random.Generator | None:
+        settings = self._settings
+        return np.random.default_rng([settings.seed, *place]) if settings.shuffle else None
+
+    def _plan(self, epoch: int) -> list[list[int]]:
+        plan = self._windows.plan(self._generator(epoch))
+        return plan[self._settings.rank :: self._settings.world_size]
+
+    def _length(self, epoch: int) -> int:
+        settings, counts = self._settings, self._windows.counts()
+        if settings.world_size == 1:
+            full, rest = divmod(int(counts.sum()), settings.batch_size)
+            return full + (rest > 0 and not settings.drop_last)
+        plan = self._windows.plan(self._generator(epoch))
+        ranks = range(settings.world_size)
+        rows = [sum(int(counts[window].sum()) for window in plan[rank :: len(ranks)]) for rank in ranks]
+        return min(rows) // settings.batch_size
+
+    def _rows(self, epoch: int, window: int, row: int) -> Iterator[tuple[Rows, int, int]]:
+        """Yield the rows of each batch, and where the next one begins: in which window, and behind which row."""
+        settings = self._settings
+        plan = self._plan(epoch)
+        left = None
+        if settings.world_size > 1:
+            left = self._length(epoch) - self._batches_before(plan, window, row)
+
+        def load(number: int) -> Rows:
+            rank_free = number * settings.world_size + settings.rank
+            return self._windows.rows_of(plan[number], self._generator(epoch, rank_free))
+
+        pieces: list[Rows] = []
+        held = 0
+        for number, rows in _ahead(load, range(window, len(plan))):
+            first, count = row if number == window else 0, count_of(rows)
+            while first < count:
+                last = min(first + settings.batch_size - held, count)
+                pieces.append(cut(rows, first, last))
+                held, first = held + last - first, last
+                if held < settings.batch_size:
+                    continue
+                if left == 0:
+                    return
+                yield joined(pieces), number, first
+                pieces, held = [], 0
+                left = None if left is None else left - 1
+        if pieces and left is None and not settings.drop_last:
+            yield joined(pieces), len(plan), 0
+
+    def _batches_before(self, plan: list[list[int]], window: int, row: int) -> int:
+        counts = self._windows.counts()
+        rows = sum(int(counts[each].sum()) for each in plan[:window]) + row
+        return rows // self._settings.batch_size
+
+    def _weigh(self, weights: Literal["balanced"] | Mapping[Any, float]) -> None:
+        if len(self._settings.target) != 1:
+            raise UsageError("weights of classes need one target", "target='is_signal'")
+        if weights == "balanced":
+            found: dict[Any, int] = {}
+            for values in self._windows.values(self._settings.target[0]):
+                for value, count in zip(*np.unique(values, return_counts=True), strict=True):
+                    found[value.item()] = found.get(value.item(), 0) + int(count)
+            rows = sum(found.values())
+            weights = {value: rows / (len(found) * count) for value, count in found.items()}
+        self._settings = replace(self._settings, class_weights=dict(weights))
+
+    def _batch(self, rows: Rows) -> Batch:
+        settings = self._settings
+        convert = converter(settings.library)
+        targets = {name: convert(rows[name]) for name in settings.target}
+        weight = self._weight(rows)
+        if settings.matrix:
+            features = convert(_matrix([rows[name] for name in settings.features]))
+        else:
+            features = {name: _converted(rows[name], convert, settings.library) for name in settings.features}
+        return Batch(
+            features,
+            None if not targets else targets if len(targets) > 1 else next(iter(targets.values())),
+            None if weight is None else convert(weight),
+            convert(rows[ENTRY].astype(np.int64)),  # type: ignore[union-attr]
+        )
+
+    def _weight(self, rows: Rows) -> Any:
+        settings = self._settings
+        weight = None if settings.weight is None else rows[settings.weight]
+        if settings.class_weights is None:
+            return weight
+        target = np.asarray(rows[settings.target[0]])
+        classes, numbers = np.unique(target, return_inverse=True)
+        unknown = [each for each in classes.tolist() if each not in settings.class_weights]
+        if unknown:
+            raise UsageError(
+                f"there is no weight for the class {unknown[0]!r}", "class_weights for all of them"
+            )
+        factors = np.array([settings.class_weights[each] for each in classes.tolist()])[numbers]
+        return factors if weight is None else factors * weight
+
+
+def _matrix(columns: Sequence[Column]) -> Any:
+    arrays = [np.asarray(each) for each in columns]
+    return np.concatenate([each.reshape(len(each), -1) for each in arrays], axis=1)
+
+
+def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibrary) -> Any:
+    if not isinstance(column, Jagged):
+        return convert(column)
+    if library == "torch":
+        from .torch import nested
+
+        return nested(column)
+    return Jagged(convert(column.values), convert(column.offsets))
+
+
+def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
+    """Yield what is loaded for each number; the next one is loaded meanwhile."""
+    loaded: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(1)
+    wanted = threading.Semaphore(0)
+    stopped = threading.Event()
+
+    def work() -> None:
+        for number in numbers:
+            wanted.acquire()
+            if stopped.is_set():
+                return
+            try:
+                loaded.put((load(number), None))
+            except BaseException as error:
+                loaded.put((None, error))
+                return
+
+    thread = threading.Thread(target=work, daemon=True, name="colonnade-batches")
+    thread.start()
+    wanted.release()
+    try:
+        for number in numbers:
+            value, error = loaded.get()
+            if error is not None:
+                raise error
+            wanted.release()
+            yield number, value  # type: ignore[misc]
+            del value
+    finally:
+        stopped.set()
+        wanted.release()
+        thread.join()
+
+
+def _listed(target: ExpressionLike | Sequence[ExpressionLike]) -> Sequence[ExpressionLike]:
+    return [target] if isinstance(target, str | Expression) else target
+
+
+def _inputs(
+    frame: DataFrame, features: Sequence[ExpressionLike] | None, others: Sequence[str]
+) -> Sequence[ExpressionLike]:
+    if features is None:
+        return [name for name in frame._select(None) if name not in others]
+    if isinstance(features, str | Expression):
+        raise UsageError("features are a list of columns", f"[{str(features)!r}]")
+    names: list[ExpressionLike] = []
+    for each in features:
+        names += frame._select(each) if isinstance(each, str) and any(c in each for c in "*?") else [each]
+    return names
+
+
+def _texts(frame: DataFrame, expressions: Sequence[ExpressionLike]) -> dict[str, str]:
+    return {str(each): frame._text(each) for each in expressions}
+
+
+def _form(
+    frame: DataFrame,
+    name: str,
+    text: str,
+    pad: Mapping[str, int] | int | None = None,
+    dtype: Any = None,
+    fill: float = 0,
+) -> Form:
+    return form_of(name, frame._graph.column_type(frame._node, text), pad, dtype, fill)
+
+
+def _check_forms(forms: Sequence[Form], matrix: bool, features: Sequence[str], single: Sequence[str]) -> None:
+    if not features:
+        raise UsageError("no features are named", "the names of columns, or None for all")
+    for form in forms:
+        if form.name in single and form.is_list:
+            raise UsageError(f"'{form.name}' has lists, a target and a weight have numbers")
+        if matrix and form.is_list and form.length is None:
+            raise UsageError(f"lists of '{form.name}' have no place in a matrix", f"pad={{{form.name!r}: 4}}")
+
+
+def _require_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise UsageError(f"{name}={count!r} is no number of rows", "1, 2, ...")

@@ -1,0 +1,128 @@
+"""Which entries are read together, in which order, and what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade.frame.steps import Steps
+
+from .rows import Form, Rows, count_of, frozen, joined, taken
+
+__all__ = ["ENTRY", "Share", "Windows"]
+
+ENTRY = "rdfentry_"
+"""The column with the numbers of the entries."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The entries whose hash lies in [first, last), of [0, 1): the same ones whatever is read, filtered or shuffled."""
+
+    first: float = 0.0
+    last: float = 1.0
+    seed: int = 0
+
+    def holds(self, entries: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which entries belong to the share."""
+        fractions = (_hash(entries, self.seed) >> np.uint64(11)) * 2.0**-53
+        return np.asarray((fractions >= self.first) & (fractions < self.last))
+
+    def cut(self, fraction: float, seed: int) -> tuple[Share, Share]:
+        """Return a fraction of the share, and the rest of it."""
+        if (self.first, self.last) == (0.0, 1.0):
+            return Share(0.0, fraction, seed), Share(fraction, 1.0, seed)
+        middle = self.first + fraction * (self.last - self.first)
+        return Share(self.first, middle, self.seed), Share(middle, self.last, self.seed)
+
+
+def _hash(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """SplitMix64's output function (Steele, Lea and Flood, OOPSLA 2014) of numbers shifted by a hash of the seed."""
+    state = np.asarray(numbers, np.uint64) + np.uint64(seed * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
+    for _ in range(2):
+        state = state + np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+    return state
+
+
+class Windows:
+    """Rows in windows: stretches of entries in an order that a seed gives, then the rows of each window likewise.
+
+    Stretches follow from the data and `window` alone, so that a seed gives the same order everywhere.
+    """
+
+    def __init__(
+        self, steps: Steps, forms: Sequence[Form], share: Share, window: int, *, keeps: bool
+    ) -> None:
+        self._steps, self._forms, self._share = steps, list(forms), share
+        self._stretches = _stretches(steps.parts(), max(window // 4, 1))
+        self._window = window
+        self._kept: dict[int, Rows] | None = {} if keeps else None
+        self._counts: NDArray[np.int64] | None = None
+
+    def of(self, share: Share) -> Windows:
+        """Return the same windows with the rows of another share, which are kept apart."""
+        return Windows(self._steps, self._forms, share, self._window, keeps=self._kept is not None)
+
+    def plan(self, generator: np.random.Generator | None) -> list[list[int]]:
+        """Return the numbers of the stretches of each window, in order; in the order of entries without a generator."""
+        order: Sequence[int] = range(len(self._stretches))
+        if generator is not None:
+            order = generator.permutation(len(self._stretches)).tolist()
+        windows: list[list[int]] = []
+        held = self._window
+        for number in order:
+            size = self._stretches[number][1] - self._stretches[number][0]
+            if held + size > self._window:
+                windows.append([])
+                held = 0
+            windows[-1].append(number)
+            held += size
+        return windows
+
+    def rows_of(self, window: Sequence[int], generator: np.random.Generator | None) -> Rows:
+        """Compute the rows of a window, permuted if there is a generator."""
+        rows = joined([self._rows_of(number) for number in window])
+        return rows if generator is None else taken(rows, generator.permutation(count_of(rows)))
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return the number of rows of each stretch; computes what the filters need, once."""
+        if self._counts is None:
+            counting = self._steps.only([ENTRY])
+            entries = (np.asarray(counting.compute(*each)[ENTRY].data()) for each in self._stretches)
+            self._counts = np.array([self._share.holds(each).sum() for each in entries], np.int64)
+        return self._counts
+
+    def values(self, name: str) -> Iterator[NDArray[Any]]:
+        """Yield the values of a column of numbers, of all rows in the order of entries."""
+        for number in range(len(self._stretches)):
+            yield cast("NDArray[Any]", self._rows_of(number)[name])
+
+    def _rows_of(self, number: int) -> Rows:
+        if self._kept is not None and number in self._kept:
+            return self._kept[number]
+        computed = self._steps.compute(*self._stretches[number])
+        rows: Rows = {form.name: form.column(computed[form.name]) for form in self._forms}
+        rows[ENTRY] = entries = np.asarray(computed[ENTRY].data())
+        if self._share != Share():
+            rows = taken(rows, np.flatnonzero(self._share.holds(entries)))
+        if self._kept is not None:
+            self._kept[number] = frozen(rows)
+        return rows
+
+
+def _stretches(parts: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
+    """Parts put together while they do not exceed a number of entries, and cut where one alone does."""
+    found: list[tuple[int, int]] = []
+    for first, last in parts:
+        pieces = [(begin, min(begin + size, last)) for begin in range(first, last, size)]
+        if found and found[-1][1] == first and pieces[0][1] - found[-1][0] <= size:
+            found[-1] = (found[-1][0], pieces.pop(0)[1])
+        found += pieces
+    return found

@@ -1,0 +1,240 @@
+"""Attribute sets: values that belong to ranges of a data set's entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import awkward as ak
+import numpy as np
+
+from colonnade import _core
+from colonnade.errors import Error, FormatError, UnsupportedError, redacted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from colonnade.schema.fields import FieldInfo
+
+    from .dataset import DataSet, Fields, Library
+
+__all__ = ["Attribute", "AttributeSet", "AttributeSets"]
+
+_STEP = 1000
+
+
+class Attribute(NamedTuple):
+    """A row of an attribute set."""
+
+    first: int
+    """The first entry that it is about."""
+    last: int
+    """The entry behind the last one."""
+    values: dict[str, Any]
+
+
+class AttributeSet:
+    """Rows, each with a range of entries and a value for every field. Found in `DataSet.attributes`.
+
+    Rows are in the order in which they were written; ranges may overlap, be empty, and leave entries out.
+    """
+
+    def __init__(self, name: str, rows: DataSet, num_entries: int) -> None:
+        self._name, self._rows, self._num_entries = name, rows, num_entries
+        self._ranges: NDArray[np.uint64] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in the data set."""
+        return self._name
+
+    @property
+    def schema(self) -> dict[str, FieldInfo]:
+        """The fields with their types, those that cannot be read included."""
+        return dict(self._rows.schema["_userData"].members())
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the fields that can be read."""
+        return [name for name, info in self.schema.items() if not info.unreadable]
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self._rows.num_entries
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __bool__(self) -> bool:
+        return True
+
+    # ---- Ranges
+
+    @property
+    def ranges(self) -> NDArray[np.uint64]:
+        """For each row the first entry that it is about, and the one behind the last.
+
+        Raises:
+            FormatError: the data set does not have these entries.
+        """
+        if self._ranges is None:
+            read = self._rows.arrays(["_rangeStart", "_rangeLen"], library="np")
+            first, count = read["_rangeStart"], read["_rangeLen"]
+            entries = np.uint64(self._num_entries)
+            wrong = np.flatnonzero((first > entries) | (count > entries - np.minimum(first, entries)))
+            if len(wrong):
+                row = int(wrong[0])
+                raise FormatError(
+                    f"row {row} is about {count[row]} entries from {first[row]} on, and the data set has {entries}",
+                    "ask the writer of the file",
+                    uri=self._rows.uri,
+                    data_set=self._rows.name,
+                )
+            self._ranges = np.stack([first, first + count], axis=1)
+            self._ranges.flags.writeable = False
+        return self._ranges
+
+    def of_entry(self, entry: int) -> NDArray[np.int64]:
+        """Find the rows whose range has an entry, in order of where ranges begin."""
+        return self.covering(entry, entry + 1)
+
+    def covering(self, first: int, last: int) -> NDArray[np.int64]:
+        """Find the rows whose range has all entries from `first` to `last`, which is excluded."""
+        begin, end = self.ranges.T
+        if not 0 <= first < last:
+            return np.empty(0, dtype=np.int64)
+        return self._in_order((begin <= first) & (end >= last))
+
+    def within(self, first: int, last: int) -> NDArray[np.int64]:
+        """Find the rows whose range is not empty and lies between `first` and `last`, which is excluded."""
+        begin, end = self.ranges.T
+        return self._in_order((begin >= max(first, 0)) & (end <= max(last, 0)) & (begin < end))
+
+    def _in_order(self, fits: NDArray[np.bool_]) -> NDArray[np.int64]:
+        rows = np.flatnonzero(fits)
+        return rows[np.argsort(self.ranges[rows, 0], kind="stable")]
+
+    # ---- Values
+
+    def arrays(
+        self,
+        fields: Fields = None,
+        *,
+        row_start: int | None = None,
+        row_stop: int | None = None,
+        library: Library = "ak",
+    ) -> Any:
+        """Read fields as arrays with one value per row; see `DataSet.arrays`."""
+        start, stop, _ = slice(row_start, row_stop).indices(self.num_rows)
+        names = self.field_names if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        selected = self._rows._select([f"_userData.{name}" for name in names]) if names else {}
+        selected = {path.removeprefix("_userData."): info for path, info in selected.items()}
+        return self._rows._read(selected, start, max(start, stop), library)
+
+    def __getitem__(self, field: str) -> ak.Array:
+        """Read one field as an `awkward.Array`."""
+        return self.arrays(field)[field]
+
+    def row(self, number: int) -> Attribute:
+        """Read a row; negative numbers count from the end."""
+        start = range(self.num_rows)[number]
+        return next(self._read_rows(start, start + 1))
+
+    def __iter__(self) -> Iterator[Attribute]:
+        """Iterate over the rows."""
+        for start in range(0, self.num_rows, _STEP):
+            yield from self._read_rows(start, min(start + _STEP, self.num_rows))
+
+    def _read_rows(self, start: int, stop: int) -> Iterator[Attribute]:
+        values = ak.to_list(self.arrays(row_start=start, row_stop=stop)) if self.field_names else []
+        for number, (first, last) in enumerate(self.ranges[start:stop].tolist()):
+            yield Attribute(first, last, values[number] if values else {})
+
+    def row_texts(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
+        """Iterate over the numbers and texts of rows, {"run": 7}, in JSON's manner."""
+        if not self.field_names:
+            yield from ((number, "{}") for number in range(start, stop))
+            return
+        for number, text in self._rows.entry_texts(start, stop, "_userData"):
+            yield number, text.removeprefix('{"_userData": ').removesuffix("}")
+
+    @property
+    def descriptor(self) -> _core.Descriptor:
+        """Everything that the file says about the set as the data set that it is."""
+        return self._rows.descriptor
+
+    def __repr__(self) -> str:
+        return (
+            f"<AttributeSet '{self._name}' in '{redacted(self._rows.uri)}': {self.num_rows} rows, "
+            f"fields {', '.join(self.field_names)}>"
+        )
+
+
+class AttributeSets(Mapping[str, AttributeSet]):
+    """The attribute sets of a data set by name. A set is opened when it is asked for."""
+
+    def __init__(self, data_set: DataSet) -> None:
+        self._data_set = data_set
+        reader = data_set._open_reader()
+        assert isinstance(reader, _core.Reader)  # chains have none
+        self._names = reader.attribute_sets()
+        self._opened: dict[str, AttributeSet] = {}
+
+    def __getitem__(self, name: str) -> AttributeSet:
+        """Open a set.
+
+        Raises:
+            NotFoundError: there is none of this name.
+            UnsupportedError, FormatError: this one cannot be read.
+        """
+        if name not in self._opened:
+            self._opened[name] = self._data_set._open_attribute_set(name)
+        return self._opened[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Open a set, or return `default` if there is none of this name."""
+        if name not in self._names:
+            return default
+        return self[name]
+
+    def __repr__(self) -> str:
+        return f"<AttributeSets: {', '.join(self._names) or 'none'}>"
+
+    def verify(self) -> int:
+        """Read, check and decode every page of the sets whose version is known, and their ranges.
+
+        Returns:
+            The number of pages.
+
+        Raises:
+            ChecksumError, FormatError: the first damage, with its place.
+        """
+        pages = 0
+        for name in self._names:
+            try:
+                found = self[name]
+            except UnsupportedError:
+                continue
+            pages += found._rows.verify()
+            _ = found.ranges
+        return pages
+
+    def readable(self) -> Iterator[tuple[str, AttributeSet | None, str]]:
+        """Iterate over names and sets, or None and why a set cannot be read."""
+        for name in self._names:
+            found, why = None, ""
+            try:
+                found = self[name]
+            except Error as error:
+                why = error.problem
+            yield name, found, why

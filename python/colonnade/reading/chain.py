@@ -1,0 +1,199 @@
+"""Chains: the data sets of several files, read as one."""
+
+from __future__ import annotations
+
+import bisect
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from colonnade import _core
+from colonnade.errors import FormatError, StorageError, UnsupportedError, UsageError, redacted
+from colonnade.schema.fields import FieldInfo
+
+from .dataset import DataSet, Fields, ReadSettings, read_options
+from .steps import Cluster, steps
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .attributes import AttributeSets
+
+__all__ = ["Chain", "MissingFields"]
+
+MissingFields: TypeAlias = Literal["error", "fill", "skip"]
+
+
+class Chain(DataSet):
+    """Data sets of several files, one behind the other: a `DataSet` of all their entries. Made by `colonnade.open`.
+
+    Fields go together by name. Where files have them as different types they are read as one that holds the values of
+    both; `schema` says which.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        name: str = "",
+        *,
+        missing: MissingFields = "error",
+        max_open_files: int = 16,
+        index: str | os.PathLike[str] | None = None,
+        _selection: Fields = None,
+        _known: str = "",
+        **settings: Unpack[ReadSettings],
+    ) -> None:
+        if missing not in get_args(MissingFields):
+            raise UsageError(f"missing is one of 'error', 'fill' and 'skip', not {missing!r}")
+        if max_open_files < 1:
+            raise UsageError(
+                f"a chain with {max_open_files} open files cannot be read", "max_open_files=1 or more"
+            )
+        self._settings = dict(settings)
+        self._missing: MissingFields = missing
+        self._max_open_files = max_open_files
+        policy = (read_options(**self._settings), getattr(_core.MissingFields, missing), max_open_files)
+        known = _known or _read_index(index, files, name)
+        reader = (
+            _core.open_known_chain_reader(known, *policy)
+            if known
+            else _core.open_chain_reader(list(files), name, *policy)
+        )
+        self._files = reader.files()
+        more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
+        self._begin(self._files[0].uri + more, reader, _selection)
+        if index is not None and not known:
+            self.save_index(index)
+
+    @property
+    def uri(self) -> str:
+        """The first file, and how many more there are; `files` lists all."""
+        return self._uri
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the entries are in, in order."""
+        return [file.uri for file in self._files]
+
+    @property
+    def file_offsets(self) -> list[int]:
+        """The first entry of each file, and the number of entries at the end."""
+        return [*(file.first for file in self._files), self._num_entries]
+
+    def file_of(self, entry: int) -> str:
+        """Return the file that holds an entry; negative numbers count from the end."""
+        number = entry + self._num_entries if entry < 0 else entry
+        if not 0 <= number < self._num_entries:
+            raise self._misuse(f"entry {entry} of a chain with {self._num_entries}")
+        ends = [file.first + file.entries for file in self._files]
+        return self._files[bisect.bisect_right(ends, number)].uri
+
+    @property
+    def descriptor(self) -> _core.Descriptor:
+        """The fields of all files as one schema, without columns and pages; the entries of a file are a cluster."""
+        return self._open_chain().descriptor
+
+    @property
+    def attributes(self) -> AttributeSets:
+        """Attribute sets are those of a data set: a chain has none.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            "attribute sets belong to one data set, and a chain is several",
+            "open(file).attributes of each file",
+        )
+
+    def save_index(self, path: str | os.PathLike[str]) -> None:
+        """Write what is in which file to a small file, with which `colonnade.open(..., index=path)` opens none.
+
+        Raises:
+            UsageError: a schema has what this version does not know, so that it must be read from its file.
+            StorageError: the file cannot be written.
+        """
+        text = self._open_chain().index()
+        if not text:
+            raise self._misuse(
+                "the schema of a file has what this version does not know, so there is no index of it"
+            )
+        target = Path(path)
+        aside = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+        try:
+            aside.write_text(text)
+            os.replace(aside, target)
+        except OSError as error:
+            raise StorageError(
+                f"'{target}' cannot be written: {error.strerror or error}", uri=str(target)
+            ) from error
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def select(self, fields: Fields) -> Chain:
+        """Return the same chain with only these fields. No file is opened for that."""
+        return _reopen(*self._how_to_reopen(list(self._select(fields))))
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Read, check and decode every page of every file; see `DataSet.verify`."""
+        return self._open_chain().verify(progress)
+
+    def __repr__(self) -> str:
+        count = len(self._select(None, warns=False))
+        return (
+            f"<Chain '{self._name}' of {len(self._files)} files, the first is '{redacted(self._files[0].uri)}': "
+            f"{self._num_entries} entries, {count} fields>"
+        )
+
+    def __enter__(self) -> Chain:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, self._how_to_reopen(self._selection)
+
+    # ---- Inside
+
+    def _open_chain(self) -> _core.ChainReader:
+        reader = self._open_reader()
+        assert isinstance(reader, _core.ChainReader)
+        return reader
+
+    def _how_to_reopen(self, selection: Fields) -> tuple[Any, ...]:
+        options = {"missing": self._missing, "max_open_files": self._max_open_files, **self._settings}
+        return self.files, self._name, options, selection, self._open_chain().index()
+
+    def _steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        paths = [info.path for info in selected.values()]
+
+        def clusters() -> Iterator[Cluster]:
+            for number, file in enumerate(self._files):
+                if file.first < stop and file.first + file.entries > start:
+                    yield from self._open_chain().cluster_sizes(paths, number)
+
+        return steps(clusters(), step_size, start, stop)
+
+
+def _reopen(files: list[str], name: str, options: dict[str, Any], selection: Fields, known: str) -> Chain:
+    return Chain(files, name, _selection=selection, _known=known, **options)
+
+
+def _read_index(path: str | os.PathLike[str] | None, files: Sequence[str], name: str) -> str:
+    """The text of an index if there is one of these files; empty if it must be made."""
+    if path is None:
+        return ""
+    try:
+        text = Path(path).read_text()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"'{os.fspath(path)}' cannot be read: {error}", uri=str(path)) from error
+    try:
+        held = _core.index_files(text)
+    except FormatError as error:
+        raise FormatError(
+            error.problem, "another place for the index, or remove that file", uri=str(path)
+        ) from None
+    same = [uri for uri, _ in held] == list(files)
+    return text if same and (not name or all(data_set == name.strip("/") for _, data_set in held)) else ""

@@ -1,0 +1,219 @@
+"""Attribute sets of a data set that is being written: values that belong to ranges of its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade.errors import UsageError, redacted
+from colonnade.schema.spec import Spec, infer
+
+from .filling import Closing, build_fields
+from .rows import Rows
+from .sources import to_batch
+
+if TYPE_CHECKING:
+    from .creating import DataSetWriter
+
+__all__ = ["AttributeAppender", "AttributeRange", "AttributeSetWriter", "find_or_make"]
+
+
+class AttributeRange:
+    """A range of entries that begins where this was made, and ends at `commit`, or with the block.
+
+    If the block is left by an exception, nothing is added.
+    """
+
+    def __init__(self, owner: AttributeSetWriter, first: int, values: dict[str, Any]) -> None:
+        self._owner, self._committed = owner, False
+        self.first = first
+        """The first entry."""
+        self.values = values
+        """What belongs to the entries; may be changed until the range is committed."""
+
+    def commit(self) -> None:
+        """End the range behind the last entry that was given to the writer."""
+        if self._committed:
+            raise UsageError("the range is committed already", "begin another one")
+        self._owner.add(self.values, self.first, self._owner._entries())
+        self._committed = True
+
+    def __enter__(self) -> AttributeRange:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None and not self._committed:
+            self.commit()
+
+    def __repr__(self) -> str:
+        state = "committed" if self._committed else "open"
+        return f"<AttributeRange of '{self._owner.name}' from entry {self.first} on, {state}>"
+
+
+class AttributeSetWriter:
+    """An attribute set being written. Made by `DataSetWriter.attributes`; ends with the writer."""
+
+    def __init__(
+        self, writer: DataSetWriter | AttributeAppender, name: str, schema: Mapping[str, Spec] | None
+    ) -> None:
+        self._writer, self._name = writer, name
+        self._fields: dict[str, _core.Field] = {}
+        self._made = False
+        self._rows: Rows | None = None
+        self._ranges: list[tuple[int, int]] = []
+        self._handed_on = 0
+        if schema is not None:
+            self._start(schema)
+        self._make()
+
+    @property
+    def name(self) -> str:
+        """Its name in the data set."""
+        return self._name
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the fields, empty as long as they are not known."""
+        return list(self._fields)
+
+    @property
+    def num_rows(self) -> int:
+        """Number of ranges that were added so far."""
+        return self._handed_on + len(self._ranges)
+
+    def range(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> AttributeRange:
+        """Begin a range at the next entry.
+
+        Args:
+            values: a value for each field; they may also be set later, in the `values` of what is returned.
+            more: likewise.
+
+        Returns:
+            A context manager: the entries that are given to the writer within its block are the range.
+        """
+        self._check_open()
+        return AttributeRange(self, self._entries(), {**(values or {}), **more})
+
+    def add(self, values: Mapping[str, Any], first: int, last: int) -> None:
+        """Add values that belong to the entries from `first` to `last`, which is excluded.
+
+        Raises:
+            UsageError: the entries are not among those that were given to the writer.
+            TypeMismatchError, ConversionError: a value does not fit its field. Nothing is added then.
+            SchemaError: the first values, which fix the fields, are of no type that can be stored.
+        """
+        self._check_open()
+        entries = self._entries()
+        if not 0 <= first <= last <= entries:
+            raise self._writer._misuse(
+                f"the range from entry {first} to {last} is not among the {entries} entries so far",
+                "give the entries to the writer first",
+            )
+        self._writer._guard(lambda: self._add(values, first, last))
+
+    # ---- Inside
+
+    def _check_open(self) -> None:
+        self._writer._check_open()
+
+    def _entries(self) -> int:
+        return self._writer.num_entries
+
+    def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
+        if not self._fields:
+            columns = to_batch([dict(values)]).columns
+            self._start({name: infer(column, name) for name, column in columns.items()})
+            self._make()
+        if self._rows is None:
+            self._rows = Rows(self._fields)
+        self._rows.add(values)
+        self._ranges.append((first, last))
+
+    def _start(self, schema: Mapping[str, Spec]) -> None:
+        self._fields = self._writer._guard(lambda: build_fields(schema, {}, {}, whole=True))
+        if not self._fields:
+            raise self._writer._misuse(f"the attribute set '{self._name}' has no fields", "give one a value")
+
+    def _make(self) -> None:
+        core = self._writer._writer
+        if core is not None and self._fields and not self._made:
+            fields = list(self._fields.values())
+            self._writer._guard(lambda: core.add_attribute_set(self._name, fields))
+            self._made = True
+
+    def _flush(self) -> None:
+        """Hand on what there is, unless it is about entries that were not handed on themselves."""
+        self._make()
+        core = self._writer._writer
+        if core is None or self._rows is None or not self._ranges:
+            return
+        if max(last for _, last in self._ranges) > core.num_entries:
+            return
+        ranges, self._ranges = self._ranges, []
+        arrays = self._rows.take()
+        self._handed_on += len(ranges)
+        self._writer._guard(lambda: core.append_attributes(self._name, ranges, arrays))
+
+    def __repr__(self) -> str:
+        return f"<AttributeSetWriter '{self._name}' of '{self._writer.name}': {self.num_rows} ranges>"
+
+
+class AttributeAppender(Closing):
+    """Adds attribute sets to a data set that is there, and rows to those that it has. Made by `add_attributes`.
+
+    Used as a context manager it commits at the end of the block; if the block is left by an exception, nothing changes.
+    """
+
+    def __init__(self, uri: str, name: str, options: _core.WriteOptions) -> None:
+        super().__init__(uri, name)
+        self._sets: dict[str, AttributeSetWriter] = {}
+        self._closed = True  # as long as there is nothing to close
+        self._writer = self._guard(lambda: _core.open_appender(uri, name, options))
+        self._closed = False
+        self._remember()
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries of the data set."""
+        return self._writer.num_entries
+
+    def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> AttributeSetWriter:
+        """Add an attribute set, or rows to one that is there; see `DataSetWriter.attributes`."""
+        self._check_open()
+        return find_or_make(self, self._sets, name, schema)
+
+    def close(self) -> None:
+        """Commit and close; does nothing if closed already."""
+        if self._closed:
+            return
+        for each in self._sets.values():
+            each._flush()
+        self._closed = True
+        self._guard(self._writer.close)
+
+    def abort(self) -> None:
+        """Close without adding anything."""
+        self._closed = True
+        self._writer.abandon()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<AttributeAppender of '{self._name}' in '{redacted(self._uri)}', {state}>"
+
+
+def find_or_make(
+    writer: DataSetWriter | AttributeAppender,
+    made: dict[str, AttributeSetWriter],
+    name: str,
+    schema: Mapping[str, Spec] | None,
+) -> AttributeSetWriter:
+    """Return the set of a name, made before or now."""
+    if name not in made:
+        made[name] = AttributeSetWriter(writer, name, schema)
+    elif schema is not None:
+        raise writer._misuse(f"the attribute set '{name}' is there already", "leave out the schema")
+    return made[name]

@@ -1,0 +1,856 @@
+"""Data frames on other processes: the same bits on every engine, whatever happens to tasks and workers."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import hist
+import numpy as np
+import pytest
+from s3_server import BUCKET
+from shuffled_engine import Shuffled
+
+import colonnade
+from colonnade import DataFrame, RDataFrame, _core, distributed, root
+from colonnade.distributed import Partial, Task
+from colonnade.distributed.engines import Futures, Processes
+from colonnade.distributed.tasks import cut
+from colonnade.errors import (
+    ChecksumError,
+    FormatError,
+    ResourceError,
+    StorageError,
+    UnsupportedError,
+    UsageError,
+)
+
+PART_ENTRIES = 40
+FILES = (310, 5, 0, 420, 265)
+ENTRIES = sum(FILES)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Uneven files, one of them empty; "late" is missing in some; pages end every few entries."""
+    folder = tmp_path_factory.mktemp("distributed")
+    rng = np.random.default_rng(1)
+    paths = []
+    first = 0
+    for k, entries in enumerate(FILES):
+        paths.append(str(folder / f"{k}.root"))
+        columns = {
+            "x": rng.normal(0, 50, entries),
+            "n": np.arange(first, first + entries, dtype=np.int32) % 7,
+            "w": rng.normal(1, 0.3, entries) * 10.0 ** rng.integers(-3, 3, entries),
+            "v": ak.unflatten(
+                rng.exponential(20, 3 * entries).astype(np.float32), np.full(entries, 3, dtype=np.int64)
+            ),
+            "s": ak.Array([f"t{j % 3}" for j in range(entries)]) if entries else ak.Array(["a"])[:0],
+        } | ({"late": rng.normal(size=entries)} if k % 2 == 0 else {})
+        kinds = {
+            "x": "double",
+            "n": "std::int32_t",
+            "w": "double",
+            "v": "std::vector<float>",
+            "s": "std::string",
+        }
+        if k % 2 == 0:
+            kinds["late"] = "double"
+        with colonnade.create(paths[-1], "Events", kinds, initial_page_size=64, page_size=64) as writer:
+            for at in range(0, entries, 90):
+                writer.extend({name: values[at : at + 90] for name, values in columns.items()})
+                writer.commit_cluster()
+        first += entries
+    return paths
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_parts() -> Iterator[None]:
+    """For all processes that are started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLONNADE_TEST_PART_ENTRIES", str(PART_ENTRIES))
+        yield
+
+
+@pytest.fixture(scope="module")
+def processes(small_parts: None) -> Iterator[Any]:
+    engine = Processes(2)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def loky(small_parts: None) -> Iterator[Any]:
+    from loky import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def dask(small_parts: None) -> Iterator[Any]:
+    """A cluster of two processes with two threads each."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark(small_parts: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A standalone cluster of a master and a worker with two cores."""
+    import sys
+
+    from pyspark.sql import SparkSession
+    from spark_cluster import SparkCluster
+
+    with pytest.MonkeyPatch.context() as patch, SparkCluster(tmp_path_factory.mktemp("spark")) as cluster:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = (
+            SparkSession.builder.master(cluster.url)
+            .config("spark.ui.enabled", "false")
+            .config("spark.executorEnv.COLONNADE_TEST_PART_ENTRIES", str(PART_ENTRIES))
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .getOrCreate()
+        )
+        yield session
+        session.stop()
+
+
+ENGINES = ["processes", "loky", "dask", "spark"]
+
+
+@pytest.fixture(params=ENGINES)
+def executor(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+# ---- Everything that a DataFrame computes
+
+
+def book_everything(df: DataFrame, folder: Path) -> dict[str, Any]:
+    """A result of every kind, over a graph with nodes of every kind."""
+    node = df.default_value_for("late", -1.0).define("y", "sqrt(abs(x)) + late").alias("items", "v")
+    node = node.redefine("x", "x * 1.5").define("half", lambda x: x / 2, ["x"])
+    node = node.define("row", lambda x, v: float(x) + float(v[0]), ["x", "v"], per_row=True, returns="double")
+    node = node.define_per_sample("sample", lambda name: float(len(name)), returns="double")
+    node = node.vary("x", "{x * 0.9, x * 1.1}", ["down", "up"], "scale")
+    cut_ = node.filter("x > -40", name="low").filter(lambda n: n != 3, ["n"], name="no threes")
+    growing = hist.Hist(hist.axis.StrCategory([], growth=True), hist.storage.Weight())
+    booked = {
+        "count": cut_.count(),
+        "sum": cut_.sum("w"),
+        "sum of integers": cut_.sum("n"),
+        "min": cut_.min("v"),
+        "max": cut_.max("x"),
+        "mean": cut_.mean("row"),
+        "stddev": cut_.stddev("half"),
+        "stats": cut_.stats("y", "w"),
+        "quantile": cut_.quantile("x", [0.1, 0.5]),
+        "value_counts": cut_.value_counts("n"),
+        "unique": cut_.unique("s"),
+        "summary": cut_.summary(["x", "n"]),
+        "histo1d": cut_.histo1d(("h", "h", 20, -100, 100), "x"),
+        "weighted": cut_.histo1d(("h", "h", 20, -100, 100), "x", "w"),
+        "histo2d": cut_.histo2d(("h", "h", 5, -100, 100, 5, 0, 50), "x", "items", "w"),
+        "automatic": cut_.histo1d("x"),
+        "automatic, weighted": cut_.histo1d(None, "x", "w"),
+        "profile": cut_.profile1d(("p", "p", 10, -100, 100), "x", "y", "w"),
+        "fill": cut_.fill(growing, "s", weight="w"),
+        "graph": cut_.graph("x", "y"),
+        "take": cut_.take("v"),
+        "report": cut_.report(),
+        "report of all": df.report(),
+        "display": cut_.display(["x", "s"], 7),
+        "reduce": cut_.reduce(np.add, "w"),
+        "reduce by Python": cut_.reduce(lambda a, b: a + b, "w", 0.5),
+        "aggregate": cut_.aggregate(lambda s, x: s + float(np.sum(x)), lambda a, b: a + b, "x", 0.0),
+        "awkward": cut_.lazy_awkward(["x", "v", "s"]),
+        "numpy": cut_.lazy_numpy(["x", "n"]),
+        "arrow": cut_.lazy_arrow(["x", "v", "s"]),
+        "range": cut_.range(20, 200, 3).sum("x"),
+        "range behind a range": node.range(400).filter("n > 2").range(5).take("x"),
+        "available": df.filter_available("late").count(),
+        "missing": df.filter_missing("late").sum("x"),
+        "slots": df.define("e", "rdfentry_").sum("e"),
+        "snapshot": cut_.snapshot(folder / "out.root", columns=["x", "v", "s"], lazy=True),
+        "snapshot of a range": df.range(100).snapshot(folder / "range.root", columns=["x"], lazy=True),
+    }
+    varied = {
+        name: df.variations_for(booked[name])
+        for name in ("sum", "weighted", "profile", "report", "take", "reduce", "range")
+    }
+    return booked | {f"{name}, varied": value for name, value in varied.items()}
+
+
+def bits(value: Any) -> Any:
+    """Something that is equal where all bits are."""
+    if hasattr(value, "items") and hasattr(value, "is_ready"):
+        return {name: bits(value[name]) for name in value}
+    if isinstance(value, DataFrame):
+        columns = sorted(value.column_names)
+        return columns, bits(value.to_awkward(columns))
+    if isinstance(value, hist.Hist):
+        return (
+            [str(axis) for axis in value.axes],
+            value.view(flow=True).tobytes(),
+            value.values(flow=True).shape,
+        )
+    if isinstance(value, ak.Array):
+        form, length, buffers = ak.to_buffers(ak.to_packed(value))
+        return form.type.__str__(), length, sorted((k, np.asarray(v).tobytes()) for k, v in buffers.items())
+    if isinstance(value, np.ndarray):
+        return (value.dtype.str, value.tobytes()) if value.dtype != object else repr(value.tolist())
+    if isinstance(value, dict):
+        return [(name, bits(each)) for name, each in value.items()]
+    if isinstance(value, list | tuple):
+        return [bits(each) for each in value]
+    if isinstance(value, float | np.floating):
+        return np.float64(value).tobytes()
+    if hasattr(value, "to_pydict"):
+        return repr(value.schema), repr(value.to_pydict())
+    if hasattr(value, "arrays"):
+        return bits(value.arrays)
+    if type(value).__name__ == "GraphPoints":
+        return bits([value.x, value.y])
+    return repr(value)
+
+
+def outcome(booked: dict[str, Any]) -> dict[str, Any]:
+    return {name: bits(value if "varied" in name else value.value) for name, value in booked.items()}
+
+
+@pytest.fixture(scope="module")
+def expected(files: list[str], small_parts: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What one thread of this process gives."""
+    df = DataFrame("Events", files, threads=1)
+    found = outcome(book_everything(df, tmp_path_factory.mktemp("expected")))
+    assert df._session.last_run.parts > 20
+    return found
+
+
+@pytest.mark.parametrize("npartitions", [None, 1, 17])
+def test_every_result_is_the_same_bit_for_bit(
+    executor: Any, npartitions: int | None, files: list[str], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    df = DataFrame("Events", files, executor=executor, npartitions=npartitions)
+    found = outcome(book_everything(df, tmp_path))
+    for name, value in expected.items():
+        assert found[name] == value, name
+    assert df.num_runs == 0  # nothing was computed here
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["out.root", "range.root"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_order_and_grouping_do_not_matter(
+    seed: int, files: list[str], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    npartitions = random.Random(seed).randint(1, 60)
+    df = DataFrame("Events", files, executor=Shuffled(seed), npartitions=npartitions)
+    found = outcome(book_everything(df, tmp_path))
+    for name, value in expected.items():
+        assert found[name] == value, name
+
+
+def test_entries_of_the_user_are_not_those_of_workers(files: list[str]) -> None:
+    for entries in ((0, 0), (100, 101), (37, 555), (0, ENTRIES), (999, 1000)):
+        local = DataFrame("Events", files, entries=entries)
+        remote = DataFrame("Events", files, entries=entries, executor=Shuffled(3), npartitions=6)
+        for df in (local, remote):
+            df.booked = (df.take("x"), df.histo1d(("h", "h", 9, -9, 9), "x", "w"), df.count())  # type: ignore[attr-defined]
+        assert [bits(a.value) for a in local.booked] == [bits(b.value) for b in remote.booked]  # type: ignore[attr-defined]
+
+
+def test_several_data_frames_run_together(processes: Any, files: list[str]) -> None:
+    frames = [DataFrame("Events", files[k:], executor=processes) for k in range(3)]
+    here = DataFrame("Events", files)
+    sums = [frame.sum("x") for frame in [*frames, here]]
+    assert colonnade.run_graphs(sums) == 4
+    assert all(each.is_ready for each in sums)
+    assert [each.value for each in sums[:3]] == [
+        DataFrame("Events", files[k:]).sum("x").value for k in range(3)
+    ]
+
+
+def test_data_frames_without_files(processes: Any) -> None:
+    df = DataFrame(1000, executor=processes).define("x", "rdfentry_ * 2.0")
+    assert df.sum("x").value == 999000
+    assert (
+        RDataFrame(10, executor=processes, npartitions=3).Define("y", "rdfentry_").Sum("y").GetValue() == 45
+    )
+
+
+def test_foreach_runs_where_the_data_are(processes: Any, files: list[str], tmp_path: Path) -> None:
+    def note(n: Any) -> None:
+        (tmp_path / f"{os.getpid()}-{time.monotonic_ns()}").write_text(str(len(n)))
+
+    DataFrame("Events", files, executor=processes).foreach(note, "n")
+    seen = list(tmp_path.iterdir())
+    assert sum(int(each.read_text()) for each in seen) == ENTRIES
+    assert str(os.getpid()) not in {each.name.split("-")[0] for each in seen}
+
+
+def test_cached_columns_and_steps(processes: Any, files: list[str]) -> None:
+    df = DataFrame("Events", files, executor=processes).define("y", "x * 2")
+    assert df.cache(["y"]).sum("y").value == DataFrame("Events", files).sum("x * 2").value
+    assert sum(len(step) for step in df.iterate(["y"], step_size=100)) == ENTRIES
+
+
+# ---- Plans, tasks, partial results
+
+
+def booked_plan(files: list[str], **more: Any) -> tuple[Any, Any, Any]:
+    df = DataFrame("Events", files, executor=Shuffled(0), **more)
+    result = df.filter("n > 1").sum("x")
+    return df, result, df.freeze(result)
+
+
+def test_the_layer_below_gives_the_users_results(files: list[str]) -> None:
+    df, result, plan = booked_plan(files)
+    partials = [distributed.run_task(plan.to_bytes(), task) for task in plan.tasks(9)]
+    half = distributed.merge(plan, partials[1::2])
+    plan.finish(distributed.merge(plan, [half, *partials[::2]]))
+    assert result.is_ready
+    assert result.value == DataFrame("Events", files).filter("n > 1").sum("x").value
+    assert df.num_runs == 0
+
+
+def test_gaps_overlaps_repeats_and_other_plans_are_refused(files: list[str]) -> None:
+    _, _, plan = booked_plan(files)
+    partials = [distributed.run_task(plan, task) for task in plan.tasks(5)]
+    for missing in range(len(partials)):
+        with pytest.raises(UsageError, match="these are there"):
+            plan.finish(distributed.merge(plan, partials[:missing] + partials[missing + 1 :]))
+    with pytest.raises(UsageError, match="twice"):
+        distributed.merge(plan, [*partials, partials[2]])
+    with pytest.raises(UsageError, match="twice"):
+        distributed.merge(plan, [distributed.merge(plan, partials[:3]), partials[1]])
+    wider = distributed.run_task(plan, Task(plan.fingerprint, 10, 300, (0,)))
+    with pytest.raises(UsageError, match="twice"):
+        distributed.merge(plan, [partials[0], wider])
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    result = df.mean("x")
+    other = df.freeze(result)
+    assert result is not None
+    with pytest.raises(UsageError, match="another plan"):
+        distributed.merge(other, partials)
+    with pytest.raises(UsageError, match="another plan"):
+        distributed.run_task(other, plan.tasks(1)[0])
+
+
+def test_whole_results_take_the_whole_data_set(files: list[str]) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    result = df.range(10).count()
+    plan = df.freeze(result)
+    assert [(task.first, task.last) for task in plan.tasks(20)] == [(0, ENTRIES)]
+    with pytest.raises(UsageError, match="of all entries"):
+        distributed.run_task(plan, Task(plan.fingerprint, 0, 50, (0,)))
+
+
+def test_plans_open_nothing_and_hold_what_is_needed_only(files: list[str], tmp_path: Path) -> None:
+    copies = [shutil.copy(file, tmp_path) for file in files]
+    df = DataFrame("Events", copies, executor=Shuffled(0))
+    unused = (
+        df.define("never", "x + 1").define("secret", lambda x: x, ["x"]).filter("never > 2", name="unused")
+    )
+    used = df.define("used", "x * 2")
+    result, other = used.sum("used"), unused.count()
+    plan = df.freeze(result)
+    assert "used" in plan.text
+    assert "never" not in plan.text
+    assert "callables" not in plan.text
+    assert len(df.freeze(other).text) > len(plan.text)
+    for each in copies:
+        os.rename(each, each + ".gone")
+    again = distributed.Plan.from_bytes(plan.to_bytes())
+    assert again.fingerprint == plan.fingerprint
+    graph = again.graph()  # types, names and entries are known without a file
+    assert "used" in graph.column_names(plan.booking(0).node)
+    failed = distributed.run_task(again, plan.tasks(1)[0])
+    assert isinstance(failed.failures[0].error, Exception)
+
+
+def test_plans_stay_small(tmp_path: Path) -> None:
+    paths = []
+    for k in range(40):
+        paths.append(str(tmp_path / f"f{k}.root"))
+        with colonnade.create(paths[-1], "Events", {f"c{j}": "float" for j in range(30)}) as writer:
+            writer.extend({f"c{j}": np.arange(5, dtype=np.float32) for j in range(30)})
+    sizes = []
+    for number in (20, 40):
+        df = DataFrame("Events", paths[:number], executor=Shuffled(0))
+        result = df.sum("c1")
+        sizes.append(len(df.freeze(result).text))
+    assert sizes[0] < 100_000
+    assert (sizes[1] - sizes[0]) / 20 < 200 + len(paths[-1])
+
+
+def test_a_worker_opens_what_it_reads_only(files: list[str], tmp_path: Path) -> None:
+    copies = [shutil.copy(file, tmp_path) for file in files]
+    df = DataFrame("Events", copies, executor=Shuffled(0))
+    result = df.sum("x")
+    plan = df.freeze(result)
+    os.remove(copies[0])
+    last = plan.tasks(40)[-1]
+    assert not distributed.run_task(plan.to_bytes(), last).failures
+
+
+def test_damaged_plans_are_errors(files: list[str]) -> None:
+    _, _, plan = booked_plan(files)
+    for text in (b"", b"[]", b"{}", b"\xff", b'{"colonnade": "0"}', b"3"):
+        with pytest.raises(FormatError):
+            distributed.Plan.from_bytes(text)
+    content = json.loads(plan.text)
+    with pytest.raises(UnsupportedError, match="the same version"):
+        distributed.Plan(json.dumps({**content, "colonnade": "0.0.1"}))
+    chosen = random.Random(5)
+    for _ in range(300):
+        damaged = bytearray(plan.to_bytes())
+        damaged[chosen.randrange(len(damaged))] = chosen.randrange(256)
+        with contextlib.suppress(colonnade.Error):
+            distributed.Plan.from_bytes(bytes(damaged)).graph()
+
+
+def test_plans_from_elsewhere_do_what_they_may(files: list[str], tmp_path: Path) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    coded = df.freeze(kept := df.define("y", lambda x: x, ["x"]).sum("y"))
+    with pytest.raises(UsageError, match="carries code"):
+        coded.graph(allow_code=False)
+    reduced = df.freeze(more := df.reduce(lambda a, b: a, "x"))
+    with pytest.raises(UsageError, match="carries code"):
+        reduced.graph(allow_code=False)
+    written = df.freeze(last := df.snapshot(tmp_path / "o.root", columns=["x"], lazy=True))
+    with pytest.raises(UsageError, match="writes"):
+        written.graph(may_use=lambda uri, writes: not writes)
+    plain = df.freeze(first := df.sum("x"))
+    with pytest.raises(UsageError, match="reads"):
+        plain.graph(allow_code=False, may_use=lambda uri, writes: False)
+    plain.graph(allow_code=False, may_use=lambda uri, writes: uri in files)
+    assert None not in (kept, more, last, first)
+
+
+def test_what_cannot_be_sent_is_refused_when_it_is_booked(files: list[str]) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    lock = threading.Lock()
+    with pytest.raises(UnsupportedError, match="cannot be sent"):
+        df.define("y", lambda x: x * lock.locked(), ["x"])
+    with pytest.raises(UnsupportedError, match="cannot be sent"):
+        df.reduce(lambda a, b: a + b + lock.locked(), "x")
+    with pytest.raises(UnsupportedError, match="cannot be sent"):
+        df.define_per_sample("y", lambda name: lock.locked())
+
+
+def test_stretches_cover_everything_once() -> None:
+    chosen = random.Random(1)
+    for _ in range(300):
+        files, parts, at = [], [], 0
+        for _ in range(chosen.randint(1, 8)):
+            begin = at
+            for _ in range(chosen.randint(0, 9)):
+                size = chosen.randint(1, 50)
+                parts.append((at, at + size))
+                at += size
+            files.append((begin, at))
+        target = chosen.randint(1, 30)
+        stretches = cut(parts, files, target)
+        if not parts:
+            assert stretches == [(0, 0)]
+            continue
+        assert stretches[0][0] == 0
+        assert stretches[-1][1] == at
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(stretches))
+        borders = {last for _, last in parts}
+        assert all(last in borders for _, last in stretches)
+        # A stretch that has half of what it should have does not go on in the next file.
+        for first, last in stretches:
+            for _, end in files:
+                assert not (first < end < last and 2 * (end - first) >= at / target)
+
+
+# ---- What goes wrong
+
+
+@pytest.mark.parametrize("name", ["processes", "dask", "spark"])
+def test_a_killed_worker_costs_time_only(
+    name: str, request: pytest.FixtureRequest, files: list[str], tmp_path: Path
+) -> None:
+    engine = request.getfixturevalue(name)
+    marker = str(tmp_path / "killed")
+
+    def die_once(x: Any) -> Any:
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return x
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+    df = DataFrame("Events", files, executor=engine).define("y", die_once, ["x"], returns="double")
+    booked = df.sum("y"), df.take("y")
+    found = [each.value for each in booked]
+    local = DataFrame("Events", files)
+    assert os.path.exists(marker)
+    assert found[0] == local.sum("x").value
+    assert bits(found[1]) == bits(local.take("x").value)
+
+
+def test_a_worker_that_always_dies_is_an_error(files: list[str]) -> None:
+    def die(x: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    engine = Processes(1)
+    df = DataFrame("Events", files, executor=engine).define("y", die, ["x"], returns="double")
+    with pytest.raises(distributed.engines.WorkerLostError):
+        df.sum("y").value  # noqa: B018
+    engine.close()
+
+
+def test_errors_of_users_come_out_at_once(executor: Any, files: list[str]) -> None:
+    def fail(x: Any) -> Any:
+        raise KeyError("mine")
+
+    df = DataFrame("Events", files, executor=executor)
+    bad, good = df.define("y", fail, ["x"], returns="double").sum("y"), df.sum("x")
+    with pytest.raises(KeyError, match="mine"):
+        bad.value  # noqa: B018
+    assert good.value == DataFrame("Events", files).sum("x").value  # bad is left out
+    with pytest.raises(KeyError, match="mine"):
+        bad.value  # noqa: B018
+
+
+def test_a_file_that_was_replaced_is_an_error(executor: Any, files: list[str], tmp_path: Path) -> None:
+    copies = [shutil.copy(file, tmp_path) for file in files]
+    df = DataFrame("Events", copies, executor=executor)
+    total = df.sum("x")
+    content = Path(copies[3]).read_bytes()
+    os.remove(copies[3])
+    Path(copies[3]).write_bytes(content)  # the same bytes, but who knows that
+    with pytest.raises(StorageError, match="written anew") as caught:
+        total.value  # noqa: B018
+    assert copies[3] in str(caught.value)
+
+
+def test_damage_is_an_error_or_left_out(executor: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.root")
+    x = np.random.default_rng(2).normal(size=600)
+    sizes: Any = {"page_size": 8 * PART_ENTRIES, "initial_page_size": 8 * PART_ENTRIES}
+    with colonnade.create(path, "Events", {"x": "double"}, compression="none", **sizes) as writer:
+        writer.extend({"x": x})
+    content = bytearray(Path(path).read_bytes())
+    spoilt = 200 // PART_ENTRIES * PART_ENTRIES
+    page = x[spoilt : spoilt + PART_ENTRIES].tobytes()
+    at = bytes(content).find(page)
+    assert at > 0
+    content[at] ^= 0xFF
+    Path(path).write_bytes(content)
+    with pytest.raises(ChecksumError) as caught:
+        DataFrame("Events", path, executor=executor).sum("x").value  # noqa: B018
+    assert caught.value.uri == path
+    assert caught.value.cluster is not None
+    df = DataFrame("Events", path, executor=executor, on_error="skip")
+    taken, total = df.take("x"), df.count()
+    assert bits(taken.value) == bits(np.delete(x, slice(spoilt, spoilt + PART_ENTRIES)))
+    assert total.value == 600 - PART_ENTRIES  # the same entries are in all results
+    (skipped,) = df.skipped
+    assert (skipped.first, skipped.last) == (spoilt, spoilt + PART_ENTRIES)
+    assert "checksum" in skipped.problem or "damaged" in skipped.problem
+
+
+def test_duplicated_tasks_of_snapshots_do_no_harm(files: list[str], tmp_path: Path) -> None:
+    class Twice(Shuffled):
+        def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:
+            (plan,) = plans
+            while tasks:
+                task = tasks.popleft()
+                distributed.run_task(plan, task)  # of an attempt that nobody hears of
+                yield distributed.run_task(plan, task)
+
+    made = DataFrame("Events", files, executor=Twice(0), npartitions=4).snapshot(
+        tmp_path / "o.root", columns=["x", "v"]
+    )
+    assert bits(made.take("x").value) == bits(DataFrame("Events", files).take("x").value)
+
+
+def test_a_snapshot_that_fails_leaves_what_was_there(
+    processes: Any, files: list[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "o.root"
+    DataFrame("Events", files[0]).snapshot(target, columns=["n"])
+    before = target.read_bytes()
+
+    def fail(x: Any) -> Any:
+        if np.any(np.asarray(x) > 100):
+            raise ValueError("no")
+        return x
+
+    df = DataFrame("Events", files, executor=processes, npartitions=6).define(
+        "y", fail, ["x"], returns="double"
+    )
+    with pytest.raises(ValueError, match="no"):
+        df.snapshot(target, columns=["y"])
+    assert target.read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["obj", "s3 file", "s3 store"])
+def test_snapshots_to_other_places(place: str, s3: Any, files: list[str], tmp_path: Path) -> None:
+    uri = {
+        "obj": f"obj://{tmp_path}/store",
+        "s3 file": f"s3://{BUCKET}/snap.root",
+        "s3 store": f"s3://{BUCKET}/snapstore",
+    }[place]
+    df = DataFrame("Events", files, executor=Futures(_Threads(), 2), npartitions=5)
+    made = df.snapshot(uri, "Events", ["x", "s"])
+    assert bits(made.take("x").value) == bits(DataFrame("Events", files).take("x").value)
+    assert _core.data_sets(uri) == ["Events"]
+    assert s3 is not None
+
+
+# ---- Checkpoints, partial results
+
+
+class _Threads:
+    """A pool of threads: tasks share a process, as those of Dask do."""
+
+    def __init__(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._pool = ThreadPoolExecutor(3)
+
+    def submit(self, *work: Any) -> Any:
+        return self._pool.submit(*work)
+
+
+class Counting(Shuffled):
+    """Counts tasks, and stops after some."""
+
+    def __init__(self, most: int = 10**9) -> None:
+        super().__init__(0)
+        self.tasks: list[Task] = []
+        self._most = most
+
+    def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:
+        known = {plan.fingerprint: plan for plan in plans}
+        while tasks:
+            task = tasks.popleft()
+            if len(self.tasks) == self._most:
+                raise KeyboardInterrupt
+            self.tasks.append(task)
+            yield distributed.run_task(known[task.plan], task)
+
+
+def test_a_run_that_was_killed_goes_on(files: list[str], tmp_path: Path) -> None:
+    def made(engine: Any) -> tuple[Any, Any]:
+        df = DataFrame("Events", files, executor=engine, npartitions=10, checkpoint=tmp_path / "kept")
+        node = df.define("y", "x * w").filter("n > 1")
+        return node, node.histo1d(("h", "h", 10, -50, 50), "y", "w")
+
+    with pytest.raises(KeyboardInterrupt):
+        made(Counting(4))[1].value  # noqa: B018
+    engine = Counting()
+    reference = bits(made(Counting())[1].value)
+    local = DataFrame("Events", files).define("y", "x * w").filter("n > 1")
+    assert reference == bits(local.histo1d(("h", "h", 10, -50, 50), "y", "w").value)
+    # All of it is there by now; one more histogram is computed alone.
+    node, first = made(engine)
+    assert bits(first.value) == reference
+    assert engine.tasks == []
+    node, first = made(engine)
+    second = node.sum("x")
+    assert second.value == local.sum("x").value
+    assert bits(first.value) == reference
+    assert engine.tasks
+    assert {task.results for task in engine.tasks} == {(1,)}
+    # What is damaged is computed again.
+    kept = sorted((tmp_path / "kept").iterdir())
+    kept[0].write_bytes(kept[0].read_bytes()[:-1])
+    again = Counting()
+    node, first = made(again)
+    second = node.sum("x")
+    assert (bits(first.value), second.value) == (reference, local.sum("x").value)
+    assert len(again.tasks) == 1
+
+
+def test_checkpoints_know_the_data_and_the_question(files: list[str], tmp_path: Path) -> None:
+    copies = [shutil.copy(file, tmp_path) for file in files]
+
+    def run(condition: str) -> tuple[float, int]:
+        engine = Counting()
+        df = DataFrame("Events", copies, executor=engine, npartitions=6, checkpoint=tmp_path / "kept")
+        return df.filter(condition).sum("x").value, len(engine.tasks)
+
+    first, computed = run("n > 1")
+    assert computed > 0
+    assert run("n > 1") == (first, 0)
+    assert run("n > 2")[1] == computed
+    os.utime(copies[0])  # it may be another one
+    assert run("n > 1") == (first, computed)
+
+
+@pytest.mark.parametrize("name", [*ENGINES, "here"])
+def test_partial_results_are_shown(
+    name: str, request: pytest.FixtureRequest, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed.driver, "_SHOWN_EVERY", 0.0)
+    executor = None if name == "here" else request.getfixturevalue(name)
+    df = DataFrame("Events", files, executor=executor)
+    seen: list[float] = []
+    filled = df.histo1d(("h", "h", 10, -1000, 1000), "x").on_partial(lambda h: seen.append(h.sum()))
+    assert filled.value.sum() == ENTRIES
+    assert len(seen) > 1
+    assert seen == sorted(seen)
+    assert 0 < seen[0] < ENTRIES
+
+
+def test_partial_results_with_roots_spelling(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed.driver, "_SHOWN_EVERY", 0.0)
+    seen: list[int] = []
+    count = RDataFrame("Events", files).Count()
+    count.OnPartialResult(100, seen.append)
+    assert count.GetValue() == ENTRIES
+    assert seen[0] < ENTRIES
+
+
+def test_live_visualize(dask: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed.driver, "_SHOWN_EVERY", 0.0)
+    df = root.RDF.Experimental.Distributed.Dask.RDataFrame("Events", files, daskclient=dask, npartitions=6)
+    histogram = df.Histo1D(("h", "h", 10, -1000.0, 1000.0), "x")
+    own: list[float] = []
+    everyone: list[float] = []
+    root.RDF.Distributed.LiveVisualize(
+        {histogram: lambda h: own.append(h.Integral())}, lambda h: everyone.append(h.Integral())
+    )
+    assert histogram.GetValue().Integral() == ENTRIES
+    assert own == everyone
+    assert len(own) > 1
+
+
+def test_interrupting_ends_the_work(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed.driver, "_SHOWN_EVERY", 0.0)
+    engine = Processes(2)
+
+    def stop(value: object) -> None:
+        raise KeyboardInterrupt
+
+    df = DataFrame("Events", files, executor=engine)
+    slow = df.define("y", lambda x: (time.sleep(0.05), x)[1], ["x"], returns="double").sum("y")
+    slow.on_partial(stop)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        slow.value  # noqa: B018
+    assert time.monotonic() - begin < 30
+    del slow
+    assert df.sum("x").value == DataFrame("Events", files).sum("x").value
+    engine.close()
+
+
+def test_progress_counts_everything(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(1), progress=True)
+    df.sum("x").value  # noqa: B018
+    assert "100%" in capsys.readouterr().err
+
+
+def test_a_worker_that_cannot_open_files_is_passed_over(dask: Any, files: list[str], tmp_path: Path) -> None:
+    """As on a node with a broken disk: what fails there is done elsewhere."""
+    import resource
+
+    def spoil() -> tuple[int, int]:
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
+        return before
+
+    workers = sorted(dask.scheduler_info(n_workers=-1)["workers"])
+    before = dask.run(spoil, workers=workers[:1])[workers[0]]
+    try:
+        copies = [shutil.copy(file, tmp_path) for file in files]  # that nobody has open
+        df = DataFrame("Events", copies, executor=dask, npartitions=12)
+        found = df.sum("x").value
+    finally:
+        dask.run(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, before), workers=workers[:1])
+    assert found == DataFrame("Events", files).sum("x").value
+
+
+def test_results_that_do_not_fit_are_refused(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed.driver, "_free_memory", lambda: 3 * 4000)
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    with pytest.raises(ResourceError, match="iterate"):
+        df.take("x").value  # noqa: B018
+    assert sum(len(step) for step in df.iterate(["x"], step_size=10)) == ENTRIES
+
+
+def test_steps_are_computed_by_workers(executor: Any, files: list[str]) -> None:
+    def where(x: Any) -> Any:
+        return np.full(len(x), os.getpid())
+
+    df = DataFrame("Events", files, executor=executor).define("pid", where, ["x"], returns="std::int64_t")
+    local = DataFrame("Events", files)
+    for size in (70, "3 kB"):
+        steps = list(df.iterate(["x", "pid"], step_size=size))
+        assert len(steps) > 3
+        assert bits(ak.concatenate([step.x for step in steps]).to_numpy()) == bits(local.take("x").value)
+        assert os.getpid() not in ak.concatenate([step.pid for step in steps]).to_list()
+    behind = df.range(30).filter("n > 2")
+    assert sum(len(step) for step in behind.iterate(["x"])) == local.range(30).filter("n > 2").count().value
+    assert df.to_arrow_reader(["x"]).read_all().num_rows == ENTRIES
+
+
+def test_a_folder_of_parts(processes: Any, files: list[str], tmp_path: Path) -> None:
+    df = DataFrame("Events", files, executor=processes, npartitions=5)
+    target = f"{tmp_path}/out/"
+    made = df.filter("n > 1").snapshot(target, columns=["x", "v"])
+    local = DataFrame("Events", files).filter("n > 1")
+    assert bits(made.take("x").value) == bits(local.take("x").value)
+    assert len(made.files) == len(os.listdir(target)) > 3
+    assert os.listdir(tmp_path) == ["out"]
+    with pytest.raises(UsageError, match="there already"):
+        df.snapshot(target, columns=["x"])
+    with pytest.raises(UsageError, match="writes one file"):
+        local.snapshot(target, columns=["x"])
+    with pytest.raises(UsageError, match="no path of the local"):
+        df.snapshot("s3://bucket/out/", columns=["x"])
+
+
+def test_tasks_have_as_many_bytes_each(tmp_path: Path) -> None:
+    """Of the columns in use, not as many entries."""
+    path = str(tmp_path / "f.root")
+    rng = np.random.default_rng(0)
+    heavy = ak.unflatten(rng.normal(size=100 * 400), np.r_[np.full(400, 100), np.zeros(1200, dtype=int)])
+    with colonnade.create(path, "Events", page_size=800, initial_page_size=800) as writer:
+        for at in range(0, 1600, 100):
+            writer.extend({"v": heavy[at : at + 100], "x": np.arange(at, at + 100) * 1.1})
+            writer.commit_cluster()
+    df = DataFrame("Events", path, executor=Shuffled(0))
+    of_lists = df.sum("v")
+    assert [task.last <= 440 for task in df.freeze(of_lists).tasks(4)] == [True, True, True, False]
+    del of_lists
+    of_numbers = df.sum("x")
+    assert all(250 < task.last - task.first < 500 for task in df.freeze(of_numbers).tasks(4))
+
+
+def test_arguments_that_make_no_sense(files: list[str]) -> None:
+    for wrong, why in (
+        ({"executor": object()}, "nothing that runs tasks"),
+        ({"executor": 0}, "without processes"),
+        ({"executor": 1, "npartitions": 0}, "no number of tasks"),
+        ({"executor": 1, "on_error": "ignore"}, "not known"),
+        ({"npartitions": 3}, "with an executor"),
+        ({"checkpoint": "x"}, "with an executor"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            DataFrame("Events", files, **wrong)

@@ -1,0 +1,143 @@
+"""Samples with metadata: specifications in ROOT's JSON, and what callables learn of a file."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import DataFrame, RDataFrame, root
+from colonnade.errors import FileMissingError, FormatError, NotFoundError, UnsupportedError
+from colonnade.frame.sample_info import SampleInfo
+
+SIZES = {"signal_a": 5, "signal_b": 7, "background": 11}
+
+
+@pytest.fixture
+def specification(tmp_path: Path) -> dict[str, Any]:
+    """Two samples, of two files and of one."""
+    first = 0
+    for name, entries in SIZES.items():
+        with colonnade.create(tmp_path / f"{name}.root", "Events") as writer:
+            writer.extend({"x": np.arange(first, first + entries, dtype=np.float64)})
+        first += entries
+    return {
+        "samples": {
+            "signal": {
+                "trees": ["Events"],
+                "files": [f"{tmp_path}/signal_*.root"],
+                "metadata": {"xsec": 1.5, "id": 7, "kind": "data"},
+            },
+            "background": {
+                "trees": ["Events"],
+                "files": [f"{tmp_path}/background.root"],
+                "metadata": {"xsec": 30.25, "id": -1, "kind": "mc"},
+            },
+        }
+    }
+
+
+@pytest.fixture
+def path(specification: dict[str, Any], tmp_path: Path) -> Path:
+    """The specification as a file."""
+    made = tmp_path / "spec.json"
+    made.write_text(json.dumps(specification))
+    return made
+
+
+EXPECTED = np.r_[np.full(12, 1.5), np.full(11, 30.25)]
+
+
+def test_metadata_of_samples(path: Path, specification: dict[str, Any]) -> None:
+    for source in (path, str(path), specification):
+        df = DataFrame.from_spec(source).define_per_sample("xsec", lambda info: info.metadata["xsec"])
+        np.testing.assert_array_equal(df.take("xsec").value, EXPECTED)
+        kinds = df.define_per_sample("kind", lambda info: f"{info.sample} {info.value('kind')}")
+        assert kinds.value_counts("kind").value == {"signal data": 12, "background mc": 11}
+
+
+def test_what_is_known_of_files(path: Path) -> None:
+    seen: list[SampleInfo] = []
+
+    def note(info: SampleInfo) -> int:
+        seen.append(info)
+        return info.sample_id
+
+    df = DataFrame.from_spec(path, threads=1)
+    ids = df.define_per_sample("id", note).take("id").value
+    assert ids.tolist() == [0] * 12 + [1] * 11
+    assert [str(each) for each in seen] == df.files
+    assert [each.entries for each in seen] == [(0, 5), (5, 12), (12, 23)]
+    assert all("signal" in each for each in seen[:2])  # it is a text as well
+    again = pickle.loads(pickle.dumps(seen[0]))
+    assert (again, again.entries, again.metadata) == (seen[0], seen[0].entries, seen[0].metadata)
+    with pytest.raises(NotFoundError, match="no 'lumi'"):
+        seen[0].value("lumi")
+
+
+def test_files_without_a_specification_have_entries_and_numbers(path: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.root" for name in SIZES]
+    df = DataFrame("Events", files).define_per_sample(
+        "f", lambda info: 100.0 * info.sample_id + info.entries[0]
+    )
+    assert df.unique("f").value == [0.0, 105.0, 212.0]
+
+
+def test_ranges_of_specifications(specification: dict[str, Any]) -> None:
+    for given, expected in (([4, 13], range(4, 13)), ([6], range(6))):
+        df = DataFrame.from_spec({**specification, "range": given})
+        assert df.take("x").value.tolist() == list(expected)
+    assert DataFrame.from_spec({**specification, "range": [0, 3]}, entries=(1, 2)).take(
+        "x"
+    ).value.tolist() == [1]
+
+
+def test_specifications_on_processes(path: Path) -> None:
+    df = DataFrame.from_spec(path, executor=1).define_per_sample("xsec", lambda info: info.metadata["xsec"])
+    np.testing.assert_array_equal(df.take("xsec").value, EXPECTED)
+
+
+def test_friends_of_specifications(specification: dict[str, Any], tmp_path: Path) -> None:
+    with colonnade.create(tmp_path / "friend.root", "More") as writer:
+        writer.extend({"y": np.arange(23) * 10.0, "x": np.arange(23) * 2.0})
+    friends = {"f": {"trees": ["More"], "files": [f"{tmp_path}/friend.root"]}}
+    df = DataFrame.from_spec({**specification, "friends": friends})
+    assert df.sum("y - 10 * x").value == 0
+    assert df.sum("f.x - 2 * x").value == 0
+
+
+def test_roots_spelling(path: Path) -> None:
+    df = root.RDF.Experimental.FromSpec(str(path))
+    assert isinstance(df, RDataFrame)
+    df = df.DefinePerSample("xsec", lambda slot, info: info.GetD("xsec"))
+    df = df.DefinePerSample("id", lambda slot, info: info.GetI("id") if info.Contains("signal") else 0)
+    df = df.DefinePerSample("name", lambda slot, info: info.GetSampleName() + info.GetS("kind"))
+    df = df.DefinePerSample(
+        "n", lambda slot, info: info.NEntries() + info.EntryRange()[0] + info.GetSampleId()
+    )
+    values = df.AsNumpy(["xsec", "id", "name", "n"])
+    np.testing.assert_array_equal(values["xsec"], EXPECTED)
+    assert values["id"].tolist() == [7] * 12 + [0] * 11
+    assert set(values["name"]) == {"signaldata", "backgroundmc"}
+    assert sorted(set(values["n"].tolist())) == [5, 12, 24]
+
+
+def test_what_is_no_specification(specification: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(FileMissingError):
+        DataFrame.from_spec(tmp_path / "none.json")
+    with pytest.raises(FormatError, match="no specification"):
+        DataFrame.from_spec(tmp_path / "bad.json")
+    one = specification["samples"]["signal"]
+    for bad in ({}, {"samples": []}, {"samples": {"a": {}}}, {"samples": {"a": {**one, "files": [3]}}},
+                {"samples": {"a": {**one, "files": []}}}, {"samples": {"a": {**one, "trees": ["a", "b"]}}},
+                {**specification, "range": ["a", 2]}, {**specification, "range": []}):  # fmt: skip
+        with pytest.raises((FormatError, ValueError)):
+            DataFrame.from_spec(bad)
+    with pytest.raises(UnsupportedError, match="different names"):
+        DataFrame.from_spec({"samples": {**specification["samples"], "c": {**one, "trees": ["Other"]}}})

@@ -1,0 +1,376 @@
+"""Merging: random schemas cut into files and put together again in every mode, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import uproot
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from root_values import same
+from test_round_trip import KINDS
+
+import colonnade
+
+QUIET = settings(
+    deadline=None,
+    max_examples=120,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+def arguments_of(template: str) -> list[str]:
+    """Split at the commas that are in no inner template."""
+    parts, depth, begin = [], 0, 0
+    for at, character in enumerate(template):
+        depth += (character == "<") - (character == ">")
+        if character == "," and depth == 0:
+            parts.append(template[begin:at])
+            begin = at + 1
+    return [*parts, template[begin:]]
+
+
+def zero(spec):
+    """What a field of this type has in entries of inputs that lack it."""
+    if isinstance(spec, dict):
+        return {name: zero(each) for name, each in spec.items()}
+    if isinstance(spec, list):
+        return []
+    name, _, inner = spec.partition("<")
+    inner = inner.removesuffix(">")
+    match name:
+        case "std::array":
+            item, size = inner.rsplit(",", 1)
+            return [zero(item)] * int(size)
+        case "std::bitset":
+            return [False] * int(inner)
+        case "std::tuple":
+            return tuple(zero(each) for each in arguments_of(inner))
+        case "std::optional" | "std::unique_ptr" | "std::variant":
+            return None
+        case "std::vector" | "ROOT::VecOps::RVec" | "std::set" | "std::map":
+            return []
+        case "std::string":
+            return ""
+        case "bool":
+            return False
+    return 0.0 if name in ("float", "double", "Double32_t") else 0
+
+
+def write(path, schema, entries, *, ends=(), name="Events", **options):
+    with colonnade.create(path, name, schema, **options) as writer:
+        for number, entry in enumerate(entries):
+            if number in ends:
+                writer.commit_cluster()
+            writer.fill(**entry)
+
+
+@st.composite
+def files(draw: st.DrawFn):
+    """Fields, and for each file which of them it has, its entries and how it is written."""
+    kinds = draw(st.lists(KINDS, min_size=1, max_size=4))
+    fields = {f"field{number}": kind for number, kind in enumerate(kinds)}
+    made = []
+    for _ in range(draw(st.integers(1, 4))):
+        names = draw(st.lists(st.sampled_from(sorted(fields)), min_size=1, unique=True))
+        entry = st.fixed_dictionaries({name: fields[name].values for name in names})
+        made.append(
+            (
+                {name: fields[name].spec for name in names},
+                draw(st.lists(entry, max_size=4)),
+                draw(st.sets(st.integers(0, 4), max_size=2)),
+                draw(st.sampled_from(["none", "zstd:1", "lz4:1"])),
+            )
+        )
+    return {name: kind.spec for name, kind in fields.items()}, made
+
+
+def common(made):
+    return set.intersection(*(set(schema) for schema, *_ in made))
+
+
+def expected_of(fields, made, mode):
+    names = common(made) if mode == "filter" else set().union(*(schema for schema, *_ in made))
+    return [
+        {name: entry[name] if name in entry else zero(fields[name]) for name in names}
+        for _, entries, *_ in made
+        for entry in entries
+    ]
+
+
+WAYS = [{}, {"compression": "zlib:1"}, {"cluster_size": "1 kB"}, {"page_size": 64}]
+
+
+@QUIET
+@given(sample=files(), mode=st.sampled_from(["strict", "filter", "union"]), way=st.sampled_from(WAYS))
+def test_merged_is_as_concatenated(tmp_path, sample, mode, way):
+    fields, made = sample
+    inputs = []
+    for number, (schema, entries, ends, compression) in enumerate(made):
+        inputs.append(tmp_path / f"in{number}.root")
+        write(inputs[-1], schema, entries, ends=ends, compression=compression)
+    merge = lambda: colonnade.merge(  # noqa: E731
+        tmp_path / "out.root", inputs, mode=mode, verify="values", overwrite=True, **way
+    )
+    differ = any(set(schema) != set(made[0][0]) for schema, *_ in made)
+    if (mode == "strict" and differ) or (mode == "filter" and not common(made)):
+        with pytest.raises(colonnade.SchemaError):
+            merge()
+        return
+    report = merge()
+    data_set = colonnade.open(tmp_path / "out.root")
+    expected = expected_of(fields, made, mode)
+    found = data_set.arrays().to_list()
+    assert len(found) == len(expected) == report.data_sets[0].entries
+    assert same(found, expected)
+    assert report.data_sets[0].verified
+    data_set.verify()
+
+
+@QUIET
+@given(
+    members=st.lists(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), min_size=2, max_size=4),
+    counts=st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    way=st.sampled_from(WAYS),
+)
+def test_members_of_records_come_together(tmp_path, members, counts, way):
+    """Union and filter reach into records and collections of records."""
+    specs = {"a": "float", "b": "std::string", "c": "std::vector<std::int16_t>", "d": "std::array<bool,2>"}
+    values = {"a": 1.5, "b": "text", "c": [1, 2], "d": [True, False]}
+    inputs, entries = [], []
+    for number, names in enumerate(members):
+        inputs.append(tmp_path / f"in{number}.root")
+        one = {name: values[name] for name in names}
+        own = [{"one": one, "many": [one] * count} for count in counts]
+        schema = {
+            "one": {name: specs[name] for name in names},
+            "many": [{name: specs[name] for name in names}],
+        }
+        write(inputs[-1], schema, own, ends=[2])
+        entries.append(own)
+    every = sorted(set().union(*members))
+    colonnade.merge(tmp_path / "out.root", inputs, mode="union", verify="values", overwrite=True, **way)
+
+    def filled(one, names):
+        return {name: one.get(name, zero(specs[name])) for name in names}
+
+    expected = [
+        {"one": filled(entry["one"], every), "many": [filled(one, every) for one in entry["many"]]}
+        for own in entries
+        for entry in own
+    ]
+    assert same(colonnade.open(tmp_path / "out.root").arrays().to_list(), expected)
+    with uproot.open(tmp_path / "out.root") as file:
+        assert same(file["Events"].arrays().to_list(), expected)
+
+
+@QUIET
+@given(sample=files(), cut=st.integers(0, 4), mode=st.sampled_from(["strict", "union"]))
+def test_appended_is_as_merged_at_once(tmp_path, sample, cut, mode):
+    fields, made = sample
+    if mode == "strict":
+        made = [one for one in made if set(one[0]) == set(made[0][0])]
+    # What is there keeps its encodings.
+    made = [(*one[:3], "zstd:1") for one in made]
+    inputs = []
+    for number, (schema, entries, ends, compression) in enumerate(made):
+        inputs.append(tmp_path / f"in{number}.root")
+        write(inputs[-1], schema, entries, ends=ends, compression=compression)
+    out = tmp_path / "out.root"
+    out.unlink(missing_ok=True)
+    for some in (inputs[:cut], inputs, inputs):
+        if some:
+            report = colonnade.merge(out, some, mode=mode, append=True, verify="values")
+    assert report.data_sets[0].known_sources == len(inputs)
+    data_set = colonnade.open(out)
+    assert same(data_set.arrays().to_list(), expected_of(fields, made, mode))
+    data_set.verify()
+
+
+# ---- files as people have them
+
+
+@pytest.fixture
+def made(tmp_path):
+    paths = []
+    for number in range(4):
+        paths.append(tmp_path / f"part{number}.root")
+        with colonnade.create(paths[-1], "Events", cluster_size=20_000, page_size=2048) as writer:
+            for _ in range(5):
+                writer.extend({"x": [float(number)] * 2000, "n": list(range(2000))})
+    return paths
+
+
+def test_wildcards_and_several_data_sets(made, tmp_path):
+    for number, path in enumerate(made[:2]):
+        with colonnade.create(path, "runs/Runs", {"run": "int"}, mode="update") as writer:
+            writer.fill(run=number)
+    report = colonnade.merge(tmp_path / "all.root", tmp_path / "part*.root", verify="values")
+    assert [(one.data_set, one.entries) for one in report.data_sets] == [("Events", 40_000), ("runs/Runs", 2)]
+    assert report.notes == ("'runs/Runs' is in 2 of 4 inputs",)
+    assert colonnade.open(tmp_path / "all.root", "runs/Runs")["run"].to_list() == [0, 1]
+    assert colonnade.open(tmp_path / "all.root", "Events")["x"].to_list()[::10_000] == [0, 1, 2, 3]
+
+
+def test_other_objects_are_listed(tmp_path):
+    for number in range(2):
+        with uproot.recreate(tmp_path / f"h{number}.root") as file:
+            file["folder/histogram"] = np.histogram([0.5, 1.5], bins=2)
+        write(tmp_path / f"h{number}.root", {"x": "int"}, [{"x": number}], mode="update")
+    report = colonnade.merge(tmp_path / "out.root", tmp_path / "h*.root")
+    assert [(one.path, one.class_name, one.inputs) for one in report.left_out] == [
+        ("folder/histogram", "TH1D", 2)
+    ]
+
+
+def test_what_makes_no_sense_is_refused(made, tmp_path):
+    out = tmp_path / "out.root"
+    with pytest.raises(colonnade.UsageError, match="given twice"):
+        colonnade.merge(out, [made[0], f"{tmp_path}/./part0.root"])
+    with pytest.raises(colonnade.UsageError, match="one of the inputs"):
+        colonnade.merge(made[0], made, overwrite=True)
+    with pytest.raises(colonnade.UsageError, match="nothing to merge"):
+        colonnade.merge(out, [])
+    with pytest.raises(colonnade.FileMissingError, match=r"no such|No such|does not exist"):
+        colonnade.merge(out, [made[0], tmp_path / "none.root"])
+    with pytest.raises(colonnade.FileMissingError, match="like"):
+        colonnade.merge(out, tmp_path / "none*.root")
+    with pytest.raises(colonnade.NotFoundError, match="no input has a data set 'Runs'"):
+        colonnade.merge(out, made, data_sets="Runs")
+    with pytest.raises(colonnade.UsageError, match="'strict', 'filter' or 'union'"):
+        colonnade.merge(out, made, mode="both")
+    assert not out.exists()
+    colonnade.merge(out, made[:1])
+    with pytest.raises(colonnade.UsageError, match="there already"):
+        colonnade.merge(out, made)
+    with uproot.recreate(tmp_path / "tree.root") as file:
+        file.mktree("tree", {"x": "int32"}).extend({"x": [1, 2]})
+    with pytest.raises(colonnade.NotFoundError, match="no RNTuple"):
+        colonnade.merge(out, [made[0], tmp_path / "tree.root"], overwrite=True)
+
+
+def test_an_input_that_changed_is_an_error(made, tmp_path):
+    out = tmp_path / "out.root"
+    colonnade.merge(out, made[:2])
+    write(made[0], {"x": "double", "n": "std::int64_t"}, [{"x": 1, "n": 2}], mode="recreate")
+    with pytest.raises(colonnade.UsageError, match=r"has changed since it was merged.*part0\.root"):
+        colonnade.merge(out, made, append=True)
+    assert colonnade.open(out).num_entries == 20_000
+
+
+def test_what_nobody_merged_is_not_appended_to(made, tmp_path):
+    with pytest.raises(colonnade.UsageError, match="does not say what it was made from"):
+        colonnade.merge(made[0], made[1:], append=True)
+
+
+def test_damage_is_named(made, tmp_path):
+    content = bytearray(made[2].read_bytes())
+    content[len(content) // 2] ^= 1
+    made[2].write_bytes(content)
+    with pytest.raises(colonnade.ChecksumError, match=r"part2\.root"):
+        colonnade.merge(tmp_path / "out.root", made)
+    assert not (tmp_path / "out.root").exists()
+
+
+@pytest.mark.parametrize("way", [{}, {"cluster_size": "30 kB"}, {"compression": "lz4"}])
+@pytest.mark.parametrize("stop_at", [1, 7, 13])
+def test_an_interrupted_merge_goes_on(made, tmp_path, way, stop_at):
+    out = tmp_path / "out.root"
+    calls = 0
+
+    def stop(progress):
+        nonlocal calls
+        calls += 1
+        return calls < stop_at
+
+    options = {"checkpoint_every": 2, **way}
+    report = colonnade.merge(out, made, progress=stop, progress_every=0, **options)
+    if report.interrupted:
+        report = colonnade.merge(out, made, resume=True, verify="values", **options)
+    assert report.data_sets[0].entries == 40_000
+    assert colonnade.open(out)["x"].to_list() == [float(i) for i in range(4) for _ in range(10_000)]
+    assert colonnade.merge(out, made, append=True).data_sets[0].known_sources == 4
+
+
+def test_an_interrupted_append_goes_on(made, tmp_path):
+    out = tmp_path / "out.root"
+    colonnade.merge(out, made[:2])
+    calls = 0
+
+    def stop(progress):
+        nonlocal calls
+        calls += 1
+        return calls < 6
+
+    colonnade.merge(out, made, append=True, progress=stop, progress_every=0, checkpoint_every=1)
+    colonnade.merge(out, made, append=True, verify="values")
+    assert colonnade.open(out)["x"].to_list() == [float(i) for i in range(4) for _ in range(10_000)]
+
+
+def test_small_clusters_become_large(made, tmp_path):
+    report = colonnade.merge(tmp_path / "out.root", made, cluster_size="10 MB", verify="values")
+    assert report.data_sets[0].clusters == 1
+    assert report.data_sets[0].mode == "decode"
+
+
+def test_object_stores_too(made, tmp_path):
+    store = f"obj://{tmp_path}/store"
+    colonnade.merge(store, made[:3], verify="values")
+    report = colonnade.merge(store, made, append=True, verify="values")
+    assert report.data_sets[0].known_sources == 3
+    assert colonnade.open(store).num_entries == 40_000
+
+
+def test_jobs_give_the_same_file(made, tmp_path):
+    files = []
+    for jobs in (1, 2, 7):
+        colonnade.merge(tmp_path / f"{jobs}.root", made, jobs=jobs, compression="lz4:3")
+        files.append(colonnade.open(tmp_path / f"{jobs}.root").arrays().to_list())
+    assert files[0] == files[1] == files[2]
+    with pytest.raises(colonnade.UsageError, match="0 jobs"):
+        colonnade.merge(tmp_path / "out.root", made, jobs=0)
+
+
+MANY = """
+import sys
+import colonnade
+colonnade.merge(sys.argv[1], sys.argv[2])
+# Not what getrusage says, which counts the process that this one was forked from.
+lines = open("/proc/self/status").read().splitlines()
+print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024)
+"""
+
+
+def test_memory_stays_small_for_many_inputs(tmp_path):
+    for number in range(300):
+        with colonnade.create(tmp_path / f"in{number:04}.root", "Events") as writer:
+            writer.extend({"x": [float(number)] * 3000})
+    done = subprocess.run(
+        [sys.executable, "-c", MANY, tmp_path / "out.root", str(tmp_path / "in*.root")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) < 200
+    assert colonnade.open(tmp_path / "out.root").num_entries == 900_000
+
+
+def test_the_command_line(made, tmp_path):
+    out = tmp_path / "out.root"
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "colonnade", "merge", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = run(out, *made[:2], "--verify")
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"Events: 20000 entries, .*\nEvents: verified", done.stdout)
+    assert run(out, *made[:2]).returncode == 1
+    done = run("-a", out, f"{tmp_path}/part*.root", "-j", "2")
+    assert "Events: 2 inputs were in it already" in done.stdout
+    assert colonnade.open(out).num_entries == 40_000
+    assert run(out, *made, "-f", "--recompress", "lz4", "--json").returncode == 0

@@ -1,0 +1,300 @@
+"""Batches for machine learning: every row once, as a seed orders them, whoever asks."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import colonnade
+from colonnade import ml
+
+ENTRIES = 1000
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two files with 600 and 400 entries in small clusters; x says which entry it is."""
+    folder = tmp_path_factory.mktemp("ml")
+    schema = {
+        "x": "std::int64_t",
+        "y": "float",
+        "v": "std::vector<float>",
+        "flag": "bool",
+        "s": "std::string",
+        "o": "std::optional<int>",
+    }
+    paths = []
+    for name, first, last in (("a", 0, 600), ("b", 600, ENTRIES)):
+        path = str(folder / f"{name}.root")
+        with colonnade.create(path, "Events", schema) as writer:
+            for begin in range(first, last, 50):
+                numbers = np.arange(begin, begin + 50)
+                writer.extend(
+                    {
+                        "x": numbers,
+                        "y": numbers / 2,
+                        "v": ak.Array([[float(k)] * (k % 4) for k in numbers.tolist()]),
+                        "flag": numbers % 3 == 0,
+                        "s": [str(k) for k in numbers.tolist()],
+                        "o": ak.Array([k if k % 2 else None for k in numbers.tolist()]),
+                    }
+                )
+                writer.commit_cluster()
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture
+def frame(files: list[str], monkeypatch: pytest.MonkeyPatch) -> colonnade.DataFrame:
+    """Parts of 30 entries, so that windows hold several."""
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "30")
+    return colonnade.DataFrame("Events", files)
+
+
+def entries_of(batches: Iterator[ml.Batch] | ml.Batches) -> list[list[int]]:
+    """The entries of each batch."""
+    return [batch.entry.tolist() for batch in batches]
+
+
+def flat(batches: list[list[int]]) -> list[int]:
+    """The entries of all batches."""
+    return [entry for batch in batches for entry in batch]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_row_comes_once_and_with_its_values(frame: colonnade.DataFrame, data: st.DataObject) -> None:
+    """Random settings: the rows of a plain mask, values that belong to their entries, the same order again."""
+    cut = data.draw(st.integers(0, ENTRIES))
+    size, window = data.draw(st.integers(1, 300)), data.draw(st.integers(1, 1500))
+    shuffle, seed = data.draw(st.booleans()), data.draw(st.integers(0, 5))
+    node = frame.filter(f"x % 7 != 0 && x < {cut}").define("z", "2 * y")
+
+    def made(**more: Any) -> ml.Batches:
+        return ml.Batches(
+            node,
+            ["z", "v"],
+            target="flag",
+            batch_size=size,
+            window=window,
+            shuffle=shuffle,
+            seed=seed,
+            **more,
+        )
+
+    numbers = np.arange(ENTRIES)
+    wanted = set(numbers[(numbers % 7 != 0) & (numbers < cut)].tolist())
+    batches = made()
+    found = list(batches)
+    entries = [entry for batch in found for entry in batch.entry.tolist()]
+    assert len(entries) == len(wanted) == batches.num_rows
+    assert set(entries) == wanted
+    assert len(found) == len(batches)
+    assert all(len(batch.entry) == size for batch in found[:-1])
+    if not shuffle:
+        assert entries == sorted(entries)
+    for batch in found:
+        numbers = batch.entry
+        assert np.array_equal(batch.features["z"], numbers.astype(np.float64))
+        assert np.array_equal(batch.target, numbers % 3 == 0)
+        assert np.array_equal(np.diff(batch.features["v"].offsets), numbers % 4)
+        assert np.array_equal(batch.features["v"].values, np.repeat(numbers, numbers % 4).astype(np.float32))
+
+    whole = entries_of(iter(found))
+    kept = made(in_memory=True, threads=1)
+    assert entries_of(kept) == whole
+    assert entries_of(batches) == entries_of(kept)  # the second epoch
+
+    workers = data.draw(st.integers(1, 4))
+    shares = [entries_of(made().shared_batches(worker, workers)) for worker in range(workers)]
+    assert [shares[k % workers][k // workers] for k in range(len(whole))] == whole
+
+    stop = data.draw(st.integers(0, len(whole)))
+    begun, resumed = made(), made()
+    iterator = iter(begun)
+    first = [next(iterator).entry.tolist() for _ in range(stop)]
+    resumed.load_state_dict(pickle.loads(pickle.dumps(begun.state_dict())))
+    assert first + entries_of(resumed) == whole
+
+    world = data.draw(st.integers(1, 4))
+    ranks = [made().for_rank(rank, world) for rank in range(world)]
+    lengths = [len(rank) for rank in ranks]
+    each = [entries_of(rank) for rank in ranks]
+    assert lengths == [len(of_rank) for of_rank in each]
+    assert len(set(lengths)) == 1
+    together = [entry for of_rank in each for batch in of_rank for entry in batch]
+    assert len(set(together)) == len(together)
+    assert set(together) <= wanted
+
+
+def test_another_seed_and_another_epoch_are_other_orders(frame: colonnade.DataFrame) -> None:
+    """Shuffling mixes entries from several places, and anew in each epoch."""
+    batches = ml.Batches(frame, ["x"], batch_size=100, window=500)
+    first, second = entries_of(batches), entries_of(batches)
+    assert batches.epoch == 2
+    assert first != second
+    assert entries_of(ml.Batches(frame, ["x"], batch_size=100, window=500, seed=1)) not in (first, second)
+    assert all(np.ptp(batch) > 150 for batch in first)
+    batches.set_epoch(0)
+    assert entries_of(batches) == first
+
+
+def test_a_split_is_that_of_the_entries(frame: colonnade.DataFrame) -> None:
+    """Both sides together are all rows; filters do not move an entry to the other side."""
+    train, validation = ml.Batches(frame, ["x"], batch_size=64).split(0.75, seed=7)
+    left, right = flat(entries_of(train)), flat(entries_of(validation))
+    assert sorted(left + right) == list(range(ENTRIES))
+    assert right == sorted(right)
+    assert 700 < len(left) < 800
+    narrow, _ = ml.Batches(frame.filter("flag"), ["x"], batch_size=64).split(0.75, seed=7)
+    assert set(flat(entries_of(narrow))) == {entry for entry in left if entry % 3 == 0}
+    test, rest = validation.split(0.5)
+    assert sorted(flat(entries_of(test)) + flat(entries_of(rest))) == right
+    other, _ = ml.Batches(frame, ["x"], batch_size=64).split(0.75, seed=8)
+    assert set(flat(entries_of(other))) != set(left)
+
+
+def test_matrix_padding_and_weights(frame: colonnade.DataFrame) -> None:
+    """Padded lists are columns of the matrix; weights of classes multiply those of rows."""
+    batches = ml.Batches(
+        frame,
+        ["y", "v"],
+        target="flag",
+        weight="y + 1",
+        pad={"v": 2},
+        pad_value=-1,
+        matrix=True,
+        dtype="float32",
+        class_weights="balanced",
+        batch_size=ENTRIES,
+        shuffle=False,
+    )
+    (batch,) = batches
+    numbers = np.arange(ENTRIES)
+    lists = [([float(k)] * min(k % 4, 2) + [-1.0, -1.0])[:2] for k in range(ENTRIES)]
+    wanted = np.column_stack([numbers / 2, np.array(lists)])
+    assert batch.features.dtype == np.float32
+    assert np.array_equal(batch.features, wanted.astype(np.float32))
+    flags = numbers % 3 == 0
+    factors = np.where(flags, ENTRIES / (2 * flags.sum()), ENTRIES / (2 * (~flags).sum()))
+    assert np.allclose(batch.weight, factors * (numbers / 2 + 1))
+    (given,) = ml.Batches(
+        frame, ["y"], target="flag", class_weights={True: 2, False: 0.5}, batch_size=ENTRIES, shuffle=False
+    )
+    assert np.array_equal(given.weight, np.where(flags, 2, 0.5))
+
+
+def test_drop_last_and_all_columns(files: list[str]) -> None:
+    """A data set serves as well; without features, all columns but the target are meant."""
+    with colonnade.open(files[0], "Events") as data_set:
+        batches = ml.Batches(
+            colonnade.DataFrame(data_set).filter("x < 130"), ["x", "y"], batch_size=50, drop_last=True
+        )
+        assert [len(batch) for batch in entries_of(batches)] == [50, 50]
+        assert len(batches) == 2
+    frame = colonnade.DataFrame.from_arrays({"a": np.arange(5.0), "b": np.arange(5)})
+    (batch,) = ml.Batches(frame, target="b", batch_size=10)
+    assert list(batch.features) == ["a"]
+    assert np.array_equal(batch.features["a"], batch.target)
+
+
+JAX_PROGRAM = """
+import sys
+import jax
+import numpy as np
+import colonnade
+from colonnade import ml
+
+frame = colonnade.DataFrame("Events", sys.argv[1:])
+batch = next(iter(ml.Batches(frame, ["y", "v"], target="x", library="jax", batch_size=64, shuffle=False)))
+assert isinstance(batch.features["y"], jax.Array)
+assert isinstance(batch.features["v"].values, jax.Array)
+assert np.array_equal(np.asarray(batch.target), np.arange(64))
+assert np.array_equal(np.asarray(batch.features["v"].offsets)[:5], [0, 0, 1, 3, 6])
+"""
+
+
+def test_jax_arrays(files: list[str]) -> None:
+    """Arrays of JAX, lists with their offsets. In its own process: JAX warns of every fork() after its import."""
+    done = subprocess.run(
+        [sys.executable, "-c", JAX_PROGRAM, *files], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_batch_that_is_kept_does_not_change(frame: colonnade.DataFrame) -> None:
+    """The next window is read into memory of its own; columns in memory cannot be spoilt by a user of a batch."""
+    batches = ml.Batches(frame, ["y"], batch_size=50, window=100, in_memory=True)
+    first = next(iter(batches))
+    before = first.features["y"].copy()
+    list(batches)
+    assert np.array_equal(first.features["y"], before)
+    batches.set_epoch(0)
+    for batch in batches:
+        batch.features["y"][:] = -1
+    batches.set_epoch(0)
+    assert np.array_equal(next(iter(batches)).features["y"], before)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_what_is_kept_in_memory_is_nobodys_to_change(frame: colonnade.DataFrame, shuffle: bool) -> None:
+    """Also where batches are cut from the columns as they are."""
+    batches = ml.Batches(frame, ["y"], batch_size=300, in_memory=True, shuffle=shuffle, window=100)
+    before = [batch.features["y"].copy() for batch in batches]
+    batches.set_epoch(0)
+    for batch in batches:
+        batch.features["y"][:] = -1
+    batches.set_epoch(0)
+    assert all(np.array_equal(a, b.features["y"]) for a, b in zip(before, batches, strict=True))
+
+
+def test_an_error_of_a_callable_reaches_the_loop(frame: colonnade.DataFrame) -> None:
+    """What the thread that reads ahead meets is raised where batches are asked for."""
+
+    def spoilt(x: Any) -> Any:
+        if (x > 700).any():
+            raise ValueError("spoilt")
+        return x * 1.0
+
+    batches = ml.Batches(frame.define("z", spoilt), ["z"], batch_size=50, window=100, shuffle=False)
+    seen = []
+    with pytest.raises(ValueError, match="spoilt"):
+        seen.extend(batches)
+    assert list(batches.state_dict().values()) != [0, 0, 0]
+
+
+def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
+    """What makes no sense is refused before anything is read."""
+    cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        (colonnade.TypeMismatchError, "'s' is neither numbers", {"features": ["s"]}),
+        (colonnade.TypeMismatchError, "'o' is neither numbers", {"features": ["o"]}),
+        (colonnade.NotFoundError, "nothing", {"features": ["nothing"]}),
+        (colonnade.UsageError, "no place in a matrix", {"features": ["v"], "matrix": True}),
+        (colonnade.UsageError, "a target and a weight", {"features": ["x"], "target": "v"}),
+        (colonnade.UsageError, "batch_size=0", {"features": ["x"], "batch_size": 0}),
+        (colonnade.UsageError, "unknown library", {"features": ["x"], "library": "tf"}),
+        (colonnade.UsageError, "one target", {"features": ["x"], "class_weights": "balanced"}),
+        (colonnade.UsageError, "length", {"features": ["v"], "pad": 0}),
+        (colonnade.UsageError, "a list of columns", {"features": "x"}),
+    ]
+    for kind, text, arguments in cases:
+        with pytest.raises(kind, match=text):
+            ml.Batches(frame, **arguments)
+    with pytest.raises(colonnade.UsageError, match="range"):
+        ml.Batches(frame.range(10), ["x"])
+    with pytest.raises(colonnade.UsageError, match="no weight for the class"):
+        list(ml.Batches(frame, ["x"], target="flag", class_weights={True: 1}))
+    with pytest.raises(colonnade.UsageError, match="fraction"):
+        ml.Batches(frame, ["x"]).split(1.5)
+    with pytest.raises(colonnade.UsageError, match="rank"):
+        ml.Batches(frame, ["x"]).for_rank(2, 2)
+    assert frame.num_runs == 0

@@ -1,0 +1,19 @@
+// Bytes as text: base64 with the letters of RFC 4648, for what is kept in JSON.
+#ifndef COLONNADE_BASE_BASE64_H
+#define COLONNADE_BASE_BASE64_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace colonnade {
+
+std::string to_base64(ByteSpan bytes);
+// None: there are other letters in it.
+std::optional<std::string> from_base64(std::string_view text);
+
+}  // namespace colonnade
+
+#endif

@@ -1,0 +1,41 @@
+// What reading, writing and copying of attribute sets have in common: what such a data set looks like.
+//
+//   _rangeStart: std::uint64_t    the first entry that the row is about
+//   _rangeLen: std::uint64_t      how many
+//   _userData: untyped record     its members are the fields of the set
+#ifndef COLONNADE_DATASET_ATTRIBUTE_SETS_H
+#define COLONNADE_DATASET_ATTRIBUTE_SETS_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "colonnade/descriptor.h"
+#include "colonnade/view.h"
+#include "page/page_source.h"
+
+namespace colonnade::dataset {
+
+inline constexpr std::string_view range_start_field = "_rangeStart";
+inline constexpr std::string_view range_length_field = "_rangeLen";
+inline constexpr std::string_view user_data_field = "_userData";
+
+// Null if there is none. Throws ErrorKind::format if there are several.
+const AttributeSetRecord* find_attribute_set(const Descriptor& descriptor, std::string_view name);
+
+// Fields of types that this version does not know are marked. Throws ErrorKind::format, unsupported, io.
+std::shared_ptr<page::PageSource> open_attribute_set(const page::PageSource& data_set,
+                                                     const AttributeSetRecord& record);
+
+// The entries that a row is about. Throws ErrorKind::format unless they are among `entries`.
+IndexRange checked_range(const page::PageSource& set, std::uint64_t row, std::uint64_t first,
+                         std::uint64_t count, std::uint64_t entries);
+// The same for all rows.
+void check_ranges(const std::shared_ptr<page::PageSource>& set, std::uint64_t entries);
+
+// Throws ErrorKind::usage for a name that an attribute set cannot have.
+void check_attribute_set_name(std::string_view name);
+
+}  // namespace colonnade::dataset
+
+#endif

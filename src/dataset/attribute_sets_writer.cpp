@@ -1,0 +1,268 @@
+// Writing attribute sets; see colonnade/attributes.h and attribute_sets.h.
+//
+// The fields that the user has become the members of one record. The user's values stay apart from each
+// other, wherever they are, so the value of that record is a list of pointers to them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "colonnade/attributes.h"
+#include "dataset/attribute_sets.h"
+#include "dataset/copy_schema.h"
+#include "dataset/writer_filler.h"
+#include "dataset/writer_schema.h"
+
+namespace colonnade {
+namespace {
+
+class UserData final : public Field {
+ public:
+  explicit UserData(const std::vector<std::unique_ptr<Field>>& fields)
+      : Field(std::string(dataset::user_data_field), {.kind = FieldKind::record,
+                                                      .value_size = fields.size() * sizeof(void*),
+                                                      .alignment = alignof(void*)}) {
+    for (const auto& field : fields) add_child(field->clone(field->name()));
+  }
+
+  void construct(void* value) const override {
+    std::fill_n(static_cast<const void**>(value), children().size(), nullptr);
+  }
+  void destroy(void*) const noexcept override {}
+  void print(const void*, std::string& out) const override { out += name(); }
+  void append(const void* value) override {
+    const auto* const values = static_cast<const void* const*>(value);
+    for (std::size_t i = 0; i < children().size(); ++i) children()[i]->append(values[i]);
+  }
+  void read(ClusterIndex, void*) override { fail(); }
+
+ protected:
+  std::unique_ptr<Field> copy() const override { return std::make_unique<UserData>(children()); }
+  std::vector<ColumnEncoding> default_encodings(bool) const override { return {}; }
+  void bind(page::PageSource&, std::uint32_t) override { fail(); }
+
+ private:
+  [[noreturn]] static void fail() { throw Error(ErrorKind::usage, "this field is only written"); }
+};
+
+void check_model(const Model* model) {
+  if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
+  if (model->fields().empty())
+    throw Error(ErrorKind::schema, "an attribute set needs a field", "add one to the model");
+  if (!model->projections().empty())
+    throw Error(ErrorKind::schema, "an attribute set cannot have projected fields", "leave them out");
+}
+
+}  // namespace
+
+struct AttributeSetWriter::Impl {
+  Impl(std::unique_ptr<Model> model, std::string_view set_name, page::DataSetSink& data_set,
+       const page::PageSource* before, std::function<std::uint64_t()> entries)
+      : name(set_name), user(std::move(model)), stored(Model::create()), entries_of(std::move(entries)) {
+    make_stored();
+    sink = data_set.make_linked();
+    sink->descriptor().name = name;
+    sink->descriptor().writer = dataset::library_name();
+    std::vector<Field*> fields;
+    for (const auto& field : stored->fields_) fields.push_back(field.get());
+    dataset::describe(fields, *sink, 0);
+    begin(before);
+    state = std::make_shared<dataset::WriterState>(sink);
+    filler = std::make_unique<dataset::Filler>(
+        state, stored->fields_, stored->default_entry_.model_id_,
+        [this](ClusterDescriptor cluster) { sink->add_cluster(std::move(cluster)); });
+    for (Field* field : fields) filler->connect(*field);
+    user->complete_ = stored->complete_ = true;
+    data_set.link(name, sink, [this] { filler->commit_cluster(); });
+  }
+
+  void make_stored() {
+    start = stored->make_field<std::uint64_t>(dataset::range_start_field);
+    length = stored->make_field<std::uint64_t>(dataset::range_length_field);
+    values.resize(user->fields_.size());
+    stored->add_field(std::make_unique<UserData>(user->fields_),
+                      std::shared_ptr<void>(std::shared_ptr<void>(), static_cast<void*>(values.data())));
+  }
+
+  // A set that the data set has already goes on.
+  void begin(const page::PageSource* before) {
+    const AttributeSetRecord* record =
+        before == nullptr ? nullptr : dataset::find_attribute_set(before->descriptor(), name);
+    if (record == nullptr) return sink->start();
+    const auto there = dataset::open_attribute_set(*before, *record);
+    const Descriptor& descriptor = there->descriptor();
+    if (const std::string why = dataset::first_difference(descriptor, sink->descriptor()); !why.empty())
+      throw Error(
+          ErrorKind::schema,
+          fmt::format("this is not the schema of the attribute set '{}' that is there: {}", name, why),
+          "the fields and encodings that it was written with, or another name");
+    if (descriptor.anchor.max_key_size != sink->container().max_key_size())
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the attribute set '{}' was written with another limit of the file's keys than "
+                              "the data set",
+                              name),
+                  "another name, or a copy of the data set");
+    rows_before = descriptor.entries();
+    sink->resume(descriptor);
+  }
+
+  void check(const IndexRange& range) const {
+    if (range.first() > range.last() || range.last() > entries_of())
+      throw Error(ErrorKind::usage,
+                  fmt::format("the range from entry {} to {} is not among the {} entries that were filled",
+                              range.first(), range.last(), entries_of()),
+                  "fill the entries first", {.uri = sink->uri(), .data_set = name});
+  }
+
+  void add(const IndexRange& range, const Entry& entry) {
+    check(range);
+    if (entry.model_id_ != user->default_entry_.model_id_ || entry.slots_.size() != values.size())
+      throw Error(ErrorKind::usage, "the entry belongs to another model",
+                  "make it with the attribute set's make_entry()", {.uri = sink->uri(), .data_set = name});
+    *start = range.first();
+    *length = range.size();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = entry.slots_[i].value.get();
+    filler->fill(stored->default_entry_);
+  }
+
+  void append(std::span<const IndexRange> ranges, std::span<const NamedArray> arrays) const {
+    std::vector<std::uint64_t> starts, lengths;
+    for (const IndexRange& range : ranges) {
+      check(range);
+      starts.push_back(range.first());
+      lengths.push_back(range.size());
+    }
+    std::vector<NamedArray> all{{std::string(dataset::range_start_field), starts},
+                                {std::string(dataset::range_length_field), lengths}};
+    for (const NamedArray& array : arrays) all.push_back({AttributeSet::path_of(array.path), array.array});
+    filler->append(all);
+  }
+
+  std::string name;
+  std::unique_ptr<Model> user;
+  std::unique_ptr<Model> stored;
+  std::function<std::uint64_t()> entries_of;  // of the data set
+  std::shared_ptr<std::uint64_t> start;
+  std::shared_ptr<std::uint64_t> length;
+  std::vector<const void*> values;  // what `_userData` has
+  std::uint64_t rows_before = 0;
+  std::shared_ptr<page::DataSetSink> sink;
+  std::shared_ptr<dataset::WriterState> state;
+  std::unique_ptr<dataset::Filler> filler;
+};
+
+AttributeSetWriter::AttributeSetWriter(std::unique_ptr<Model> model, std::string_view name,
+                                       page::DataSetSink& data_set, const page::PageSource* before,
+                                       std::function<std::uint64_t()> entries) {
+  check_model(model.get());
+  dataset::check_attribute_set_name(name);
+  if (data_set.has_linked(name))
+    throw Error(ErrorKind::usage, fmt::format("there is an attribute set '{}' already", name),
+                "another name, or add to that one");
+  impl_ = std::make_unique<Impl>(std::move(model), name, data_set, before, std::move(entries));
+}
+
+AttributeSetWriter::~AttributeSetWriter() = default;
+
+const std::string& AttributeSetWriter::name() const noexcept {
+  return impl_->name;
+}
+Model& AttributeSetWriter::model() noexcept {
+  return *impl_->user;
+}
+std::uint64_t AttributeSetWriter::num_rows() const noexcept {
+  return impl_->rows_before + impl_->filler->entries();
+}
+std::unique_ptr<Entry> AttributeSetWriter::make_entry() const {
+  return impl_->user->make_entry();
+}
+std::uint64_t AttributeSetWriter::begin_range() const noexcept {
+  return impl_->entries_of();
+}
+void AttributeSetWriter::commit_range(std::uint64_t first) {
+  commit_range(first, impl_->user->default_entry_);
+}
+void AttributeSetWriter::commit_range(std::uint64_t first, Entry& values) {
+  add({first, impl_->entries_of()}, values);
+}
+void AttributeSetWriter::add(const IndexRange& range) {
+  add(range, impl_->user->default_entry_);
+}
+void AttributeSetWriter::add(const IndexRange& range, Entry& values) {
+  impl_->add(range, values);
+}
+void AttributeSetWriter::append(std::span<const IndexRange> ranges, std::span<const NamedArray> arrays) {
+  impl_->append(ranges, arrays);
+}
+void AttributeSetWriter::end() noexcept {
+  impl_->state->set_closed();
+}
+
+// ---- adding to a data set that is there ----
+
+struct AttributeAppender::Impl {
+  std::unique_ptr<page::PageSource> before;
+  std::shared_ptr<page::DataSetSink> data_set;
+  std::vector<std::unique_ptr<AttributeSetWriter>> sets;
+  bool closed = false;
+};
+
+std::unique_ptr<AttributeAppender> AttributeAppender::open(std::string_view name, const std::string& uri,
+                                                           const WriteOptions& options) {
+  return with_context({.uri = uri, .data_set = std::string(name)}, [&] {
+    dataset::check(options);
+    // Locked from here on.
+    auto container = container::replace_container(uri, name, dataset::container_options(options));
+    auto impl = std::make_unique<Impl>();
+    impl->before = page::PageSource::open(std::string(name), container::open_container(uri), {});
+    const Descriptor& there = impl->before->descriptor();
+    WriteOptions writing = options;
+    writing.checkpoint_every = {};
+    // The limit of a ROOT file's keys is recorded with the data set and holds for all of it.
+    if (there.anchor.max_key_size != 0 && there.anchor.max_key_size != container->max_key_size()) {
+      container.reset();
+      writing.max_key_size = there.anchor.max_key_size;
+      container = container::replace_container(uri, name, dataset::container_options(writing));
+    }
+    impl->data_set = std::make_shared<page::DataSetSink>(std::move(container), writing);
+    impl->data_set->resume(there);
+    return std::unique_ptr<AttributeAppender>(new AttributeAppender(std::move(impl)));
+  });
+}
+
+AttributeAppender::AttributeAppender(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+AttributeAppender::~AttributeAppender() {
+  if (!impl_->closed) impl_->data_set->abandon();
+}
+
+std::uint64_t AttributeAppender::num_entries() const noexcept {
+  return impl_->before->descriptor().entries();
+}
+
+AttributeSetWriter& AttributeAppender::add_attribute_set(std::unique_ptr<Model> model,
+                                                         std::string_view name) {
+  return with_context(impl_->before->context(), [&]() -> AttributeSetWriter& {
+    if (impl_->closed) throw Error(ErrorKind::usage, "nothing can be added after close()", "open it again");
+    std::unique_ptr<AttributeSetWriter> set(new AttributeSetWriter(
+        std::move(model), name, *impl_->data_set, impl_->before.get(), [this] { return num_entries(); }));
+    return *impl_->sets.emplace_back(std::move(set));
+  });
+}
+
+void AttributeAppender::close() {
+  if (std::exchange(impl_->closed, true)) return;
+  with_context(impl_->before->context(), [&] {
+    try {
+      impl_->sets.empty() ? impl_->data_set->abandon() : impl_->data_set->close();
+    } catch (...) {
+      impl_->data_set->abandon();
+      throw;
+    }
+  });
+  for (const auto& set : impl_->sets) set->end();
+}
+
+}  // namespace colonnade

@@ -1,0 +1,184 @@
+// See chain_files.h.
+#include "dataset/chain_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "container/container.h"
+#include "dataset/file_opener.h"
+#include "dataset/open_source.h"
+#include "io/transport.h"
+
+namespace colonnade::dataset {
+namespace {
+
+// Files that are opened at the same time: most of that is waiting, of files elsewhere nearly all.
+std::size_t most_at_once(const std::string& uri) {
+  return io::transport_for(uri).scheme == "file" ? 16 : 64;
+}
+
+// Roughly what a descriptor holds.
+std::uint64_t bytes_of(const Descriptor& descriptor) {
+  std::uint64_t bytes = descriptor.fields.size() * sizeof(FieldDescriptor) +
+                        descriptor.columns.size() * sizeof(ColumnDescriptor);
+  for (const ClusterDescriptor& cluster : descriptor.clusters)
+    for (const ColumnRange& range : cluster.columns)
+      bytes += sizeof(ColumnRange) + (range.pages.size() > 1 ? range.pages.size() * 16 : 0);
+  return bytes;
+}
+
+}  // namespace
+
+ChainFiles::ChainFiles(std::string name, std::span<const std::string> uris, ReadOptions options,
+                       Limits limits, const Check& check)
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      limits_(limits),
+      keeps_open_(uris.size() <= limits.kept_open) {
+  if (uris.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
+  const auto open = [&](const std::string& uri) { return open_source(name_, uri, options_); };
+  if (uris.size() == 1) {
+    add_file(uris[0], open(uris[0]), check);
+  } else {
+    const std::size_t ahead = std::clamp<std::size_t>(limits.kept_open, 1, most_at_once(uris[0]));
+    FileOpener opener(uris, ahead, open);
+    for (const std::string& uri : uris) add_file(uri, opener.next(), check);
+  }
+}
+
+ChainFiles::ChainFiles(std::string name, ChainIndex index, ReadOptions options, Limits limits,
+                       const Check& check)
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      limits_(limits),
+      keeps_open_(index.files.size() <= limits.kept_open) {
+  for (Schema& schema : index.schemas) {
+    if (check) check(schemas_, schema);
+    // Nothing of this version has one twice.
+    if (!by_fingerprint_.try_emplace(fingerprint(schema.descriptor), static_cast<unsigned>(schemas_.size()))
+             .second)
+      throw Error(ErrorKind::format, "the index of a chain has a schema twice");
+    schemas_.push_back(std::move(schema));
+  }
+  for (ChainIndex::File& known : index.files) {
+    File file{.uri = std::move(known.uri),
+              .data_set = std::move(known.data_set),
+              .schema = known.schema,
+              .identity = known.identity,
+              .parts = known.parts};
+    place(file, known.entries);
+    slots_.emplace_back().file = std::move(file);
+  }
+}
+
+void ChainFiles::place(File& file, std::uint64_t count) const {
+  file.first = entries();
+  file.entries = count;
+  std::uint64_t end = 0;
+  if (__builtin_add_overflow(file.first, count, &end))
+    throw Error(ErrorKind::format, "the files together have more than 2^64 entries", "", {.uri = file.uri});
+}
+
+void ChainFiles::add_file(const std::string& uri, const OpenFile& source, const Check& check) {
+  File file{.uri = uri,
+            .data_set = source->data_set(),
+            .schema = schema_of(*source, check),
+            .identity = source->identity()};
+  place(file, source->descriptor().entries());
+  Slot& slot = slots_.emplace_back();
+  slot.file = std::move(file);
+  slot.current = source;
+  if (keeps_open_) slot.kept = source;
+  metadata_bytes_ += source->counters().metadata_bytes;
+  keep_descriptor(slot, *source);
+}
+
+void ChainFiles::keep_descriptor(const Slot& slot, const page::PageSource& source) const {
+  if (slot.descriptor) return;
+  const std::uint64_t bytes = bytes_of(source.descriptor());
+  if (kept_bytes_.fetch_add(bytes) + bytes <= limits_.kept_bytes)
+    slot.descriptor = source.shared_descriptor();
+}
+
+unsigned ChainFiles::schema_of(const page::PageSource& source, const Check& check) {
+  const Descriptor& whole = source.descriptor();
+  const auto [found, is_new] =
+      by_fingerprint_.try_emplace(fingerprint(whole), static_cast<unsigned>(schemas_.size()));
+  if (!is_new) return found->second;
+  Schema schema;
+  schema.descriptor.fields = whole.fields;
+  schema.descriptor.columns = whole.columns;
+  schema.uri = source.uri();
+  if (check) check(schemas_, schema);
+  schemas_.push_back(std::move(schema));
+  return found->second;
+}
+
+std::uint64_t ChainFiles::entries() const {
+  return slots_.empty() ? 0 : slots_.back().file.first + slots_.back().file.entries;
+}
+
+std::size_t ChainFiles::file_of(std::uint64_t entry) const {
+  const auto after = std::upper_bound(
+      slots_.begin(), slots_.end(), entry,
+      [](std::uint64_t wanted, const Slot& slot) { return wanted < slot.file.first + slot.file.entries; });
+  return static_cast<std::size_t>(after - slots_.begin());
+}
+
+ChainFiles::OpenFile ChainFiles::open(const Slot& slot) const {
+  if (!slot.descriptor) return open_source(slot.file.data_set, slot.file.uri, options_);
+  std::shared_ptr<container::ReadContainer> container = container::open_container(
+      slot.file.uri, {.local_io = options_.local_io, .direct_io = options_.direct_io});
+  return page::PageSource::open(slot.file.data_set, std::move(container), slot.descriptor, options_);
+}
+
+ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
+  const Slot& slot = slots_[i];
+  const std::lock_guard lock(slot.mutex);
+  if (slot.kept) return slot.kept;
+  if (auto current = slot.current.lock()) return current;
+  OpenFile source = open(slot);
+  const auto known = by_fingerprint_.find(fingerprint(source->descriptor()));
+  const bool is_same_schema = known != by_fingerprint_.end() && known->second == slot.file.schema;
+  if (source->identity() != slot.file.identity || source->descriptor().entries() != slot.file.entries ||
+      !is_same_schema)
+    throw Error(ErrorKind::io, "the data set was written anew since the chain was opened",
+                "open the chain again", source->context());
+  metadata_bytes_ += source->counters().metadata_bytes;
+  keep_descriptor(slot, *source);
+  if (keeps_open_) slot.kept = source;
+  slot.current = source;
+  return source;
+}
+
+bool ChainFiles::is_closed(std::size_t i) const {
+  const Slot& slot = slots_[i];
+  const std::unique_lock lock(slot.mutex, std::try_to_lock);  // held: somebody is opening it
+  return lock.owns_lock() && !slot.kept && slot.current.expired();
+}
+
+std::shared_ptr<const Descriptor> ChainFiles::known_descriptor(std::size_t i) const {
+  const std::lock_guard lock(slots_[i].mutex);
+  return slots_[i].descriptor;
+}
+
+std::shared_ptr<const Descriptor> ChainFiles::descriptor_of(std::size_t i) const {
+  {
+    const std::lock_guard lock(slots_[i].mutex);
+    if (slots_[i].descriptor) return slots_[i].descriptor;
+  }
+  return acquire(i)->shared_descriptor();
+}
+
+ChainIndex ChainFiles::index() const {
+  ChainIndex index;
+  for (const Slot& slot : slots_) {
+    const File& file = slot.file;
+    index.files.push_back({file.uri, file.data_set, file.entries, file.parts, file.schema, file.identity});
+  }
+  index.schemas.assign(schemas_.begin(), schemas_.end());
+  return index;
+}
+
+}  // namespace colonnade::dataset

@@ -1,0 +1,103 @@
+// ChainFiles: the files of a chain - what is in each, and which of them are open.
+//
+// Each file is opened once for its schema and its number of entries, several at a time, unless an index knows
+// that already. Files of the same schema share it. Of short chains all files stay open; of long ones a file
+// is open while somebody has it, and its metadata are kept as long as they are not too large all together.
+//
+// Once it is made any thread may use it.
+#ifndef COLONNADE_DATASET_CHAIN_FILES_H
+#define COLONNADE_DATASET_CHAIN_FILES_H
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "colonnade/options.h"
+#include "dataset/chain_index.h"
+#include "page/page_source.h"
+
+namespace colonnade::dataset {
+
+class ChainFiles {
+ public:
+  using Schema = ChainIndex::Schema;
+  using Schemas = std::deque<Schema>;
+  using OpenFile = std::shared_ptr<const page::PageSource>;
+  struct File {
+    std::string uri;
+    std::string data_set;
+    std::uint64_t first = 0;
+    std::uint64_t entries = 0;
+    unsigned schema = 0;
+    std::uint64_t identity = 0;
+    std::uint64_t parts = 0;  // as the index says
+  };
+  struct Limits {
+    std::size_t kept_open = 64;                           // chains of no more files keep all of them open
+    std::uint64_t kept_bytes = std::uint64_t{256} << 20;  // of metadata
+  };
+  // Called with each schema that was not there before, to refuse it by throwing.
+  using Check = std::function<void(const Schemas& before, const Schema& fresh)>;
+
+  // `uris` without wildcards; `name` may be empty if each file has one data set.
+  ChainFiles(std::string name, std::span<const std::string> uris, ReadOptions options, Limits limits,
+             const Check& check = {});
+  // Files that are known: each is opened when it is read first, and must be the one that is known.
+  ChainFiles(std::string name, ChainIndex index, ReadOptions options, Limits limits, const Check& check = {});
+
+  const std::string& name() const noexcept { return name_; }
+  const ReadOptions& options() const noexcept { return options_; }
+  std::size_t size() const noexcept { return slots_.size(); }
+  const File& operator[](std::size_t i) const { return slots_[i].file; }
+  std::uint64_t entries() const;
+  // The file that holds an entry; size() if none.
+  std::size_t file_of(std::uint64_t entry) const;
+  const Schemas& schemas() const noexcept { return schemas_; }
+
+  // A file, opened if nobody has it open. Throws ErrorKind::io if it is another one than before.
+  OpenFile acquire(std::size_t i) const;
+  // Whether acquire() would have to open the file.
+  bool is_closed(std::size_t i) const;
+  std::shared_ptr<const Descriptor> descriptor_of(std::size_t i) const;
+  // Null where the file would have to be opened for it.
+  std::shared_ptr<const Descriptor> known_descriptor(std::size_t i) const;
+
+  ChainIndex index() const;
+  std::uint64_t metadata_bytes() const noexcept { return metadata_bytes_; }  // read so far
+
+ private:
+  struct Slot {
+    File file;
+    mutable std::mutex mutex;                        // for what follows
+    mutable std::shared_ptr<Descriptor> descriptor;  // null: not read yet, or it would take too much memory
+    mutable OpenFile kept;
+    mutable std::weak_ptr<const page::PageSource> current;
+  };
+
+  void add_file(const std::string& uri, const OpenFile& source, const Check& check);
+  void place(File& file, std::uint64_t count) const;
+  void keep_descriptor(const Slot& slot, const page::PageSource& source) const;  // as far as there is room
+  unsigned schema_of(const page::PageSource& source, const Check& check);
+  OpenFile open(const Slot& slot) const;
+
+  std::string name_;
+  ReadOptions options_;
+  Limits limits_;
+  bool keeps_open_ = false;
+  mutable std::atomic<std::uint64_t> kept_bytes_ = 0;  // of descriptors
+  mutable std::atomic<std::uint64_t> metadata_bytes_ = 0;
+  std::deque<Slot> slots_;
+  Schemas schemas_;
+  std::map<std::string, unsigned> by_fingerprint_;
+};
+
+}  // namespace colonnade::dataset
+
+#endif

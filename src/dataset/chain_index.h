@@ -1,0 +1,46 @@
+// ChainIndex: what is known about the files of a chain, so that whoever has it opens only those that are
+// read.
+#ifndef COLONNADE_DATASET_CHAIN_INDEX_H
+#define COLONNADE_DATASET_CHAIN_INDEX_H
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/descriptor.h"
+
+namespace colonnade::dataset {
+
+struct ChainIndex {
+  struct File {
+    std::string uri;
+    std::string data_set;
+    std::uint64_t entries = 0;
+    std::uint64_t parts = 0;  // that a data frame cuts it into; 0: nobody has asked
+    unsigned schema = 0;
+    std::uint64_t identity = 0;  // PageSource::identity()
+  };
+  struct Schema {
+    Descriptor descriptor;  // fields and columns alone
+    std::string uri;        // of the first file that has it
+  };
+  std::vector<File> files;
+  std::vector<Schema> schemas;
+};
+
+// None: a schema cannot be described, as it has what this version does not write; then files must be opened.
+std::optional<nlohmann::json> to_json(const ChainIndex& index);
+// Throws nlohmann's exceptions, and ErrorKind::format.
+ChainIndex chain_index_from(const nlohmann::json& json);
+// The same of the JSON as text; throws ErrorKind::format for anything else.
+ChainIndex read_chain_index(std::string_view text);
+
+// What of a schema reading depends on: schemas with the same text are read alike.
+std::string fingerprint(const Descriptor& descriptor);
+
+}  // namespace colonnade::dataset
+
+#endif

@@ -1,0 +1,71 @@
+// ChainState: what a ChainReader and its views share - the files, the common schema, and the files that are
+// being read. One thread at a time.
+#ifndef COLONNADE_DATASET_CHAIN_STATE_H
+#define COLONNADE_DATASET_CHAIN_STATE_H
+
+#include <deque>
+#include <future>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/chain.h"
+#include "dataset/chain_files.h"
+#include "dataset/chain_schema.h"
+#include "page/page_source.h"
+
+namespace colonnade::dataset {
+
+class ChainState {
+ public:
+  ChainState(std::string_view name, std::span<const std::string> uris, const ChainOptions& options);
+  ChainState(ChainIndex index, const ChainOptions& options);
+  ~ChainState();
+
+  const ChainFiles& files() const noexcept { return files_; }
+  const ChainSchema& schema() const noexcept { return schema_; }
+  const Descriptor& descriptor() const noexcept { return schema_.descriptor; }
+  const ChainSchema::Mapping& mapping(std::size_t file) const {
+    return schema_.mappings[files_[file].schema];
+  }
+  const Descriptor& stored_schema(std::size_t file) const {
+    return files_.schemas()[files_[file].schema].descriptor;
+  }
+
+  // A file for reading; whoever holds it keeps it open.
+  std::shared_ptr<page::PageSource> source(std::size_t file);
+  // The file will be read soon: it is opened meanwhile.
+  void expect(std::size_t file);
+
+  std::uint32_t find_field(std::string_view path) const;
+  // Of the chain as a whole: the first file stands for all.
+  ErrorContext context() const;
+  ReadMetrics metrics() const;
+
+ private:
+  struct Recent {
+    std::size_t file = 0;
+    std::shared_ptr<page::PageSource> source;
+  };
+  struct Ahead {
+    std::size_t file = 0;
+    std::future<ChainFiles::OpenFile> opened;
+  };
+  std::shared_ptr<page::PageSource> find_open(std::size_t file);
+  void remember(std::size_t file, const std::shared_ptr<page::PageSource>& source);
+  ChainFiles::OpenFile open(std::size_t file);
+
+  std::size_t max_open_;
+  ChainFiles files_;
+  ChainSchema schema_;
+  std::deque<Recent> recent_;                          // the last one that was read is the last
+  std::vector<std::weak_ptr<page::PageSource>> live_;  // all that somebody holds
+  std::shared_ptr<page::ReadCounters> of_closed_;      // what these have counted
+  Ahead ahead_;
+};
+
+}  // namespace colonnade::dataset
+
+#endif

@@ -1,0 +1,57 @@
+// See file_opener.h.
+#include "dataset/file_opener.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace colonnade::dataset {
+
+FileOpener::FileOpener(std::span<const std::string> uris, std::size_t ahead,
+                       std::function<Opened(const std::string& uri)> open)
+    : uris_(uris), ahead_(ahead), open_(std::move(open)), files_(uris.size()) {
+  try {
+    while (threads_.size() < std::min(ahead, uris.size())) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // fewer will do
+    if (threads_.empty()) throw;
+  }
+}
+
+FileOpener::~FileOpener() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+}
+
+FileOpener::Opened FileOpener::next() {
+  std::unique_lock lock(mutex_);
+  File& file = files_[taken_];
+  changed_.wait(lock, [&] { return file.is_done; });
+  if (file.failure) std::rethrow_exception(file.failure);
+  ++taken_;
+  changed_.notify_all();
+  return std::move(file.source);
+}
+
+void FileOpener::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return is_over_ || begun_ == files_.size() || begun_ < taken_ + ahead_; });
+    if (is_over_ || begun_ == files_.size()) return;
+    const std::size_t index = begun_++;
+    lock.unlock();
+    File file{.is_done = true};
+    try {
+      file.source = open_(uris_[index]);
+    } catch (...) {
+      file.failure = std::current_exception();
+    }
+    lock.lock();
+    files_[index] = std::move(file);
+    changed_.notify_all();
+  }
+}
+
+}  // namespace colonnade::dataset

@@ -1,0 +1,57 @@
+// FileOpener: opens the files of a chain in threads and gives them in order.
+#ifndef COLONNADE_DATASET_FILE_OPENER_H
+#define COLONNADE_DATASET_FILE_OPENER_H
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "page/page_source.h"
+
+namespace colonnade::dataset {
+
+// Those that are open and not taken are never more than `ahead`. The error is that of the first file in order
+// that has one.
+class FileOpener {
+ public:
+  using Opened = std::shared_ptr<const page::PageSource>;
+
+  FileOpener(std::span<const std::string> uris, std::size_t ahead,
+             std::function<Opened(const std::string& uri)> open);
+  FileOpener(const FileOpener&) = delete;
+  FileOpener& operator=(const FileOpener&) = delete;
+  ~FileOpener();
+
+  Opened next();
+
+ private:
+  struct File {
+    Opened source;
+    std::exception_ptr failure;
+    bool is_done = false;
+  };
+
+  void work();
+
+  const std::span<const std::string> uris_;
+  const std::size_t ahead_;
+  const std::function<Opened(const std::string& uri)> open_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<File> files_;
+  std::size_t begun_ = 0;
+  std::size_t taken_ = 0;
+  bool is_over_ = false;
+  std::vector<std::jthread> threads_;  // end before what they use
+};
+
+}  // namespace colonnade::dataset
+
+#endif

@@ -1,0 +1,124 @@
+// Merging files in C++: which data sets meet, what each mode makes of fields, what is appended, what is
+// refused. Random schemas are in python/tests/test_merge.py.
+#include "colonnade/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "dataset/provenance.h"
+#include "dataset/test_round_trip.h"
+#include "page/page_source.h"
+
+namespace colonnade {
+namespace {
+
+using testing::error_of;
+using testing::MemoryFile;
+
+void write(const std::string& uri, std::initializer_list<std::pair<const char*, const char*>> fields,
+           int count, const WriteOptions& options = {}) {
+  auto model = Model::create();
+  std::vector<std::shared_ptr<float>> values;
+  for (const auto& [name, type] : fields) {
+    model->add_field(make_field(name, type));
+    if (std::string_view(type) == "float") values.push_back(model->default_entry().ptr<float>(name));
+  }
+  const auto writer = Writer::recreate(std::move(model), "Data", uri, options);
+  for (int i = 0; i < count; ++i) {
+    for (const auto& value : values) *value = static_cast<float>(i);
+    writer->fill();
+    if (i % 3 == 2) writer->commit_cluster();
+  }
+  writer->close();
+}
+
+std::vector<std::string> texts(const std::string& uri) {
+  const auto reader = Reader::open("Data", uri);
+  std::vector<std::string> all;
+  for (std::uint64_t i = 0; i < reader->num_entries(); ++i) all.push_back(reader->entry_text(i));
+  return all;
+}
+
+MergeOptions with(MergeMode mode) {
+  MergeOptions options;
+  options.copying.fields = mode;
+  options.copying.verify = CopyVerify::values;
+  return options;
+}
+
+TEST(Merge, TakesTheFieldsThatTheModeSays) {
+  const MemoryFile a, b, filtered, united;
+  write(a, {{"x", "float"}, {"y", "float"}}, 2);
+  write(b, {{"z", "std::vector<float>"}, {"x", "float"}}, 2);
+  const std::vector<std::string> inputs = {a.uri(), b.uri()};
+  EXPECT_EQ(error_of([&] { merge(inputs, filtered.uri()); }).kind(), ErrorKind::schema);
+  EXPECT_TRUE(merge(inputs, filtered.uri(), with(MergeMode::filter)).data_sets.front().verified);
+  EXPECT_EQ(texts(filtered),
+            (std::vector<std::string>{R"({"x": 0})", R"({"x": 1})", R"({"x": 0})", R"({"x": 1})"}));
+  const MergeReport report = merge(inputs, united.uri(), with(MergeMode::union_));
+  EXPECT_EQ(report.data_sets.front().mode, CopyMode::pages);
+  EXPECT_EQ(texts(united),
+            (std::vector<std::string>{R"({"x": 0, "y": 0, "z": []})", R"({"x": 1, "y": 1, "z": []})",
+                                      R"({"x": 0, "y": 0, "z": []})", R"({"x": 1, "y": 0, "z": []})"}));
+}
+
+TEST(Merge, KeepsPagesOfOtherEncodings) {
+  const MemoryFile a, b, to;
+  write(a, {{"x", "float"}}, 7, {.compression = "zstd:1"});
+  write(b, {{"x", "float"}}, 5, {.compression = "none"});
+  const MergeReport report = merge({a.uri(), b.uri()}, to.uri(), with(MergeMode::strict));
+  EXPECT_EQ(report.data_sets.front().mode, CopyMode::pages);
+  const auto reader = Reader::open("Data", to.uri());
+  EXPECT_EQ(reader->descriptor().fields.front().representations.size(), 2U);
+  std::vector<std::string> expected = texts(a);
+  for (const std::string& text : texts(b)) expected.push_back(text);
+  EXPECT_EQ(texts(to), expected);
+}
+
+TEST(Merge, SaysWhereEntriesCameFrom) {
+  const MemoryFile a, b, c, first, all;
+  write(a, {{"x", "float"}}, 4);
+  write(b, {{"x", "float"}}, 3);
+  write(c, {{"x", "float"}}, 2);
+  merge({a.uri(), b.uri()}, first.uri());
+  merge({first.uri(), c.uri()}, all.uri());
+  const auto source = page::PageSource::open("Data", all.uri());
+  const auto inputs = dataset::read_provenance(*source);
+  ASSERT_EQ(inputs.size(), 4U);
+  const auto is = [&](std::size_t i, const std::string& uri, std::uint64_t begin, std::uint64_t entries,
+                      std::uint64_t depth) {
+    EXPECT_EQ(inputs[i].uri, uri);
+    EXPECT_EQ(inputs[i].first_entry, begin);
+    EXPECT_EQ(inputs[i].entries, entries);
+    EXPECT_EQ(inputs[i].depth, depth);
+  };
+  is(0, first.uri(), 0, 7, 0);
+  is(1, a.uri(), 0, 4, 1);
+  is(2, b.uri(), 4, 3, 1);
+  is(3, c.uri(), 7, 2, 0);
+}
+
+TEST(Merge, AppendsWhatIsNew) {
+  const MemoryFile a, b, to;
+  write(a, {{"x", "float"}}, 4);
+  write(b, {{"x", "float"}, {"y", "float"}}, 3);
+  MergeOptions options = with(MergeMode::union_);
+  options.copying.append = true;
+  merge({a.uri()}, to.uri(), options);
+  EXPECT_EQ(merge({a.uri(), b.uri()}, to.uri(), options).data_sets.front().known_sources, 1U);
+  EXPECT_EQ(merge({a.uri(), b.uri()}, to.uri(), options).data_sets.front().known_sources, 2U);
+  EXPECT_EQ(texts(to).size(), 7U);
+  EXPECT_EQ(texts(to).at(3), R"({"x": 3, "y": 0})");
+  EXPECT_EQ(texts(to).at(6), R"({"x": 2, "y": 2})");
+}
+
+TEST(Merge, RefusesWhatMakesNoSense) {
+  const MemoryFile a, to;
+  write(a, {{"x", "float"}}, 4);
+  EXPECT_EQ(error_of([&] { merge({}, to.uri()); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([&] { merge({a.uri(), a.uri()}, to.uri()); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([&] { merge({a.uri()}, a.uri()); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([&] { static_cast<void>(to.content()); }).kind(), ErrorKind::not_found);
+}
+
+}  // namespace
+}  // namespace colonnade

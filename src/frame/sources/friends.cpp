@@ -1,0 +1,275 @@
+// See friends.h.
+#include "frame/sources/friends.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "frame/values/values.h"
+
+namespace colonnade::frame {
+
+void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
+  sum.requests += more.requests;
+  sum.bytes += more.bytes;
+  sum.pages += more.pages;
+  sum.metadata_bytes += more.metadata_bytes;
+  sum.read_over_bytes += more.read_over_bytes;
+  sum.prefetched_used += more.prefetched_used;
+  sum.prefetched_unused += more.prefetched_unused;
+  sum.peak_ahead_bytes += more.peak_ahead_bytes;
+  sum.seconds_waiting += more.seconds_waiting;
+  sum.seconds_decoding += more.seconds_decoding;
+  sum.cache_pages += more.cache_pages;
+  sum.cache_bytes += more.cache_bytes;
+  sum.cache_added += more.cache_added;
+  sum.cache_dropped += more.cache_dropped;
+  if (sum.cache.empty() || sum.cache == "used") sum.cache = more.cache;
+}
+
+namespace {
+
+// Of the rows, how many are before an entry.
+std::size_t rows_before(const Rows& rows, std::uint64_t entry) {
+  if (rows.indices == nullptr)
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(entry, rows.first, rows.first + rows.size) -
+                                    rows.first);
+  const auto* end = rows.indices + rows.size;
+  return static_cast<std::size_t>(
+      std::partition_point(rows.indices, end,
+                           [&](std::uint32_t index) { return rows.first + index < entry; }) -
+      rows.indices);
+}
+
+Rows part_of(const Rows& rows, std::size_t from, std::size_t to) {
+  if (rows.indices == nullptr) return {rows.first + from, to - from, nullptr};
+  return {rows.first, to - from, rows.indices + from};
+}
+
+// A friend while one part of the first source is gone through: a cursor for each of its own parts that have
+// entries of that one, so that no column makes another one go back.
+class FriendPlace {
+ public:
+  explicit FriendPlace(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+
+  void start(const Part& part) {
+    first_ = part.first;
+    last_ = part.last;
+    parts_.clear();
+  }
+  ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) {
+    enter();
+    std::vector<ValuesPtr> pieces;
+    std::size_t done = 0;
+    for (std::size_t k = 0; k < parts_.size() && done < rows.size; ++k) {
+      const std::size_t end = rows_before(rows, parts_[k].last);
+      if (end <= done) continue;
+      pieces.push_back(cursors_[k]->read(column, part_of(rows, done, end), memory));
+      done = end;
+    }
+    if (pieces.empty()) return cursors_.front()->read(column, part_of(rows, 0, 0), memory);
+    return pieces.size() == 1 ? pieces.front() : concatenate(pieces, memory);
+  }
+  std::uint64_t row_bytes(std::uint32_t column) {
+    enter();
+    std::uint64_t most = 0;
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      most = std::max(most, cursors_[k]->row_bytes(std::span(&column, 1)));
+    return most;
+  }
+  void add_to(ReadMetrics& sum) const {
+    for (const auto& cursor : cursors_) add_metrics(sum, cursor->metrics());
+  }
+
+ private:
+  void enter() {
+    if (!parts_.empty()) return;
+    parts_ = source_->parts(first_, last_);
+    while (cursors_.size() < parts_.size()) cursors_.push_back(source_->open());
+    // What was the last one before goes on with the first one now.
+    if (used_ > 1) std::swap(cursors_[0], cursors_[used_ - 1]);
+    used_ = parts_.size();
+    for (std::size_t k = 0; k < used_; ++k) cursors_[k]->start(parts_[k], nullptr);
+  }
+
+  std::shared_ptr<const Source> source_;
+  std::uint64_t first_ = 0;
+  std::uint64_t last_ = 0;
+  std::vector<Part> parts_;  // empty: not asked for yet
+  std::vector<std::unique_ptr<Cursor>> cursors_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+class FriendsCursor final : public Cursor {
+ public:
+  explicit FriendsCursor(std::shared_ptr<const Friends> friends)
+      : friends_(std::move(friends)), first_(friends_->sources()[0].source->open()) {
+    for (std::size_t i = 1; i < friends_->sources().size(); ++i)
+      places_.emplace_back(friends_->sources()[i].source);
+  }
+  void start(const Part& part, const Part* next) override {
+    first_->start(part, next);
+    for (FriendPlace& place : places_) place.start(part);
+  }
+  ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
+    const Friends::Column& wanted = friends_->columns_[column];
+    if (wanted.source == 0) return first_->read(wanted.number, rows, memory);
+    return places_[wanted.source - 1].read(wanted.number, rows, memory);
+  }
+  std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override {
+    std::uint64_t most = 0;
+    for (const std::uint32_t column : columns) {
+      const Friends::Column& wanted = friends_->columns_[column];
+      most = std::max(most, wanted.source == 0 ? first_->row_bytes(std::span(&wanted.number, 1))
+                                               : places_[wanted.source - 1].row_bytes(wanted.number));
+    }
+    return most;
+  }
+  ReadMetrics metrics() const override {
+    ReadMetrics sum = first_->metrics();
+    for (const FriendPlace& place : places_) place.add_to(sum);
+    return sum;
+  }
+
+ private:
+  std::shared_ptr<const Friends> friends_;
+  std::unique_ptr<Cursor> first_;
+  std::vector<FriendPlace> places_;
+};
+
+Friends::Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others) : first_(std::move(first)) {
+  sources_.push_back({"", first_});
+  std::set<std::string, std::less<>> names;
+  for (NamedSource& other : others) {
+    if (other.name.empty() || !names.insert(other.name).second)
+      throw Error(ErrorKind::usage,
+                  other.name.empty() ? "a friend has no name"
+                                     : fmt::format("two friends are called '{}'", other.name),
+                  "a name for each friend");
+    if (other.source->entries() != entries())
+      throw Error(ErrorKind::usage,
+                  fmt::format("the friend '{}' has {} entries, and there are {}", other.name,
+                              other.source->entries(), entries()),
+                  "friends have as many entries, in the same order");
+    sources_.push_back(std::move(other));
+  }
+}
+
+std::optional<std::uint32_t> Friends::find_in(std::size_t source, std::string_view path) {
+  Source& where = *sources_[source].source;
+  const auto found = where.find(path);
+  if (!found || source == 0) return found;
+  for (unsigned sample = 0; sample < where.samples().size(); ++sample)
+    if (where.samples()[sample].entries != 0 && !where.has(*found, sample))
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the column '{}' of the friend '{}' is not in {}", path, sources_[source].name,
+                              where.samples()[sample].name),
+                  "columns that all files of a friend have", {.field = std::string(path)});
+  return found;
+}
+
+std::optional<Friends::Column> Friends::find_in_friends(std::string_view path) {
+  // The number of items is asked for by a sign or a word in front of the whole name.
+  std::string_view sign;
+  for (const std::string_view each : {std::string_view("#"), std::string_view("R_rdf_sizeof_")})
+    if (path.starts_with(each)) sign = each;
+  const std::string_view name = path.substr(sign.size());
+  for (std::size_t i = 1; i < sources_.size(); ++i) {
+    const std::string& friend_name = sources_[i].name;
+    if (!name.starts_with(friend_name) || name.size() <= friend_name.size() + 1 ||
+        name[friend_name.size()] != '.')
+      continue;
+    const std::string inner = std::string(sign) + std::string(name.substr(friend_name.size() + 1));
+    if (const auto found = find_in(i, inner)) return Column{std::string(path), i, *found};
+  }
+  std::optional<Column> found;
+  for (std::size_t i = 1; i < sources_.size(); ++i) {
+    const auto here = find_in(i, path);
+    if (!here) continue;
+    if (found)
+      throw Error(ErrorKind::usage,
+                  fmt::format("'{}' is in the friends '{}' and '{}'", path, sources_[found->source].name,
+                              sources_[i].name),
+                  fmt::format("'{}.{}'", sources_[i].name, path));
+    found = Column{std::string(path), i, *here};
+  }
+  return found;
+}
+
+std::optional<std::uint32_t> Friends::find(std::string_view path) {
+  if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
+  std::optional<Column> column;
+  if (const auto found = find_in(0, path)) {
+    column = Column{std::string(path), 0, *found};
+  } else {
+    column = find_in_friends(path);
+  }
+  auto& number = by_path_[std::string(path)];
+  if (!column) return number = std::nullopt;
+  columns_.push_back(std::move(*column));
+  return number = static_cast<std::uint32_t>(columns_.size() - 1);
+}
+
+const ValueType& Friends::type(std::uint32_t column) const {
+  return sources_[columns_[column].source].source->type(columns_[column].number);
+}
+
+bool Friends::has(std::uint32_t column, unsigned sample) const {
+  return columns_[column].source != 0 || first_->has(columns_[column].number, sample);
+}
+
+std::vector<std::string> Friends::names() const {
+  std::vector<std::string> all = first_->names();
+  std::set<std::string> taken(all.begin(), all.end());
+  std::map<std::string, std::size_t> owners;
+  for (std::size_t i = 1; i < sources_.size(); ++i)
+    for (const std::string& name : sources_[i].source->names()) ++owners[name];
+  for (std::size_t i = 1; i < sources_.size(); ++i)
+    for (const std::string& name : sources_[i].source->names())
+      all.push_back(taken.contains(name) || owners[name] > 1 ? sources_[i].name + "." + name : name);
+  return all;
+}
+
+std::vector<std::uint64_t> Friends::stored_bytes(std::span<const Part> parts,
+                                                 std::span<const std::uint32_t> columns) const {
+  std::vector<std::uint64_t> bytes(parts.size(), 0);
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    std::vector<std::uint32_t> own;
+    for (const std::uint32_t column : columns)
+      if (columns_[column].source == i) own.push_back(columns_[column].number);
+    if (own.empty()) continue;
+    const Source& source = *sources_[i].source;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const std::vector<Part> here =
+          i == 0 ? std::vector{parts[k]} : source.parts(parts[k].first, parts[k].last);
+      for (const std::uint64_t more : source.stored_bytes(here, own)) bytes[k] += more;
+    }
+  }
+  return bytes;
+}
+
+std::unique_ptr<Cursor> Friends::open() const {
+  return std::make_unique<FriendsCursor>(shared_from_this());
+}
+
+std::string Friends::specification(bool with_index) const {
+  nlohmann::json made = {{"source", "friends"}, {"friends", nlohmann::json::array()}};
+  made["first"] = nlohmann::json::parse(first_->specification(with_index));
+  for (std::size_t i = 1; i < sources_.size(); ++i)
+    made["friends"].push_back(
+        {{"name", sources_[i].name},
+         {"source", nlohmann::json::parse(sources_[i].source->specification(with_index))}});
+  return made.dump();
+}
+
+std::shared_ptr<Source> friends_source(std::shared_ptr<Source> first, std::vector<NamedSource> others) {
+  return std::make_shared<Friends>(std::move(first), std::move(others));
+}
+
+}  // namespace colonnade::frame

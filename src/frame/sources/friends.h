@@ -1,0 +1,62 @@
+// Friends: a source with the columns of others beside its own, entry by entry, as TTrees have friends.
+//
+// Entries, parts and samples are those of the first source. A friend has as many entries; where its files,
+// clusters and pages end is its own matter. A column "x" of the friend "f" is "f.x", and "x" where nothing
+// else is called so.
+#ifndef COLONNADE_FRAME_SOURCES_FRIENDS_H
+#define COLONNADE_FRAME_SOURCES_FRIENDS_H
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame/sources/source.h"
+
+namespace colonnade::frame {
+
+class Friends final : public Source, public std::enable_shared_from_this<Friends> {
+ public:
+  // Throws ErrorKind::usage for a friend with another number of entries, or two of the same name.
+  Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others);
+
+  std::uint64_t entries() const override { return first_->entries(); }
+  std::span<const Sample> samples() const override { return first_->samples(); }
+  // Throws ErrorKind::usage for a name that several friends have, unsupported for a column that some files of
+  // a friend lack.
+  std::optional<std::uint32_t> find(std::string_view path) override;
+  const ValueType& type(std::uint32_t column) const override;
+  const std::string& path(std::uint32_t column) const override { return columns_[column].path; }
+  bool has(std::uint32_t column, unsigned sample) const override;
+  std::vector<std::string> names() const override;
+  std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override {
+    return first_->parts(first, last);
+  }
+  std::vector<std::uint64_t> stored_bytes(std::span<const Part> parts,
+                                          std::span<const std::uint32_t> columns) const override;
+  std::unique_ptr<Cursor> open() const override;
+  std::string specification(bool with_index) const override;
+
+  // [0]: the first source.
+  const std::vector<NamedSource>& sources() const noexcept { return sources_; }
+
+ private:
+  friend class FriendsCursor;
+  struct Column {
+    std::string path;  // as it was asked for
+    std::size_t source = 0;
+    std::uint32_t number = 0;  // there
+  };
+  std::optional<Column> find_in_friends(std::string_view path);
+  std::optional<std::uint32_t> find_in(std::size_t source, std::string_view path);
+
+  std::shared_ptr<Source> first_;
+  std::vector<NamedSource> sources_;
+  std::deque<Column> columns_;
+  std::map<std::string, std::optional<std::uint32_t>, std::less<>> by_path_;
+};
+
+}  // namespace colonnade::frame
+
+#endif
