@@ -70,7 +70,8 @@ class RandomAccessFile {
  public:
   virtual ~RandomAccessFile() = default;
   virtual const std::string& uri() const noexcept = 0;
-  virtual std::uint64_t size() const = 0;  // at open; a file that shrinks later gives an error on read
+  virtual std::uint64_t size()
+      const = 0;  // at open, or at opened(); a file that shrinks later gives an error on read
   // What changes whenever the content does, as it was at open: an entity tag, the time of the last change.
   // Empty: unknown.
   virtual std::string version() const { return {}; }
@@ -83,8 +84,8 @@ class RandomAccessFile {
   virtual std::unique_ptr<ReadQueue> open_queue(unsigned depth) const;
   // A hint that a stretch will be read soon; returns at once. Default: nothing.
   virtual void will_need(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {}
-  // A hint that what says where the data sets are has been read: what was kept of the file for that may go.
-  // Default: nothing.
+  // Says that what tells where the pages are has been read. What was kept of the file for that may go, and a
+  // file that grew meanwhile has its new size. Default: nothing.
   virtual void opened() const noexcept {}
 };
 

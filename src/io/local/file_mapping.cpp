@@ -29,7 +29,7 @@ bool FileMapping::map(int file, std::uint64_t size) noexcept {
 }
 
 bool FileMapping::copy(std::uint64_t offset, MutableByteSpan into) const noexcept {
-  if (begin_ == nullptr) return false;
+  if (begin_ == nullptr || offset > size_ || into.size() > size_ - offset) return false;
   std::byte* from = begin_ + offset;
   for (MutableByteSpan rest = into; !rest.empty();) {
     const iovec to{rest.data(), rest.size()};

@@ -19,7 +19,8 @@ class FileMapping {
 
   // Maps the first `size` bytes. What the system refuses leaves it empty; `errno` says why.
   bool map(int file, std::uint64_t size) noexcept;
-  // Copies a range inside the mapping. False if a part of it cannot be had this way: then read the file.
+  // Copies a range. False if a part of it cannot be had this way, as what lies behind the mapping: then read
+  // the file.
   bool copy(std::uint64_t offset, MutableByteSpan into) const noexcept;
 
  private:

@@ -126,6 +126,12 @@ void LocalFile::will_need(std::uint64_t offset, std::uint64_t size) const noexce
                                     POSIX_FADV_WILLNEED));
 }
 
+void LocalFile::opened() const noexcept {
+  struct stat status{};
+  if (::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) > size_)
+    size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
 // Fills the first `needed` bytes; `into` is what may be written to. False if direct I/O is not served.
 bool LocalFile::read_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t needed) const {
   for (std::size_t have = 0; have < needed;) {

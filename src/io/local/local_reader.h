@@ -18,7 +18,7 @@ namespace colonnade::io {
 
 class LocalFile final : public RandomAccessFile {
  public:
-  // `size` is that of the opening.
+  // `size` is that of the opening; see opened().
   LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options,
             ReadCalls calls);
 
@@ -30,6 +30,8 @@ class LocalFile final : public RandomAccessFile {
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
   void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override;
+  // Takes the size again: what a writer at work has just made known may lie behind the size at open.
+  void opened() const noexcept override;
 
   const ReadCalls& calls() const noexcept { return calls_; }
   int descriptor() const noexcept { return file_.get(); }
@@ -47,7 +49,7 @@ class LocalFile final : public RandomAccessFile {
 
   std::string uri_;
   FileDescriptor file_;
-  std::uint64_t size_;
+  mutable std::atomic<std::uint64_t> size_;
   std::string version_;  // number of the file, times of its last changes
   ReadCalls calls_;
   LocalIo method_;

@@ -158,6 +158,19 @@ TEST_P(EveryWay, SaysThatAnOpenFileWasTruncated) {
   EXPECT_THAT(error_of([&] { file->read(49500, into); }).problem(), HasSubstr("the file ends at byte 50000"));
 }
 
+// A writer commits between the opening of the file and the reading of what names the pages.
+TEST_P(EveryWay, ReadsWhatWasAddedBeforeTheDataSetWasOpened) {
+  const Bytes content = scrambled(300000, 1);
+  const std::string uri = stored("growing", ByteSpan(content).first(50000));
+  const auto file = open_local_for_reading(uri, options());
+  EXPECT_EQ(stored("growing", content), uri);
+  EXPECT_EQ(file->size(), 50000u);
+  file->opened();
+  EXPECT_EQ(file->size(), content.size());
+  EXPECT_EQ(content_of(*file), content);
+  EXPECT_EQ(content_by_queue(*file), content);
+}
+
 TEST_P(EveryWay, ReadsTheOldContentOfAFileThatWasReplaced) {
   const Bytes content = scrambled(100000, 1);
   const std::string uri = stored("replaced", content);
