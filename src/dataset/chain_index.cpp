@@ -9,6 +9,7 @@
 
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/json_number.h"
 #include "base/memory_limit.h"
 #include "colonnade/error.h"
 #include "dataset/open_source.h"
@@ -70,10 +71,10 @@ ChainIndex chain_index_from(const json& in) {
   for (const json& file : in.at("files")) {
     index.files.push_back({.uri = file.at(0).get<std::string>(),
                            .data_set = file.at(1).get<std::string>(),
-                           .entries = file.at(2).get<std::uint64_t>(),
-                           .parts = file.at(3).get<std::uint64_t>(),
-                           .schema = file.at(4).get<unsigned>(),
-                           .identity = file.at(5).get<std::uint64_t>()});
+                           .entries = whole_number<std::uint64_t>(file.at(2)),
+                           .parts = whole_number<std::uint64_t>(file.at(3)),
+                           .schema = whole_number<unsigned>(file.at(4)),
+                           .identity = whole_number<std::uint64_t>(file.at(5))});
     if (index.files.back().schema >= index.schemas.size())
       throw Error(ErrorKind::format,
                   "a file in the index of a chain has a schema that the index does not have");

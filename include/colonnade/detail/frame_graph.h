@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "colonnade/accumulator.h"
@@ -137,6 +138,9 @@ template <>
 frame::SnapshotValue frame_value(const FrameGraph&, ResultId, std::string_view);
 template <>
 DisplayValue frame_value(const FrameGraph&, ResultId, std::string_view);
+// A number as what it is. Throws ErrorKind::type for other results.
+std::variant<std::int64_t, std::uint64_t, double> frame_number(const FrameGraph& graph, ResultId result,
+                                                               std::string_view variation);
 // The only column of a "take".
 ValuesPtr frame_taken(const FrameGraph& graph, ResultId result, std::string_view variation);
 

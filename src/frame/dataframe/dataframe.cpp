@@ -258,6 +258,19 @@ DisplayValue frame_value(const FrameGraph& graph, ResultId result, std::string_v
   return display;
 }
 
+std::variant<std::int64_t, std::uint64_t, double> frame_number(const FrameGraph& graph, ResultId result,
+                                                               std::string_view variation) {
+  return std::visit(
+      []<class V>(const V& number) -> std::variant<std::int64_t, std::uint64_t, double> {
+        if constexpr (std::is_arithmetic_v<V>) {
+          return number;
+        } else {
+          throw Error(ErrorKind::type, "the result is no number");
+        }
+      },
+      graph.graph.value(result, variation));
+}
+
 ValuesPtr frame_taken(const FrameGraph& graph, ResultId result, std::string_view variation) {
   return alternative_of<frame::ArraysValue>(graph.graph.value(result, variation)).columns.at(0).values;
 }

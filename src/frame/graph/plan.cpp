@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/json_number.h"
 #include "frame/graph/graph.h"
 #include "frame/graph/state.h"
 
@@ -139,9 +140,18 @@ Definition read_definition(const json& in, const PlanRights& rights) {
   return rights.remake(*payload, in.at("columns").get<std::vector<std::string>>());
 }
 
+// The number that a node or a result has in its graph; there are fewer than a plan may have bytes.
+std::uint32_t own_number(const json& in) {
+  if (!in.contains("number")) return 0;
+  const auto number = whole_number<std::uint32_t>(in.at("number"));
+  if (number >> 30 != 0)
+    throw Error(ErrorKind::format, fmt::format("the number {} in the plan is too large", number));
+  return number;
+}
+
 NodeId read_node(Graph& graph, const json& in, const PlanRights& rights) {
   const auto kind = in.at("kind").get<std::string>();
-  const auto parent = in.at("parent").get<NodeId>();
+  const auto parent = whole_number<NodeId>(in.at("parent"));
   const auto name = in.value("name", std::string());
   const auto columns = in.value("columns", std::vector<std::string>());
   const auto definition = [&] { return read_definition(in.at("definition"), rights); };
@@ -155,15 +165,15 @@ NodeId read_node(Graph& graph, const json& in, const PlanRights& rights) {
   if (kind == "vary")
     return graph.vary(parent, columns, definition(), in.at("tags").get<std::vector<std::string>>(), name);
   if (kind == "range") {
-    const auto range = in.at("range").get<std::vector<std::uint64_t>>();
-    return graph.range(parent, range.at(0), range.at(1), range.at(2));
+    const auto number = [&](std::size_t i) { return whole_number<std::uint64_t>(in.at("range").at(i)); };
+    return graph.range(parent, number(0), number(1), number(2));
   }
   throw Error(ErrorKind::format, fmt::format("the plan has a node of the unknown kind '{}'", kind));
 }
 
 ResultId read_result(Graph& graph, const json& in) {
   const auto kind = in.at("kind").get<std::string>();
-  const auto node = in.at("node").get<NodeId>();
+  const auto node = whole_number<NodeId>(in.at("node"));
   if (kind == "report") return graph.report(node);
   return graph.book(node,
                     {kind, in.at("arguments").get<std::vector<std::string>>(), in.at("options").dump()});
@@ -240,19 +250,20 @@ std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights&
     check_rights(plan, rights);
     auto graph = std::make_unique<Graph>(source_from(plan.at("source").dump()));
     for (const json& node : plan.at("nodes")) {
-      graph->state_->nodes.skip_to(node.value("number", NodeId{0}));
+      graph->state_->nodes.skip_to(own_number(node));
       read_node(*graph, node, rights);
     }
     for (const json& result : plan.at("results")) {
-      graph->state_->results.skip_to(result.value("number", ResultId{0}));
+      graph->state_->results.skip_to(result.contains("number") ? whole_number<ResultId>(result.at("number"))
+                                                               : 0);
       const ResultId id = read_result(*graph, result);
       if (result.value("varied", false)) graph->vary_result(id);
     }
     if (plan.contains("entries"))
-      graph->restrict_entries(plan.at("entries").at(0).get<std::uint64_t>(),
-                              plan.at("entries").at(1).get<std::uint64_t>());
+      graph->restrict_entries(whole_number<std::uint64_t>(plan.at("entries").at(0)),
+                              whole_number<std::uint64_t>(plan.at("entries").at(1)));
     if (plan.contains("block_entries"))
-      graph->set_block_entries(plan.at("block_entries").get<std::uint32_t>());
+      graph->set_block_entries(whole_number<std::uint32_t>(plan.at("block_entries")));
     return graph;
   } catch (const json::exception& error) {
     throw Error(ErrorKind::format, fmt::format("the plan of a graph is damaged: {}", error.what()));

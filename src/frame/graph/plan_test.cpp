@@ -1,4 +1,7 @@
 // Plans: a graph as JSON, done elsewhere in parts, and put together again.
+#include <cctype>
+#include <cstring>
+
 #include "frame/graph/test_tools.h"
 
 namespace colonnade::frame {
@@ -242,6 +245,31 @@ TEST_F(PlanTest, DamagedPlansAndResultsAreErrors) {
   count(other, Graph::root);
   EXPECT_EQ(error_of([&] { other.merge_results(saved); }).kind(), ErrorKind::format);
   EXPECT_EQ(graph->save_results(), saved);  // nothing of the damaged ones was merged
+}
+
+// Every number of a plan becomes one that it cannot be, or can be but should not.
+TEST_F(PlanTest, NumbersThatDoNotFitAreErrorsAndNeverOthers) {
+  const Booked booked = book_all(*graph);
+  for (const std::string& plan : {graph->to_json(), graph->plan(std::vector{booked.last})}) {
+    std::size_t places = 0;
+    for (std::size_t at = 0; at < plan.size(); ++at) {
+      if (std::isdigit(static_cast<unsigned char>(plan[at])) == 0 ||
+          std::strchr(":[,", plan[at - 1]) == nullptr)
+        continue;
+      const std::size_t end = plan.find_first_not_of("0123456789.eE+-", at);
+      ++places;
+      for (const char* other :
+           {"-1", "1.5", "1e300", "4294967296", "18446744073709551615", "1073741824", "0"}) {
+        try {
+          const auto made = Graph::from_json(plan.substr(0, at) + other + plan.substr(end), {});
+          count(*made, Graph::root);
+          made->run();
+        } catch (const Error&) {  // as a rule
+        }
+      }
+    }
+    EXPECT_GT(places, 10u);
+  }
 }
 
 TEST_F(PlanTest, NumbersAreTheSameWhereSomeAreGone) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_number.h"
 #include "colonnade/error.h"
 #include "dataset/chain_index.h"
 #include "frame/sources/chain.h"
@@ -29,12 +30,6 @@ LocalIo local_io_of(std::string_view wanted) {
   throw Error(ErrorKind::usage, fmt::format("there is no way of local reading called '{}'", wanted));
 }
 
-std::uint64_t count_in(const nlohmann::json& json) {
-  if (!json.is_number_unsigned())
-    throw Error(ErrorKind::usage, fmt::format("{} is no number of bytes or entries", json.dump()));
-  return json.get<std::uint64_t>();
-}
-
 std::shared_ptr<Source> make_source(const nlohmann::json& json);
 
 std::shared_ptr<Source> make_friends(const nlohmann::json& json) {
@@ -47,7 +42,7 @@ std::shared_ptr<Source> make_friends(const nlohmann::json& json) {
 std::shared_ptr<Source> make_source(const nlohmann::json& json) {
   const std::string kind = json.at("source");
   if (kind == "friends") return make_friends(json);
-  if (kind == "empty") return empty_source(count_in(json.at("entries")));
+  if (kind == "empty") return empty_source(whole_number<std::uint64_t>(json.at("entries")));
   if (kind != "chain")
     throw Error(ErrorKind::unsupported, fmt::format("a source of kind '{}' is unknown to this version", kind),
                 "use a newer version of Colonnade");
@@ -75,8 +70,9 @@ nlohmann::json to_json(const ReadOptions& options) {
 ReadOptions read_options_from(const nlohmann::json& json) {
   ReadOptions options;
   options.page_checksums = json.value("page_checksums", true) ? Checksums::on : Checksums::off;
-  if (json.contains("read_ahead")) options.read_ahead = count_in(json["read_ahead"]);
-  if (json.contains("memory_budget")) options.memory_budget = count_in(json["memory_budget"]);
+  if (json.contains("read_ahead")) options.read_ahead = whole_number<std::uint64_t>(json["read_ahead"]);
+  if (json.contains("memory_budget"))
+    options.memory_budget = whole_number<std::uint64_t>(json["memory_budget"]);
   options.local_io = local_io_of(json.value("local_io", std::string("automatic")));
   options.direct_io = json.value("direct_io", options.direct_io);
   options.cache = json.value("cache", options.cache);

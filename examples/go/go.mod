@@ -1,0 +1,3 @@
+module colonnade.example/histogram
+
+go 1.21

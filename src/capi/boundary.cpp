@@ -1,0 +1,129 @@
+// Errors, versions and lists of texts of the C interface.
+#include "capi/boundary.h"
+
+#include <memory>
+#include <new>
+#include <optional>
+
+namespace colonnade::capi {
+namespace {
+
+// An error with the memory that its texts need.
+struct KeptError {
+  std::optional<Error> error;
+  colonnade_error described{};
+
+  // Without memory: texts that live for ever.
+  void describe(colonnade_status status, const char* problem) noexcept {
+    error.reset();
+    described = {status, problem, problem, "", "", "", "", -1, -1, -1, -1};
+  }
+  void describe(const Error& from) {
+    error.emplace(from);
+    const ErrorContext& at = error->context();
+    const auto number = [](const std::optional<std::uint64_t>& value) {
+      return value ? static_cast<std::int64_t>(*value) : -1;
+    };
+    described = {static_cast<colonnade_status>(static_cast<int>(error->kind()) + 1),
+                 error->what(),
+                 error->problem().c_str(),
+                 error->advice().c_str(),
+                 at.uri.c_str(),
+                 at.data_set.c_str(),
+                 at.field.c_str(),
+                 number(at.column),
+                 number(at.cluster),
+                 number(at.page),
+                 number(at.offset)};
+  }
+};
+
+thread_local std::unique_ptr<KeptError> last_error;
+
+static_assert(static_cast<int>(ErrorKind::io) + 1 == COLONNADE_IO);
+static_assert(static_cast<int>(ErrorKind::schema) + 1 == COLONNADE_SCHEMA);
+static_assert(static_cast<int>(ErrorKind::resource) + 1 == COLONNADE_RESOURCE);
+
+}  // namespace
+
+colonnade_status refuse(const char* problem) noexcept {
+  try {
+    throw Error(ErrorKind::usage, problem);
+  } catch (...) {
+    return keep_error();
+  }
+}
+
+colonnade_status keep_error() noexcept {
+  try {
+    if (!last_error) last_error = std::make_unique<KeptError>();
+    try {
+      throw;
+    } catch (const Error& error) {
+      last_error->describe(error);
+    } catch (const std::bad_alloc&) {
+      last_error->describe(COLONNADE_RESOURCE, "there is not enough memory");
+    } catch (const std::exception& error) {
+      last_error->describe(
+          Error(ErrorKind::usage, std::string("the library failed: ") + error.what(), "please report this"));
+      last_error->described.status = COLONNADE_INTERNAL;
+    } catch (...) {
+      last_error->describe(COLONNADE_INTERNAL, "the library failed; please report this");
+    }
+    return last_error->described.status;
+  } catch (...) {  // no memory for the description either
+    if (last_error) last_error->describe(COLONNADE_RESOURCE, "there is not enough memory");
+    return COLONNADE_RESOURCE;
+  }
+}
+
+void need(const void* pointer, const char* what) {
+  if (pointer == nullptr) throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
+}
+
+std::string text_of(const char* text, const char* what) {
+  need(text, what);
+  return text;
+}
+
+std::string text_or(const char* text, std::string_view nothing) {
+  return text == nullptr ? std::string(nothing) : std::string(text);
+}
+
+std::vector<std::string> texts_of(const char* const* texts, std::size_t count, const char* what) {
+  if (count > 0) need(texts, what);
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back(text_of(texts[i], what));
+  return result;
+}
+
+}  // namespace colonnade::capi
+
+extern "C" {
+
+const colonnade_error* colonnade_last_error(void) {
+  const auto& kept = colonnade::capi::last_error;
+  return kept ? &kept->described : nullptr;
+}
+
+uint32_t colonnade_abi_version(void) {
+  return COLONNADE_ABI_VERSION;
+}
+
+const char* colonnade_version(void) {
+  return COLONNADE_VERSION;
+}
+
+size_t colonnade_strings_size(const colonnade_strings* strings) {
+  return strings == nullptr ? 0 : strings->items.size();
+}
+
+const char* colonnade_strings_get(const colonnade_strings* strings, size_t index) {
+  return index < colonnade_strings_size(strings) ? strings->items[index].c_str() : nullptr;
+}
+
+void colonnade_strings_release(colonnade_strings* strings) {
+  delete strings;
+}
+
+}  // extern "C"

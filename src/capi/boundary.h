@@ -1,0 +1,58 @@
+// The boundary of the C interface: no exception and no C++ type crosses it.
+#ifndef COLONNADE_CAPI_BOUNDARY_H
+#define COLONNADE_CAPI_BOUNDARY_H
+
+#include <colonnade.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/error.h"
+
+struct colonnade_strings {
+  std::vector<std::string> items;
+};
+
+namespace colonnade::capi {
+
+// Keeps the exception that is being handled for colonnade_last_error().
+colonnade_status keep_error() noexcept;
+// The same without an exception: a defect of the caller.
+colonnade_status refuse(const char* problem) noexcept;
+
+template <class Work>
+colonnade_status guarded(Work&& work) noexcept {
+  try {
+    work();
+    return COLONNADE_OK;
+  } catch (...) {
+    return keep_error();
+  }
+}
+
+// Throws ErrorKind::usage for null. `what`: "the reader".
+void need(const void* pointer, const char* what);
+std::string text_of(const char* text, const char* what);          // null is an error
+std::string text_or(const char* text, std::string_view nothing);  // null is `nothing`
+std::vector<std::string> texts_of(const char* const* texts, std::size_t count, const char* what);
+
+// Options of a caller that was compiled with an older header: what it does not know has its default.
+template <class Options>
+Options options_of(const Options* given, const char* what) {
+  Options options{};
+  if (given == nullptr) return options;
+  if (given->struct_size < sizeof(std::size_t) || given->struct_size > 4096)
+    throw Error(ErrorKind::usage, std::string("struct_size of ") + what + " is not its size",
+                "set it to sizeof of the struct");
+  const auto* bytes = reinterpret_cast<const std::byte*>(given);
+  std::copy_n(bytes, std::min(given->struct_size, sizeof(Options)), reinterpret_cast<std::byte*>(&options));
+  return options;
+}
+
+}  // namespace colonnade::capi
+
+#endif

@@ -1,0 +1,80 @@
+// The callbacks of an Arrow stream.
+#include "capi/stream.h"
+
+#include <cerrno>
+#include <string>
+
+#include "capi/boundary.h"
+
+namespace colonnade::capi {
+namespace {
+
+struct Stream {
+  std::unique_ptr<Batches> batches;
+  std::string error;
+};
+
+Stream& stream_of(ArrowArrayStream* stream) {
+  return *static_cast<Stream*>(stream->private_data);
+}
+
+// The kinds of errors as errno has them, which is what streams return.
+int number_of(colonnade_status status) {
+  switch (status) {
+    case COLONNADE_OK:
+      return 0;
+    case COLONNADE_RESOURCE:
+      return ENOMEM;
+    case COLONNADE_UNSUPPORTED:
+      return ENOSYS;
+    case COLONNADE_IO:
+    case COLONNADE_FORMAT:
+    case COLONNADE_CHECKSUM:
+      return EIO;
+    default:
+      return EINVAL;
+  }
+}
+
+template <class Work>
+int answer(ArrowArrayStream* stream, Work&& work) noexcept {
+  Stream& state = stream_of(stream);
+  const colonnade_status status = guarded([&] { work(*state.batches); });
+  if (status == COLONNADE_OK) return 0;
+  return guarded([&] { state.error = colonnade_last_error()->message; }) == COLONNADE_OK ? number_of(status)
+                                                                                         : ENOMEM;
+}
+
+int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  return answer(stream, [&](Batches& batches) { to_schema(batches.schema(), out); });
+}
+
+int get_next(ArrowArrayStream* stream, ArrowArray* out) {
+  return answer(stream, [&](Batches& batches) {
+    if (auto batch = batches.next()) {
+      to_array(std::move(*batch), out);
+    } else {
+      *out = {};
+    }
+  });
+}
+
+const char* get_last_error(ArrowArrayStream* stream) {
+  const std::string& error = stream_of(stream).error;
+  return error.empty() ? nullptr : error.c_str();
+}
+
+void release(ArrowArrayStream* stream) {
+  delete &stream_of(stream);
+  stream->release = nullptr;
+}
+
+}  // namespace
+
+void to_stream(std::unique_ptr<Batches> batches, ArrowArrayStream* out) {
+  auto state = std::make_unique<Stream>();
+  state->batches = std::move(batches);
+  *out = {get_schema, get_next, get_last_error, release, state.release()};
+}
+
+}  // namespace colonnade::capi

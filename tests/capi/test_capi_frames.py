@@ -1,0 +1,253 @@
+"""Data frames through the C interface, against those of the Python package; and programs in other languages."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import c_library as c
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import colonnade
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two files of events with lists."""
+    random = np.random.default_rng(1)
+    paths = []
+    for number in range(2):
+        path = tmp_path_factory.mktemp("frames") / f"f{number}.root"
+        lists = [random.normal(size=random.integers(0, 4)) for _ in range(500)]
+        with colonnade.create(path, "Events") as writing:
+            writing.extend(
+                {
+                    "x": random.normal(size=500),
+                    "n": random.integers(-5, 5, 500),
+                    "big": random.integers(2**60, 2**61, 500).astype(np.uint64),
+                    "v": lists,
+                    "s": [f"name {i % 7}" for i in range(500)],
+                }
+            )
+        paths.append(str(path))
+    return paths
+
+
+@contextmanager
+def frame(uris: list[str], *steps: tuple[str, ...], threads: int = 2, last: int = 0) -> Iterator[Any]:
+    options = c.FrameOptions(struct_size=ctypes.sizeof(c.FrameOptions), threads=threads, last=last)
+    with ExitStack() as frames:
+        made = c.made(
+            "colonnade_frame_open", None, c.texts(uris), ctypes.c_size_t(len(uris)), ctypes.byref(options)
+        )
+        frames.callback(c.LIBRARY.colonnade_frame_release, made)
+        for name, *arguments in steps:
+            made = c.made(f"colonnade_frame_{name}", made, *(c.encoded(text) for text in arguments))
+            frames.callback(c.LIBRARY.colonnade_frame_release, made)
+        yield made
+
+
+def number(result: ctypes.c_void_p) -> float:
+    out = ctypes.c_double()
+    c.call("colonnade_result_double", result, ctypes.byref(out))
+    return out.value
+
+
+def integer(result: ctypes.c_void_p) -> int:
+    out = ctypes.c_int64()
+    c.call("colonnade_result_int64", result, ctypes.byref(out))
+    return out.value
+
+
+STEPS = (
+    ("define", "y", "x * 2 + Sum(v)"),
+    ("filter", "n > -3", "n"),
+    ("redefine", "x", "x + 1"),
+    ("filter", "y < 2", "y"),
+)
+
+
+def python_frame(files: list[str]) -> Any:
+    df = colonnade.DataFrame("Events", files).define("y", "x * 2 + Sum(v)").filter("n > -3", name="n")
+    return df.redefine("x", "x + 1").filter("y < 2", name="y")
+
+
+def test_results_are_those_of_python(files: list[str]) -> None:
+    expected = python_frame(files)
+    with frame(files, *STEPS) as made:
+        results = [c.made("colonnade_frame_count", made)]
+        asked = [
+            (kind, column) for kind in ("sum", "min", "max", "mean", "stddev") for column in ("x", "n", "v")
+        ]
+        results += [
+            c.made("colonnade_frame_statistic", made, kind.encode(), column.encode())
+            for kind, column in asked
+        ]
+        report = c.made("colonnade_frame_report", made)
+        c.call("colonnade_results_run", (ctypes.c_void_p * 2)(results[0], report), ctypes.c_size_t(2))
+        assert number(results[0]) == integer(results[0]) == expected.count().value
+        for (kind, column), result in zip(asked, results[1:], strict=True):
+            assert number(result) == getattr(expected, kind)(column).value
+        assert integer(results[2]) == expected.sum("n").value
+        with pytest.raises(c.CError, match="no integer of 64 bits"):
+            integer(results[1])
+        cuts, count = ctypes.POINTER(c.Cut)(), ctypes.c_size_t()
+        c.call("colonnade_result_report", report, ctypes.byref(cuts), ctypes.byref(count))
+        found = [(cuts[k].name.decode(), cuts[k].all, cuts[k].passed) for k in range(count.value)]
+        assert found == [(cut.name, cut.all, cut.passed) for cut in expected.report().value]
+        for result in [*results, report]:
+            c.LIBRARY.colonnade_result_release(result)
+
+
+def test_integers_that_no_number_of_the_caller_holds(files: list[str]) -> None:
+    with frame(files) as made:
+        total = c.made("colonnade_frame_statistic", made, b"max", b"big")
+        expected = colonnade.DataFrame("Events", files).max("big").value
+        assert integer(total) == expected
+        if int(float(expected)) != expected:
+            with pytest.raises(c.CError, match="a double cannot hold"):
+                number(total)
+        too_much = c.made("colonnade_frame_statistic", made, b"sum", b"big")
+        with pytest.raises(c.CError):
+            integer(too_much)
+        for result in (total, too_much):
+            c.LIBRARY.colonnade_result_release(result)
+    with frame(files, ("filter", "x > 1000", None)) as made:
+        nothing = c.made("colonnade_frame_statistic", made, b"max", b"n")
+        assert np.isnan(number(nothing))
+        with pytest.raises(c.CError, match="there were no values"):
+            integer(nothing)
+        c.LIBRARY.colonnade_result_release(nothing)
+
+
+def test_histograms(files: list[str]) -> None:
+    edges = (ctypes.c_double * 4)(-5, 0, 1, 5)
+    axes = (c.Axis * 2)(c.Axis(b"x", 10, -2, 2, None), c.Axis(b"n", 3, 0, 0, edges))
+    with frame(files, *STEPS) as made:
+        for weight in (None, "abs(x)"):
+            result = c.made(
+                "colonnade_frame_histogram",
+                made,
+                axes,
+                c.texts(["x", "n"]),
+                ctypes.c_size_t(2),
+                c.encoded(weight),
+            )
+            histogram = c.Histogram()
+            c.call("colonnade_result_histogram", result, ctypes.byref(histogram))
+            expected = python_frame(files).histo2d(
+                ("h", "", 10, -2, 2, [-5, 0, 1, 5]), "x", "n", *([weight] if weight else [])
+            ).value  # fmt: skip
+            values = np.ctypeslib.as_array(histogram.values, (histogram.num_cells,)).reshape(5, 12).T
+            assert (values == expected.values(flow=True)).all()
+            assert list(histogram.bins[:2]) == [10, 3]
+            assert list(histogram.edges[1][:4]) == [-5, 0, 1, 5]
+            assert bool(histogram.variances) == (weight is not None)
+            if weight is not None:
+                variances = (
+                    np.ctypeslib.as_array(histogram.variances, (histogram.num_cells,)).reshape(5, 12).T
+                )
+                assert (variances == expected.variances(flow=True)).all()
+            c.LIBRARY.colonnade_result_release(result)
+
+
+def test_columns_and_snapshots(files: list[str], tmp_path: Path) -> None:
+    expected = python_frame(files)
+    columns = ["y", "v", "s", "x"]
+    with frame(files, *STEPS) as made:
+        taken = c.made("colonnade_frame_take", made, c.texts(columns), ctypes.c_size_t(len(columns)))
+        out = c.ArrowStruct()
+        c.call("colonnade_result_stream", taken, ctypes.byref(out))
+        c.LIBRARY.colonnade_result_release(taken)
+        table = pa.RecordBatchReader._import_from_c(out.address).read_all()
+        table.validate(full=True)
+        assert table.to_pydict() == {
+            name: list(values) for name, values in expected.to_arrow(columns).to_pydict().items()
+        }
+        assert set(c.strings(c.made("colonnade_frame_columns", made))) >= set(columns)
+        entries = c.U64()
+        file = str(tmp_path / "s.root")
+        c.call(
+            "colonnade_frame_snapshot", made, b"Cut", file.encode(), c.texts(columns), ctypes.c_size_t(4), None,
+            ctypes.byref(entries),
+        )  # fmt: skip
+        assert entries.value == table.num_rows
+    with colonnade.open(file, "Cut") as read:
+        assert read.to_arrow(columns).to_pydict() == table.to_pydict()
+    with frame(files, last=10) as made:
+        count = c.made("colonnade_frame_count", made)
+        assert integer(count) == 10
+        c.LIBRARY.colonnade_result_release(count)
+
+
+def test_misuse_is_an_error(files: list[str]) -> None:
+    with frame(files) as made:
+        for wrong, says in (
+            (("define", "z", "nothing + 1"), "nothing"),
+            (("filter", "s", None), "s"),
+            (("define", "x", "1"), "x"),
+            (("statistic", "median", "x"), "there is no statistic"),
+        ):
+            with pytest.raises(c.CError, match=says):
+                c.made(f"colonnade_frame_{wrong[0]}", made, *(c.encoded(text) for text in wrong[1:]))
+        with pytest.raises(c.CError, match="at least one axis"):
+            c.made("colonnade_frame_histogram", made, None, None, ctypes.c_size_t(0), None)
+        count = c.made("colonnade_frame_count", made)
+        with pytest.raises(c.CError, match="the result is no histogram"):
+            c.call("colonnade_result_histogram", count, ctypes.byref(c.Histogram()))
+        c.LIBRARY.colonnade_result_release(count)
+    for function in ("colonnade_frame_count", "colonnade_result_double"):
+        with pytest.raises(c.CError, match="is a null pointer"):
+            c.call(function, None, ctypes.byref(ctypes.c_void_p()))
+    options = c.FrameOptions(struct_size=3)
+    with pytest.raises(c.CError, match="struct_size"):
+        c.made("colonnade_frame_open", None, c.texts(files), ctypes.c_size_t(2), ctypes.byref(options))
+
+
+def test_callers_with_an_older_header(files: list[str]) -> None:
+    """Members that they do not know have their defaults."""
+    options = c.FrameOptions(struct_size=c.FrameOptions.last.offset, threads=1, first=5, last=6)
+    made = c.made("colonnade_frame_open", None, c.texts(files), ctypes.c_size_t(2), ctypes.byref(options))
+    count = c.made("colonnade_frame_count", made)
+    assert integer(count) == 995
+    c.LIBRARY.colonnade_result_release(count)
+    c.LIBRARY.colonnade_frame_release(made)
+    assert c.LIBRARY.colonnade_abi_version() == 1
+    assert c.LIBRARY.colonnade_version().decode() == colonnade.__version__
+
+
+def test_a_program_in_go(files: list[str], tmp_path: Path) -> None:
+    build = Path(os.environ["COLONNADE_BUILD_DIR"]) / "src"
+    program = tmp_path / "histogram"
+    go = Path(sys.prefix) / "bin" / "go"
+    environment = os.environ | {
+        "CGO_ENABLED": "1",
+        "CGO_CFLAGS": f"-I{ROOT / 'include'}",
+        "CGO_LDFLAGS": f"-L{build} -Wl,-rpath,{build}",
+        "GOFLAGS": "-buildvcs=false -mod=mod",
+        "GOTOOLCHAIN": "local",
+        "GOCACHE": str(tmp_path / "cache"),
+        "GOPATH": str(tmp_path / "go"),
+    }
+    subprocess.run(
+        [go, "build", "-o", program, "."], cwd=ROOT / "examples" / "go", env=environment, check=True
+    )
+    ran = subprocess.run([program, files[0], "x", "4", "-2", "2"], capture_output=True, text=True, check=True)
+    expected = colonnade.DataFrame("Events", files[0]).histo1d(("h", "", 4, -2, 2), "x").value
+    cells = " ".join(f"{value:g}" for value in expected.values(flow=True))
+    assert ran.stdout == f"500 [{cells}]\n"
+    failed = subprocess.run(
+        [program, files[0], "nothing", "4", "-2", "2"], capture_output=True, text=True, check=False
+    )
+    assert failed.returncode == 1
+    assert "nothing" in failed.stderr
