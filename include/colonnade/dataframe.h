@@ -188,6 +188,23 @@ class DataFrame {
   }
   DataFrame range(std::uint64_t end) const { return range(0, end); }
 
+  // The columns of another data set for the rows whose keys are those of one of its entries: integers, `on`
+  // names pairs of an expression here and a column there, or columns of both. Rows without a match are left
+  // out, unless `options.left` is set. "Name_entry" is the number of the entry there, -1 for none. See
+  // docs/joins.md. Throws ErrorKind::type for keys that are no integers, and what define() throws.
+  DataFrame join(const std::string& name, const Names& uris, const std::vector<JoinKey>& on,
+                 const JoinOptions& options = {}) const {
+    return with(detail::frame_join(*graph_, node_, name, uris, on, options));
+  }
+  DataFrame join(const std::string& name, const std::string& uri, const std::vector<JoinKey>& on,
+                 const JoinOptions& options = {}) const {
+    return join(name, Names{uri}, on, options);
+  }
+  DataFrame join(const std::string& name, const char* uri, const std::vector<JoinKey>& on,
+                 const JoinOptions& options = {}) const {
+    return join(name, Names{uri}, on, options);
+  }
+
   // ---- Results. Lists count item by item, but for take, display, snapshot, aggregate and the like.
 
   Result<std::uint64_t> count() const { return book_spec<std::uint64_t>("count", {}); }

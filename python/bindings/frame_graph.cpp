@@ -19,6 +19,7 @@
 
 #include "colonnade/error.h"
 #include "frame/graph/graph.h"
+#include "frame/joins/join.h"
 #include "frame_python.h"
 #include "register.h"
 #include "text.h"
@@ -241,6 +242,13 @@ void register_nodes(nb::class_<PyGraph>& graph) {
                             [&](Graph& g) { return g.define(parent, name, definition.definition); });
           },
           nb::arg("parent"), nb::arg("name"), nb::arg("definition"))
+      .def(
+          "join",
+          [](PyGraph& self, NodeId parent, frame::Join& join, const frame::JoinedColumns& wanted) {
+            return self.add({frame::Definition(std::string())},
+                            [&](Graph& g) { return join.add_to(g, parent, wanted); });
+          },
+          nb::arg("parent"), nb::arg("join"), nb::arg("wanted"))
       .def(
           "redefine",
           [](PyGraph& self, NodeId parent, const std::string& name, const PyDefinition& definition) {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "frame/joins/join.h"
 #include "frame/sources/chain.h"
 #include "frame/sources/friends.h"
 #include "frame/sources/source.h"
@@ -76,6 +77,30 @@ void register_frame_sources(nb::module_& module) {
             return borders;
           },
           Released(), "Where the parts of all entries begin and end.");
+  nb::class_<frame::JoinedColumns>(module, "JoinedColumns", "What is wanted of a join.")
+      .def_ro("columns", &frame::JoinedColumns::columns)
+      .def_ro("entry", &frame::JoinedColumns::entry);
+  nb::class_<frame::Join>(module, "Join", "Another source, whose entries are found by keys.")
+      .def(nb::new_([](std::shared_ptr<frame::Source> source, std::vector<std::string> keys, bool first) {
+             return frame::Join::make(
+                 std::move(source), std::move(keys),
+                 first ? frame::Join::Duplicates::first : frame::Join::Duplicates::error);
+           }),
+           nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"))
+      .def("columns", &frame::Join::columns)
+      .def(
+          "wanted",
+          [](const frame::Join& self, std::vector<std::string> keys, const std::string& name,
+             const std::string& prefix, const std::vector<std::string>& chosen,
+             const std::vector<std::string>& taken, bool inner) {
+            frame::JoinedColumns wanted{.keys = std::move(keys), .inner = inner};
+            frame::name_columns(self, wanted, name, prefix, chosen, [&](const std::string& column) {
+              return std::find(taken.begin(), taken.end(), column) != taken.end();
+            });
+            return wanted;
+          },
+          nb::arg("keys"), nb::arg("name"), nb::arg("prefix"), nb::arg("chosen"), nb::arg("taken"),
+          nb::arg("inner"), "Chooses columns and their names, see name_columns().");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
   module.def("empty_source", &frame::empty_source, nb::arg("entries"));
   module.def("friends_source", &friends_source, nb::arg("first"), nb::arg("others"));

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,25 @@ struct FrameOptions {
   // Called about ten times a second by the thread that waits for a result; false stops the pass with an
   // error, and the DataFrame stays usable.
   std::function<bool(const FrameProgress&)> progress = {};
+};
+
+// A key of a join: a column that both sides have, or an expression here and a column there.
+struct JoinKey {
+  JoinKey(const char* both) : here(both), there(both) {}
+  JoinKey(const std::string& both) : here(both), there(both) {}
+  JoinKey(std::string expression, std::string column)
+      : here(std::move(expression)), there(std::move(column)) {}
+
+  std::string here, there;
+};
+
+// How another data set is joined, see DataFrame::join().
+struct JoinOptions {
+  bool left = false;  // rows without a match stay, and their joined columns are optionals without value
+  std::vector<std::string> columns = {};  // of the other data set; all but the keys, if none are named
+  std::string prefix = {};                // of all new names; if empty, "Name_" of those that are taken
+  bool first_of_duplicates = false;       // where several entries have a key; else that is an error
+  ReadOptions read = {};
 };
 
 // A file of the source, for DataFrame::define_per_sample.
@@ -94,6 +114,8 @@ NodeId frame_alias(FrameGraph& graph, NodeId node, const std::string& name, cons
 NodeId frame_available(FrameGraph& graph, NodeId node, const std::string& column, bool available);
 NodeId frame_range(FrameGraph& graph, NodeId node, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t stride);
+NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::span<const std::string> uris,
+                  std::span<const JoinKey> on, const JoinOptions& options);
 NodeId frame_vary(FrameGraph& graph, NodeId node, std::vector<std::string> columns,
                   FrameDefinition definition, std::vector<std::string> tags, const std::string& name);
 

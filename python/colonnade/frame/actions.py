@@ -561,6 +561,8 @@ class Actions(Node):
         from .carried import CarriedAttributes
         from .dataframe import DataFrame
 
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r} is no name of a data set", "snapshot(uri, name, columns)")
         if attributes and lazy:
             raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
         names = self._select(columns)

@@ -156,6 +156,59 @@ class DataFrame(Actions):
     def _at(self: D, node: int) -> D:
         return self._over(self._session, node)
 
+    # ---- Other data sets
+
+    def join(
+        self: D,
+        name: str | DataSet | Mapping[str, Any],
+        files: PathLike | Sequence[PathLike] | None = None,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        how: Literal["inner", "left"] = "inner",
+        columns: str | Sequence[str] | None = None,
+        prefix: str = "",
+        duplicates: Literal["error", "first"] = "error",
+        **options: Unpack[ReadSettings],
+    ) -> D:
+        """Add the columns of another data set, for entries whose keys are the same.
+
+        The other side is read when a joined column is first needed, and the columns in use stay in memory.
+
+        Args:
+            name: of the other data set in its files; or an open data set; or a mapping from names to arrays.
+            files: of the other data set.
+            on: the keys, which are integers: columns that both sides have, or a mapping from expressions here to
+                columns there: {"run": "run_number", "event % 1000": "slot"}.
+            how: "inner" leaves out entries without a match. "left" keeps them; joined columns are optional then:
+                `x.has_value()` and `x.value_or(0)` tell what they have.
+            columns: of the other data set; all but the keys if None.
+            prefix: of the names of all joined columns. Without one, "Name_" stands before those that are taken.
+            duplicates: what is done where several entries there have the same key: an error, or the first is taken.
+            **options: see `open`.
+
+        Returns:
+            A DataFrame with the joined columns, and with "Name_entry", the number of the entry there (-1: none).
+
+        Raises:
+            NotFoundError: no such column.
+            TypeMismatchError: a key is no integer.
+            UsageError: no keys; a joined column has a name that is taken.
+        """
+        if how not in ("inner", "left"):
+            raise UsageError(f"how={how!r} is no way to join", "'inner' or 'left'")
+        if duplicates not in ("error", "first"):
+            raise UsageError(f"duplicates={duplicates!r} is unknown", "'error' or 'first'")
+        pairs = (
+            dict(on)
+            if isinstance(on, Mapping)
+            else {key: key for key in ([on] if isinstance(on, str) else on)}
+        )
+        source, title = _other_side(name, files, options)
+        join = _core.Join(source, list(pairs.values()), duplicates == "first")
+        chosen = [columns] if isinstance(columns, str) else list(columns or [])
+        wanted = join.wanted(list(pairs), title, prefix, chosen, self.column_names, how == "inner")
+        return self._at(self._graph.join(self._node, join, wanted))
+
     # ---- Columns
 
     def define(
@@ -454,6 +507,22 @@ def _open(
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     return _core.open_chain(name, listed, read_options(**options)), f"'{name}' in '{listed[0]}'{more}"
+
+
+def _other_side(
+    name: str | DataSet | Mapping[str, Any],
+    files: PathLike | Sequence[PathLike] | None,
+    options: ReadSettings,
+) -> tuple[_core.FrameSource, str]:
+    """Open what is joined, and say how it is called."""
+    if isinstance(name, Mapping):
+        batch = to_batch(name)
+        return _core.array_source(
+            [(key, values_of(content)) for key, content in batch.columns.items()]
+        ), "joined"
+    source, _ = _open(name, files, options)
+    samples = source.samples
+    return source, samples[0].data_set if samples else "joined"
 
 
 def _open_friend(given: Friend, options: Mapping[str, Any]) -> _core.FrameSource:

@@ -9,6 +9,7 @@
 #include "colonnade/error.h"
 #include "dataset/nearest.h"
 #include "frame/graph/graph.h"
+#include "frame/joins/join.h"
 #include "frame/sources/chain.h"
 #include "frame/values/values.h"
 
@@ -121,6 +122,23 @@ NodeId frame_available(FrameGraph& graph, NodeId node, const std::string& column
 NodeId frame_range(FrameGraph& graph, NodeId node, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t stride) {
   return graph.graph.range(node, begin, end, stride);
+}
+
+NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::span<const std::string> uris,
+                  std::span<const JoinKey> on, const JoinOptions& options) {
+  std::vector<std::string> keys;
+  frame::JoinedColumns wanted;
+  for (const auto& [here, there] : on) {
+    wanted.keys.push_back(here);
+    keys.push_back(there);
+  }
+  const auto join = frame::Join::make(
+      frame::open_chain(name, uris, options.read), std::move(keys),
+      options.first_of_duplicates ? frame::Join::Duplicates::first : frame::Join::Duplicates::error);
+  wanted.inner = !options.left;
+  frame::name_columns(*join, wanted, name, options.prefix, options.columns,
+                      [&](const std::string& column) { return graph.graph.has_column(node, column); });
+  return join->add_to(graph.graph, node, wanted);
 }
 
 NodeId frame_vary(FrameGraph& graph, NodeId node, std::vector<std::string> columns,

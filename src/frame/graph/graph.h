@@ -25,6 +25,8 @@
 
 namespace colonnade::frame {
 
+class Join;
+
 using NodeId = std::uint32_t;
 using ResultId = std::uint32_t;
 
@@ -36,6 +38,9 @@ struct Definition {
   std::vector<std::string> columns;  // arguments of the callable: expressions
   // What remakes the callable elsewhere, as its maker understands it; empty: it cannot be sent.
   std::string payload;
+  // Of a join, see joins/join.h, which is sent as what it is: the join, and which of its definitions this is.
+  std::shared_ptr<Join> join;
+  std::string join_part;
 
   Definition(std::string expression) : text(std::move(expression)) {}
   Definition(const char* expression) : text(expression) {}

@@ -1,7 +1,7 @@
 // The plan of a graph as JSON: everything that was booked, so that another process can do the same work.
 //
 //   {"version": 1, "source": {..}, "entries": [first, last],
-//    "callables": 1,
+//    "callables": 1, "joins": [{"source": {..}, "keys": ["run"], "duplicates": "error"}],
 //    "nodes": [{"kind": "define", "parent": 0, "name": "m", "definition": {"text": "sqrt(x)"}}, ..],
 //    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
 //
@@ -19,6 +19,7 @@
 #include "base/json_number.h"
 #include "frame/graph/graph.h"
 #include "frame/graph/state.h"
+#include "frame/joins/join.h"
 
 namespace colonnade::frame {
 
@@ -39,8 +40,23 @@ constexpr std::array<std::string_view, 10> kind_names = {"root",           "defi
 
 // ---- Writing
 
-json definition_json(const Definition& definition, const std::string& what) {
+// The joins of a plan, each once.
+struct JoinList {
+  std::vector<std::shared_ptr<Join>> joins;
+
+  std::size_t number_of(const std::shared_ptr<Join>& join) {
+    const auto found = std::find(joins.begin(), joins.end(), join);
+    if (found == joins.end()) joins.push_back(join);
+    return static_cast<std::size_t>(std::find(joins.begin(), joins.end(), join) - joins.begin());
+  }
+};
+
+json definition_json(const Definition& definition, const std::string& what, JoinList& joins) {
   if (!definition.make_kernel) return {{"text", definition.text}};
+  if (definition.join)
+    return {{"join", joins.number_of(definition.join)},
+            {"part", json::parse(definition.join_part)},
+            {"columns", definition.columns}};
   if (definition.payload.empty())
     throw Error(ErrorKind::unsupported,
                 fmt::format("{} is computed by a callable, which cannot be sent elsewhere", what),
@@ -48,7 +64,7 @@ json definition_json(const Definition& definition, const std::string& what) {
   return {{"payload", to_base64(as_bytes(definition.payload))}, {"columns", definition.columns}};
 }
 
-json node_json(const Node& node) {
+json node_json(const Node& node, JoinList& joins) {
   json out = {{"kind", kind_names[static_cast<std::size_t>(node.kind)]}, {"parent", node.parent}};
   const std::string what = fmt::format("{} '{}'", kind_names[static_cast<std::size_t>(node.kind)], node.name);
   if (!node.name.empty()) out["name"] = node.name;
@@ -60,7 +76,7 @@ json node_json(const Node& node) {
     case Node::Kind::filter:
     case Node::Kind::default_value_for:
     case Node::Kind::vary:
-      out["definition"] = definition_json(node.computation.definition, what);
+      out["definition"] = definition_json(node.computation.definition, what, joins);
       break;
     case Node::Kind::range:
       out["range"] = {node.begin, node.end, node.stride};
@@ -128,16 +144,30 @@ void check_rights(const json& plan, const PlanRights& rights) {
     for (const json& each : source.value("friends", json::array())) check_source(each.at("source"));
   };
   check_source(plan.at("source"));
+  for (const json& join : plan.value("joins", json::array())) check_source(join.at("source"));
   for (const json& result : plan.at("results"))
     if (result.value("kind", std::string()) == "snapshot")
       check(result.at("options").at("uri").get<std::string>(), true);
 }
 
-Definition read_definition(const json& in, const PlanRights& rights) {
+// What the definitions of a plan refer to.
+struct PlanContext {
+  const PlanRights& rights;
+  std::vector<std::shared_ptr<Join>> joins;
+};
+
+Definition read_definition(const json& in, const PlanContext& context) {
   if (in.contains("text")) return {in.at("text").get<std::string>()};
+  if (in.contains("join")) {
+    const auto number = whole_number<std::uint32_t>(in.at("join"));
+    if (number >= context.joins.size())
+      throw Error(ErrorKind::format, "the plan names a join that it does not have");
+    return context.joins[number]->definition(in.at("part").dump(),
+                                             in.at("columns").get<std::vector<std::string>>());
+  }
   const auto payload = from_base64(in.at("payload").get<std::string>());
   if (!payload) throw Error(ErrorKind::format, "the payload of a callable in a plan is not base64");
-  return rights.remake(*payload, in.at("columns").get<std::vector<std::string>>());
+  return context.rights.remake(*payload, in.at("columns").get<std::vector<std::string>>());
 }
 
 // The number that a node or a result has in its graph; there are fewer than a plan may have bytes.
@@ -149,12 +179,12 @@ std::uint32_t own_number(const json& in) {
   return number;
 }
 
-NodeId read_node(Graph& graph, const json& in, const PlanRights& rights) {
+NodeId read_node(Graph& graph, const json& in, const PlanContext& context) {
   const auto kind = in.at("kind").get<std::string>();
   const auto parent = whole_number<NodeId>(in.at("parent"));
   const auto name = in.value("name", std::string());
   const auto columns = in.value("columns", std::vector<std::string>());
-  const auto definition = [&] { return read_definition(in.at("definition"), rights); };
+  const auto definition = [&] { return read_definition(in.at("definition"), context); };
   if (kind == "define") return graph.define(parent, name, definition());
   if (kind == "redefine") return graph.redefine(parent, name, definition());
   if (kind == "alias") return graph.alias(parent, name, columns.at(0));
@@ -197,10 +227,13 @@ json plan_json(const Graph::State& state, bool with_index, const std::vector<boo
   if (state.restricted) plan["entries"] = {state.first, state.last};
   if (state.block_entries != usual_large_block_entries) plan["block_entries"] = state.block_entries;
   plan["nodes"] = json::array();
+  JoinList joins;
   NodeId next_node = 1;
   for (const auto& [id, node] : state.nodes)
     if (id != Graph::root && (wanted == nullptr || (*wanted)[id]))
-      add_numbered(plan["nodes"], id, next_node, node_json(node));
+      add_numbered(plan["nodes"], id, next_node, node_json(node, joins));
+  for (const std::shared_ptr<Join>& join : joins.joins)
+    plan["joins"].push_back(json::parse(join->specification()));
   plan["results"] = json::array();
   const auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
     return node.contains("definition") && node["definition"].contains("payload");
@@ -249,9 +282,12 @@ std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights&
                   fmt::format("the plan is of version {}, not {}", plan.at("version").dump(), plan_version));
     check_rights(plan, rights);
     auto graph = std::make_unique<Graph>(source_from(plan.at("source").dump()));
+    PlanContext context{rights, {}};
+    for (const json& join : plan.value("joins", json::array()))
+      context.joins.push_back(Join::remake(join.dump()));
     for (const json& node : plan.at("nodes")) {
       graph->state_->nodes.skip_to(own_number(node));
-      read_node(*graph, node, rights);
+      read_node(*graph, node, context);
     }
     for (const json& result : plan.at("results")) {
       graph->state_->results.skip_to(result.contains("number") ? whole_number<ResultId>(result.at("number"))

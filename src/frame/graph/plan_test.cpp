@@ -256,6 +256,7 @@ TEST_F(PlanTest, NumbersThatDoNotFitAreErrorsAndNeverOthers) {
       if (std::isdigit(static_cast<unsigned char>(plan[at])) == 0 ||
           std::strchr(":[,", plan[at - 1]) == nullptr)
         continue;
+      if (plan.substr(0, at).ends_with("\"bins\":")) continue;  // as many as there is memory for
       const std::size_t end = plan.find_first_not_of("0123456789.eE+-", at);
       ++places;
       for (const char* other :

@@ -1,0 +1,92 @@
+// Joins by key: the columns of another source, for entries with the same keys.
+//
+// A join is no source but a set of definitions: one finds the entry of the other source for the keys of a
+// row, the others take a column's value of that entry. So it may stand behind definitions and filters, keys
+// may be expressions, and variations, threads and plans know nothing of it. See docs/joins.md.
+#ifndef COLONNADE_FRAME_JOINS_JOIN_H
+#define COLONNADE_FRAME_JOINS_JOIN_H
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frame/graph/graph.h"
+#include "frame/joins/key_table.h"
+#include "frame/sources/source.h"
+
+namespace colonnade::frame {
+
+// What is wanted of a join.
+struct JoinedColumns {
+  std::vector<std::string> keys;                             // expressions, one for each key of the join
+  std::string entry;                                         // the name of the column with the entry's number
+  std::vector<std::pair<std::string, std::string>> columns;  // new name, name on the other side
+  bool inner = true;  // rows without a match are filtered out; else their columns have no value
+};
+
+// The other side, of which keys and columns are read when they are first needed, and then stay in memory. Any
+// number of threads.
+class Join : public std::enable_shared_from_this<Join> {
+ public:
+  using Duplicates = KeyTable::Duplicates;
+
+  // Throws ErrorKind::not_found and type for keys that are no integers, and ErrorKind::usage without any.
+  static std::shared_ptr<Join> make(std::shared_ptr<Source> right, std::vector<std::string> keys,
+                                    Duplicates duplicates);
+  // What specification() gave.
+  static std::shared_ptr<Join> remake(const std::string& specification);
+  std::string specification() const;
+
+  // The columns that can be taken, in order: those of the source that are no part of another one and no keys.
+  std::vector<std::string> columns() const;
+
+  // Adds definitions, and a filter of an inner join, below a node; the caller holds the last one. Throws what
+  // Graph::define() throws, and adds nothing then.
+  NodeId add_to(Graph& graph, NodeId parent, const JoinedColumns& wanted);
+
+  // The number of the entry with these keys, which are expressions; -1 where there is none.
+  Definition entry(std::vector<std::string> keys);
+  // A column's value of the entry that `entry_column` gives. `may_lack`: optional, without value for -1; else
+  // -1 is an error.
+  Definition column(const std::string& name, const std::string& entry_column, bool may_lack);
+  // What a definition in a plan says ("join").
+  Definition definition(const std::string& description, std::vector<std::string> arguments);
+
+  // For kernels: all that is slow is done by the first that asks.
+  const KeyTable& table();
+  ValuesPtr values(std::uint32_t column);
+
+ private:
+  Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates);
+  KeyColumn read_key(std::uint32_t column) const;
+  ValuesPtr read_column(std::uint32_t column) const;
+
+  std::shared_ptr<Source> source_;
+  std::vector<std::string> keys_;
+  std::vector<std::uint32_t> key_columns_;
+  Duplicates duplicates_;
+  std::uint64_t number_;  // of the join, for the keys of kernels
+
+  std::mutex mutex_;
+  std::optional<KeyTable> table_;
+  std::map<std::uint32_t, ValuesPtr> columns_;
+};
+
+// Chooses the names of joined columns: all of the join, or those of `chosen`. Every name begins with
+// `prefix`; if that is empty, those that `is_taken` begin with `name` and "_". Throws ErrorKind::not_found
+// for an unknown column.
+void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name, std::string_view prefix,
+                  std::span<const std::string> chosen,
+                  const std::function<bool(const std::string&)>& is_taken);
+
+}  // namespace colonnade::frame
+
+#endif
