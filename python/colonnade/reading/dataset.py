@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from .scanning import ArrowDataset
+
 __all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
 
 Fields: TypeAlias = str | Sequence[str] | None
@@ -333,6 +335,18 @@ class DataSet(Located):
         parts = self._steps(selected, step_size, 0, self._num_entries)
         batches = (self._batch(selected, first, last) for first, last in parts)
         return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def to_arrow_dataset(self, fields: Fields = None) -> ArrowDataset:
+        """Make a dataset as pyarrow has them: DuckDB, for one, pushes columns and filters down to it.
+
+        ```python
+        events = colonnade.open("f.root").to_arrow_dataset()
+        duckdb.sql("select avg(met) from events where nMuon > 1")
+        ```
+        """
+        from .scanning import ArrowDataset
+
+        return ArrowDataset(self, fields)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Give an Arrow stream to whoever takes such: pyarrow.table(ds), polars.DataFrame(ds), DuckDB."""

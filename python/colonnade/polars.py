@@ -1,0 +1,85 @@
+"""Polars over data sets: lazy frames that read only the columns and clusters that a query needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import UnsupportedError
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import open as open_data_set
+from colonnade.reading.scanning import batches_where
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from colonnade.reading.dataset import Fields
+    from colonnade.schema.fields import FieldInfo
+
+__all__ = ["scan"]
+
+
+def scan(
+    source: DataSet | str | os.PathLike[str] | list[str],
+    name: str = "",
+    *,
+    fields: Fields = None,
+    **options: Any,
+) -> pl.LazyFrame:
+    """Scan a data set.
+
+    Polars says which columns a query needs, and which rows: the columns of the condition are read first, and the others
+    only where a row passed it.
+
+    Args:
+        source: an open data set, or what `colonnade.open` opens.
+        name: of the data set.
+        fields: columns of the frame; all that can be read if None.
+        **options: see `colonnade.open`.
+
+    Raises:
+        UnsupportedError: a column is of a type that Polars does not have, a variant.
+    """
+    from polars.io.plugins import register_io_source
+
+    data_set = source if isinstance(source, DataSet) else open_data_set(source, name, **options)
+    selected = data_set._select(fields)
+    schema: dict[str, pl.DataType] = {}
+    for column, info in selected.items():
+        schema |= _schema_of(data_set, column, info)
+
+    def batches(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        wanted = list(schema) if columns is None else columns
+        if predicate is None:
+            yield from (_frame(batch) for batch in batches_where(data_set, wanted, last=rows))
+            return
+
+        def passes(batch: Any) -> Any:
+            return _frame(batch).select(predicate.alias("passes"))["passes"].fill_null(False).to_arrow()
+
+        tested = predicate.meta.root_names()
+        yield from (_frame(batch) for batch in batches_where(data_set, wanted, tested, passes, rows))
+
+    return register_io_source(batches, schema=schema, is_pure=True, explain_name="COLONNADE")
+
+
+def _schema_of(data_set: DataSet, column: str, info: FieldInfo) -> Any:
+    import polars as pl
+
+    try:
+        return _frame(data_set._batch({column: info}, 0, 0)).schema
+    except (pl.exceptions.PolarsError, ValueError, NotImplementedError) as error:
+        raise UnsupportedError(
+            f"Polars has no type for '{info.type}'", "leave the column out: fields=[...]", field=column
+        ) from error
+
+
+def _frame(batch: Any) -> pl.DataFrame:
+    import polars as pl
+
+    frame = pl.from_arrow(batch)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

@@ -1,0 +1,140 @@
+"""Scans by other engines: they say which columns and rows they want, and no more than that is read.
+
+The columns of a condition are read first, cluster by cluster, and the others only where a row passed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from colonnade.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from colonnade.schema.fields import FieldInfo
+
+    from .dataset import DataSet, Fields
+
+__all__ = ["ArrowDataset", "batches_where"]
+
+_STEP = "64 MiB"
+
+
+def batches_where(
+    data_set: DataSet,
+    columns: Sequence[str],
+    tested: Sequence[str] = (),
+    passes: Callable[[pa.RecordBatch], pa.BooleanArray] | None = None,
+    last: int | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read columns of the entries that pass a test.
+
+    Args:
+        data_set: what is read.
+        columns: of the batches, in order.
+        tested: columns that the test needs.
+        passes: says for a batch of these which rows pass.
+        last: where to stop; None: at the end.
+    """
+    selected = data_set._select(list(columns), warns=False)
+    first_read = data_set._select(list(tested), warns=False)
+    rest = {name: info for name, info in selected.items() if name not in first_read}
+    stop = data_set.num_entries if last is None else min(last, data_set.num_entries)
+    schema = data_set._batch(selected, 0, 0).schema
+    if passes is None:
+        for begin, end in data_set._steps(selected, _STEP, 0, stop):
+            yield data_set._batch(selected, begin, end)
+        return
+    for begin, end in _cluster_steps(data_set, {**first_read, **rest}, stop):
+        head = data_set._batch(first_read, begin, end)
+        mask = passes(head)
+        if not mask.true_count:
+            continue
+        arrays = dict(zip(head.schema.names, head.columns, strict=True))
+        if rest:
+            tail = data_set._batch(rest, begin, end)
+            arrays |= dict(zip(tail.schema.names, tail.columns, strict=True))
+        if not columns:
+            yield pa.RecordBatch.from_struct_array(pa.array([{}] * mask.true_count, pa.struct([])))
+            continue
+        batch = pa.RecordBatch.from_arrays([arrays[name] for name in columns], schema=schema)
+        yield batch if mask.true_count == len(mask) else batch.filter(mask)
+
+
+def _cluster_steps(data_set: DataSet, selected: dict[str, FieldInfo], stop: int) -> Iterator[tuple[int, int]]:
+    """Give steps that end where clusters do."""
+    for cluster in data_set.descriptor.clusters:
+        first, last = cluster.first_entry, min(cluster.first_entry + cluster.entries, stop)
+        if first < last:
+            yield from data_set._steps(selected, _STEP, first, last)
+
+
+class ArrowDataset(ds.Dataset):  # type: ignore[misc]
+    """A data set as pyarrow's datasets are, for DuckDB and all that scans those.
+
+    Scans read the columns that they project or filter by, and nothing else of entries that no row of passes.
+    """
+
+    def __init__(self, data_set: DataSet, fields: Fields = None) -> None:
+        self._data_set = data_set
+        self._names = list(data_set._select(fields))
+        self._schema = data_set._batch(data_set._select(self._names), 0, 0).schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all columns that can be scanned."""
+        return self._schema
+
+    def scanner(
+        self,
+        columns: Sequence[str] | Mapping[str, ds.Expression] | None = None,
+        filter: ds.Expression | None = None,  # noqa: A002
+        **options: Any,
+    ) -> ds.Scanner:
+        """Scan columns, or expressions over them, of the rows that pass a filter; see `pyarrow.dataset.Dataset`."""
+        tested = self._used(filter)
+        if isinstance(columns, Mapping):
+            projected = [name for each in columns.values() for name in self._used(each)]
+        else:
+            projected = self._names if columns is None else list(columns)
+        names = list(dict.fromkeys([*projected, *tested]))
+        schema = pa.schema([self._schema.field(name) for name in names])
+
+        def passes(batch: pa.RecordBatch) -> pa.BooleanArray:
+            found = ds.InMemoryDataset(batch).scanner(columns={"passes": filter}).to_table()["passes"]
+            return found.combine_chunks().fill_null(False)
+
+        batches = batches_where(self._data_set, names, tested, None if filter is None else passes)
+        return ds.Scanner.from_batches(batches, schema=schema, columns=columns, filter=filter, **options)
+
+    def count_rows(self, filter: ds.Expression | None = None, **options: Any) -> int:  # noqa: A002
+        """Count the rows that pass a filter."""
+        if filter is None:
+            return self._data_set.num_entries
+        return int(self.scanner(columns=self._used(filter)[:1], filter=filter, **options).count_rows())
+
+    def get_fragments(self, filter: ds.Expression | None = None) -> Iterator[ds.Fragment]:  # noqa: A002
+        """Raise UnsupportedError: a data set has no fragments of Arrow's kind."""
+        raise UnsupportedError("a data set has no fragments", "scanner(), to_batches() or to_table()")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArrowDataset, (self._data_set, self._names)
+
+    def _used(self, expression: ds.Expression | None) -> list[str]:
+        """Which columns an expression is over: those without which it makes no sense."""
+        if expression is None:
+            return []
+        text = str(expression)
+        used = []
+        for name in self._names:
+            if name not in text:
+                continue
+            others = pa.schema([field for field in self._schema if field.name != name])
+            try:
+                ds.InMemoryDataset(others.empty_table()).scanner(columns={"it": expression}).projected_schema  # noqa: B018
+            except pa.ArrowInvalid:
+                used.append(name)
+        return used

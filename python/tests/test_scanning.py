@@ -1,0 +1,160 @@
+"""Scans by Polars and DuckDB: the same answers as over a table in memory, and only what is needed is read."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import duckdb
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import colonnade
+import colonnade.polars
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20 clusters of 500 entries; `n` rises."""
+    file = tmp_path_factory.mktemp("scan") / "e.root"
+    random = np.random.default_rng(4)
+    with colonnade.create(file, "Events") as writing:
+        for cluster in range(20):
+            counts = random.integers(0, 4, 500)
+            writing.extend(
+                {
+                    "n": np.arange(cluster * 500, cluster * 500 + 500),
+                    "x": random.normal(size=500),
+                    "name": [f"name {i % 13}" for i in range(500)],
+                    "v": ak.unflatten(random.normal(size=counts.sum()), counts),
+                    "wide": random.normal(size=500),
+                }
+            )
+            writing.commit_cluster()
+    return file
+
+
+def pages_of(data_set: Any, columns: list[str], clusters: int) -> int:
+    """Count pages of some clusters."""
+    ids = {number for column in columns for info in data_set.schema[column].walk() for number in info.columns}
+    return sum(
+        len(found.pages) for cluster in data_set.descriptor.clusters[:clusters] for found in cluster.columns
+        if found.column in ids
+    )  # fmt: skip
+
+
+CONDITIONS = [
+    "n < 700", "x > 0.5 and n > 3000", "name = 'name 3'", "x > 100", "n >= 0", "n in (1, 2, 9999)", "x is null",
+    "x > 0 or n < 10", "length(name) > 6",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_duckdb_answers_as_over_a_table(events: Path, condition: str) -> None:
+    with colonnade.open(events) as data_set:
+        table, scanned = data_set.to_arrow(), data_set.to_arrow_dataset()
+        for query in (
+            f"select n, x from source where {condition} order by n",
+            f"select count(*), max(x), sum(n), min(name) from source where {condition}",
+            f"select name, count(*) as c from source where {condition} group by name order by name",
+            f"select v, wide from source where {condition} order by n limit 17",
+        ):
+            source = table
+            expected = duckdb.sql(query).to_arrow_table().to_pylist()
+            source = scanned  # noqa: F841
+            assert duckdb.sql(query).to_arrow_table().to_pylist() == expected
+
+
+@given(data=st.data())
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_polars_answers_as_over_a_frame(events: Path, data: st.DataObject) -> None:
+    draw = data.draw
+    conditions = [
+        pl.col("n") < draw(st.integers(0, 10_000)),
+        pl.col("x") > draw(st.floats(-3, 3)),
+        pl.col("name") == f"name {draw(st.integers(0, 14))}",
+        pl.col("v").list.len() > draw(st.integers(0, 4)),
+        pl.col("x").is_null(),
+    ]
+    with colonnade.open(events) as data_set:
+        lazy, eager = colonnade.polars.scan(data_set), pl.DataFrame(data_set.to_arrow()).lazy()
+        queries = [lazy, eager]
+        for _ in range(draw(st.integers(0, 2))):
+            condition = draw(st.sampled_from(conditions))
+            if draw(st.booleans()):
+                condition = condition & draw(st.sampled_from(conditions))
+            queries = [query.filter(condition) for query in queries]
+        if draw(st.booleans()):
+            rows = draw(st.integers(0, 2000))
+            queries = [query.head(rows) for query in queries]
+        columns = draw(st.lists(st.sampled_from(["n", "x", "name", "v", "wide"]), min_size=1, unique=True))
+        found, expected = (query.select(columns).collect() for query in queries)
+        assert found.equals(expected)
+        lengths = [query.select(pl.len()).collect().item() for query in queries]
+        assert lengths[0] == lengths[1]
+
+
+def test_only_what_is_needed_is_read(events: Path) -> None:
+    with colonnade.open(events) as data_set:
+        found = colonnade.polars.scan(data_set).filter(pl.col("n") < 700).select("x").collect()
+        assert len(found) == 700
+        # The condition's column of all clusters, the other one of the two that have such rows.
+        assert data_set.metrics.pages == pages_of(data_set, ["n"], 20) + pages_of(data_set, ["x"], 2)
+    with colonnade.open(events) as data_set:
+        scanned = data_set.to_arrow_dataset()
+        assert scanned.to_table(columns=["x"], filter=pc.field("n") < 700).num_rows == 700
+        assert data_set.metrics.pages == pages_of(data_set, ["n"], 20) + pages_of(data_set, ["x"], 2)
+    with colonnade.open(events) as data_set:
+        source = data_set.to_arrow_dataset()  # noqa: F841
+        assert duckdb.sql("select avg(x) from source where n < 700").fetchall()[0][0] is not None
+        assert data_set.metrics.pages <= pages_of(data_set, ["n", "x"], 20)
+
+
+def test_arrow_datasets_are_complete(events: Path) -> None:
+    with colonnade.open(events) as data_set:
+        scanned = data_set.to_arrow_dataset()
+        assert scanned.count_rows() == 10_000
+        assert scanned.count_rows(filter=pc.field("n") < 5) == 5
+        assert scanned.head(3, columns=["n"]).to_pydict() == {"n": [0, 1, 2]}
+        table = scanned.to_table(
+            columns={"double": pc.field("n") * 2, "x": pc.field("x")}, filter=pc.field("x") > 3
+        )
+        expected = data_set.to_arrow(["n", "x"]).filter(pc.field("x") > 3)
+        assert table["double"].to_pylist() == [2 * n for n in expected["n"].to_pylist()]
+        assert next(batch.schema.names for batch in scanned.to_batches(columns=["v"])) == ["v"]
+        again = pickle.loads(pickle.dumps(scanned))
+        assert again.to_table(columns=["n"]) == scanned.to_table(columns=["n"])
+        with pytest.raises(colonnade.UnsupportedError, match="fragments"):
+            list(scanned.get_fragments())
+        assert data_set.to_arrow_dataset(["n"]).schema.names == ["n"]
+
+
+def test_what_polars_does_not_have(tmp_path: Path) -> None:
+    file = tmp_path / "v.root"
+    with colonnade.create(file, "E", schema={"v": "std::variant<int,std::string>", "x": "int"}) as writing:
+        writing.fill(v=1, x=2)
+    with pytest.raises(colonnade.UnsupportedError, match="Polars has no type"):
+        colonnade.polars.scan(file)
+    assert colonnade.polars.scan(file, fields=["x"]).collect().to_dicts() == [{"x": 2}]
+    with pytest.raises(colonnade.Error, match=r"no\.root"):
+        colonnade.polars.scan(tmp_path / "no.root")
+
+
+def test_a_damaged_file_is_an_error_of_the_query(tmp_path: Path, events: Path) -> None:
+    file = tmp_path / "d.root"
+    content = bytearray(events.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(Exception, match="checksum"):
+        colonnade.polars.scan(file).collect()
+    source = colonnade.open(file).to_arrow_dataset()
+    with pytest.raises(Exception, match="checksum"):
+        duckdb.sql("select * from source").to_arrow_table()
+    assert isinstance(source.schema, pa.Schema)
