@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
 #include <utility>
 
 #include "base/bytes.h"
-#include "codec/compression.h"
 #include "colonnade/error.h"
+#include "container/linked.h"
 #include "format/tfile_anchor.h"
 #include "page/column_reader.h"
 #include "page/page_sink.h"
@@ -21,83 +20,6 @@ namespace {
 
 constexpr std::array strings = {"uri", "data_set", "version"};
 constexpr std::array numbers = {"size", "fingerprint", "clusters", "depth"};
-
-// ---- the container within ----
-
-// Writes everything into another container, and keeps the anchor where the footer of another data set will
-// say.
-class InnerWriter final : public container::WriteContainer {
- public:
-  InnerWriter(container::WriteContainer& outer, AttributeSetRecord& record)
-      : outer_(outer), record_(record) {}
-  const std::string& uri() const noexcept override { return outer_.uri(); }
-  Locator write_blob(ByteSpan payload, std::uint64_t length) override {
-    return outer_.write_blob(payload, length);
-  }
-  std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override {
-    return outer_.write_parts(parts);
-  }
-  std::vector<std::uint64_t> write_pages(std::span<const container::PagePart> pages,
-                                         container::ClusterPlace& cluster) override {
-    return outer_.write_pages(pages, cluster);
-  }
-  Locator::Kind page_kind() const noexcept override { return outer_.page_kind(); }
-  bool shares_pages() const noexcept override { return outer_.shares_pages(); }
-  bool keeps_journal() const noexcept override { return false; }
-  std::uint64_t max_key_size() const noexcept override { return outer_.max_key_size(); }
-  void flush() override { outer_.flush(); }
-  void commit(const Anchor& anchor) override {
-    const Bytes bytes = format::write_anchor(anchor);
-    record_.anchor = outer_.write_blob(bytes, bytes.size());
-    record_.anchor_length = static_cast<std::uint32_t>(bytes.size());
-  }
-  void close() override {}
-
- private:
-  container::WriteContainer& outer_;
-  AttributeSetRecord& record_;
-};
-
-class InnerReader final : public container::ReadContainer {
- public:
-  InnerReader(std::shared_ptr<const container::ReadContainer> outer, const AttributeSetRecord& record,
-              std::uint64_t max_key_size)
-      : outer_(std::move(outer)) {
-    if (record.anchor_length > format::largest_anchor || record.anchor.size > format::largest_anchor)
-      throw Error(ErrorKind::format, fmt::format("an anchor of {} bytes", record.anchor_length));
-    Bytes stored(static_cast<std::size_t>(record.anchor.size));
-    outer_->check_blob(record.anchor, max_key_size, "anchor");
-    outer_->read_blob(record.anchor, max_key_size, stored);
-    Bytes plain(record.anchor_length);
-    if (stored.size() == plain.size())
-      plain = stored;
-    else
-      codec::decompress(stored, plain);
-    const bool in_file = outer_->locator_kind() == Locator::Kind::file;
-    anchor_ =
-        format::read_anchor(plain, in_file ? record.anchor.offset : 0,
-                            in_file ? outer_->file().size() : std::numeric_limits<std::uint64_t>::max());
-  }
-  const std::string& uri() const noexcept override { return outer_->uri(); }
-  Locator::Kind locator_kind() const noexcept override { return outer_->locator_kind(); }
-  std::vector<std::string> data_sets() const override { return {}; }
-  std::vector<ObjectEntry> objects() const override { return {}; }
-  Anchor anchor(std::string_view /*path*/) const override { return anchor_; }
-  void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override {
-    outer_->read_blob(locator, max_key_size, into);
-  }
-  void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const override {
-    outer_->check_blob(locator, max_key_size, what);
-  }
-  const io::RandomAccessFile& file() const override { return outer_->file(); }
-  std::shared_ptr<const container::ObjectPageFile> object_pages(const Descriptor& descriptor) const override {
-    return outer_->object_pages(descriptor);
-  }
-
- private:
-  std::shared_ptr<const container::ReadContainer> outer_;
-  Anchor anchor_;
-};
 
 // ---- the schema ----
 
@@ -209,10 +131,7 @@ std::vector<InputRecord> read_provenance(const page::PageSource& source) {
                                   [](const AttributeSetRecord& set) { return set.name == provenance_name; });
   if (found == descriptor.attribute_sets.end()) return {};
   return with_context(source.context(), [&] {
-    std::shared_ptr<const container::ReadContainer> outer = container::open_container(source.uri());
-    if (auto own = outer->of_data_set(source.data_set())) outer = std::move(own);
-    auto inner = std::make_shared<InnerReader>(std::move(outer), *found, descriptor.anchor.max_key_size);
-    const auto rows = page::PageSource::open(provenance_name, std::move(inner), {.cache = "off"});
+    const auto rows = source.open_attribute_set(*found);
     std::vector<InputRecord> inputs;
     for (std::size_t c = 0; c < rows->descriptor().clusters.size(); ++c) {
       const auto count = static_cast<std::size_t>(rows->descriptor().clusters[c].entries);
@@ -232,7 +151,9 @@ AttributeSetRecord write_provenance(container::WriteContainer& container, const 
   WriteOptions own = options;
   own.checkpoint_every = {};
   own.parallel_sealing = false;
-  page::PageSink sink(std::make_unique<InnerWriter>(container, record), own);
+  auto linked = std::make_unique<container::LinkedWriter>(container);
+  const container::LinkedWriter& written = *linked;
+  page::PageSink sink(std::move(linked), own);
   Descriptor& to = sink.descriptor();
   to.name = provenance_name;
   to.writer = writer;
@@ -256,6 +177,8 @@ AttributeSetRecord write_provenance(container::WriteContainer& container, const 
   sink.flush_columns();
   sink.commit_cluster(inputs.size());
   sink.close();
+  record.anchor = written.link()->anchor;
+  record.anchor_length = written.link()->length;
   return record;
 }
 
