@@ -2,17 +2,17 @@
 
 A seed makes data - in memory, or in a chain of uneven files, maybe with some columns in a friend that is cut elsewhere
 - with base classes that share names, optional values, lists of lists, and a column that some files lack; a graph of
-definitions, filters, ranges, variations and callables; and results of every kind, snapshots included. Nodes and results
-of no use are booked in between and dropped. Each analysis
-is computed
+definitions, filters, ranges, variations and callables, some of which fill one buffer for all they give; and results of
+every kind, snapshots included. Nodes and results of no use are booked in between and dropped. Each analysis is computed
 
 - with 1, 2, 3 and 7 threads, of which all work, and once with one result booked alone;
 - in two and three stretches of entries whose results are saved and merged, grouped in one way and the other;
 - as tasks of an engine, whose partial results come and are merged in any order and grouping;
+- with a variation booked as the redefinition that it stands for, which must give the varied results;
 - as if on a lesser processor, in a process of its own;
 - by NumPy and Awkward, entry by entry of what is wanted.
 
-The first four must agree bit by bit. Of the last one it is known how far it may be off: not at all where every step is
+All but the last must agree bit by bit. Of the last it is known how far it may be off: not at all where every step is
 exact or rounded once, as IEEE 754 says; by the last bits of NumPy's sines and logarithms, and by what comes of them,
 elsewhere. What failed is run again with
 
@@ -108,28 +108,35 @@ def named_members(both: ak.Array) -> ak.Array:
     return ak.zip({**of_bases, **own}, depth_limit=1)
 
 
-def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> tuple[Any, Any]:
-    """The arrays themselves, or names of files, or those and the names of files of a friend; and which entries have the
-    column "late"."""
+def random_source(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> tuple[Any, OfFiles]:
+    """The arrays themselves, or names of files, or those and the names of files of a friend; and what is of files."""
     # Of lists, as NumPy's side has them; those that stay optional are in test_frame_types.py.
     data = {**data, "opt": ak.singletons(data["opt"])}
     entries = len(data["n"])
-    has_late = np.ones(entries, dtype=bool)
+    of_files = OfFiles(np.ones(entries, dtype=bool), np.full(entries, entries))
     if rng.random() < 0.25:
         plain_columns = {name: values for name, values in data.items() if name != "both"}
-        return plain_columns, has_late
+        return plain_columns, of_files
     own = dict(data)
     beside = {name: own.pop(name) for name in ("f", "pt", "tag")} if rng.random() < 0.3 else {}
-    files = write_files(rng, own, folder, "", has_late)
-    friend = write_files(rng, beside, folder, "friend ", has_late) if beside else None
-    return (files if friend is None else (files, friend)), has_late
+    files = write_files(rng, own, folder, "", of_files)
+    friend = write_files(rng, beside, folder, "friend ", of_files) if beside else None
+    return (files if friend is None else (files, friend)), of_files
+
+
+@dataclass
+class OfFiles:
+    """Of each entry: does its file have the column "late", and how many entries?"""
+
+    have_late: Any
+    sizes: Any
 
 
 def write_files(
-    rng: np.random.Generator, data: dict[str, Any], folder: Path, prefix: str, has_late: Any
+    rng: np.random.Generator, data: dict[str, Any], folder: Path, prefix: str, of_files: OfFiles
 ) -> list[str]:
     """Some files with pages, clusters and borders anywhere."""
-    entries = len(has_late)
+    entries, has_late = len(of_files.sizes), of_files.have_late
     edges = sorted({0, entries, *rng.integers(0, entries + 1, rng.integers(0, 4)).tolist()})
     files = []
     for k, (first, last) in enumerate(itertools.pairwise(edges)):
@@ -137,6 +144,7 @@ def write_files(
         page = int(rng.choice([64, 512, 8192]))
         if "late" in data:
             has_late[first:last] = k == 0 or rng.random() < 0.5
+            of_files.sizes[first:last] = last - first
         names = [name for name in data if name != "late" or has_late[first]]
         with colonnade.create(files[-1], "Events", initial_page_size=page, page_size=page) as writer:
             at = first
@@ -157,6 +165,10 @@ class Known:
 
     values: Any
     within: Any = None
+
+    def __mul__(self, factor: float) -> Known:
+        """Times a power of two."""
+        return Known(self.values * factor, None if self.within is None else self.within * factor)
 
     def __getitem__(self, rows: Any) -> Known:
         return Known(self.values[rows], None if self.within is None else self.within[rows])
@@ -242,6 +254,7 @@ class Analysis:
     frame: Any
     booked: list[Booked] = field(default_factory=list)
     has_range: bool = False
+    variations: list[str] = field(default_factory=list)
     nodes: list[Any] = field(default_factory=list)  # a report of all filters tells of those that are there
 
 
@@ -293,12 +306,20 @@ def list_function(v: Any, a: Any) -> Any:
     return ak.sum(v, axis=1) / 3.0 + c_float(a)
 
 
-def buffer_function(size: int) -> Callable[[Any], Any]:
-    """A callable that gives the same memory each time."""
-    buffer = np.empty(size)
+def buffer_function(buffer: Any) -> Callable[[Any], Any]:
+    """A callable that gives the same memory each time, which others give as well."""
 
     def fill(a: Any) -> Any:
         return np.multiply(a, 2.0, out=buffer[: len(a)])
+
+    return fill
+
+
+def buffer_function_of_row(buffer: Any) -> Callable[[Any], Any]:
+    """The same, called for each entry."""
+
+    def fill(v: Any) -> Any:
+        return np.multiply(v, 2.0, out=buffer[: len(v)])
 
     return fill
 
@@ -317,16 +338,24 @@ def row_by_row(a: Any, v: Any) -> Any:
 class Grower:
     """Makes the graph of a seed; the same one over any source of the same data.
 
-    `only` books one result alone, `merging` leaves out those that cannot be saved and merged.
+    `only` books one result alone, `merging` leaves out those that cannot be saved and merged. Of a `variation`, as
+    "c3:down", there is the redefinition that it stands for, and no other variation.
     """
 
     def __init__(
-        self, case: Case, frame: Any, folder: Path, only: int | None = None, merging: bool = False
+        self,
+        case: Case,
+        frame: Any,
+        folder: Path,
+        only: int | None = None,
+        merging: bool = False,
+        variation: str | None = None,
     ) -> None:
         self.random, self.junk = random.Random(case.seed), random.Random()
-        self.data, self.has_late, self.analysis = case.data, case.has_late, Analysis(frame)
-        self.folder, self.only, self.merging = folder, only, merging
+        self.data, self.of_files, self.analysis = case.data, case.of_files, Analysis(frame)
+        self.folder, self.only, self.merging, self.variation = folder, only, merging, variation
         self.is_in_files = not isinstance(case.source, dict)
+        self.buffer = np.empty(max(len(case.data["n"]), 100))  # of all callables that fill one
         columns: dict[str, Known | None] = {
             name: Known(case.data[name]) for name in ("n", "x", "f", "w", "pt")
         }
@@ -379,6 +408,8 @@ class Grower:
                 "block",
                 "rows",
                 "late",
+                "other name",
+                "sample",
             ]
         )
         made = Place(
@@ -408,8 +439,18 @@ class Grower:
             self.analysis.has_range = True
         elif how == "vary":
             column = used["a"] if used["a"][0] in "wc" else "x"
-            made.node = place.node.vary(column, f"{{{column} * 0.5, {column} * 2.0}}", ["down", "up"], name)
             made.varied = True
+            self.vary(place, made, column, name)
+        elif how == "other name":
+            self.rename(place, made, used["a"], name)
+        elif how == "sample" and self.is_in_files:
+            made.node = place.node.define_per_sample(
+                name, lambda file: float(file.entries[1] - file.entries[0]), returns="double"
+            )
+            made.columns[name] = Known(self.of_files.sizes.astype(np.float64))
+            made.scalars.append(name)
+        elif how == "sample":
+            return
         elif how == "late":
             self.grow_late(place, made)
         elif how == "block" and self.random.random() < 0.5:
@@ -417,15 +458,18 @@ class Grower:
             self.add("take of blocks", lambda: made.node.take(name))  # depends on the blocks
             return
         elif how == "block" and self.random.random() < 0.3:
-            made.node = place.node.define(
-                name, buffer_function(len(self.data["n"])), [used["a"]], returns="double"
-            )
+            made.node = place.node.define(name, buffer_function(self.buffer), [used["a"]], returns="double")
             made.columns[name] = known(lambda a: c_float(a) * 2.0, a)
             made.scalars.append(name)
         elif how == "block":
             made.node = place.node.define(name, list_function, [used["v"], used["a"]], returns="double")
             made.columns[name] = known(list_function, v, a)
             made.scalars.append(name)
+        elif self.random.random() < 0.4:
+            function = buffer_function_of_row(self.buffer)
+            made.node = place.node.define(name, function, ["pt"], per_row=True, returns="std::vector<double>")
+            made.columns[name] = known(lambda v: c_float(v) * 2.0, place.columns["pt"])
+            made.lists.append(name)
         else:
             made.node = place.node.define(
                 name, row_function, [used["a"], used["v"]], per_row=True, returns="double"
@@ -433,6 +477,27 @@ class Grower:
             made.columns[name] = known(row_by_row, a, v)
             made.scalars.append(name)
         self.places.append(made)
+
+    def vary(self, place: Place, made: Place, column: str, name: str) -> None:
+        factors = {"down": 0.5, "up": 2.0}
+        varied, _, tag = (self.variation or "").partition(":")
+        if self.variation is None:
+            values = ", ".join(f"{column} * {factor}" for factor in factors.values())
+            made.node = place.node.vary(column, f"{{{values}}}", list(factors), name)
+            self.analysis.variations += [f"{name}:{each}" for each in factors]
+        elif varied == name:
+            made.node = place.node.redefine(column, f"{column} * {factors[tag]}")
+            made.columns[column] = known(lambda values: c_float(values) * factors[tag], place.columns[column])
+
+    def rename(self, place: Place, made: Place, column: str, name: str) -> None:
+        """Another name for a column, or another column of its name."""
+        if column in ("x", "f") and self.random.random() < 0.5:
+            made.node = place.node.redefine(column, f"{column} * 1.5 + 1")
+            made.columns[column] = known(lambda values: c_float(values) * 1.5 + 1, place.columns[column])
+        else:
+            made.node = place.node.alias(name, column.strip("`"))
+            made.columns[name] = place.columns[column]
+            made.scalars.append(name)
 
     def grow_late(self, place: Place, made: Place) -> None:
         """Of the column that some files lack: a default, or one kind of files alone."""
@@ -442,25 +507,26 @@ class Grower:
             made.rows = chosen(lambda late: late < 1, place.rows, place.columns["late"])
         elif how == "default":
             made.node = place.node.default_value_for("late", "-1.5")
-            made.columns["late"] = Known(np.where(self.has_late, self.data["late"], -1.5))
+            made.columns["late"] = Known(np.where(self.of_files.have_late, self.data["late"], -1.5))
             made.scalars.append("late")
         elif how == "available":
             made.node = place.node.filter_available("late")
-            made.rows = chosen(lambda has: has, place.rows, Known(self.has_late))
+            made.rows = chosen(lambda has: has, place.rows, Known(self.of_files.have_late))
             made.columns["late"] = Known(self.data["late"])
             made.scalars.append("late")
         else:
             made.node = place.node.filter_missing("late")
-            made.rows = chosen(lambda has: ~has, place.rows, Known(self.has_late))
+            made.rows = chosen(lambda has: ~has, place.rows, Known(self.of_files.have_late))
 
     # ---- Results
 
     @staticmethod
     def kinds() -> tuple[str, ...]:
         return (
-            "count", "sum", "min", "mean", "stddev", "stats", "histo1d", "histo1d", "histo2d", "profile1d", "take",
-            "take list", "graph", "reduce", "reduce empty", "aggregate", "fill", "variations", "display", "report",
-            "snapshot", "take nested", "automatic range",
+            "count", "sum", "min", "max", "mean", "stddev", "stats", "quantile", "value_counts", "unique", "summary",
+            "histo1d", "histo1d", "histo2d", "histo3d", "profile1d", "profile2d", "axes of hist", "take",
+            "take list", "graph", "reduce", "reduce empty", "aggregate", "fill", "variations", "variations",
+            "display", "report", "snapshot", "take nested", "automatic range", "automatic range",
         )  # fmt: skip
 
     def add(
@@ -489,33 +555,65 @@ class Grower:
             rows = place.rows
             return lambda: function(*(known(c_float, each[rows]) for each in arguments))
 
+        is_single = place.columns[a] is not None and place.columns[a].values.dtype == np.float32
+        unit = 2.0 ** (-23 if is_single else -52)
         if kind == "count":
             self.add(kind, node.count, lambda: None if place.rows is None else Known(len(place.rows)))
         elif kind == "sum":
             self.add(kind, lambda: node.sum(a), expecting(sum_of, a))
         elif kind == "min":
             self.add(kind, lambda: node.min(a), expecting(least_of, a))
+        elif kind == "max":
+            self.add(kind, lambda: node.max(a), expecting(greatest_of, a))
         elif kind == "mean":
             self.add(kind, lambda: node.mean(v), expecting(mean_of, v))
         elif kind == "stddev":
-            self.add(kind, lambda: node.stddev(a))
+            self.add(kind, lambda: node.stddev(a), expecting(spread_of, a))
         elif kind == "stats":
-            self.add(kind, lambda: node.stats(a, "w"))
+            self.add(kind, lambda: node.stats(a, "w"), expecting(StatsOf, a, "w"))
+        elif kind == "quantile":
+            self.add(kind, lambda: node.quantile(a, [0.1, 0.5]), expecting(quantiles_of, a))
+        elif kind == "value_counts":
+            self.add(kind, lambda: node.value_counts("n"), expecting(CountsOf, "n"))
+        elif kind == "unique":
+            self.add(kind, lambda: node.unique("n"), expecting(CountsOf, "n"))
+        elif kind == "summary":
+            self.add(
+                kind, lambda: node.summary([a, "n"]), look=lambda rows: [dict(rows[each]) for each in rows]
+            )
         elif kind == "histo1d":
             self.add(kind, lambda: node.histo1d(("h", "", 7, -4.0, 90.0), v), expecting(counts_in_bins, v))
             self.add(kind, lambda: node.histo1d(MODEL, a, b), expecting(weights_in_bins, a, b))
         elif kind == "histo2d":
-            self.add(kind, lambda: node.histo2d((*MODEL, 3, -2.0, 5.0), a, b, "w"))
+            two = (*MODEL, 3, -2.0, 5.0)
+            self.add(kind, lambda: node.histo2d(two, a, b, "w"), expecting(HistogramOf, a, b, "w"))
+        elif kind == "histo3d":
+            three = (*MODEL, 3, -2.0, 5.0, 2, 0.0, 1.0)
+            self.add(kind, lambda: node.histo3d(three, a, b, "x"), expecting(HistogramOf, a, b, "x"))
+        elif kind == "axes of hist":
+            axes = [
+                hist.axis.Regular(5, 0.1, 90, transform=hist.axis.transform.log),
+                hist.axis.Integer(-2, 4),
+            ]
+            self.add(kind, lambda: node.histond(axes, ["f", "n"]), expecting(HistogramOf, "f", "n"))
+            circular = hist.axis.Regular(6, 0, 7, circular=True)
+            self.add(kind, lambda: node.histo1d(circular, a, "w"), expecting(HistogramOf, a, "w"))
         elif kind == "profile1d":
-            self.add(kind, lambda: node.profile1d(MODEL, a, b, "w"))
+            self.add(kind, lambda: node.profile1d(MODEL, a, b, "w"), expecting(ProfileOf, a, b, "w"))
+        elif kind == "profile2d":
+            self.add(kind, lambda: node.profile2d((*MODEL, 3, -2.0, 5.0), a, b, "x"))
         elif kind == "take":
             self.add(kind, lambda: node.take(a), expecting(flat_known, a))
         elif kind == "take list":
             self.add(kind, lambda: node.take(v), expecting(flat_known, v))
         elif kind == "graph":
-            self.add(kind, lambda: node.graph(a, b))
+            self.add(kind, lambda: node.graph(a, b), expecting(PointsOf, a, b))
         elif kind == "reduce":
-            self.add(kind, lambda: node.reduce(np.add, a))
+            self.add(
+                kind,
+                lambda: node.reduce(np.add, a),
+                expecting(lambda column: rounded_sum_of(column, unit), a),
+            )
             self.add(kind, lambda: node.reduce(lambda s, t: s * 0.5 + t, a))
         elif kind == "reduce empty":
             self.add(kind, lambda: node.reduce(np.maximum, "empty"))
@@ -523,14 +621,24 @@ class Grower:
         elif kind == "aggregate":
             self.add(
                 kind,
-                lambda: node.aggregate(lambda s, x: s + float(np.sum(x)) / 3, lambda s, t: s + t, a, 0.0),
+                lambda: node.aggregate(lambda s, x: s + float(np.sum(x)) / 4, lambda s, t: s + t, a, 0.0),
+                expecting(lambda column: rounded_sum_of(column * 0.25, unit), a),
             )
         elif kind == "fill":
             axes = hist.Hist(hist.axis.Regular(5, -4, 9), storage=hist.storage.Weight())
             self.add(kind, lambda: node.fill(axes, a, weight="w"))
         elif kind == "variations" and place.varied:
-            self.add(kind, lambda: node.variations_for(node.histo1d(MODEL, a, b)))
-            self.add(kind, lambda: node.variations_for(node.sum(a)))
+            bare = self.variation is not None
+            for result, expected in (
+                (lambda: node.histo1d(MODEL, a, b), expecting(weights_in_bins, a, b)),
+                (lambda: node.sum(a), expecting(sum_of, a)),
+                (lambda: node.histo1d(None, a, "w"), expecting(HistogramOf, a, "w")),
+            ):
+                self.add(
+                    kind,
+                    lambda result=result: result() if bare else node.variations_for(result()),
+                    expected if bare else None,
+                )
         elif kind == "snapshot":
             self.book_snapshot(place, [a, v])
         elif kind == "take nested":
@@ -541,7 +649,9 @@ class Grower:
                 None if place.rows is None else lambda: self.rows_of(place, [name]),
             )
         elif kind == "automatic range":
-            self.add(kind, lambda: node.histo1d(a), merges=False)
+            self.add(kind, lambda: node.histo1d(v), expecting(HistogramOf, v))
+            self.add(kind, lambda: node.histo1d(None, a, "w"), expecting(HistogramOf, a, "w"))
+            self.add(kind, lambda: node.histo2d(None, a, b), expecting(HistogramOf, a, b))
         elif kind == "display":
             self.add(kind, lambda: node.display([a, v], rows=7))
         elif kind == "report":
@@ -565,8 +675,8 @@ class Grower:
         for name in names:
             if name in place.columns:
                 known_column = place.columns[name]
-                is_exact = known_column is not None and known_column.within is None
-                found[name] = known_column.values[place.rows].tolist() if is_exact else None
+                known_here = known_column is not None and is_exact(known_column)
+                found[name] = known_column.values[place.rows].tolist() if known_here else None
             elif name == "both":
                 found[name] = named_members(self.data["both"])[place.rows].tolist()
             else:
@@ -587,6 +697,95 @@ class Rows:
                 assert values.tolist() == expected, f"{what}: {name}"
 
 
+def is_exact(*columns: Known) -> bool:
+    return all(each.within is None for each in columns)
+
+
+class HistogramOf:
+    """What hist makes of the values with the axes that were found, in which all values have a bin if they were made
+    for them."""
+
+    def __init__(self, *columns: Known) -> None:
+        self.columns = [flat_known(each) for each in columns]
+
+    def check(self, found: Any, what: str) -> None:
+        if not is_exact(*self.columns):
+            return
+        columns = [np.asarray(each.values, np.float64) for each in self.columns]
+        points, weights = columns[: len(found.axes)], columns[len(found.axes) :]
+        integral = [isinstance(axis, hist.axis.Integer) for axis in found.axes]
+        points = [each.astype(int) if whole else each for each, whole in zip(points, integral, strict=True)]
+        places = [axis.index(each) for axis, each in zip(found.axes, points, strict=True)]
+        if "automatic" in what:
+            inside = [(at >= 0) & (at < axis.size) for at, axis in zip(places, found.axes, strict=True)]
+            assert all(np.all(at | ~np.isfinite(x)) for at, x in zip(inside, points, strict=True)), what
+        shifted = [at + axis.traits.underflow for at, axis in zip(places, found.axes, strict=True)]
+        shape = found.values(flow=True).shape
+        flat = np.ravel_multi_index(tuple(shifted), shape) if len(points[0]) else np.zeros(0, int)
+        order = np.argsort(flat, kind="stable")
+        cells = np.split(
+            (weights or [np.ones(len(flat))])[0][order],
+            np.searchsorted(flat[order], np.arange(1, math.prod(shape))),
+        )
+        sums = np.reshape([math.fsum(each) for each in cells], shape)
+        assert np.array_equal(sums, found.values(flow=True)), what
+
+
+class ProfileOf:
+    """The sums of weights, and means."""
+
+    def __init__(self, x: Known, y: Known, w: Known) -> None:
+        self.x, self.y, self.w = x, y, w
+
+    def check(self, found: Any, what: str) -> None:
+        bins = bins_of(self.x, -4, 9)
+        if bins is None or not is_exact(self.y, self.w):
+            return
+        for k, view in enumerate(found.view()):
+            y, w = self.y.values[bins == k + 1], self.w.values[bins == k + 1]
+            total, size = math.fsum(w), math.fsum(abs(w * y))
+            assert view.sum_of_weights == total, what
+            if total != 0:
+                near = 2.0**-50 * size / abs(total)
+                assert abs(view.value - math.fsum(w * y) / total) <= near, what
+
+
+class StatsOf:
+    """How many values count, what weights they have, and where they are."""
+
+    def __init__(self, x: Known, w: Known) -> None:
+        self.x, self.w = x, w
+
+    def check(self, found: Any, what: str) -> None:
+        counts = self.w.values != 0
+        assert found.count == counts.sum(), what
+        if is_exact(self.w):
+            assert found.sum_of_weights == math.fsum(self.w.values), what
+        if is_exact(self.x) and counts.any():
+            assert found.min == self.x.values[counts].min(), what
+            assert found.max == self.x.values[counts].max(), what
+
+
+class CountsOf:
+    """Different values, and how often they are there."""
+
+    def __init__(self, column: Known) -> None:
+        values, counts = np.unique(column.values, return_counts=True)
+        self.counts = dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+    def check(self, found: Any, what: str) -> None:
+        assert found == (self.counts if isinstance(found, dict) else sorted(self.counts)), what
+
+
+class PointsOf:
+    def __init__(self, x: Known, y: Known) -> None:
+        self.x, self.y = x, y
+
+    def check(self, found: Any, what: str) -> None:
+        for values, column in ((found.x, self.x), (found.y, self.y)):
+            assert not is_exact(column) or np.array_equal(values, column.values, equal_nan=True), what
+
+
 MODEL = ("h", "", 7, -4.0, 9.0)
 
 
@@ -604,6 +803,30 @@ def sum_of(column: Known) -> Known:
 
 def least_of(column: Known) -> Known | None:
     return Known(column.values.min(), all_within(column)) if len(column.values) else None
+
+
+def greatest_of(column: Known) -> Known | None:
+    return Known(column.values.max(), all_within(column)) if len(column.values) else None
+
+
+def spread_of(column: Known) -> Known | None:
+    if len(column.values) < 2 or not is_exact(column):
+        return None
+    mean = math.fsum(column.values) / len(column.values)
+    squares = math.fsum((column.values - mean) ** 2) / (len(column.values) - 1)
+    return Known(math.sqrt(squares), 2.0**-40 * float(np.max(abs(column.values))))
+
+
+def quantiles_of(column: Known) -> Known | None:
+    return Known(np.quantile(column.values, [0.1, 0.5])) if len(column.values) and is_exact(column) else None
+
+
+def rounded_sum_of(column: Known, unit: float) -> Known | None:
+    """Of additions that are rounded one by one, in some order, each by so much of the sum at most."""
+    if not len(column.values):
+        return None
+    rounding = len(column.values) * unit * math.fsum(abs(column.values))
+    return Known(math.fsum(column.values), rounding + (all_within(column) or 0))
 
 
 def mean_of(lists: Known) -> Known | None:
@@ -680,7 +903,7 @@ class Case:
         self.seed = seed
         rng = np.random.default_rng(seed)
         self.data = random_data(rng)
-        self.source, self.has_late = random_source(rng, self.data, folder)
+        self.source, self.of_files = random_source(rng, self.data, folder)
         self.folder, self.runs = folder, itertools.count()
         self.block_entries = int(rng.choice([3, 100, 100_000]))
 
@@ -690,6 +913,7 @@ class Case:
         entries: tuple[int, int] | None = None,
         only: int | None = None,
         merging: bool = False,
+        variation: str | None = None,
         **of_frame: Any,
     ) -> Analysis:
         more = {"threads": threads, "progress": False, "block_entries": self.block_entries, **of_frame}
@@ -703,7 +927,7 @@ class Case:
             frame = DataFrame("Events", files, entries=entries, friends=friends, **more)
         place = self.folder / f"run {next(self.runs)}"
         place.mkdir()
-        return Grower(self, frame, place, only, merging).analysis
+        return Grower(self, frame, place, only, merging, variation).analysis
 
     def check(self) -> list[Any]:
         first = self.grown(1)
@@ -717,6 +941,7 @@ class Case:
             assert analysis.has_range or report.parts >= len(self.data["n"]) // PART_ENTRIES
         alone = random.Random(self.seed).randrange(len(reference))
         self.compare([outcome(self.grown(2, only=alone))[alone]], [reference[alone]], f"result {alone} alone")
+        self.check_variation(first)
         self.check_stretches(first, reference)
         self.check_tasks(reference)
         return reference
@@ -732,7 +957,7 @@ class Case:
             expected = each.expected() if each.expected is not None else None
             if expected is None:
                 continue
-            if isinstance(expected, Rows):
+            if not isinstance(expected, Known):
                 expected.check(each.look(each.result.value), f"result {number}, {each.kind}")
                 continue
             found, values = flat_numbers(each.result.value), np.asarray(expected.values)
@@ -741,6 +966,18 @@ class Case:
             with np.errstate(all="ignore"):
                 near = abs(found - values) <= (0 if expected.within is None else expected.within)
             assert np.all(near | (found == values) | (np.isnan(found) & np.isnan(values))), what
+
+    def check_variation(self, first: Analysis) -> None:
+        """One of them against the redefinition that it stands for."""
+        if not first.variations:
+            return
+        name = random.Random(self.seed).choice(first.variations)
+        plain_analysis = self.grown(3, variation=name)
+        self.check_values(plain_analysis)
+        for number, (varied, other) in enumerate(zip(first.booked, plain_analysis.booked, strict=True)):
+            if varied.kind == "variations" and varied.result is not None:
+                key = name if name in varied.result.keys() else "nominal"  # noqa: SIM118
+                assert bits(varied.result[key]) == bits(other.result.value), f"result {number}: {name}"
 
     # ---- Stretches of entries, merged
 

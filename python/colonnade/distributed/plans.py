@@ -103,8 +103,7 @@ class Plan:
     def tasks(self, target: int) -> list[Task]:
         """Cut the work into about so many tasks.
 
-        Results that only the whole data set gives - behind a range, histograms without a model - are one task of
-        their own.
+        Results that only the whole data set gives - behind a range - are one task of their own.
         """
         everything = tuple(k for k in range(len(self._results)) if self.is_whole(k))
         others = tuple(k for k in range(len(self._results)) if k not in everything)

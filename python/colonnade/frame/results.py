@@ -145,6 +145,12 @@ def _value_or_number(other: Any) -> Any:
     return other._number_value("a comparison") if isinstance(other, Result) else other
 
 
+class _NoVariationError(NotFoundError, KeyError):
+    """What `in` and `get` of a mapping expect."""
+
+    __str__ = Exception.__str__
+
+
 class Variations(Mapping[str, T_co]):
     """The values of a result for its variations, by "nominal" and "name:tag"; made by `DataFrame.variations_for`."""
 
@@ -158,7 +164,7 @@ class Variations(Mapping[str, T_co]):
 
     def __getitem__(self, name: str) -> T_co:
         if name not in self._names:
-            raise NotFoundError(
+            raise _NoVariationError(
                 f"there is no variation '{name}' of this result", f"one of {', '.join(self._names)}"
             )
         return self._result._value_of("" if name == "nominal" else name)

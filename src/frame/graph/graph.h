@@ -170,7 +170,7 @@ class Graph {
   std::vector<std::byte> save_result(ResultId result) const;
   void merge_result(ResultId result, std::span<const std::byte> later);
   // Can it be put together from stretches of the entries? Not behind a range, which counts from the first
-  // entry on; nor if its axes take their range from the first values.
+  // entry on.
   bool is_mergeable(ResultId result) const;
   // All results are to be computed anew, for other entries.
   void begin_anew();

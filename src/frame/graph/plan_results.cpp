@@ -60,23 +60,14 @@ constexpr std::uint64_t of_stretch = 0;
 constexpr std::uint64_t of_all = 1;
 
 bool merges_parts(const Graph::State& state, const Result& result) {
-  if (state.nodes[result.node].after_range) return false;
-  return std::ranges::all_of(result.instances, [](const Instance& instance) {
-    return std::ranges::all_of(instance.accumulators, [](const auto& accumulator) {
-      const auto* specified = dynamic_cast<const ResultAccumulator*>(accumulator.get());
-      return specified == nullptr || specified->merges_parts();
-    });
-  });
+  return !state.nodes[result.node].after_range;
 }
 
 void check_mergeable(const Graph::State& state) {
   for (const auto& [id, result] : state.results)
     if (!merges_parts(state, result))
-      throw Error(
-          ErrorKind::unsupported,
-          "a result behind a range, or with axes whose range is that of the values, cannot be put together "
-          "from parts",
-          "leave out the range, or filter by rdfentry_; give low and high of the axes");
+      throw Error(ErrorKind::unsupported, "a result behind a range cannot be put together from parts",
+                  "leave out the range, or filter by rdfentry_");
 }
 
 void write_accumulators(const Result& result, std::vector<std::byte>& out) {

@@ -160,8 +160,8 @@ TEST_F(PlanTest, RangesCannotBeMerged) {
 TEST_F(PlanTest, ResultsOfAllEntriesAreTakenOverAsAWhole) {
   const NodeId some = graph->range(Graph::root, 3, 40, 2);
   const std::vector<ResultId> results = {
-      sum(*graph, some, "x"), graph->book(Graph::root, {"histogram", {"x"}, R"({"axes": [{"bins": 10}]})"}),
-      graph->book(Graph::root, {"histogram", {"x", "n"}, R"({"weighted": true, "axes": [{"bins": 7}]})"}),
+      sum(*graph, some, "x"), graph->book(some, {"histogram", {"x"}, R"({"axes": [{"bins": 10}]})"}),
+      graph->book(some, {"histogram", {"x", "n"}, R"({"weighted": true, "axes": [{"bins": 7}]})"}),
       count(*graph, Graph::root)};
   const auto other = Graph::from_json(graph->to_json(), {});
   graph->run();

@@ -1,202 +1,309 @@
-// Histograms whose axes take their range from the values, as ROOT's do: the first thousand fills decide on a
-// round range; what is beyond it later doubles the range, joining bins in pairs.
+// Histograms whose axes take their range from the values: from the least and the greatest of them, whatever
+// their order and whoever sees which.
+//
+// The range is known when all values were seen, so fills are summed up on a grid that is finer than the bins:
+// cell k of a grid of level e has the values from k * 2^e up to (k + 1) * 2^e. The level is the lowest one at
+// which all values that were seen lie within as many neighbouring cells as there is memory for. It follows
+// from the least and the greatest value, and only rises; a cell of a higher level is made of whole ones below
+// it. In memory cells are a ring, so that they stay where they are while the level does.
+//
+// A bin is some neighbouring cells. Its edges are multiples of 2^e, which doubles hold exactly, so the
+// histogram is the one that an axis with these edges would have given.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "colonnade/error.h"
+#include "frame/results/exact_cells.h"
 #include "frame/results/histogram.h"
-#include "frame/results/moments.h"
-#include "frame/results/turns.h"
+#include "frame/results/summed_histogram.h"
 
 namespace colonnade::frame {
 namespace {
 
-constexpr std::size_t first_fills = 1000;
-// Beyond so many doublings a value is taken for infinite.
-constexpr int most_doublings = 64;
+// One axis of a grid. Slot 0 is the underflow, the last one the overflow, which NaN go to.
+class GridAxis {
+ public:
+  // `ring` is a power of two.
+  GridAxis(std::uint32_t bins, std::uint32_t ring) : bins_(bins), ring_(ring) {}
 
-struct AutomaticState {
-  // Coordinates and weight of one fill after the other.
-  struct Batch {
-    void clear() { numbers.clear(); }
-    std::size_t bytes() const { return numbers.capacity() * sizeof(double); }
-    std::vector<double> numbers;
-  };
+  std::uint32_t slots() const noexcept { return ring_ + 2; }
+  double least() const noexcept { return least_; }
+  double greatest() const noexcept { return greatest_; }
+  bool empty() const noexcept { return !(least_ <= greatest_); }
 
-  explicit AutomaticState(std::shared_ptr<const HistogramSettings> s)
-      : settings(std::move(s)), binning(settings->binning), moments(settings->binning.axes().size()) {}
-
-  std::size_t width() const { return settings->binning.axes().size() + (settings->weighted ? 1 : 0); }
-
-  void compute(Fills& fills, std::size_t first, std::size_t count, Batch& to) const {
-    const std::size_t start = to.numbers.size();
-    to.numbers.resize(start + count * width());
-    for (std::size_t k = 0; k < width(); ++k) {
-      const double* column = fills.column(k, first, count, Fills::scratch(0));
-      for (std::size_t i = 0; i < count; ++i) to.numbers[start + i * width() + k] = column[i];
+  // Extends the range. True if cells have to be moved: to the slots that `moved` gives for each.
+  bool reach(double least, double greatest, std::vector<std::uint32_t>& moved) {
+    if (!(least < least_) && !(greatest > greatest_)) return false;
+    const GridAxis before = *this;
+    least_ = std::min(least, least_);
+    greatest_ = std::max(greatest, greatest_);
+    raise();
+    if (before.empty() || level_ == before.level_) return false;
+    const int up = std::min(level_ - before.level_, 63);
+    moved.resize(slots());
+    moved.front() = 0;
+    moved.back() = ring_ + 1;
+    for (std::uint32_t slot = 1; slot <= ring_; ++slot) moved[slot] = slot_of(before.number_of(slot) >> up);
+    return true;
+  }
+  bool reach(const double* values, std::size_t count, std::vector<std::uint32_t>& moved) {
+    double least = std::numeric_limits<double>::infinity();
+    double greatest = -least;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool inside = is_inside(values[i]);
+      least = inside && values[i] < least ? values[i] : least;
+      greatest = inside && values[i] > greatest ? values[i] : greatest;
     }
+    return reach(least, greatest, moved);
   }
-  void apply(const Batch& batch) { apply(batch.numbers); }
-  void apply(const std::vector<double>& numbers) {
-    for (std::size_t i = 0; i < numbers.size(); i += width()) fill(&numbers[i]);
-  }
-
-  void fill(const double* point) {
-    ++entries;
-    if (values.empty()) {
-      if (waiting.size() < first_fills * width()) {
-        waiting.insert(waiting.end(), point, point + width());
-        return;
-      }
-      settle();
-    }
-    put(point);
-  }
-  void put(const double* point) {
-    std::uint32_t bin = 0;
-    std::uint32_t stride = 1;
-    bool inside = true;
-    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
-      const Axis& axis = binning.axes()[k];
-      if (axis.automatic()) reach(k, point[k]);
-      const std::uint32_t of_axis = axis.find(point[k]);
-      const std::uint32_t bins = axis.bins();
-      inside = inside && of_axis > 0 && of_axis <= bins;
-      bin += stride * of_axis;
-      stride *= bins + 2;
-    }
-    const double weight = settings->weighted ? point[width() - 1] : 1;
-    values[bin] += weight;
-    if (settings->weighted) variances[bin] += weight * weight;
-    if (inside) moments.add_point(point, weight);
-  }
-
-  // Gives the axes their ranges and fills what waited.
-  void settle() {
-    for (std::size_t k = 0; k < binning.axes().size(); ++k) {
-      Axis& axis = binning.axes()[k];
-      if (!axis.automatic()) continue;
-      double least = std::numeric_limits<double>::infinity();
-      double greatest = -least;
-      for (std::size_t i = k; i < waiting.size(); i += width()) {
-        if (!std::isfinite(waiting[i])) continue;
-        least = std::min(least, waiting[i]);
-        greatest = std::max(greatest, waiting[i]);
-      }
-      if (least > greatest) least = greatest = 0;
-      const auto [low, high] = good_range(axis.bins(), least, greatest);
-      axis.set_range(low, high);
-    }
-    values.assign(binning.cells(), 0);
-    if (settings->weighted) variances.assign(binning.cells(), 0);
-    for (std::size_t i = 0; i < waiting.size(); i += width()) put(&waiting[i]);
-    waiting = {};
-  }
-
-  // Doubles the range of an axis until x is within.
-  void reach(std::size_t which, double x) {
-    const RegularAxis& now = binning.axes()[which].regular();
-    if (!std::isfinite(x) || (x >= now.low && x < now.high)) return;
-    double low = now.low;
-    double high = now.high;
-    int doublings = 0;
-    while (x < low && doublings++ < most_doublings) low -= high - low;
-    while (x >= high && doublings++ < most_doublings) high += high - low;
-    if (doublings > most_doublings || !std::isfinite(high - low)) return;
-    set_range(which, low, high);
-  }
-  void set_range(std::size_t which, double low, double high) {
-    Axis& axis = binning.axes()[which];
-    const AxisValue before = axis.value();
-    axis.set_range(low, high);
-    std::vector<std::uint32_t> moved(axis.bins() + 2);
-    for (std::uint32_t bin = 1; bin <= axis.bins(); ++bin)
-      moved[bin] = axis.find((before.edges[bin - 1] + before.edges[bin]) / 2);
-    moved.back() = axis.bins() + 1;
-    std::size_t stride = 1;
-    for (std::size_t k = 0; k < which; ++k) stride *= binning.axes()[k].bins() + 2;
-    for (std::vector<double>* cells : {&values, &variances}) {
-      std::vector<double> next(cells->size(), 0);
-      for (std::size_t i = 0; i < cells->size(); ++i) {
-        const std::size_t bin = i / stride % moved.size();
-        next[i + moved[bin] * stride - bin * stride] += (*cells)[i];
-      }
-      *cells = std::move(next);
+  // Of values within the range.
+  void add_slots(const double* values, std::size_t count, std::uint32_t stride, std::uint32_t* to) const {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double x = values[i];
+      to[i] += stride * (is_inside(x) ? slot_of(cell(x)) : x < 0 ? 0 : ring_ + 1);
     }
   }
 
-  ResultValue value() const {
-    AutomaticState copy = *this;
-    if (copy.values.empty()) copy.settle();
-    HistogramValue value = settings->value();
-    value.axes = copy.binning.values();
-    value.weighted = settings->weighted;
-    value.values = std::move(copy.values);
-    value.variances = std::move(copy.variances);
-    value.entries = entries;
-    value.moments = copy.moments.total();
-    return value;
+  // Low and high of the bins.
+  std::pair<double, double> range() const {
+    if (empty()) return around(0);
+    if (least_ == greatest_) return around(least_);
+    const std::int64_t first = cell(least_), last = cell(greatest_), bins = bins_;
+    const std::int64_t cells = (last - first) / bins + 1;  // of a bin, at least
+    // Edges at multiples of the bins' width, so that there is one at 0, cost one cell more at most.
+    for (const std::int64_t wider : {cells, cells + 1}) {
+      const std::int64_t low = first - (first % wider + wider) % wider;
+      if (low + bins * wider > last) return {edge(low), edge(low + bins * wider)};
+    }
+    const std::int64_t low = first - (bins * cells - (last - first + 1)) / 2;
+    return {edge(low), edge(low + bins * cells)};
+  }
+  // The bin of an axis of this range.
+  std::uint32_t bin_of(std::uint32_t slot, const RegularAxis& axis) const {
+    if (slot == 0) return 0;
+    return slot > ring_ ? axis.bins + 1 : axis.find(edge(number_of(slot)));
   }
 
-  // The range follows from the first fills in entry order, and what came after them is binned in it: what
-  // was computed of a part of the entries cannot be put together with another part.
-  static constexpr bool merges_parts = false;
   void save(SavedWriter& to) const {
-    to.number(entries);
-    to.array(std::span<const double>(waiting));
-    to.array(std::span<const double>(values));
-    to.array(std::span<const double>(variances));
-    for (const Axis& axis : binning.axes()) {
-      if (!axis.automatic()) continue;
-      to.number(axis.regular().low);
-      to.number(axis.regular().high);
-    }
-    moments.save(to);
+    to.number(least_);
+    to.number(greatest_);
   }
-  void merge_saved(SavedReader& from) {
-    if (entries != 0)
-      throw Error(ErrorKind::unsupported,
-                  "a histogram that takes its range from the values cannot be put together from parts",
-                  "give low and high of its axes");
-    AutomaticState all(settings);
-    all.entries = from.number<std::uint64_t>();
-    all.waiting = from.array<double>(first_fills * width());
-    all.values = from.array<double>(binning.cells());
-    all.variances = from.array<double>(binning.cells());
-    for (Axis& axis : all.binning.axes()) {
-      if (!axis.automatic()) continue;
-      const double low = from.number<double>();
-      const double high = from.number<double>();
-      if (all.values.empty()) continue;
-      if (!std::isfinite(low) || !std::isfinite(high) || low >= high) from.fail("an axis without a range");
-      axis.set_range(low, high);
-    }
-    all.moments.load(from);
-    const bool has_values = !all.values.empty();
-    if (all.waiting.size() % width() != 0 || (has_values && !all.waiting.empty()) ||
-        (has_values && all.values.size() != binning.cells()) ||
-        all.variances.size() != (has_values && settings->weighted ? binning.cells() : 0))
-      from.fail("another number of bins");
-    from.done();
-    *this = std::move(all);
+  void load(SavedReader& from) {
+    const auto least = from.number<double>();
+    const auto greatest = from.number<double>();
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (least == infinity && greatest == -infinity) return;
+    if (!is_inside(least) || !is_inside(greatest) || least > greatest) SavedReader::fail("no range");
+    least_ = least;
+    greatest_ = greatest;
+    raise();
+  }
+  // Can there be something in this slot?
+  bool can_have(std::uint32_t slot) const noexcept {
+    if (slot == 0 || slot > ring_) return true;
+    return !empty() && number_of(slot) <= cell(greatest_);
   }
 
-  std::shared_ptr<const HistogramSettings> settings;
-  Binning binning;
-  std::vector<double> waiting;  // the first fills
-  std::vector<double> values;   // empty before there are ranges
-  std::vector<double> variances;
-  std::uint64_t entries = 0;
-  MomentSums moments;
+ private:
+  // Levels at which scales and edges are normal numbers.
+  static constexpr int lowest = -1000;
+  // Cells have less than 2^41 in their number: that of an edge is exact.
+  static constexpr int most_digits = 40;
+
+  static bool is_inside(double x) noexcept {
+    const AxisRange all = Axis::widest();
+    return x >= all.low && x < all.high;
+  }
+  std::int64_t cell(double x) const noexcept {
+    const double scaled = x * scale_;
+    // What is too small to be scaled lies beside 0.
+    return static_cast<std::int64_t>(std::floor(scaled)) - (x < 0 && scaled == 0 ? 1 : 0);
+  }
+  double edge(std::int64_t number) const { return std::ldexp(static_cast<double>(number), level_); }
+  std::uint32_t slot_of(std::int64_t number) const noexcept {
+    return 1 + (static_cast<std::uint32_t>(number) & (ring_ - 1));
+  }
+  std::int64_t number_of(std::uint32_t slot) const noexcept {
+    const std::int64_t first = cell(least_);
+    return first + static_cast<std::int64_t>((slot - 1 - static_cast<std::uint32_t>(first)) & (ring_ - 1));
+  }
+  void raise() {
+    const double largest = std::max(std::abs(least_), std::abs(greatest_));
+    if (largest > 0) set_level(std::max(level_, std::ilogb(largest) - most_digits));
+    while (cell(greatest_) - cell(least_) >= ring_) set_level(level_ + 1);
+  }
+  void set_level(int level) {
+    level_ = level;
+    scale_ = std::ldexp(1., -level);
+  }
+  // Where all values are the same there is no width: about 1 to both sides.
+  std::pair<double, double> around(double x) const {
+    const double width = std::max(2. / std::bit_floor(bins_), std::ldexp(1., level_));
+    const double low = (std::floor(x / width) - bins_ / 2) * width;
+    return {low, low + bins_ * width};
+  }
+
+  std::uint32_t bins_;
+  std::uint32_t ring_;
+  double least_ = std::numeric_limits<double>::infinity();
+  double greatest_ = -std::numeric_limits<double>::infinity();
+  int level_ = lowest;
+  double scale_ = std::ldexp(1., -lowest);
+};
+
+// How many cells of the grid a bin has on each axis: many where that is cheap, since a range may be too wide
+// by one of them for each bin.
+std::uint32_t cells_per_bin(const Binning& binning) {
+  constexpr double cheap = 1 << 18;
+  for (std::uint32_t per_bin = 16;; per_bin /= 2) {
+    double cells = 1;
+    for (const Axis& axis : binning.axes())
+      cells *= axis.automatic() ? std::bit_ceil(std::uint64_t{per_bin} * axis.bins()) + 2. : axis.bins() + 2.;
+    if (cells <= cheap || (per_bin == 2 && cells <= std::numeric_limits<std::int32_t>::max())) return per_bin;
+    if (per_bin == 2)
+      throw Error(ErrorKind::resource,
+                  fmt::format("a histogram that takes its range from the values needs {:.3g} bins", cells),
+                  "fewer bins, or low and high of its axes");
+  }
+}
+
+// Sums of weights, and of their squares.
+template <std::size_t columns>
+class GridStore {
+ public:
+  explicit GridStore(std::shared_ptr<const HistogramSettings> settings) : settings_(std::move(settings)) {
+    const std::uint32_t per_bin = cells_per_bin(settings_->binning);
+    std::size_t cells = 1;
+    for (const Axis& axis : settings_->binning.axes()) {
+      const auto ring = static_cast<std::uint32_t>(std::bit_ceil(std::uint64_t{per_bin} * axis.bins()));
+      axes_.emplace_back(axis.bins(), axis.automatic() ? ring : axis.bins());
+      cells *= axes_.back().slots();
+    }
+    sums_ = Sums(cells);
+  }
+  GridStore empty_copy() const { return GridStore(settings_); }
+  std::size_t bytes() const noexcept { return sums_.bytes(); }
+
+  template <class Column>
+  void find(const Column& column, std::size_t count, std::uint32_t* bins) {
+    std::fill_n(bins, count, 0u);
+    std::uint32_t stride = 1;
+    for (std::size_t k = 0; k < axes_.size(); ++k) {
+      const double* values = column(k);
+      if (!is_automatic(k)) {
+        settings_->binning.axes()[k].add_bins(values, count, stride, bins);
+      } else {
+        if (axes_[k].reach(values, count, moved_)) move(stride, axes_[k].slots());
+        axes_[k].add_slots(values, count, stride, bins);
+      }
+      stride *= axes_[k].slots();
+    }
+  }
+  void put(const std::uint32_t* bins, std::size_t count, const double* weights) {
+    sums_.add(bins, count, [weights](std::size_t i) {
+      if constexpr (columns == 1)
+        return std::array{weights[i]};
+      else
+        return std::array{weights[i], weights[i] * weights[i]};
+    });
+  }
+  void add(GridStore&& other) {
+    other.reach(axes_);
+    reach(other.axes_);
+    sums_.add(std::move(other.sums_));
+  }
+
+  void set(HistogramValue& value) const {
+    Binning binning = settings_->binning;
+    std::vector<std::vector<std::uint32_t>> bins;  // of the slots of each axis, times its stride
+    std::uint32_t stride = 1;
+    for (std::size_t k = 0; k < axes_.size(); ++k) {
+      Axis& axis = binning.axes()[k];
+      if (is_automatic(k)) {
+        const auto [low, high] = axes_[k].range();
+        axis.set_range(low, high);
+      }
+      auto& of_axis = bins.emplace_back(axes_[k].slots());
+      for (std::uint32_t slot = 0; slot < of_axis.size(); ++slot)
+        of_axis[slot] = stride * (is_automatic(k) ? axes_[k].bin_of(slot, axis.regular()) : slot);
+      stride *= axis.bins() + 2;
+    }
+    Sums sums(binning.cells());
+    sums.add(sums_, [&](std::size_t at) {
+      std::size_t bin = 0;
+      for (const auto& of_axis : bins) {
+        bin += of_axis[at % of_axis.size()];
+        at /= of_axis.size();
+      }
+      return bin;
+    });
+    value.axes = binning.values();
+    for (std::size_t bin = 0; bin < binning.cells(); ++bin) {
+      value.values.push_back(sums.value(bin, 0));
+      if constexpr (columns == 2) value.variances.push_back(sums.value(bin, 1));
+    }
+  }
+
+  void save(SavedWriter& to) const {
+    for (std::size_t k = 0; k < axes_.size(); ++k)
+      if (is_automatic(k)) axes_[k].save(to);
+    sums_.save(to);
+  }
+  void load(SavedReader& from) {
+    for (std::size_t k = 0; k < axes_.size(); ++k)
+      if (is_automatic(k)) axes_[k].load(from);
+    sums_.load(from);
+    sums_.for_each_bin([&](std::size_t at) {
+      for (std::size_t k = 0; k < axes_.size(); ++k) {
+        const auto slot = static_cast<std::uint32_t>(at % axes_[k].slots());
+        if (is_automatic(k) && !axes_[k].can_have(slot)) SavedReader::fail("a bin beyond the range");
+        at /= axes_[k].slots();
+      }
+    });
+  }
+
+ private:
+  using Sums = ExactCells<columns>;
+
+  bool is_automatic(std::size_t axis) const { return settings_->binning.axes()[axis].automatic(); }
+  void reach(const std::vector<GridAxis>& others) {
+    std::uint32_t stride = 1;
+    for (std::size_t k = 0; k < axes_.size(); ++k) {
+      if (is_automatic(k) && axes_[k].reach(others[k].least(), others[k].greatest(), moved_))
+        move(stride, axes_[k].slots());
+      stride *= axes_[k].slots();
+    }
+  }
+  // Puts cells where `moved_` says for one axis.
+  void move(std::uint32_t stride, std::uint32_t slots) {
+    Sums sums = sums_.empty_copy();
+    sums.add(sums_, [&](std::size_t at) {
+      const std::size_t slot = at / stride % slots;
+      return at - slot * stride + std::size_t{moved_[slot]} * stride;
+    });
+    sums_ = std::move(sums);
+  }
+
+  std::shared_ptr<const HistogramSettings> settings_;
+  std::vector<GridAxis> axes_;
+  Sums sums_{0};
+  std::vector<std::uint32_t> moved_;
 };
 
 }  // namespace
 
 std::unique_ptr<ResultAccumulator> make_automatic_histogram(
     std::shared_ptr<const HistogramSettings> settings) {
-  return std::make_unique<OrderedAccumulator<AutomaticState, HistogramSettings>>(std::move(settings));
+  if (settings->weighted) return std::make_unique<SummedHistogram<GridStore<2>>>(std::move(settings));
+  return std::make_unique<SummedHistogram<GridStore<1>>>(std::move(settings));
 }
 
 }  // namespace colonnade::frame

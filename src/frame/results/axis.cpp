@@ -107,6 +107,7 @@ void Axis::set_range(double low, double high) {
 
 AxisRange Axis::range() const noexcept {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (automatic_) return widest();
   if (special_ != nullptr && !special_->ordered) return {-infinity, infinity};
   if (special_ != nullptr) return {special_->edges.front(), special_->edges.back()};
   if (variable_ == nullptr) return regular_.range();
@@ -211,66 +212,6 @@ std::vector<AxisValue> Binning::values() const {
   values.reserve(axes_.size());
   for (const Axis& axis : axes_) values.push_back(axis.value());
   return values;
-}
-
-// ---- Ranges
-
-namespace {
-
-// The width of a bin rounded up to 1, 2 or 5 times a power of ten; none if the range is too narrow or wide.
-double round_width(double width) {
-  int power = static_cast<int>(std::log10(width));
-  if (power < -200 || power > 200) return 0;
-  if (width <= 1) --power;
-  // A bit less, so that what should be 1, 2 or 5 is not taken for more.
-  const double digits = width * std::pow(10., -power) - 1e-10;
-  const double rounded = digits <= 1 ? 1 : digits <= 2 ? 2 : digits <= 5 ? 5 : 10;
-  return rounded * std::pow(10., power);
-}
-
-struct RoundRange {
-  double low = 0, high = 0, width = 0;
-};
-
-// The multiples of a round width within [least, greatest].
-RoundRange round_range(double least, double greatest, std::uint32_t bins) {
-  RoundRange range;
-  for (double divisions = std::max(bins, 2u);; ++divisions) {
-    const double width = (greatest - least) / divisions;
-    if (width >= std::numeric_limits<float>::max() || width <= 0) return range;
-    range.width = round_width(width);
-    if (range.width == 0) return {0, 1, 0.01};
-    double first = least / range.width;
-    if (std::abs(first) > 1e9) return {least, greatest, range.width};
-    first = std::trunc(first) - (first < 0 ? 1 : 0);
-    double last = greatest / range.width + 1.00001;
-    last = std::trunc(last) - (last < 0 ? 1 : 0);
-    range.low = range.width * first;
-    range.high = range.width * last;
-    if (bins <= 5 || 2 * (last - first) != bins) break;
-  }
-  RoundRange inner = range;
-  if (least - range.low >= range.width * 0.0001) inner.low += range.width;
-  if (range.high - greatest >= range.width * 0.0001) inner.high -= range.width;
-  return inner.low < inner.high ? inner : range;
-}
-
-}  // namespace
-
-std::pair<double, double> good_range(std::uint32_t bins, double least, double greatest) {
-  if (!(least < greatest)) {
-    least -= 1;
-    greatest += 1;
-  }
-  const double margin = 0.1 * (greatest - least);
-  double low = least - margin;
-  double high = greatest + margin;
-  if (low < 0 && least >= 0) low = 0;
-  if (high > 0 && greatest <= 0) high = 0;
-  const RoundRange range = round_range(low, high, bins);
-  if (range.width <= 0 || range.width > 1e39) return {-1, 1};
-  const double slack = 0.01 * (greatest - least);
-  return {std::min(range.low, least - slack), std::max(range.high, greatest + slack)};
 }
 
 }  // namespace colonnade::frame

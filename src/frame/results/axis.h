@@ -52,8 +52,10 @@ class Axis {
 
   const std::string& name() const noexcept { return name_; }
   std::uint32_t bins() const noexcept;
-  // Does it take its range from what it sees? Then there are no bins to be found before set_range().
+  // Does it take its range from what it sees? Then there are no bins to be found before set_range(), and
+  // range() is the widest that it may take; what is beyond that is as if it were infinite.
   bool automatic() const noexcept { return automatic_; }
+  static constexpr AxisRange widest() noexcept { return {-0x1p1000, 0x1p1000}; }
   void set_range(double low, double high);
   const RegularAxis& regular() const noexcept { return regular_; }
   AxisRange range() const noexcept;
@@ -107,9 +109,6 @@ class Binning {
   std::vector<Axis> axes_;
   std::uint32_t cells_ = 1;
 };
-
-// The range that ROOT gives to an axis of `bins` that has seen values from `least` to `greatest`.
-std::pair<double, double> good_range(std::uint32_t bins, double least, double greatest);
 
 }  // namespace colonnade::frame
 

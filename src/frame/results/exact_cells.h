@@ -130,23 +130,33 @@ class ExactCells {
     add(static_cast<const ExactCells&>(other));
   }
   void add(const ExactCells& other) {
+    add(other, [](std::size_t bin) { return bin; });
+  }
+  // The sums of each bin of another one to those of bin_of(bin) here.
+  template <class BinOf>
+  void add(const ExactCells& other, const BinOf& bin_of) {
     if (other.cells_.empty()) return;
     if (cells_.empty()) cells_.make(bins_ * columns);
-    for (std::size_t k = 0; k < columns; ++k)
-      if (!windows_[k].is_chosen()) windows_[k] = other.windows_[k];
+    for (std::size_t k = 0; k < columns; ++k) {
+      if (windows_[k].is_chosen()) continue;
+      windows_[k] = other.windows_[k];
+      splits_[k] = other.splits_[k];
+    }
+    const auto place_of = [&](std::size_t i) { return bin_of(i / columns) * columns + i % columns; };
     for (std::size_t i = 0; i < other.cells_.size(); ++i) {
       if (other.cells_[i] == 0) continue;
       const ExactWindow window = other.windows_[i % columns];
+      const std::size_t to = place_of(i);
       Int128 number = 0;
       if (window.exponent() != windows_[i % columns].exponent() ||
-          __builtin_add_overflow(cells_[i], other.cells_[i], &number))
-        far(i).add_scaled(other.cells_[i], window.exponent());
+          __builtin_add_overflow(cells_[to], other.cells_[i], &number))
+        far(to).add_scaled(other.cells_[i], window.exponent());
       else
-        cells_[i] = number;
+        cells_[to] = number;
     }
-    for (const auto& [i, sum] : other.far_) far(i).add(*sum);
+    for (const auto& [i, sum] : other.far_) far(place_of(i)).add(*sum);
     for (std::size_t i = 0; i < other.pairs_.size(); ++i)
-      if (other.pairs_[i] != 0) add_number(sum_of_pair(i), other.pairs_[i]);
+      if (other.pairs_[i] != 0) add_number(place_of(sum_of_pair(i)), other.pairs_[i]);
   }
 
   double value(std::size_t bin, std::size_t column) const {
@@ -155,6 +165,12 @@ class ExactCells {
     const int exponent = windows_[column].exponent();
     if (far_.empty() && pairs_.empty()) return ExactSum<1>::rounded(near, exponent);
     return sum_of(i).value();
+  }
+
+  // Calls use(bin) for those that something was loaded into.
+  template <class Use>
+  void for_each_bin(const Use& use) const {
+    for_each_used([&](std::size_t i, const ExactSum<1>&) { use(i / columns); });
   }
 
   // Of all sums together.

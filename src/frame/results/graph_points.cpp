@@ -42,7 +42,6 @@ struct GraphState {
   void save(SavedWriter& to) const {
     for (std::size_t k = 0; k < settings->columns; ++k) to.array(std::span<const double>(points.numbers[k]));
   }
-  static constexpr bool merges_parts = true;
   void merge_saved(SavedReader& from) {
     Batch later;
     for (std::size_t k = 0; k < settings->columns; ++k) {

@@ -18,7 +18,7 @@
 #include "frame/results/cells.h"
 #include "frame/results/exact_cells.h"
 #include "frame/results/moments.h"
-#include "frame/results/shared_stores.h"
+#include "frame/results/summed_histogram.h"
 
 namespace colonnade::frame {
 namespace {
@@ -45,7 +45,10 @@ class CountedHistogram final : public ResultAccumulator {
 
   ResultValue value() const override {
     const std::lock_guard lock(mutex_);
-    HistogramValue value = settings_->value();
+    HistogramValue value;
+    value.name = settings_->name;
+    value.title = settings_->title;
+    value.axes = settings_->binning.values();
     value.entries = counts_.entries();
     value.values.resize(counts_.size());
     std::uint64_t inside = 0;
@@ -159,115 +162,40 @@ class CountedHistogram final : public ResultAccumulator {
 
 // ---- Weighted
 
-class WeightedHistogram final : public ResultAccumulator {
+class BinStore {
  public:
-  explicit WeightedHistogram(std::shared_ptr<const HistogramSettings> settings)
-      : settings_(std::move(settings)),
-        moments_(settings_->binning.axes().size()),
-        stores_(Sums(settings_->binning.cells()), Sums(settings_->binning.cells()).bytes()) {}
+  explicit BinStore(std::shared_ptr<const HistogramSettings> settings)
+      : settings_(std::move(settings)), sums_(settings_->binning.cells()) {}
+  BinStore empty_copy() const { return BinStore(settings_); }
+  std::size_t bytes() const noexcept { return sums_.bytes(); }
+  void add(BinStore&& other) { sums_.add(std::move(other.sums_)); }
 
-  std::unique_ptr<Accumulator> empty_copy() const override {
-    return std::make_unique<WeightedHistogram>(settings_);
+  template <class Column>
+  void find(const Column& column, std::size_t count, std::uint32_t* bins) const {
+    settings_->binning.find(column, count, bins);
   }
-  std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(*this, context.slot);
+  void put(const std::uint32_t* bins, std::size_t count, const double* weights) {
+    sums_.add(bins, count,
+              [weights](std::size_t i) { return std::array{weights[i], weights[i] * weights[i]}; });
   }
-  void merge(std::unique_ptr<Partial> partial) override {
-    const auto& part = static_cast<const Part&>(*partial);
-    const std::lock_guard lock(mutex_);
-    moments_.add(part.moments);
-    entries_ += part.entries;
-  }
-
-  ResultValue value() const override {
-    HistogramValue value = settings_->value();
-    value.weighted = true;
-    const std::lock_guard lock(mutex_);
-    value.entries = entries_;
-    value.moments = moments_.total();
+  void set(HistogramValue& value) const {
+    value.axes = settings_->binning.values();
     value.values.resize(settings_->binning.cells());
     value.variances.resize(settings_->binning.cells());
-    stores_.with_total([&](const Sums& sums) {
-      for (std::size_t bin = 0; bin < value.values.size(); ++bin) {
-        value.values[bin] = sums.value(bin, 0);
-        value.variances[bin] = sums.value(bin, 1);
-      }
-    });
-    return value;
+    for (std::size_t bin = 0; bin < value.values.size(); ++bin) {
+      value.values[bin] = sums_.value(bin, 0);
+      value.variances[bin] = sums_.value(bin, 1);
+    }
   }
-  std::vector<std::byte> save() const override {
-    const std::lock_guard lock(mutex_);
-    SavedWriter to(settings_->what);
-    to.number(entries_);
-    stores_.with_total([&](const Sums& sums) { sums.save(to); });
-    moments_.save(to);
-    return to.take();
-  }
-  void merge_saved(std::span<const std::byte> other) override {
-    SavedReader from(other, settings_->what);
-    const auto entries = from.number<std::uint64_t>();
-    Sums sums(settings_->binning.cells());
-    sums.load(from);
-    MomentSums moments(settings_->binning.axes().size());
-    moments.load(from);
-    from.done();
-    const std::lock_guard lock(mutex_);
-    entries_ += entries;
-    stores_.with_total([&](Sums& total) { total.add(std::move(sums)); });
-    moments_.add(moments);
-  }
+  void save(SavedWriter& to) const { sums_.save(to); }
+  void load(SavedReader& from) { sums_.load(from); }
 
  private:
-  using Sums = ExactCells<2>;  // of w and of w * w
-
-  struct Part final : Partial {
-    Part(WeightedHistogram& of, unsigned in_slot)
-        : owner(of), slot(in_slot), moments(of.settings_->binning.axes().size()) {}
-
-    void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
-      const Binning& binning = owner.settings_->binning;
-      const std::size_t axes = binning.axes().size();
-      Fills fills(rows, arguments, owner.settings_->names);
-      const SharedStores<Sums>::Lease store(owner.stores_, slot);
-      for (std::size_t first = 0; first < fills.size(); first += Fills::chunk) {
-        const std::size_t count = std::min(Fills::chunk, fills.size() - first);
-        std::uint32_t* bins = Fills::bin_scratch();
-        const auto column = [&](std::size_t axis) {
-          const double* values = fills.column(axis, first, count, Fills::scratch(0));
-          moments.add_coordinates(binning, axis, values, count);
-          return values;
-        };
-        binning.find(column, count, bins);
-        const double* weights = fills.column(axes, first, count, Fills::scratch(0));
-        moments.add_weights(weights, count);
-        (*store).add(bins, count,
-                     [weights](std::size_t i) { return std::array{weights[i], weights[i] * weights[i]}; });
-      }
-      entries += fills.size();
-    }
-
-    WeightedHistogram& owner;
-    unsigned slot;
-    std::uint64_t entries = 0;
-    MomentSums moments;
-  };
-
   std::shared_ptr<const HistogramSettings> settings_;
-  mutable std::mutex mutex_;  // for what is merged part by part
-  std::uint64_t entries_ = 0;
-  MomentSums moments_;
-  mutable SharedStores<Sums> stores_;
+  ExactCells<2> sums_;  // of w and of w * w
 };
 
 }  // namespace
-
-HistogramValue HistogramSettings::value() const {
-  HistogramValue value;
-  value.name = name;
-  value.title = title;
-  value.axes = binning.values();
-  return value;
-}
 
 std::unique_ptr<ResultAccumulator> make_histogram(const Request& request) {
   request.options.only({"axes", "weighted", "name", "title"});
@@ -289,7 +217,7 @@ std::unique_ptr<ResultAccumulator> make_histogram(const Request& request) {
   settings->binning.require_integers(request.spec, request.types);
   if (settings->binning.automatic()) return make_automatic_histogram(std::move(settings));
   if (!settings->weighted) return std::make_unique<CountedHistogram>(std::move(settings));
-  return std::make_unique<WeightedHistogram>(std::move(settings));
+  return std::make_unique<SummedHistogram<BinStore>>(std::move(settings));
 }
 
 }  // namespace colonnade::frame

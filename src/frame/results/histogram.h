@@ -18,8 +18,6 @@ struct HistogramSettings {
   bool weighted = false;
   Binning binning;
   std::vector<std::string> names;  // texts of the arguments
-
-  HistogramValue value() const;  // without contents
 };
 
 // With an axis that takes its range from what it sees.

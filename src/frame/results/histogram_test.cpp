@@ -102,20 +102,6 @@ TEST(Axis, RangeEndsWhereTheLastBinDoes) {
   EXPECT_TRUE(is_rounded);
 }
 
-TEST(Axis, GoodRangesAreRoots) {
-  // From ROOT 6.40's THLimitsFinder.
-  const auto near = [](std::pair<double, double> range, double low, double high) {
-    EXPECT_DOUBLE_EQ(range.first, low);
-    EXPECT_DOUBLE_EQ(range.second, high);
-  };
-  near(good_range(128, -5, 364.63), -40, 400);
-  near(good_range(128, 0.5, 2.5), 0.3, 2.7);
-  near(good_range(50, -100, 100), -120, 120);
-  near(good_range(128, 0, 19), -0.19, 20.8);
-  near(good_range(128, 3, 3), 1.8, 4.2);
-  near(good_range(128, 0, 0), -1.2, 1.2);
-}
-
 // ---- Histograms
 
 TEST(Histogram, CountsWithBothEnds) {
@@ -380,7 +366,6 @@ TEST(Moments, OfAutomaticRanges) {
                       {column(x), column(w)});
   const auto expected = moments_of({{-all, all}}, {x}, {});
   for (const Way& way : ways()) {
-    if (way.saved) continue;
     const auto moments = unweighted.get<HistogramValue>(way).moments;
     EXPECT_EQ(moments.sum_w, 9000);
     EXPECT_NEAR(moments.sum_wx[0], expected.sum_wx[0], 1e-7);
@@ -393,8 +378,7 @@ TEST(Moments, OfAutomaticRanges) {
   EXPECT_NEAR(found.sum_w2 / of_weights.sum_w2, 1, 1e-12);
   EXPECT_NEAR(found.sum_wxx[0] / of_weights.sum_wxx[0], 1, 1e-12);
   const auto few = Pass({"histogram", {"x"}, automatic}, {column<double>({1, 2, nan, infinity})});
-  for (const Way& way : ways())
-    if (!way.saved) expect_same(few.get<HistogramValue>(way).moments, {2, 2, {3}, {5}});
+  for (const Way& way : ways()) expect_same(few.get<HistogramValue>(way).moments, {2, 2, {3}, {5}});
 }
 
 TEST(Moments, EveryInstructionSetGivesTheSameBits) {
@@ -485,42 +469,166 @@ TEST(Histogram, CountsGrowBeyond32Bits) {
 
 // ---- Automatic ranges
 
-TEST(AutomaticHistogram, TakesARoundRange) {
-  std::vector<double> values;
-  for (int i = 0; i < 1000; ++i) values.push_back(i * 0.37 - 5);
-  const auto h = Pass({"histogram", {"x"}, automatic}, {column(values)}).get<HistogramValue>();
-  EXPECT_DOUBLE_EQ(h.axes[0].edges.front(), -40);
-  EXPECT_DOUBLE_EQ(h.axes[0].edges.back(), 400);
-  EXPECT_EQ(h.values.front() + h.values.back(), 0);
-  EXPECT_EQ(h.entries, 1000u);
+std::pair<double, double> range_of(const std::vector<double>& values, int bins = 128) {
+  const auto h =
+      Pass({"histogram", {"x"}, fmt::format(R"({{"axes": [{{"bins": {}}}]}})", bins)}, {column(values)})
+          .get<HistogramValue>();
+  return {h.axes[0].edges.front(), h.axes[0].edges.back()};
 }
 
-TEST(AutomaticHistogram, DoublesItsRange) {
-  std::vector<double> values;
-  for (int i = 0; i < 200000; ++i) values.push_back(i * 0.37 - 5);
-  const Pass pass({"histogram", {"x"}, automatic}, {column(values)});
-  const auto h = pass.get<HistogramValue>();
-  EXPECT_DOUBLE_EQ(h.axes[0].edges.front(), -40);
-  EXPECT_DOUBLE_EQ(h.axes[0].edges.back(), 112600);  // as ROOT 6.40's
-  EXPECT_EQ(std::accumulate(h.values.begin() + 1, h.values.end() - 1, 0.), 200000);
-  for (const Way& way : ways())
-    if (!way.saved) expect_same(pass.get<HistogramValue>(way), h);
+TEST(AutomaticHistogram, TakesItsRangeFromTheValues) {
+  using Range = std::pair<double, double>;
+  EXPECT_EQ(range_of({0, 1, 127}), Range(0, 128));
+  EXPECT_EQ(range_of({-64, 63.9}), Range(-64, 64));
+  EXPECT_EQ(range_of({0, 97}), Range(0, 104));  // the width of a bin is a multiple of 1 / 16
+  EXPECT_EQ(range_of({-3, 5}, 1), Range(-3, 6));
+  EXPECT_EQ(range_of({5, 5, 5}), Range(4, 6));
+  EXPECT_EQ(range_of({}), Range(-1, 1));
+  EXPECT_EQ(range_of({nan, infinity}), Range(-1, 1));
+  EXPECT_EQ(range_of({-1, nan, 5, -infinity}), range_of({5, -1}));
+  EXPECT_LT(range_of({1e15, 1e15 + 1}).first, 1e15 + 1);
 }
 
 TEST(AutomaticHistogram, LeavesOutWhatIsNotFinite) {
   std::vector<double> values;
-  for (int i = 0; i < 20; ++i) values.push_back(i == 1 ? nan : i == 5 ? infinity : i);
+  for (int i = 0; i < 20; ++i) values.push_back(i == 1 ? nan : i == 5 ? infinity : i == 7 ? -infinity : i);
   const auto h = Pass({"histogram", {"x"}, automatic}, {column(values)}).get<HistogramValue>();
-  EXPECT_DOUBLE_EQ(h.axes[0].edges.front(), -0.19);
-  EXPECT_DOUBLE_EQ(h.axes[0].edges.back(), 20.8);
   EXPECT_EQ(h.values.back(), 2);
+  EXPECT_EQ(h.values.front(), 1);
+  EXPECT_EQ(h.entries, 20u);
 }
 
-// The range follows from the first fills in entry order: a part alone does not know it.
-TEST(AutomaticHistogram, IsNotPutTogetherFromParts) {
-  const Pass pass({"histogram", {"x", "w"}, R"({"axes": [{"bins": 50}], "weighted": true})"},
-                  {column(normal_numbers(9000, 1, 50)), column(std::vector<double>(9000, 2))});
-  expect_error([&] { pass.value({4, 100, false, true}); }, ErrorKind::unsupported, {"range", "low and high"});
+// Numbers of one size or of very different ones, some of them equal, some infinite.
+std::vector<double> numbers_of_any_kind(std::mt19937_64& random, std::size_t count) {
+  std::vector<double> values = normal_numbers(count, 0, 1, static_cast<unsigned>(random()));
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+  const double shift = below(2) == 0 ? 0 : std::ldexp(1., below(80) - 40);
+  const int spread = below(3) == 0 ? 1 + below(400) : 1;
+  const int scale = below(3) == 0 ? below(1900) - 950 : below(20) - 10;
+  const bool rises = below(3) == 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = std::ldexp(values[i] + shift, std::clamp(scale + below(spread), -1070, 440));
+    if (rises) values[i] = static_cast<double>(i) * 0.37 - 5;
+    if (below(500) == 0) values[i] = std::array{0., nan, infinity, -infinity, -1e-320, 1e307}[below(6)];
+  }
+  return values;
+}
+
+// Bins are those of an axis with the edges that came out; every value but infinite ones is in one.
+void expect_bins_of(const HistogramValue& h, const std::vector<std::vector<double>>& columns,
+                    const std::vector<double>& weights) {
+  std::vector<RegularAxis> axes;
+  std::size_t cells = 1;
+  for (const AxisValue& axis : h.axes) {
+    axes.push_back(RegularAxis::make(static_cast<std::uint32_t>(axis.edges.size() - 1), axis.edges.front(),
+                                     axis.edges.back()));
+    cells *= axis.edges.size() + 1;
+  }
+  TrueSums sums(cells);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    std::size_t bin = 0;
+    std::size_t stride = 1;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      const double x = columns[k][i];
+      const std::uint32_t of_axis = axes[k].find(x);
+      EXPECT_EQ(of_axis >= 1 && of_axis <= axes[k].bins, std::abs(x) < 0x1p1000) << x;
+      bin += stride * of_axis;
+      stride *= axes[k].bins + 2;
+    }
+    sums[bin].add(weights[i]);
+  }
+  EXPECT_EQ(h.values, sums.values());
+}
+
+// So much of the range is that of the values, unless these are too near to each other for that.
+void expect_tight(const AxisValue& axis, const std::vector<double>& values, double share) {
+  double least = infinity;
+  double greatest = -infinity;
+  for (const double x : values) {
+    if (!(std::abs(x) < 0x1p1000)) continue;
+    least = std::min(least, x);
+    greatest = std::max(greatest, x);
+  }
+  const double wide = axis.edges.back() - axis.edges.front();
+  const double bins = static_cast<double>(axis.edges.size() - 1);
+  if (bins < 8 || greatest - least < std::ldexp(std::max(-least, greatest), -25)) return;
+  EXPECT_GE((greatest - least) / wide, share) << least << " to " << greatest << ", " << bins;
+}
+
+TEST(AutomaticHistogram, IsTheSameInAnyOrderAndGrouping) {
+  std::mt19937_64 random(17);
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const std::size_t count = random() % 3000;
+    const std::size_t axes = 1 + random() % 3;
+    std::vector<std::vector<double>> columns;
+    std::vector<ValuesPtr> arguments;
+    std::string options;
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < axes; ++k) {
+      columns.push_back(numbers_of_any_kind(random, count));
+      arguments.push_back(column(columns.back()));
+      names.push_back("x");
+      options +=
+          fmt::format(R"({}{{"bins": {}}})", k == 0 ? "" : ", ", 1 + random() % (axes == 1 ? 300 : 20));
+    }
+    std::vector<double> weights(count, 1);
+    const bool weighted = random() % 2 == 0;
+    if (weighted) {
+      weights = normal_numbers(count, 1, 1, static_cast<unsigned>(round));
+      arguments.push_back(column(weights));
+      names.push_back("w");
+    }
+    const Pass pass(
+        {"histogram", names, fmt::format(R"({{"axes": [{}], "weighted": {}}})", options, weighted)},
+        arguments);
+    const auto h = pass.get<HistogramValue>();
+    expect_bins_of(h, columns, weights);
+    for (std::size_t k = 0; k < axes; ++k) expect_tight(h.axes[k], columns[k], axes == 1 ? 0.75 : 0.3);
+    const auto saved = pass.accumulate()->save();
+    for (const Way& way : ways()) {
+      expect_same(pass.get<HistogramValue>(way), h);
+      EXPECT_EQ(pass.accumulate(way)->save(), saved);
+    }
+    if (HasFailure()) break;
+  }
+}
+
+// Of an axis that takes its range, and one that has it.
+TEST(AutomaticHistogram, StandsBesideOtherAxes) {
+  const auto x = normal_numbers(4000, 0, 3);
+  const auto y = normal_numbers(4000, 0, 1, 2);
+  const Pass pass({"histogram", {"y", "x"}, R"({"axes": [{"edges": [-1, 0, 2]}, {"bins": 9}]})"},
+                  {column(y), column(x)});
+  const auto h = pass.get<HistogramValue>();
+  EXPECT_EQ(h.axes[0].edges, (std::vector<double>{-1, 0, 2}));
+  EXPECT_EQ(std::accumulate(h.values.begin(), h.values.end(), 0.), 4000);
+  for (const Way& way : ways()) expect_same(pass.get<HistogramValue>(way), h);
+}
+
+TEST(AutomaticHistogram, WhatWasSavedIsNotTrusted) {
+  const Pass pass({"histogram", {"x"}, R"({"axes": [{"bins": 5}]})"}, {column(normal_numbers(50, 1, 50))});
+  const auto saved = pass.accumulate()->save();
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 3000; ++round) {
+    auto bytes = saved;
+    for (int k = 0; k < 3; ++k) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    if (round % 5 == 0) bytes.resize(random() % bytes.size());
+    const auto result = pass.accumulate();
+    try {
+      result->merge_saved(bytes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::format);
+      continue;
+    }
+    EXPECT_EQ(std::get<HistogramValue>(result->value()).values.size(), 7u);
+  }
+}
+
+TEST(AutomaticHistogram, TooManyBins) {
+  const ResultSpec spec{"histogram", {"x", "y"}, R"({"axes": [{"bins": 40000}, {"bins": 40000}]})"};
+  expect_error([&] { make_accumulator(spec, std::vector<ValueType>(2, ElementType::float64)); },
+               ErrorKind::resource, {"range from the values", "low and high"});
 }
 
 // ---- Profiles

@@ -34,7 +34,6 @@
 //
 // Results depend on the entries and their order alone, not on how they are split into parts; those of
 // numbers, histograms and profiles not even on the order. So partial results may be merged in any grouping.
-// Histograms with automatic axes, whose range follows from the first fills, are saved as a whole only.
 #ifndef COLONNADE_FRAME_RESULTS_RESULT_H
 #define COLONNADE_FRAME_RESULTS_RESULT_H
 
@@ -66,10 +65,7 @@ using ResultValue = std::variant<std::int64_t, std::uint64_t, double, StatsValue
 
 class ResultAccumulator : public Accumulator {
  public:
-  virtual ResultValue value() const = 0;
-  // False: what save() gives is the result of all entries, which an empty one takes over.
-  virtual bool merges_parts() const noexcept { return true; }
-};
+  virtual ResultValue value() const = 0;};
 
 // Throws ErrorKind::usage or type, saying which argument or option does not fit.
 std::unique_ptr<ResultAccumulator> make_accumulator(const ResultSpec& spec,

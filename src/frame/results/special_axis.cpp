@@ -5,17 +5,25 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <unordered_map>
 #include <utility>
 
 #include "colonnade/error.h"
+#include "frame/kernels/mathematics.h"
 
 namespace colonnade::frame {
 namespace {
 
 constexpr std::uint64_t most_bins = std::uint64_t{1} << 30;
+
+// By Colonnade's own functions: those of the C library round differently from one processor to the next.
+void transform(Mathematics function, std::size_t count, std::initializer_list<Operand> operands, double* to) {
+  math_loop(function, ElementType::float64)(count, operands.begin(), to);
+}
 
 // to[i] += stride * (index(values[i]) + 1), where an index is -1 below the axis and `bins` above it.
 template <class Index>
@@ -47,6 +55,21 @@ struct Regular {
   }
 };
 
+// By the index of what `transformed` makes of the values, some at a time.
+template <class Transformed>
+void add_transformed(SpecialAxis& made, const Regular& axis, Transformed transformed) {
+  made.add_bins = [axis, transformed](const double* values, std::size_t count, std::uint32_t stride,
+                                      std::uint32_t* to) {
+    std::array<double, 256> some;
+    for (std::size_t first = 0; first < count; first += some.size()) {
+      const std::size_t size = std::min(some.size(), count - first);
+      transformed(values + first, size, some.data());
+      for (std::size_t i = 0; i < size; ++i)
+        to[first + i] += stride * static_cast<std::uint32_t>(axis.index(some[i]) + 1);
+    }
+  };
+}
+
 // {"bins", "low", "width"}, in numbers that the transform gave: {"transform": "log", "sqrt" or "pow"} with
 // {"power"}; {"edges"} in plain numbers; {"circular"}; {"closed"}: the last edge belongs to the last bin.
 void parse_regular(SpecialAxis& made, const Options& options) {
@@ -58,14 +81,19 @@ void parse_regular(SpecialAxis& made, const Options& options) {
   if (!(axis.width != 0) || !std::isfinite(axis.low) || !std::isfinite(axis.width))
     options.refuse("width", "a finite number other than 0");
   if (made.edges.size() != static_cast<std::size_t>(bins) + 1) options.refuse("edges", "bins + 1 numbers");
-  const std::string transform = options.choice("transform", {"none", "log", "sqrt", "pow"});
+  const std::string by = options.choice("transform", {"none", "log", "sqrt", "pow"});
   const double power = options.number("power", 1);
-  made.text = fmt::format("{} bins from {} over {} by {} {}{}{}", bins, axis.low, axis.width, transform,
-                          power, axis.circular ? ", circular" : "", axis.closed ? ", closed" : "");
-  if (transform == "log") return add_by(made, [axis](double x) { return axis.index(std::log(x)); });
-  if (transform == "sqrt") return add_by(made, [axis](double x) { return axis.index(std::sqrt(x)); });
-  if (transform == "pow")
-    return add_by(made, [axis, power](double x) { return axis.index(std::pow(x, power)); });
+  made.text = fmt::format("{} bins from {} over {} by {} {}{}{}", bins, axis.low, axis.width, by, power,
+                          axis.circular ? ", circular" : "", axis.closed ? ", closed" : "");
+  if (by == "log")
+    return add_transformed(made, axis, [](const double* values, std::size_t count, double* to) {
+      transform(Mathematics::log, count, {{values, false}}, to);
+    });
+  if (by == "pow")
+    return add_transformed(made, axis, [power](const double* values, std::size_t count, double* to) {
+      transform(Mathematics::pow, count, {{values, false}, {&power, true}}, to);
+    });
+  if (by == "sqrt") return add_by(made, [axis](double x) { return axis.index(std::sqrt(x)); });
   add_by(made, [axis](double x) { return axis.index(x); });
 }
 

@@ -26,7 +26,6 @@ namespace colonnade::frame {
 //   using Batch                                    fills that wait: clear(), bytes()
 //   void compute(Fills&, first, count, Batch&) const   appends fills; only looks at what never changes
 //   void apply(const Batch&)
-//   static constexpr bool merges_parts
 //   ResultValue value() const; save(SavedWriter&) const; merge_saved(SavedReader&)
 template <class State, class Settings>
 class OrderedAccumulator final : public ResultAccumulator {
@@ -45,7 +44,6 @@ class OrderedAccumulator final : public ResultAccumulator {
     const std::lock_guard lock(mutex_);
     return state_.value();
   }
-  bool merges_parts() const noexcept override { return State::merges_parts; }
   std::vector<std::byte> save() const override {
     const std::lock_guard lock(mutex_);
     SavedWriter to(settings_->what);
