@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -72,14 +72,29 @@ double huffman_bits(Counts counts) {
   return static_cast<double>(bits);
 }
 
+// log2(x), x > 0, from integers: what is decided must not depend on the C library.
+double binary_logarithm(std::uint32_t x) {
+  constexpr int digits = 16;
+  const int whole = std::bit_width(x) - 1;
+  std::uint64_t m = std::uint64_t{x} << (31 - whole);  // [1, 2) in multiples of 2^-31
+  std::uint32_t fraction = 0;
+  for (int digit = 0; digit < digits; ++digit) {
+    m = m * m >> 31;
+    const std::uint64_t carry = m >> 32;
+    m >>= carry;
+    fraction = fraction << 1 | static_cast<std::uint32_t>(carry);
+  }
+  return whole + static_cast<double>(fraction) / (1 << digits);
+}
+
 // The information content in bits. A sample misses some of it, half a bit for every value beyond the first
 // (after Miller and Madow, in units of a bit).
 double ideal_bits(const Counts& counts, std::size_t total, bool sampled) {
-  double bits = static_cast<double>(total) * std::log2(static_cast<double>(total));
+  double bits = static_cast<double>(total) * binary_logarithm(static_cast<std::uint32_t>(total));
   std::size_t values = 0;
   for (const std::uint32_t count : counts) {
     if (count == 0) continue;
-    bits -= count * std::log2(static_cast<double>(count));
+    bits -= count * binary_logarithm(count);
     ++values;
   }
   constexpr double missed = 0.72;  // 1 / (2 ln 2)
@@ -175,7 +190,7 @@ PlaneEstimate estimate_plane(ByteSpan plane) {
   const bool sampled = total < plane.size();
   const double scale = static_cast<double>(plane.size()) / static_cast<double>(total) / 8;
   PlaneEstimate estimate;
-  estimate.ideal = static_cast<std::size_t>(scale * ideal_bits(counts, total, sampled));
+  estimate.ideal = static_cast<std::size_t>(scale * std::max(0., ideal_bits(counts, total, sampled)));
   // No symbol takes less than a bit.
   estimate.coded = is_constant(plane) ? 0
                                       : std::max({plane.size() / 8, estimate.ideal,

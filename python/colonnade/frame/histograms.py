@@ -132,7 +132,7 @@ def _is_number(value: object) -> bool:
 def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
     if not _is_number(bins) or int(bins) != bins or bins < 1 or not _is_number(low) or not _is_number(high):
         raise UsageError(f"an axis cannot have {bins!r} bins from {low!r} to {high!r}", "100, 0.0, 200.0")
-    if low == high == 0:
+    if low == high:
         return {"bins": int(bins)}  # ROOT's way to ask for the range of what is filled
     return {"bins": int(bins), "low": float(low), "high": float(high)}
 
@@ -173,7 +173,7 @@ def _kind_of(axis: Any) -> dict[str, Any] | None:
     if kind == "Variable":
         # The edges that are shown of a circular axis are not those that it computes with.
         own = [float(edge) for edge in axis._ax.__getstate__()[1]] if traits.circular else edges
-        return {"kind": "variable", "edges": own, **ends}
+        return {"kind": "variable", "edges": own, **ends} if ends else {"edges": own}
     if kind == "Integer":
         circular = {"circular": True} if traits.circular else {}
         return {"kind": "integer", "bins": axis.size, "low": edges[0], **circular}

@@ -84,12 +84,11 @@ Axis Axis::parse(const Options& options) {
   const auto bins = static_cast<std::uint32_t>(options.count("bins", 0, 1, most));
   if (options.has("low") != options.has("high"))
     options.refuse(options.has("low") ? "high" : "low", "both low and high, or neither");
+  axis.regular_.bins = bins;
+  axis.automatic_ = !options.has("low");
+  if (axis.automatic_) return axis;
   const double low = options.number("low", 0);
   const double high = options.number("high", 0);
-  axis.regular_.bins = bins;
-  // As in ROOT, equal limits ask for a range from the values.
-  axis.automatic_ = low == high;
-  if (axis.automatic_) return axis;
   if (!RegularAxis::can_be(bins, low, high))
     options.refuse("high", fmt::format("a number above low = {}", low));
   axis.set_range(low, high);

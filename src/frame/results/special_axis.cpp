@@ -97,7 +97,7 @@ void parse_regular(SpecialAxis& made, const Options& options) {
   add_by(made, [axis](double x) { return axis.index(x); });
 }
 
-// {"edges"}, {"circular"}, {"closed"}.
+// {"edges"}, and {"circular"} or {"closed"}: with edges alone it is an axis without a kind.
 void parse_variable(SpecialAxis& made, const Options& options) {
   options.only({"kind", "name", "edges", "circular", "closed"});
   made.edges = options.numbers("edges");
@@ -105,6 +105,7 @@ void parse_variable(SpecialAxis& made, const Options& options) {
   if (made.edges.size() < 2 || !grow) options.refuse("edges", "two or more growing numbers");
   const bool circular = options.flag("circular", false);
   const bool closed = options.flag("closed", false);
+  if (!circular && !closed) options.refuse("kind", "none beside plain edges");
   made.text = fmt::format("edges {}{}{}", fmt::join(made.edges, " "), circular ? ", circular" : "",
                           closed ? ", closed" : "");
   add_by(made, [edges = made.edges, circular, closed](double x) {
