@@ -162,6 +162,16 @@ def stirling() -> list[float]:
     return [float(c) for c in mp.lu_solve(matrix, mp.matrix([s(p) for p in points]))]
 
 
+def arc_sine() -> list[float]:
+    """Of (asin(u) - u) / u^3 as a polynomial of u^2 up to 1/4, fitted at Chebyshev's points."""
+    end = mp.mpf(1) / 4
+    degree = 12
+    points = [end / 2 * (1 + mp.cos(mp.pi * (2 * k + 1) / (2 * degree + 2))) for k in range(degree + 1)]
+    matrix = mp.matrix([[p**n for n in range(degree + 1)] for p in points])
+    values = [(mp.asin(mp.sqrt(p)) - mp.sqrt(p)) / mp.sqrt(p) ** 3 for p in points]
+    return [float(c) for c in mp.lu_solve(matrix, mp.matrix(values))]
+
+
 def reciprocal_of_turn() -> list[int]:
     """1 / (2 pi) in words of 64 bits."""
     count = 21
@@ -232,6 +242,9 @@ def main() -> None:
         array("sines", list(sines()), "sin(k pi/64), as pairs."),
         "",
         array("arc_tangents", list(arc_tangents()), "atan(k/64), as pairs."),
+        "",
+        array("arc_sine_even", arc_sine()[::2], "See arc_sine() in the generator: of even powers of u^2,"),
+        array("arc_sine_odd", arc_sine()[1::2], "and of odd ones."),
         "",
         f"inline constexpr int erf_degree = {erf_degree};\n",
         array("erf_rows", list(error_function(erf_degree)), "Series of erf around k/8."),

@@ -722,45 +722,49 @@ struct Atan {
   }
 };
 
-// sqrt(1 - a^2), 0 <= a <= 1.
-HWY_INLINE DD other_leg(V a) {
+// base + factor * asin(side): of a number up to 1/2 with itself for the side, beyond that with
+// sqrt((1 - a) / 2), for asin(a) = pi/2 - 2 asin(side).
+struct Arc {
+  M is_steep;
+  DD side;
+  V bend;  // asin(side) - side.hi
+};
+HWY_INLINE Arc arc_of(V a) {
+  const M is_steep = hn::Gt(a, set(0.5));
   // 1 - a is exact from 1/2 on.
-  const V less = set(1) - a;
-  const DD more = sum_of_ordered(set(1), a);
-  const DD p = almost_product(less, more.hi);
-  const DD square = almost_product(a, a);
-  const DD below = sum_of_ordered(set(1), hn::Neg(square.hi));
-  const M is_large = hn::Ge(a, set(0.5));
-  const DD difference = select(is_large, {p.hi, p.lo + less * more.lo}, {below.hi, below.lo - square.lo});
-  return square_root(sum_of_ordered(difference.hi, difference.lo));
+  const V half = (set(1) - a) * set(0.5);
+  const DD side = select(is_steep, square_root({half, hn::Zero(D{})}), {a, hn::Zero(D{})});
+  const V square = side.hi * side.hi;
+  const V fourth = square * square;
+  const V p = polynomial(fourth, tables::arc_sine_even) + square * polynomial(fourth, tables::arc_sine_odd);
+  return {is_steep, side, side.hi * (square * p) + (side.lo + side.lo * (square * set(0.5)))};
 }
-
-// Of a triangle with the longest side 1.
-HWY_INLINE Slope slope_of_leg(V a) {
-  return slope_of({a, hn::Zero(D{})}, other_leg(a));
+HWY_INLINE V add_arc(DD base, V factor, const Arc& arc) {
+  const DD start = sum_of_ordered(base.hi, factor * arc.side.hi);
+  return start.hi + (start.lo + (base.lo + factor * arc.bend));
 }
 
 struct Asin {
   static HWY_INLINE V run(V x) {
     const V a = hn::Abs(x);
     const M is_valid = hn::Le(a, set(1));
-    const Slope slope = slope_of_leg(select(is_valid, a, hn::Zero(D{})));
-    const DD base = select(slope.is_steep, set(tables::half_pi), {hn::Zero(D{}), hn::Zero(D{})});
-    const V angle = add_arc_tangent(base, select(slope.is_steep, set(-1), set(1)), slope.ratio);
-    return or_itself(x, 0x1p-28, select(is_valid, hn::CopySign(angle, x), not_a_number()));
+    const Arc arc = arc_of(select(is_valid, a, hn::Zero(D{})));
+    const DD base = select(arc.is_steep, set(tables::half_pi), {hn::Zero(D{}), hn::Zero(D{})});
+    const V size = add_arc(base, select(arc.is_steep, set(-2), set(1)), arc);
+    return select(is_valid, hn::CopySign(size, x), not_a_number());
   }
 };
 struct Acos {
   static HWY_INLINE V run(V x) {
     const V a = hn::Abs(x);
     const M is_valid = hn::Le(a, set(1));
-    const Slope slope = slope_of_leg(select(is_valid, a, hn::Zero(D{})));
+    const Arc arc = arc_of(select(is_valid, a, hn::Zero(D{})));
     const M is_behind = hn::Lt(x, hn::Zero(D{}));
     const DD steep_base = select(is_behind, set(tables::pi), {hn::Zero(D{}), hn::Zero(D{})});
-    const DD base = select(slope.is_steep, steep_base, set(tables::half_pi));
-    const M is_less = hn::Xor(slope.is_steep, hn::Not(is_behind));
-    const V angle = add_arc_tangent(base, select(is_less, set(-1), set(1)), slope.ratio);
-    return select(is_valid, angle, not_a_number());
+    const DD base = select(arc.is_steep, steep_base, set(tables::half_pi));
+    const V size = select(arc.is_steep, set(2), set(1));
+    const M is_less = hn::Xor(arc.is_steep, hn::Not(is_behind));
+    return select(is_valid, add_arc(base, select(is_less, hn::Neg(size), size), arc), not_a_number());
   }
 };
 

@@ -329,6 +329,15 @@ inline constexpr double arc_tangents[] = {
     0x1.89ff5ff57f1f8p-1, -0x1.55b9a5e177a1bp-55, 0x1.8e17aa99cc05ep-1, -0x1.ec182ab042f61p-56,
     0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55,};
 
+// See arc_sine() in the generator: of even powers of u^2,
+inline constexpr double arc_sine_even[] = {
+    0x1.5555555555556p-3, 0x1.6db6db6e31f13p-5, 0x1.6e8bb1c8209a2p-6, 0x1.c9cf07674736ap-7,
+    0x1.52420b04b37bep-7, 0x1.1d189408314eep-6, 0x1.d72b2bc8155f8p-6,};
+// and of odd ones.
+inline constexpr double arc_sine_odd[] = {
+    0x1.3333333332ecap-4, 0x1.f1c71c1db0623p-6, 0x1.1c4d35cf95421p-6, 0x1.782651caa6547p-7,
+    0x1.65a9c4dfcf8b2p-8, -0x1.e6aaa8a0a04ccp-7,};
+
 inline constexpr int erf_degree = 14;
 // Series of erf around k/8.
 inline constexpr double erf_rows[] = {

@@ -253,7 +253,7 @@ void expect_close(const Subject& subject, const std::vector<T>& x, const std::ve
   ::testing::Test::RecordProperty(subject.name, std::to_string(worst));
 }
 
-// Of a million arguments where each is worst, 0.695 (lgamma near 1), 0.548 (asin) and 0.517 (atanh) were
+// Of a million arguments where each is worst, 0.695 (lgamma near 1), 0.673 (acos) and 0.517 (atanh) were
 // seen.
 TEST(Mathematics, IsWithinItsBoundsOfTheTruth) {
   const std::uint64_t seed = std::random_device{}();
@@ -261,11 +261,11 @@ TEST(Mathematics, IsWithinItsBoundsOfTheTruth) {
   for (const Subject& subject : subjects()) {
     const auto [x, y] = arguments_of(subject, 2000, seed);
     using enum Mathematics;
-    const bool is_angle = subject.function == asin || subject.function == acos || subject.function == atan ||
-                          subject.function == Mathematics::atan2;
-    const double bound = subject.function == lgamma               ? 0.75
-                         : is_angle || subject.function == tgamma ? 0.55
-                                                                  : 0.52;
+    const auto is_one_of = [&](auto... functions) { return ((subject.function == functions) || ...); };
+    const double bound = is_one_of(lgamma)                             ? 0.75
+                         : is_one_of(asin, acos)                       ? 0.7
+                         : is_one_of(atan, Mathematics::atan2, tgamma) ? 0.55
+                                                                       : 0.52;
     expect_close(subject, x, y, bound);  // units in the last place
     // Single precision has no functions but those of double precision.
     expect_close(subject, narrowed(x), narrowed(y), 0.5001);

@@ -21,9 +21,9 @@
 //
 // Scalars, and for all but take, display and snapshot the items of lists of any depth: a list counts once per
 // item, a scalar beside it once for every item of its row, as in RDataFrame. An axis is {"bins", "low",
-// "high"} or {"edges": [..]}, with "name", and bins as ROOT's do; without low and high a histogram's axis gets
-// the range of what it sees. Those that bin as `hist` does have a "kind", see special_axis.h. What an axis can
-// be has one spelling.
+// "high"} or {"edges": [..]}, with "name", and bins as ROOT's do; without low and high a histogram's axis
+// gets the range of what it sees. Those that bin as `hist` does have a "kind", see special_axis.h. What an
+// axis can be has one spelling.
 //
 // Sums of integers are integers if 64 bits hold them (unsigned if the type is), those of others double. The
 // least and greatest of integers are integers. Without any value they are the limits of the type; mean and
@@ -66,7 +66,8 @@ using ResultValue = std::variant<std::int64_t, std::uint64_t, double, StatsValue
 
 class ResultAccumulator : public Accumulator {
  public:
-  virtual ResultValue value() const = 0;};
+  virtual ResultValue value() const = 0;
+};
 
 // Throws ErrorKind::usage or type, saying which argument or option does not fit.
 std::unique_ptr<ResultAccumulator> make_accumulator(const ResultSpec& spec,

@@ -110,12 +110,11 @@ TEST(ResultThreads, SharedCounts) {
 TEST(ResultThreads, WeightsInAnyOrder) {
   const std::vector<ValuesPtr> block = {column(normal_numbers(2500, 0, 1)),
                                         column(normal_numbers(2500, 1, 0.1, 2))};
-  for (const char* kind : {"histogram", "profile"}) {
-    const ResultSpec spec{kind,
-                          {"x", "w"},
-                          kind == std::string("profile")
-                              ? R"({"axes": [{"bins": 10, "low": -3, "high": 3}]})"
-                              : R"({"axes": [{"bins": 10, "low": -3, "high": 3}], "weighted": true})"};
+  const ResultSpec specs[] = {
+      {"histogram", {"x", "w"}, R"({"axes": [{"bins": 10, "low": -3, "high": 3}], "weighted": true})"},
+      {"histogram", {"x", "w"}, R"({"axes": [{"bins": 10}], "weighted": true})"},
+      {"profile", {"x", "w"}, R"({"axes": [{"bins": 10, "low": -3, "high": 3}]})"}};
+  for (const ResultSpec& spec : specs) {
     const auto numbers = [&](unsigned threads) {
       const ResultValue value = run(spec, block, threads);
       if (const auto* h = std::get_if<HistogramValue>(&value)) {
