@@ -60,7 +60,11 @@ constexpr std::uint64_t of_stretch = 0;
 constexpr std::uint64_t of_all = 1;
 
 bool merges_parts(const Graph::State& state, const Result& result) {
-  return !state.nodes[result.node].after_range;
+  const auto is_after_range = [&](NodeId node) { return state.nodes[node].after_range; };
+  if (is_after_range(result.node)) return false;
+  // A report of the whole graph has filters that stand behind others than its node.
+  return result.kind != Result::Kind::report ||
+         std::ranges::none_of(state.filters_before(result.node, true), is_after_range);
 }
 
 void check_mergeable(const Graph::State& state) {

@@ -157,6 +157,16 @@ TEST_F(PlanTest, RangesCannotBeMerged) {
   EXPECT_EQ(error_of([&] { graph->save_results(); }).kind(), ErrorKind::unsupported);
 }
 
+TEST_F(PlanTest, AReportOfFiltersBehindARangeIsOfAllEntries) {
+  const NodeId before = graph->filter(Graph::root, "x > 0", "before");
+  const ResultId whole = graph->report(Graph::root);
+  EXPECT_TRUE(graph->is_mergeable(whole));
+  const NodeId behind = graph->filter(graph->range(before, 0, 5), "x > 1", "behind");
+  EXPECT_FALSE(graph->is_mergeable(whole));
+  EXPECT_FALSE(graph->is_mergeable(graph->report(behind)));
+  EXPECT_TRUE(graph->is_mergeable(graph->report(before)));
+}
+
 TEST_F(PlanTest, ResultsOfAllEntriesAreTakenOverAsAWhole) {
   const NodeId some = graph->range(Graph::root, 3, 40, 2);
   const std::vector<ResultId> results = {
