@@ -38,7 +38,7 @@ std::optional<std::uint32_t> NameTable::find(std::string_view name) const {
 
 namespace {
 constexpr unsigned bits = 4;
-constexpr std::uint32_t none = 0xffffffffu;
+constexpr std::uint32_t unset = 0xffffffffu;
 unsigned digit(std::uint32_t name, unsigned height) {
   return (name >> (bits * height)) & ((1u << bits) - 1);
 }
@@ -55,7 +55,7 @@ std::optional<std::uint32_t> NameMap::find(std::uint32_t name) const {
   for (unsigned height = height_; branch != nullptr; --height) {
     const unsigned place = digit(name, height);
     if (height == 0) {
-      if (branch->columns[place] == none) return std::nullopt;
+      if (branch->columns[place] == unset) return std::nullopt;
       return branch->columns[place];
     }
     branch = branch->branches[place].get();
@@ -66,7 +66,7 @@ std::optional<std::uint32_t> NameMap::find(std::uint32_t name) const {
 NameMap::BranchPtr NameMap::insert(const Branch* branch, unsigned height, std::uint32_t name,
                                    std::uint32_t column) {
   auto copy = branch != nullptr ? std::make_shared<Branch>(*branch) : std::make_shared<Branch>();
-  if (branch == nullptr) copy->columns.fill(none);
+  if (branch == nullptr) copy->columns.fill(unset);
   const unsigned place = digit(name, height);
   if (height == 0) {
     copy->columns[place] = column;
@@ -82,7 +82,7 @@ NameMap NameMap::with(std::uint32_t name, std::uint32_t column) const {
     ++map.height_;
     if (map.root_ == nullptr) continue;
     auto above = std::make_shared<Branch>();
-    above->columns.fill(none);
+    above->columns.fill(unset);
     above->branches[0] = std::move(map.root_);
     map.root_ = std::move(above);
   }
@@ -95,7 +95,7 @@ void NameMap::collect(const Branch* branch, unsigned height, std::vector<std::ui
   for (std::size_t place = 0; place < branch->columns.size(); ++place) {
     if (height > 0) {
       collect(branch->branches[place].get(), height - 1, columns);
-    } else if (branch->columns[place] != none) {
+    } else if (branch->columns[place] != unset) {
       columns.push_back(branch->columns[place]);
     }
   }

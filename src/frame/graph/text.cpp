@@ -179,7 +179,7 @@ constexpr Look source_look{"#f4b400", "ellipse"}, column_look{"#4285f4", "ellips
     filter_look{"#0f9d58", "hexagon"}, range_look{"#9574b4", "diamond"}, vary_look{"#db8a0b", "ellipse"},
     result_look{"#e47c7e", "box"}, ready_look{"#baf1e5", "box"};
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 80;
   std::string result = "\"";
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -198,7 +198,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string vertex(const std::string& name, const std::string& label, const Look& look) {
-  return fmt::format("  {} [label={}, style=filled, fillcolor=\"{}\", shape={}];\n", name, quoted(label),
+  return fmt::format("  {} [label={}, style=filled, fillcolor=\"{}\", shape={}];\n", name, in_quotes(label),
                      look.color, look.shape);
 }
 
