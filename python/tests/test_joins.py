@@ -1,0 +1,427 @@
+"""Joins by key: random ones against pandas.merge, and all that a data frame does over joined columns."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from shuffled_engine import Shuffled
+
+import colonnade
+from colonnade import DataFrame
+
+QUIET = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+THREADS = (1, 2, 3, 7)
+KEY_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+PART_ENTRIES = 16
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_parts() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLONNADE_TEST_PART_ENTRIES", str(PART_ENTRIES))
+        yield
+
+
+def write(
+    folder: Path, stem: str, name: str, columns: dict[str, Any], kinds: dict[str, str], cuts: list[int]
+):
+    """A chain of files, of which some may be empty, with pages of a few elements."""
+    entries = len(next(iter(columns.values())))
+    paths = []
+    for k, (first, last) in enumerate(itertools.pairwise([0, *sorted(cuts), entries])):
+        paths.append(str(folder / f"{stem}{k}.root"))
+        with colonnade.create(paths[-1], name, kinds, initial_page_size=64, page_size=64) as writer:
+            for at in range(first, last, 13):
+                writer.extend({column: values[at : min(at + 13, last)] for column, values in columns.items()})
+                writer.commit_cluster()
+    return paths
+
+
+# ---- Random joins
+
+
+class Case(NamedTuple):
+    """Keys of both sides by column, the types of these columns, and where files end."""
+
+    left: list[tuple[int, ...]]
+    right: list[tuple[int, ...]]
+    left_types: list[str]
+    right_types: list[str]
+    left_cuts: list[int]
+    right_cuts: list[int]
+
+
+def numbers_of(kind: str, *, common: bool) -> st.SearchStrategy[int]:
+    """Mostly few different ones, so that there are matches; and those at the ends of the type."""
+    limits = np.iinfo(kind)
+    least, most = int(limits.min), int(limits.max)
+    edges = [
+        value
+        for value in (least, least + 1, -1, 0, 127, 2**31, 2**32 - 1, 2**63 - 1, most)
+        if least <= value <= most
+    ]
+    small = st.integers(max(least, -4), min(most, 6))
+    return st.one_of(small, small, st.sampled_from(edges)) if common else st.integers(least, most)
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, unique: bool) -> Case:
+    keys = draw(st.integers(1, 3))
+    left_types = [draw(st.sampled_from(KEY_TYPES)) for _ in range(keys)]
+    right_types = [draw(st.sampled_from(KEY_TYPES)) for _ in range(keys)]
+    common = draw(st.booleans())
+
+    def rows(types: list[str], distinct: bool) -> list[tuple[int, ...]]:
+        row = st.tuples(*(numbers_of(kind, common=common) for kind in types))
+        return draw(st.lists(row, max_size=70, unique=distinct))
+
+    right = rows(right_types, unique)
+    left = rows(left_types, False)
+    # So that many match, where the types allow it.
+    fitting = [
+        key
+        for key in right
+        if all(
+            np.iinfo(kind).min <= part <= np.iinfo(kind).max
+            for kind, part in zip(left_types, key, strict=True)
+        )
+    ]
+    if fitting:
+        left += draw(st.lists(st.sampled_from(fitting), max_size=60))
+        left = draw(st.permutations(left))
+    cuts = [draw(st.lists(st.integers(0, len(rows)), max_size=3)) for rows in (left, right)]
+    return Case(left, right, left_types, right_types, *cuts)
+
+
+def content(entries: int) -> tuple[dict[str, Any], dict[str, str]]:
+    """Columns of every family whose values tell the entry."""
+    numbers = np.arange(entries)
+    lists = ak.Array([[float(i), *([0.5] * (i % 3))] if i % 4 else [] for i in range(entries)] or [[0.0]])[
+        :entries
+    ]
+    nested = ak.Array([[[i] * (k % 3) for k in range(i % 4)] for i in range(entries)] + [[[1]]])[:entries]
+    optional = ak.Array([None if i % 5 == 2 else i / 4 for i in range(entries)] + [1.0, None])[:entries]
+    columns = {
+        "number": numbers / 8,
+        "flag": numbers % 3 == 0,
+        "text": ak.Array([f"entry {i}" * (i % 3) for i in range(entries)] + ["x"])[:entries],
+        "list": lists,
+        "nested": nested,
+        "maybe": optional,
+    }
+    kinds = {
+        "number": "double",
+        "flag": "bool",
+        "text": "std::string",
+        "list": "std::vector<double>",
+        "nested": "std::vector<std::vector<std::int32_t>>",
+        "maybe": "std::optional<double>",
+    }
+    return columns, kinds
+
+
+def key_columns(
+    rows: list[tuple[int, ...]], types: list[str], stem: str
+) -> tuple[dict[str, Any], dict[str, str]]:
+    columns = {f"{stem}{k}": np.array([row[k] for row in rows], dtype=kind) for k, kind in enumerate(types)}
+    return columns, {f"{stem}{k}": f"std::{kind}_t" for k, kind in enumerate(types)}
+
+
+def merged(case: Case, how: str) -> list[tuple[int, int]]:
+    """The left and the right rows, -1 for none, by pandas. Keys are Python's integers, which know no overflow."""
+    names = [f"k{k}" for k in range(len(case.left_types))]
+
+    def frame(rows: list[tuple[int, ...]], number: str) -> pd.DataFrame:
+        columns = {name: pd.Series([row[k] for row in rows], dtype=object) for k, name in enumerate(names)}
+        return pd.DataFrame({**columns, number: np.arange(len(rows))})
+
+    right = frame(case.right, "right").drop_duplicates(names, keep="first")
+    both = frame(case.left, "left").merge(right, on=names, how=how).sort_values("left")
+    return [(int(a), -1 if pd.isna(b) else int(b)) for a, b in zip(both["left"], both["right"], strict=True)]
+
+
+def joined_rows(df: DataFrame, columns: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: df.take(name).value.tolist() for name in ("row", "More_entry", *columns)}
+
+
+def expected_rows(pairs: list[tuple[int, int]], columns: dict[str, Any]) -> dict[str, list[Any]]:
+    lists = {name: values.tolist() for name, values in columns.items()}
+    out: dict[str, list[Any]] = {"row": [a for a, _ in pairs], "More_entry": [b for _, b in pairs]}
+    return out | {name: [None if b < 0 else values[b] for _, b in pairs] for name, values in lists.items()}
+
+
+@QUIET
+@given(
+    case=st.one_of(cases(unique=True), cases(unique=False)),
+    how=st.sampled_from(["inner", "left"]),
+    files=st.booleans(),
+)
+def test_random_joins_are_those_of_pandas(case: Case, how: Any, files: bool) -> None:
+    left, left_kinds = key_columns(case.left, case.left_types, "here")
+    left["row"], left_kinds["row"] = np.arange(len(case.left)), "std::int64_t"
+    right, right_kinds = key_columns(case.right, case.right_types, "there")
+    columns, kinds = content(len(case.right))
+    on = {f"here{k}": f"there{k}" for k in range(len(case.left_types))}
+    with tempfile.TemporaryDirectory() as folder:
+        there = write(Path(folder), "right", "More", right | columns, right_kinds | kinds, case.right_cuts)
+        here = write(Path(folder), "left", "Events", left, left_kinds, case.left_cuts) if files else None
+        df = DataFrame("Events", here, threads=3) if here else DataFrame.from_arrays(left, threads=3)
+        duplicates: Any = "error" if len(set(case.right)) == len(case.right) else "first"
+        joined = df.join("More", there, on=on, how=how, duplicates=duplicates)
+        assert joined_rows(joined, columns) == expected_rows(merged(case, how), columns)
+
+
+@QUIET
+@given(case=cases(unique=False).filter(lambda case: len(set(case.right)) < len(case.right)))
+def test_duplicates_are_an_error_that_names_the_first(case: Case) -> None:
+    seen: dict[tuple[int, ...], int] = {}
+    for second, key in enumerate(case.right):
+        if key in seen:
+            break
+        seen[key] = second
+    left, _ = key_columns(
+        case.left or [case.right[0]], case.right_types if not case.left else case.left_types, "here"
+    )
+    right, _ = key_columns(case.right, case.right_types, "there")
+    joined = DataFrame.from_arrays(left).join(
+        right | {"z": np.zeros(len(case.right))}, on=dict(zip(left, right, strict=True))
+    )
+    with pytest.raises(
+        colonnade.UsageError, match=f"entries {seen[key]} and {second} have the same key"
+    ) as caught:
+        joined.count().value  # noqa: B018
+    for name, part in zip(right, key, strict=True):
+        assert f"{name} = {part}" in str(caught.value)
+
+
+# ---- What data frames do over joined columns
+
+
+class Sides(NamedTuple):
+    """A left side of 600 entries by (run, event), and a right side of 500 in another order, in other files."""
+
+    left: list[str]
+    right: list[str]
+    number_of: dict[tuple[int, int], float]
+    keys: list[tuple[int, int]]
+    x: np.ndarray[Any, Any]
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> Sides:
+    rng = np.random.default_rng(5)
+    folder = tmp_path_factory.mktemp("joins")
+    run, event = np.divmod(np.arange(600), 40)
+    x = rng.normal(0, 3, 600)
+    left = write(
+        folder,
+        "left",
+        "Events",
+        {"run": run.astype(np.int32), "event": event.astype(np.uint64), "x": x},
+        {"run": "std::int32_t", "event": "std::uint64_t", "x": "double"},
+        [200, 200, 350],
+    )
+    chosen = rng.permutation(700)[:500]
+    columns, kinds = content(500)
+    right = write(
+        folder,
+        "right",
+        "More",
+        {"run": chosen // 40, "event": chosen % 40, "x": rng.normal(size=500), **columns},
+        {"run": "std::int64_t", "event": "std::int64_t", "x": "double", **kinds},
+        [17, 300],
+    )
+    numbers = {(int(c) // 40, int(c) % 40): i / 8 for i, c in enumerate(chosen)}
+    return Sides(left, right, numbers, list(zip(run.tolist(), event.tolist(), strict=True)), x)
+
+
+def frames(sides: Sides, **options: Any) -> dict[str, Any]:
+    """What is booked, over both kinds of join."""
+    df = DataFrame("Events", sides.left, **options)
+    inner = df.filter("x > -4").join("More", sides.right, on=["run", "event"])
+    left = df.join("More", sides.right, on=["run", "event"], how="left").define("n", "number.value_or(-1)")
+    cut = (
+        inner.define("sum", "Sum(list) + number")
+        .filter("sum > 10", name="large")
+        .filter("!flag", name="no flag")
+    )
+    shifted = df.vary("event", "{event, event + 1}", ["same", "next"]).join(
+        "More", sides.right, on=["run", "event"]
+    )
+    varied = shifted.histo1d(("v", "v", 20, 0, 70), "number", "More_x")
+    return {
+        "count": inner.count(),
+        "histogram": left.histo1d(("h", "h", 20, -1, 70), "n", "x"),
+        "cut": cut.histo1d(("c", "c", 20, 0, 100), "sum", "More_x"),
+        "take": cut.take("nested"),
+        "texts": left.filter("text.has_value()").take("text.value()"),
+        "report": cut.report(),
+        "display": left.display(["x", "number", "text"], 7),
+        "range": left.range(50, 400, 3).sum("n"),
+        "mean": inner.mean("number"),
+        "awkward": left.lazy_awkward(["x", "number", "list", "maybe"]),
+        "varied": df.variations_for(varied),
+    }
+
+
+def bits(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: bits(value[key]) for key in value}
+    if isinstance(value, ak.Array):
+        return value.to_list()
+    if hasattr(value, "view"):
+        return np.asarray(value.view(flow=True)).tobytes()
+    return str(value)
+
+
+def all_bits(booked: dict[str, Any]) -> dict[str, Any]:
+    return {name: bits(getattr(result, "value", result)) for name, result in booked.items()}
+
+
+def test_joined_columns_are_as_others(sides: Sides) -> None:
+    df = DataFrame("Events", sides.left)
+    inner = df.join("More", sides.right, on=["run", "event"])
+    pairs = [(x, sides.number_of.get(key)) for x, key in zip(sides.x.tolist(), sides.keys, strict=True)]
+    assert 300 < inner.count().value < 500
+    assert inner.take("number").value.tolist() == [number for _, number in pairs if number is not None]
+    assert inner.take("x").value.tolist() == [x for x, number in pairs if number is not None]
+    left = df.join("More", sides.right, on=["run", "event"], how="left")
+    assert left.column_type("number") == "std::optional<double>"
+    assert left.column_type("maybe") == "std::optional<double>"
+    assert left.take("number").value.tolist() == [number for _, number in pairs]
+    assert left.take("number.has_value()").value.tolist() == [number is not None for _, number in pairs]
+    assert left.filter("More_entry < 0").count().value == sum(number is None for _, number in pairs)
+    # The name that both sides have belongs to the left one.
+    assert {"x", "More_x", "number", "More_entry"} <= set(inner.column_names)
+
+
+def test_same_bits_for_any_number_of_threads(sides: Sides) -> None:
+    first = all_bits(frames(sides, threads=1))
+    for threads in THREADS[1:]:
+        assert all_bits(frames(sides, threads=threads)) == first
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_same_bits_on_engines(sides: Sides, seed: int) -> None:
+    names = ("count", "histogram", "cut", "take", "texts", "report", "range", "mean", "varied")
+    here, there = frames(sides), frames(sides, executor=Shuffled(seed), npartitions=9)
+    assert all_bits({name: there[name] for name in names}) == all_bits({name: here[name] for name in names})
+
+
+def test_plans_hold_joins(sides: Sides) -> None:
+    frozen = DataFrame("Events", sides.left).join("More", sides.right, on=["run", "event"])
+    plan = frozen.freeze(frozen.sum("number"))
+    again = type(plan).from_bytes(plan.to_bytes())
+    assert again.fingerprint == plan.fingerprint
+
+
+def test_snapshots(sides: Sides, tmp_path: Path) -> None:
+    left = DataFrame("Events", sides.left).join("More", sides.right, on=["run", "event"], how="left")
+    columns = ["run", "number", "text", "list", "maybe"]
+    left.snapshot(tmp_path / "out.root", columns=columns)
+    written = colonnade.open(tmp_path / "out.root").arrays(columns)
+    assert {name: written[name].to_list() for name in columns} == {
+        name: left.take(name).value.tolist() for name in columns
+    }
+
+
+def test_joins_in_a_row_and_of_the_same_files(sides: Sides) -> None:
+    df = DataFrame("Events", sides.left)
+    once = df.join("More", sides.right, on=["run", "event"], columns="number")
+    twice = once.define("other", "39 - event").join(
+        "More", sides.right, on={"run": "run", "other": "event"}, columns="number", prefix="mirror_"
+    )
+    expected = [
+        (sides.number_of[r, e], sides.number_of[r, 39 - e])
+        for r, e in sides.keys
+        if (r, e) in sides.number_of and (r, 39 - e) in sides.number_of
+    ]
+    assert (
+        list(
+            zip(twice.take("number").value.tolist(), twice.take("mirror_number").value.tolist(), strict=True)
+        )
+        == expected
+    )
+
+
+def test_keys_may_be_expressions(sides: Sides) -> None:
+    table = {"slot": np.arange(7)[::-1].copy(), "weight": np.arange(7) / 2}
+    df = DataFrame("Events", sides.left).join(table, on={"event % 7": "slot"})
+    assert df.take("weight").value.tolist() == [(6 - e % 7) / 2 for _, e in sides.keys]
+
+
+def test_unused_columns_are_not_read(sides: Sides, tmp_path: Path) -> None:
+    """A joined data set is opened once for its keys; nothing is read if nothing asks for it."""
+    path = tmp_path / "gone.root"
+    path.write_bytes(Path(sides.right[1]).read_bytes())
+    df = DataFrame("Events", sides.left)
+    joined = df.join("More", [str(path)], on=["run", "event"], how="left")
+    path.unlink()
+    assert joined.sum("x").value == df.sum("x").value
+
+
+# ---- Errors
+
+
+@pytest.mark.parametrize(
+    ("on", "error", "message"),
+    [
+        ([], colonnade.UsageError, "at least one key"),
+        (["run", "number"], colonnade.TypeMismatchError, "'number' is of type double; keys are integers"),
+        (["text"], colonnade.TypeMismatchError, "keys are integers"),
+        (["maybe"], colonnade.TypeMismatchError, "keys are integers"),
+        (["nothing"], colonnade.NotFoundError, "no column 'nothing'"),
+        ({"x": "run"}, colonnade.TypeMismatchError, "'x' is of type double; keys are integers"),
+        ({"nothing": "run"}, colonnade.NotFoundError, "nothing"),
+    ],
+)
+def test_wrong_keys(sides: Sides, on: Any, error: type[Exception], message: str) -> None:
+    df = DataFrame("Events", sides.left)
+    with pytest.raises(error, match=message):
+        df.join("More", sides.right, on=on)
+    # Nothing of it is left behind.
+    assert df.join("More", sides.right, on=["run", "event"]).count().value > 0
+
+
+def test_wrong_words(sides: Sides) -> None:
+    df = DataFrame("Events", sides.left)
+    with pytest.raises(colonnade.UsageError, match="no way to join"):
+        df.join("More", sides.right, on="run", how="outer")  # type: ignore[arg-type]
+    with pytest.raises(colonnade.UsageError, match="unknown"):
+        df.join("More", sides.right, on="run", duplicates="last")  # type: ignore[arg-type]
+    with pytest.raises(colonnade.NotFoundError, match="no column 'nothing'"):
+        df.join("More", sides.right, on="run", columns="nothing")
+    joined = df.join("More", sides.right, on=["run", "event"])
+    with pytest.raises(colonnade.UsageError, match="More_entry"):
+        joined.join("More", sides.right, on=["run", "event"])
+
+
+def test_files_of_which_some_lack_a_column(sides: Sides, tmp_path: Path) -> None:
+    for k, extra in enumerate(({}, {"late": np.ones(4)})):
+        with colonnade.create(tmp_path / f"{k}.root", "More") as writer:
+            writer.extend({"run": np.arange(4) + 4 * k, "value": np.arange(4.0), **extra})
+    df = DataFrame("Events", sides.left).join("More", [tmp_path / "1.root", tmp_path / "0.root"], on="run")
+    assert df.take("value").value.tolist() == [float(r % 4) for r, _ in sides.keys if r < 8]
+    with pytest.raises(colonnade.UnsupportedError, match="late"):
+        df.sum("late").value  # noqa: B018
+
+
+def test_keys_that_collide_at_random(sides: Sides) -> None:
+    """Tables larger than one region, filled by several threads: all are found, and nothing else is."""
+    entries = 300_000
+    shuffled = np.random.default_rng(3).permutation(entries)
+    right = {"key": shuffled.astype(np.uint64) << np.uint64(40), "value": shuffled.astype(np.int64)}
+    asked = np.array([random.Random(k).randrange(2 * entries) for k in range(5000)], dtype=np.uint64)
+    df = DataFrame.from_arrays({"key": asked << np.uint64(40)}).join(right, on="key")
+    assert df.take("value").value.tolist() == [int(k) for k in asked if k < entries]
