@@ -28,7 +28,7 @@ help:
 	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
-	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp)"
+	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins)"
 	@echo "others:                     setup format minimal clean"
 
 setup:
@@ -190,6 +190,7 @@ bench-frame: bench-programs
 bench-combine: setup-bench
 	$(MAKE) --no-print-directory python-package
 	$(PYTHON_ENV) benchmarks/merge.py $(BENCH_OPTIONS)
+	$(PYTHON_ENV) benchmarks/joins.py
 
 # The package in .venv is measured.
 bench-cluster:
