@@ -4,8 +4,9 @@
 Both data sets have the same keys, in random order on the other side. Sides are this package and ROOT's
 RNTupleProcessor. Each run is a process of its own, with files in the page cache and a warm-up on small ones. The clock
 runs from opening the files until the histogram is there, so that it has the table of keys and the reading of both
-sides. All must count the same. RNTupleProcessor takes some 0.05 ms for each entry that it looks up, as soon as the other
-side has several pages, so it joins fewer entries, and so does this package beside it. Saved are joins.md and joins.json.
+sides. All must count the same. RNTupleProcessor takes some 0.05 ms for each entry that it looks up, as soon as the
+other side has several pages, so it joins fewer entries, and so does this package beside it. Saved are joins.md and
+joins.json.
 
     python benchmarks/joins.py --entries 20000000 --repeats 3
 """

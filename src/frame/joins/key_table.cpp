@@ -96,8 +96,15 @@ void KeyTable::insert(std::size_t region, Duplicates duplicates, std::size_t& fi
                       std::size_t& same_as) {
   const std::size_t first = region * region_size_;
   std::size_t taken = 0;
+  Region ahead[looked_up_together];
   for (std::size_t entry = 0; entry < entries_; ++entry) {
-    const Region at = region_of(hash_of(entry));
+    if (entry % looked_up_together == 0) {
+      for (std::size_t i = 0; i < std::min(looked_up_together, entries_ - entry); ++i) {
+        ahead[i] = region_of(hash_of(entry + i));
+        if (ahead[i].first == first) __builtin_prefetch(&slots_[first + ahead[i].place], 1);
+      }
+    }
+    const Region at = ahead[entry % looked_up_together];
     if (at.first != first) continue;
     std::size_t place = at.place;
     while (slots_[first + place] != empty && !equal(slots_[first + place], entry))
