@@ -73,7 +73,7 @@ def write(folder: Path, entries: int) -> None:
     keys = random.permutation(entries).astype(np.int64) + 10**12
     values = random.normal(0, 1, entries).astype(np.float32)
     other = random.permutation(entries)
-    contents = {
+    contents: dict[str, tuple[str, dict[str, Any]]] = {
         "left": ("Events", {"key": keys, "y": values}),
         "aligned": ("More", {"key": keys, "z": values}),
         "right": ("More", {"key": keys[other], "z": values[other]}),
@@ -101,7 +101,8 @@ def with_colonnade(threads: int, task: str, folder: Path) -> list[int]:
         column = "z"
     if task == "joined left":
         df, column = df.filter("z.has_value()").define("found", "z.value()"), "found"
-    return np.asarray(df.histo1d(model, column).value.values()).astype(int).tolist()
+    counts: list[int] = np.asarray(df.histo1d(model, column).value.values()).astype(int).tolist()
+    return counts
 
 
 def with_root(fill: Any, task: str, folder: Path) -> list[int]:
@@ -116,7 +117,7 @@ def measure(side: str, task: str, folder: Path, threads: int) -> None:
 
     work: Callable[[Path], list[int]]
     if side == "ROOT":
-        import ROOT
+        import ROOT  # type: ignore[import-untyped]
 
         ROOT.gInterpreter.Declare(ROOT_CODE)
         work = partial(with_root, ROOT.fill, task)
@@ -197,7 +198,7 @@ def sides_in(folder: Path, options: argparse.Namespace) -> dict[str, Callable[[]
     for stem, entries in (("all", options.entries), ("few", options.root_entries), ("warm", 1000)):
         (folder / stem).mkdir()
         # In a process of its own: what a child is said to take begins with what its parent had.
-        make = [sys.executable, __file__, "--make", folder / stem, "--entries", str(entries)]
+        make = [sys.executable, __file__, "--make", str(folder / stem), "--entries", str(entries)]
         subprocess.run(make, check=True)
     sides: dict[str, Callable[[], Run]] = {}
     for name, stem in tasks:
