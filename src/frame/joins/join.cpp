@@ -310,7 +310,10 @@ const KeyTable& Join::table() {
 ValuesPtr Join::values(std::uint32_t column) {
   const std::lock_guard turn(mutex_);
   ValuesPtr& values = columns_[column];
-  if (!values) values = read_column(column);
+  if (!values) {
+    values = read_column(column);
+    held_ += byte_count(*values);
+  }
   return values;
 }
 
@@ -332,11 +335,18 @@ ValuesPtr Join::read_column(std::uint32_t column) const {
   const ValueType& type = source_->type(column);
   const auto entries = static_cast<std::size_t>(source_->entries());
   const std::size_t width = type.is_scalar() ? size_of(type.element()) : 0;
-  if (entries > machine_memory() / 2 / std::max<std::size_t>(width, 1))
-    throw Error(ErrorKind::resource,
-                fmt::format("the column '{}' of a join has {} values, which do not fit in half of the memory",
-                            source_->path(column), entries),
-                "join the other way round, or fewer entries");
+  std::atomic<std::uint64_t> held{held_};
+  const auto take = [&](std::uint64_t bytes) {
+    if (held.fetch_add(bytes) + bytes <= machine_memory() / 2) return;
+    throw Error(
+        ErrorKind::resource,
+        fmt::format(
+            "the columns of a join take more than half of the memory: '{}', of {} values, does not fit",
+            source_->path(column), entries),
+        "join the other way round, or fewer entries");
+  };
+  if (width > 0 && entries > machine_memory() / width) take(machine_memory());
+  take(entries * width);
   const std::shared_ptr<std::byte[]> numbers(new std::byte[std::max<std::size_t>(entries * width, 1)]);
   std::vector<std::vector<ValuesPtr>> pieces(parts.size());
   for_each_part(*source_, parts, [&](std::size_t number, Cursor& cursor, const Part& part) {
@@ -348,6 +358,7 @@ ValuesPtr Join::read_column(std::uint32_t column) const {
         std::memcpy(numbers.get() + first * width, read->data, rows.size * width);
       } else {
         pieces[number].push_back(keep(read));
+        take(byte_count(*pieces[number].back()));
       }
     }
   });

@@ -78,6 +78,7 @@ class Join : public std::enable_shared_from_this<Join> {
   std::mutex mutex_;
   std::optional<KeyTable> table_;
   std::map<std::uint32_t, ValuesPtr> columns_;
+  std::uint64_t held_ = 0;  // bytes of the columns
 };
 
 // Chooses the names of joined columns: all of the join, or those of `chosen`. Every name begins with
