@@ -1,6 +1,6 @@
 #!/bin/sh
 # check_install.sh BUILD_DIR: installs a built tree into a temporary prefix, builds examples/find_package against it
-# with plain CMake and with pkg-config, and runs the program. Shows that the installed package is complete by itself, and
+# with plain CMake and with pkg-config, and a program in C, and runs them. Shows that the installed package is complete by itself, and
 # that the library is stripped: below 15 MB, with its debug symbols apart.
 set -eu
 build=$(realpath "$1")
@@ -21,6 +21,11 @@ export PKG_CONFIG_PATH
 ${CXX:-c++} "$place"/project/*.cpp $(pkg-config --cflags --libs colonnade) -o "$place/by_pkg_config"
 (cd "$place" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir colonnade) ./by_pkg_config)
 echo "pkg-config colonnade: passed"
+
+# shellcheck disable=SC2046 # the flags are words
+${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror examples/c_interface.c $(pkg-config --cflags --libs colonnade) -o "$place/in_c"
+(cd "$place" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir colonnade) ./in_c)
+echo "colonnade.h in C: passed"
 
 library=$(realpath "$(pkg-config --variable=libdir colonnade)/libcolonnade.so")
 bytes=$(stat -c %s "$library")

@@ -156,6 +156,32 @@ def write_files(
     return files
 
 
+@dataclass
+class JoinedSide:
+    """What is joined by the number `n` and by `slot`, the number of the entry modulo 40: files, and what is in them."""
+
+    files: list[str]
+    y: Any
+    v: Any
+    entry: Any
+    """Of each entry of the data: its match, or -1."""
+
+
+def random_side(rng: np.random.Generator, data: dict[str, Any], folder: Path) -> JoinedSide:
+    pairs = rng.permutation(list(itertools.product(range(-6, 7), range(40))))
+    pairs = pairs[: rng.integers(0, len(pairs) + 1)]
+    y, v = rng.normal(size=len(pairs)), random_lists(rng, len(pairs), lambda size: rng.normal(size=size))
+    files, middle = [], int(rng.integers(0, len(pairs) + 1))
+    schema = {"n": "std::int16_t", "slot": "std::uint32_t", "y": "double", "v": "std::vector<double>"}
+    for k, rows in enumerate((slice(0, middle), slice(middle, None))):
+        files.append(str(folder / f"joined {k}.root"))
+        with colonnade.create(files[-1], "Side", schema=schema) as writer:
+            writer.extend({"n": pairs[rows, 0], "slot": pairs[rows, 1], "y": y[rows], "v": v[rows]})
+    numbers = {(int(n), int(slot)): k for k, (n, slot) in enumerate(pairs)}
+    entry = [numbers.get((int(n), k % 40), -1) for k, n in enumerate(data["n"])]
+    return JoinedSide(files, y, v, np.array(entry))
+
+
 # ---- What NumPy knows
 
 
@@ -353,6 +379,7 @@ class Grower:
     ) -> None:
         self.random, self.junk = random.Random(case.seed), random.Random()
         self.data, self.of_files, self.analysis = case.data, case.of_files, Analysis(frame)
+        self.side = case.side
         self.folder, self.only, self.merging, self.variation = folder, only, merging, variation
         self.is_in_files = not isinstance(case.source, dict)
         self.buffer = np.empty(max(len(case.data["n"]), 100))  # of all callables that fill one
@@ -410,6 +437,7 @@ class Grower:
                 "late",
                 "other name",
                 "sample",
+                "join",
             ]
         )
         made = Place(
@@ -453,6 +481,8 @@ class Grower:
             return
         elif how == "late":
             self.grow_late(place, made)
+        elif how == "join":
+            self.join(place, made, name)
         elif how == "block" and self.random.random() < 0.5:
             made.node = place.node.define(name, block_function, [used["a"]], returns="double")
             self.add("take of blocks", lambda: made.node.take(name))  # depends on the blocks
@@ -498,6 +528,29 @@ class Grower:
             made.node = place.node.alias(name, column.strip("`"))
             made.columns[name] = place.columns[column]
             made.scalars.append(name)
+
+    def join(self, place: Place, made: Place, name: str) -> None:
+        """The columns of another data set: of what has a match, or with other values where there is none."""
+        on = {"n": "n", "rdfentry_ % 40": "slot"}
+        entry, has = self.side.entry, self.side.entry >= 0
+        is_inner = self.random.random() < 0.6
+        how: Any = "inner" if is_inner else "left"
+        joined = place.node.join("Side", self.side.files, on=on, how=how, prefix=f"{name}_")
+        if is_inner:
+            made.node, made.rows = joined, chosen(lambda match: match, place.rows, Known(has))
+            names = [f"{name}_y", f"{name}_v"]
+        else:
+            made.node = joined.define(f"{name}_d", f"{name}_y.value_or(-7.25)")
+            names = [f"{name}_d"]
+        y, v = np.full(len(entry), -7.25), ak.Array([[0.0]])[np.zeros(len(entry), dtype=int)]
+        if len(self.side.y):
+            y = np.where(has, self.side.y[entry], y)
+            v = ak.where(has, self.side.v[entry], v)
+        made.columns[names[0]] = Known(y)
+        made.scalars.append(names[0])
+        if is_inner:
+            made.columns[names[1]] = Known(v)
+            made.lists.append(names[1])
 
     def grow_late(self, place: Place, made: Place) -> None:
         """Of the column that some files lack: a default, or one kind of files alone."""
@@ -912,6 +965,7 @@ class Case:
         rng = np.random.default_rng(seed)
         self.data = random_data(rng)
         self.source, self.of_files = random_source(rng, self.data, folder)
+        self.side = random_side(rng, self.data, folder)
         self.folder, self.runs = folder, itertools.count()
         self.block_entries = int(rng.choice([3, 100, 100_000]))
 
