@@ -15,14 +15,16 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ColonnadeConfigVersion.cm
 install(FILES ${PROJECT_BINARY_DIR}/ColonnadeConfig.cmake ${PROJECT_BINARY_DIR}/ColonnadeConfigVersion.cmake
         DESTINATION ${package_dir} COMPONENT library)
 
-# For builds without CMake: pkg-config --cflags --libs colonnade. Its paths are relative to the folder that it lies in.
+# For builds without CMake: pkg-config --cflags --libs colonnade, or colonnade-c for the C interface alone. Its paths are relative to the folder that it lies in.
 set(pc_prefix "\${pcfiledir}")
 string(REPLACE "/" ";" pc_folders ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 foreach(folder ${pc_folders})
   string(APPEND pc_prefix "/..")
 endforeach()
-configure_file(${PROJECT_SOURCE_DIR}/cmake/colonnade.pc.in ${PROJECT_BINARY_DIR}/colonnade.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/colonnade.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+foreach(language colonnade colonnade-c)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${language}.pc.in ${PROJECT_BINARY_DIR}/${language}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${language}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+endforeach()
 
 # The installed library is stripped. Its debug symbols are a component of their own: cmake --install BUILD --component
 # debug puts them beside it, where gdb finds them.

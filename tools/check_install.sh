@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_install.sh BUILD_DIR: installs a built tree into a temporary prefix, builds examples/find_package against it
-# with plain CMake and with pkg-config, and a program in C, and runs them. Shows that the installed package is complete by itself, and
-# that the library is stripped: below 15 MB, with its debug symbols apart.
+# with plain CMake and with pkg-config, and a program in C, and runs them. Shows that the installed package is complete
+# by itself, and that the library is stripped: below 15 MB, with its debug symbols apart.
 set -eu
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ ${CXX:-c++} "$place"/project/*.cpp $(pkg-config --cflags --libs colonnade) -o "$
 echo "pkg-config colonnade: passed"
 
 # shellcheck disable=SC2046 # the flags are words
-${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror examples/c_interface.c $(pkg-config --cflags --libs colonnade) -o "$place/in_c"
+${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror examples/c_interface.c $(pkg-config --cflags --libs colonnade-c) -o "$place/in_c"
 (cd "$place" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir colonnade) ./in_c)
 echo "colonnade.h in C: passed"
 
