@@ -77,8 +77,8 @@ colonnade_status keep_error() noexcept {
   }
 }
 
-void need(const void* pointer, const char* what) {
-  if (pointer == nullptr) throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
+void fail_null(const char* what) {
+  throw Error(ErrorKind::usage, std::string(what) + " is a null pointer");
 }
 
 std::string text_of(const char* text, const char* what) {

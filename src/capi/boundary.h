@@ -34,8 +34,12 @@ colonnade_status guarded(Work&& work) noexcept {
   }
 }
 
+[[noreturn]] void fail_null(const char* what);
 // Throws ErrorKind::usage for null. `what`: "the reader".
-void need(const void* pointer, const char* what);
+template <class T>
+void need(T* pointer, const char* what) {
+  if (pointer == nullptr) fail_null(what);
+}
 std::string text_of(const char* text, const char* what);          // null is an error
 std::string text_or(const char* text, std::string_view nothing);  // null is `nothing`
 std::vector<std::string> texts_of(const char* const* texts, std::size_t count, const char* what);

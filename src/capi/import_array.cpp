@@ -1,5 +1,7 @@
 // Arrow arrays to the flat arrays of fields. What is taken of an array is a list of runs: one for all of it,
 // several where missing values, the alternatives of unions and the codes of dictionaries lie between.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -89,7 +91,7 @@ class ArrayImport {
         for (const Run& run : runs) add(members, array.offset + run.first, run.count);
         for (std::size_t k = 0; k < type.children.size(); ++k) {
           const std::string name = type.is_tuple ? "_" + std::to_string(k) : type.children[k].name;
-          take(type.children[k], child(array, k, members, path), members, path + "." + name);
+          take(type.children[k], child(array, k, members, path), members, fmt::format("{}.{}", path, name));
         }
         return;
       }

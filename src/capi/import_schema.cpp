@@ -1,4 +1,6 @@
 // Arrow schemas to the fields in which they are stored.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -105,7 +107,7 @@ class SchemaImport {
       const ArrowSchema* child = schema.children[i];
       if (child == nullptr || child->format == nullptr) fail(path, "a child of the schema is missing");
       const std::string name = child->name == nullptr ? "" : child->name;
-      result.push_back(field(*child, path.empty() ? name : path + "." + name, depth + 1));
+      result.push_back(field(*child, path.empty() ? name : fmt::format("{}.{}", path, name), depth + 1));
     }
     return result;
   }

@@ -396,9 +396,9 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
              std::ranges::any_of(wanted.columns, [&](const auto& other) { return other.first == text; });
     };
     if (!prefix.empty()) {
-      known = std::string(prefix) + known;
+      known.insert(0, prefix);
     } else if (is_used(known)) {
-      known = own + "_" + known;
+      known = fmt::format("{}_{}", own, known);
     }
     wanted.columns.emplace_back(std::move(known), column);
   }

@@ -88,8 +88,9 @@ class GridAxis {
   }
   // The bin of an axis of this range.
   std::uint32_t bin_of(std::uint32_t slot, const RegularAxis& axis) const {
-    if (slot == 0) return 0;
-    return slot > ring_ ? axis.bins + 1 : axis.find(edge(number_of(slot)));
+    if (slot > ring_) return axis.bins + 1;
+    if (slot == 0 || empty()) return 0;  // without values no slot has a place, nor anything in it
+    return axis.find(edge(number_of(slot)));
   }
 
   void save(SavedWriter& to) const {
