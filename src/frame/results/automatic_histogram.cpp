@@ -148,7 +148,8 @@ class GridAxis {
   // Where all values are the same there is no width: about 1 to both sides.
   std::pair<double, double> around(double x) const {
     const double width = std::max(2. / std::bit_floor(bins_), std::ldexp(1., level_));
-    const double low = (std::floor(x / width) - bins_ / 2) * width;
+    const std::uint32_t half = bins_ / 2;
+    const double low = (std::floor(x / width) - half) * width;
     return {low, low + bins_ * width};
   }
 
