@@ -192,7 +192,7 @@ def save(results: Results, folder: Path) -> str:
         *rows_table(results.rows),
     ]
     if results.rows:
-        plot_rows(results.rows, folder / "cluster-rows.png")
+        plot_rows([row for row in results.rows if row.target is not None], folder / "cluster-rows.png")
         lines += ["", "![Ratios and targets](cluster-rows.png)"]
     for table in results.tables.values():
         plot_simulation(table, folder / "cluster-simulation.png")
