@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -14,8 +15,14 @@
 namespace colonnade::io {
 namespace {
 
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 struct Buffer {
   std::shared_mutex mutex;
+  const std::uint64_t number = next_number();  // of no other one, as an address would be once this is gone
   std::uint64_t changes = 0;
   Bytes bytes;
   bool has_writer = false;
@@ -73,7 +80,7 @@ class MemoryFile final : public RandomAccessFile {
       : uri_(std::move(uri)), buffer_(std::move(buffer)) {
     const std::shared_lock lock(buffer_->mutex);
     size_ = buffer_->bytes.size();
-    version_ = fmt::format("{}-{}", static_cast<const void*>(buffer_.get()), buffer_->changes);
+    version_ = fmt::format("{}-{}", buffer_->number, buffer_->changes);
   }
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return size_; }
