@@ -229,7 +229,7 @@ def main() -> None:
         number("pi_64", pair(mp.pi / 64)),
         number("pi_64_pieces", pieces(mp.pi / 64, 29, 3)),
         number("log_pi", pair(mp.log(mp.pi))),
-        number("half_log_two_pi", pair(mp.log(2 * mp.pi) / 2)),
+        number("half_log_two_pi_less_half", pair((mp.log(2 * mp.pi) - 1) / 2)),
         number("twelfth", [float(mp.mpf(1) / 12)]),
         array("stirling", stirling(), "See stirling() in the generator."),
         "",

@@ -96,6 +96,19 @@ HWY_INLINE DD product(V a, V b) {
 #endif
 }
 
+// a * a exactly, within the same range.
+HWY_INLINE DD square_of(V a) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+  return product(a, a);
+#else
+  const V square = a * a;
+  const V scaled = set(0x1p27 + 1) * a;
+  const V high = scaled - (scaled - a);
+  const V low = a - high;
+  return {square, ((high * high - square) + (high + high) * low) + low * low};
+#endif
+}
+
 // The first 26 bits of each number, the rest of which has 27 and a sign.
 HWY_INLINE V first_half(V x) {
   return from_bits(hn::And(bits_of(x), set_bits(-(std::int64_t{1} << 27))));
@@ -132,25 +145,39 @@ HWY_INLINE DD multiply(DD a, DD b) {
   const DD p = product(a.hi, b.hi);
   return sum_of_ordered(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
-HWY_INLINE DD divide(DD a, DD b) {
-  const V first = a.hi / b.hi;
-  const DD p = product(first, b.hi);
-  const V rest = ((a.hi - p.hi) - p.lo) + (a.lo - first * b.lo);
-  return sum_of_ordered(first, rest / b.hi);
-}
 // a / b to single precision, which is enough for what is left of a quotient or a root. Of numbers of 2^-120
 // to 2^120; what is smaller counts as 0.
 HWY_INLINE V rough_quotient(V a, V b) {
   const hn::Rebind<float, D> floats;
   return hn::PromoteTo(D{}, hn::DemoteTo(floats, a) / hn::DemoteTo(floats, b));
 }
-// Of 0 and numbers of 2^-120 to 2^120.
+// The first is the nearest double to the quotient, or one beside it.
+struct Quotient {
+  V first;
+  V rest;  // to be divided by the divisor once more
+};
+HWY_INLINE Quotient begin_division(DD a, DD b) {
+  const V first = a.hi / b.hi;
+  const DD p = product(first, b.hi);
+  return {first, ((a.hi - p.hi) - p.lo) + (a.lo - first * b.lo)};
+}
+// To about 76 bits of the quotient, of numbers that rough_quotient() takes.
+HWY_INLINE DD divide(DD a, DD b) {
+  const Quotient q = begin_division(a, b);
+  return {q.first, rough_quotient(q.rest, b.hi)};
+}
+// To 100 bits.
+HWY_INLINE DD divide_precisely(DD a, DD b) {
+  const Quotient q = begin_division(a, b);
+  return {q.first, q.rest / b.hi};
+}
+// Of 0 and numbers of 2^-120 to 2^120. The first is the root of a.hi.
 HWY_INLINE DD square_root(DD a) {
   const V first = hn::Sqrt(a.hi);
   const V half = first_half(first);
   const V rest = ((a.hi - half * half) - (first - half) * (first + half)) + a.lo;
   const M is_zero = hn::Eq(first, hn::Zero(D{}));
-  return sum_of_ordered(first, rough_quotient(rest, select(is_zero, set(1), first + first)));
+  return {first, rough_quotient(rest, select(is_zero, set(1), first + first))};
 }
 
 // x / 2^bits, downwards; |x| < 2^62. Few instruction sets shift signed numbers of 64 bits.
@@ -195,27 +222,53 @@ HWY_INLINE Rounded round(V x) {
 HWY_INLINE V gather(const double* table, VI index) {
   return hn::GatherIndex(D{}, table, index);
 }
-// table[place] and table[place + 1]: loaded together, which is faster than to gather them one by one but for
-// AVX-512.
-HWY_INLINE DD load_pair(const double* table, VI place) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_AVX3 || \
-    HWY_TARGET == HWY_AVX3_DL
-  return {gather(table, place), gather(table + 1, place)};
+// Rows of a table, one per lane: pairs of neighbours are loaded together, which is faster than to gather
+// numbers one by one.
+class Rows {
+ public:
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  HWY_INLINE Rows(const double* table, VI places) : table_(table), places_(places) {}
+  HWY_INLINE DD pair(int column) const {
+    return {gather(table_ + column, places_), gather(table_ + column + 1, places_)};
+  }
+
+ private:
+  const double* table_;
+  VI places_;
 #else
-  std::int64_t places[lanes];
-  hn::StoreU(place, DI{}, places);
+  HWY_INLINE Rows(const double* table, VI places) : table_(table) { hn::StoreU(places, DI{}, places_); }
+  // Numbers `column` and `column + 1` of each row.
+  HWY_INLINE DD pair(int column) const {
+#if HWY_MAX_BYTES == 16
+    const V even = at(column, 0);
+    const V odd = at(column, 1);
+#elif HWY_MAX_BYTES == 32
+    const V even = two_of(column, 0);
+    const V odd = two_of(column, 1);
+#else
+    const V even = hn::Combine(D{}, two_of(column, 4), two_of(column, 0));
+    const V odd = hn::Combine(D{}, two_of(column, 5), two_of(column, 1));
+#endif
+    return {hn::InterleaveLower(D{}, even, odd), hn::InterleaveUpper(D{}, even, odd)};
+  }
+
+ private:
   using Pair = hn::Full128<double>;
-  const auto at = [&](std::size_t lane) { return hn::LoadU(Pair{}, table + places[lane]); };
-#if HWY_TARGET == HWY_AVX2
-  const V even = hn::Combine(D{}, at(2), at(0));
-  const V odd = hn::Combine(D{}, at(3), at(1));
-#else
-  static_assert(lanes == 2);
-  const V even = at(0);
-  const V odd = at(1);
+  HWY_INLINE hn::Vec<Pair> at(int column, std::size_t lane) const {
+    return hn::LoadU(Pair{}, table_ + column + places_[lane]);
+  }
+#if HWY_MAX_BYTES > 16
+  HWY_INLINE hn::Vec<hn::Full256<double> > two_of(int column, std::size_t lane) const {
+    return hn::Combine(hn::Full256<double>{}, at(column, lane + 2), at(column, lane));
+  }
 #endif
-  return {hn::InterleaveLower(D{}, even, odd), hn::InterleaveUpper(D{}, even, odd)};
+
+  const double* table_;
+  std::int64_t places_[lanes];
 #endif
+};
+HWY_INLINE DD load_pair(const double* table, VI place) {
+  return Rows(table, place).pair(0);
 }
 HWY_INLINE DD gather_pair(const double* table, VI index) {
   return load_pair(table, index + index);
@@ -236,14 +289,15 @@ HWY_INLINE DD series(const double* table, VI row, DD x) {
   for (int bit = 0; bit < 5; ++bit)
     if ((size >> bit & 1) != 0) place = place + hn::ShiftLeftSame(row, bit);
   // Coefficients come in pairs, the last one perhaps alone.
+  const Rows rows(table, place);
   constexpr bool is_alone = degree % 2 == 0;
-  V rest = is_alone ? gather(table + size - 1, place) : hn::Zero(D{});
+  V rest = is_alone ? rows.pair(size - 2).lo : hn::Zero(D{});
   for (int i = is_alone ? degree - 2 : degree - 1; i >= 2; i -= 2) {
-    const DD pair = load_pair(table + i + 2, place);
+    const DD pair = rows.pair(i + 2);
     rest = (rest * x.hi + pair.lo) * x.hi + pair.hi;
   }
-  const DD start = load_pair(table, place);
-  const DD slopes = load_pair(table + 2, place);
+  const DD start = rows.pair(0);
+  const DD slopes = rows.pair(2);
   const V slope = slopes.hi;
   const DD linear = product(slope, x.hi);
   const DD s = sum(start.hi, linear.hi);

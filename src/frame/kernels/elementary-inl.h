@@ -50,8 +50,10 @@ HWY_INLINE Scaled exponential_near(DD r, VI steps) {
 HWY_INLINE Scaled exponential(DD x) {
   const Rounded k = round(x.hi * set(128 * tables::reciprocal_ln2[0]));
   const V r = x.hi - k.number * set(tables::ln2_128[0]);
-  const DD s = sum(r, hn::Neg(k.number * set(tables::ln2_128[1])));
-  return exponential_near(sum(s.hi, s.lo + (x.lo - k.number * set(tables::ln2_128[2]))), k.integer);
+  // Where the second number is the larger one, both are far below what counts.
+  const DD s = sum_of_ordered(r, hn::Neg(k.number * set(tables::ln2_128[1])));
+  const V low = s.lo + (x.lo - k.number * set(tables::ln2_128[2]));
+  return exponential_near(sum_of_ordered(s.hi, low), k.integer);
 }
 
 HWY_INLINE V within(V x, double least, double most) {
@@ -108,6 +110,10 @@ struct Exp2 {
     return keep_nan(x, of_any_size(near(within(x, -1100, 1100))));
   }
 };
+
+HWY_INLINE V rounded(DD x) {
+  return x.hi + x.lo;
+}
 
 // exp(x) - 1 for |x| < 40.
 HWY_INLINE DD exponential_above_one(DD x) {
@@ -167,7 +173,7 @@ struct Tanh {
     const V a = smaller(hn::Abs(x), set(20));
     const DD u = exponential_above_one({a + a, set(0)});
     const DD quotient = divide(u, add(u, set(2)));
-    return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(quotient.hi, x)));
+    return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(rounded(quotient), x)));
   }
 };
 
@@ -181,8 +187,12 @@ struct Reduced {
   V log_of_row;
 };
 
-// Of numbers of [2^-1000, infinity); x.lo is 0 where there is none.
-template <bool has_low = true>
+// What is known of the second number of an argument: that there is none; that it is small beside what the
+// first one is away from 1; or nothing.
+enum class Low : std::uint8_t { none, small, any };
+
+// Of numbers of [2^-1000, infinity).
+template <Low kind = Low::small>
 HWY_INLINE Reduced reduce(DD x) {
   constexpr std::int64_t first = 0x3fe6900000000000;
   constexpr std::int64_t one = 0x3ff0000000000000;
@@ -201,11 +211,17 @@ HWY_INLINE Reduced reduce(DD x) {
   const V small = (significand - half) * found.hi;
   const V sum_of_both = large + small;
   DD r = {sum_of_both, (large - sum_of_both) + small};
-  if constexpr (has_low) {
-    const V low = x.lo * from_bits(set_bits(one) - whole) * found.hi;
+  if constexpr (kind != Low::none) {
+    const V factor = from_bits(set_bits(one) - whole) * found.hi;
     // Beyond 2^1000 the factor may be no number.
-    const DD with_low = sum(r.hi, select(hn::Lt(x.hi, set(0x1p1000)), low, hn::Zero(D{})));
-    r = {with_low.hi, with_low.lo + r.lo};
+    const V low = select(hn::Lt(x.hi, set(0x1p1000)), x.lo * factor, hn::Zero(D{}));
+    if constexpr (kind == Low::small) {
+      // The logarithm of 1 + r + low is that of 1 + r and low / (1 + r).
+      r.lo = r.lo + (low - low * r.hi);
+    } else {
+      const DD with_low = sum(r.hi, low);
+      r = {with_low.hi, with_low.lo + r.lo};
+    }
   }
   return {exponent, r, row, found.lo};
 }
@@ -247,10 +263,10 @@ HWY_INLINE V at_ends(V x, V result);
 template <class Logarithm>
 HWY_INLINE V of_any_size(V x, Logarithm&& logarithm) {
   const M ordinary = hn::And(hn::Ge(x, set(0x1p-1000)), hn::Lt(x, infinity()));
-  if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) return logarithm(reduce<false>({x, hn::Zero(D{})}));
+  if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) return logarithm(reduce<Low::none>({x, hn::Zero(D{})}));
   const V number = usable(x);
   const M is_tiny = hn::Lt(number, set(0x1p-1000));
-  Reduced reduced = reduce<false>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
+  Reduced reduced = reduce<Low::none>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
   reduced.exponent = select(is_tiny, reduced.exponent - set(100), reduced.exponent);
   return at_ends(x, logarithm(reduced));
 }
@@ -260,9 +276,6 @@ HWY_INLINE V at_ends(V x, V result) {
   result = select(hn::Gt(x, hn::Zero(D{})), result, not_a_number());
   result = select(hn::Eq(x, hn::Zero(D{})), hn::Neg(infinity()), result);
   return select(hn::Eq(x, infinity()), x, result);
-}
-HWY_INLINE V rounded(DD x) {
-  return x.hi + x.lo;
 }
 // Something harmless for those.
 HWY_INLINE V usable(V x) {
@@ -302,14 +315,15 @@ struct Log1p {
     const V beyond = x + set(1);
     const M is_usable = hn::And(hn::Gt(x, set(-1)), hn::Lt(x, infinity()));
     const DD s = sum(select(is_usable, x, hn::Zero(D{})), set(1));
-    return or_itself(x, 0x1p-54, at_ends(select(is_usable, set(1), beyond), rounded(natural(reduce(s)))));
+    return or_itself(x, 0x1p-54,
+                     at_ends(select(is_usable, set(1), beyond), rounded(natural(reduce<Low::any>(s)))));
   }
 };
 
 // For numbers that are rounded to single precision: exponent and fraction to some 48 bits, of normal positive
 // numbers.
 HWY_INLINE DD short_logarithm(V x) {
-  const Reduced reduced = reduce<false>({x, hn::Zero(D{})});
+  const Reduced reduced = reduce<Low::none>({x, hn::Zero(D{})});
   static constexpr double coefficients[] = {-1 / 2., 1 / 3., -1 / 4., 1 / 5., -1 / 6.};
   const V r = reduced.r.hi;
   return {reduced.exponent, reduced.log_of_row + (r + r * r * polynomial(r, coefficients))};
@@ -341,48 +355,70 @@ struct ShortAcosh {
   }
 };
 
+// log(a + b), b the root of `square`; a + b in order of their sizes where `a_is_larger`.
+template <bool a_is_larger>
+HWY_INLINE V logarithm_beside_root(V a, DD square) {
+  const DD root = square_root(square);
+  const DD s = a_is_larger ? sum_of_ordered(a, root.hi) : sum_of_ordered(root.hi, a);
+  return rounded(natural(reduce({s.hi, s.lo + root.lo})));
+}
+// log(2 a) for what is so large that 1 beside its square does not count.
+HWY_INLINE V logarithm_of_double(V a) {
+  const DD l = natural(reduce<Low::none>({a, hn::Zero(D{})}));
+  return add(sum_of_ordered(l.hi, l.lo), set(tables::ln2)).hi;
+}
+
 struct Asinh {
-  static HWY_INLINE V run(V x) {
-    const V a = usable(hn::Abs(x));
-    const M is_large = hn::Gt(a, set(0x1p60));
-    const V b = select(is_large, set(1), a);
-    const DD square = almost_product(b, b);
+  // From 2^-6 to 2^60.
+  static HWY_INLINE V ordinary(V a) {
+    const DD square = square_of(a);
     const DD more = sum(square.hi, set(1));
-    const DD root = square_root(sum_of_ordered(more.hi, more.lo + square.lo));
-    const DD l = natural(reduce(select(is_large, {a, set(0)}, add(root, b))));
-    const V far = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
-    V size = far;
+    return logarithm_beside_root<false>(a, {more.hi, more.lo + square.lo});
+  }
+  static HWY_INLINE V run(V x) {
+    const V a = hn::Abs(x);
+    const M is_ordinary = hn::And(hn::Ge(a, set(0x1p-6)), hn::Le(a, set(0x1p60)));
+    if (HWY_LIKELY(hn::AllTrue(D{}, is_ordinary))) return hn::CopySign(ordinary(a), x);
+    return of_any_size(x, is_ordinary);
+  }
+  static HWY_NOINLINE V of_any_size(V x, M is_ordinary) {
+    const V a = usable(hn::Abs(x));
     // Close to 0 too little of the root is left beside 1.
-    const M is_small = hn::Lt(a, set(0x1p-6));
-    if (!hn::AllFalse(D{}, is_small)) {
-      static constexpr double coefficients[] = {-1 / 6., 3 / 40., -15 / 336., 105 / 3456., -945 / 42240.};
-      const V small = smaller(a, set(0x1p-6));
-      size = select(is_small, small + small * (small * small) * polynomial(small * small, coefficients), far);
-    }
+    static constexpr double coefficients[] = {-1 / 6., 3 / 40., -15 / 336., 105 / 3456., -945 / 42240.};
+    const V small = smaller(a, set(0x1p-6));
+    const V near = small + small * (small * small) * polynomial(small * small, coefficients);
+    const V far = logarithm_of_double(larger(a, set(1)));
+    const V size =
+        select(is_ordinary, ordinary(select(is_ordinary, a, set(1))), select(hn::Lt(a, set(1)), near, far));
     const V finite = select(hn::Eq(hn::Abs(x), infinity()), infinity(), size);
     return keep_nan(x, or_itself(x, 0x1p-28, hn::CopySign(finite, x)));
   }
 };
 struct Acosh {
+  // From 1 to 2^60.
+  static HWY_INLINE V ordinary(V x) {
+    const DD square = square_of(x);
+    const DD less = sum_of_ordered(square.hi, set(-1));
+    return logarithm_beside_root<true>(x, sum_of_ordered(less.hi, less.lo + square.lo));
+  }
   static HWY_INLINE V run(V x) {
-    const M is_valid = hn::And(hn::Ge(x, set(1)), hn::Lt(x, infinity()));
-    const V a = select(is_valid, x, set(1));
-    const M is_large = hn::Gt(a, set(0x1p60));
-    const V b = select(is_large, set(1), a);
-    const DD more = sum(b, set(1));
-    const V less = b - set(1);
-    const DD p = almost_product(more.hi, less);
-    const DD root = square_root(sum_of_ordered(p.hi, p.lo + more.lo * less));
-    const DD l = natural(reduce(select(is_large, {a, set(0)}, add(root, b))));
-    const V result = select(is_large, add(l, set(tables::ln2)).hi, l.hi + l.lo);
-    return select(is_valid, result, select(hn::Eq(x, infinity()), x, not_a_number()));
+    const M is_ordinary = hn::And(hn::Ge(x, set(1)), hn::Le(x, set(0x1p60)));
+    if (HWY_LIKELY(hn::AllTrue(D{}, is_ordinary))) return ordinary(x);
+    return of_any_size(x, is_ordinary);
+  }
+  static HWY_NOINLINE V of_any_size(V x, M is_ordinary) {
+    const M is_far = hn::And(hn::Gt(x, set(1)), hn::Lt(x, infinity()));
+    const V far = logarithm_of_double(select(is_far, x, set(1)));
+    const V result = select(is_ordinary, ordinary(select(is_ordinary, x, set(1))), far);
+    return select(hn::Or(is_ordinary, is_far), result, select(hn::Eq(x, infinity()), x, not_a_number()));
   }
 };
 struct Atanh {
   static HWY_INLINE V run(V x) {
     const V size = hn::Abs(x);
     const V a = select(hn::Lt(size, set(1)), size, hn::Zero(D{}));
-    const DD l = natural(reduce(divide(sum(set(1), a), sum(set(1), hn::Neg(a)))));
+    const DD l =
+        natural(reduce(divide_precisely(sum_of_ordered(set(1), a), sum_of_ordered(set(1), hn::Neg(a)))));
     V result = (l.hi + l.lo) * set(0.5);
     result = select(hn::Eq(size, set(1)), infinity(), select(hn::Lt(size, set(1)), result, not_a_number()));
     return or_itself(x, 0x1p-28, hn::CopySign(result, x));
@@ -432,7 +468,7 @@ struct Pow {
     const M ordinary = hn::And(hn::Ge(x, set(0x1p-500)), hn::Lt(x, set(0x1p500)));
     // The logarithm is below 347, so |y| < 2 is always within; the estimate is for larger ones.
     if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) {
-      const Reduced reduced = reduce<false>({x, hn::Zero(D{})});
+      const Reduced reduced = reduce<Low::none>({x, hn::Zero(D{})});
       const V estimate = (reduced.exponent * set(tables::ln2[0]) + reduced.log_of_row) * y;
       const M small = hn::And(hn::Lt(hn::Abs(estimate), set(600)), hn::Lt(hn::Abs(y), set(1000)));
       if (HWY_LIKELY(hn::AllTrue(D{}, small))) return in_range(near(reduced, y));
@@ -442,7 +478,7 @@ struct Pow {
   static HWY_NOINLINE V of_all_numbers(V x, V y) {
     const V number = usable(hn::Abs(x));
     const M is_tiny = hn::Lt(number, set(0x1p-1000));
-    Reduced reduced = reduce<false>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
+    Reduced reduced = reduce<Low::none>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
     reduced.exponent = select(is_tiny, reduced.exponent - set(100), reduced.exponent);
     const DD l = precise_natural(reduced);
     // Halves of larger numbers would leave the range; the result has ended long before.
@@ -497,6 +533,18 @@ struct Cbrt {
 
 // ---- Roots of sums of squares
 
+// Of sides whose squares, and what these lack, are far from both ends of the numbers.
+template <class... Sides>
+HWY_INLINE V root_of_plain_squares(Sides... sides) {
+  DD total = {hn::Zero(D{}), hn::Zero(D{})};
+  const auto add_square = [&](V side) HWY_ATTR {
+    const DD square = square_of(side);
+    const DD s = sum(total.hi, square.hi);
+    total = {s.hi, s.lo + (total.lo + square.lo)};
+  };
+  (add_square(sides), ...);
+  return rounded(square_root(sum_of_ordered(total.hi, total.lo)));
+}
 template <class... Sides>
 HWY_INLINE V root_of_squares(V largest, Sides... sides) {
   const V limited = usable(largest);
@@ -510,12 +558,12 @@ HWY_INLINE V root_of_squares(V largest, Sides... sides) {
   };
   DD total = {hn::Zero(D{}), hn::Zero(D{})};
   ((total = add(total, square(sides))), ...);
-  return scale_by(square_root(total).hi, exponent);
+  return scale_by(rounded(square_root(total)), exponent);
 }
 
 // An infinite side makes infinity, beside NaN as well.
 template <class... Sides>
-HWY_INLINE V hypotenuse(Sides... signed_sides) {
+HWY_NOINLINE V hypotenuse_of_any_size(Sides... signed_sides) {
   V largest = hn::Zero(D{});
   V added = hn::Zero(D{});
   ((largest = larger(hn::Abs(signed_sides), largest), added = added + hn::Abs(signed_sides)), ...);
@@ -524,6 +572,16 @@ HWY_INLINE V hypotenuse(Sides... signed_sides) {
   result = keep_nan(added, result);
   ((result = select(hn::Eq(hn::Abs(signed_sides), infinity()), infinity(), result)), ...);
   return result;
+}
+template <class... Sides>
+HWY_INLINE V hypotenuse(Sides... signed_sides) {
+  const auto is_plain = [](V side) HWY_ATTR {
+    return hn::And(hn::Gt(hn::Abs(side), set(0x1p-50)), hn::Lt(hn::Abs(side), set(0x1p50)));
+  };
+  M all = hn::Eq(hn::Zero(D{}), hn::Zero(D{}));
+  ((all = hn::And(all, is_plain(signed_sides))), ...);
+  if (HWY_LIKELY(hn::AllTrue(D{}, all))) return root_of_plain_squares(signed_sides...);
+  return hypotenuse_of_any_size(signed_sides...);
 }
 struct Hypot {
   static HWY_INLINE V run(V x, V y) { return hypotenuse(x, y); }
@@ -599,7 +657,8 @@ HWY_INLINE DD sine_at(VI steps) {
 // Of the sum of an angle with sine s and cosine c, and a rest.
 HWY_INLINE DD sine_beside(DD s, DD c, DD rest, Bends bends) {
   const DD p = product(c.hi, rest.hi);
-  const DD t = sum(s.hi, p.hi);
+  // Points of the table are 0, or twice as large as what stands beside them.
+  const DD t = sum_of_ordered(s.hi, p.hi);
   const V small =
       (s.lo + (c.hi * rest.lo + c.lo * rest.hi)) + (s.hi * bends.of_cosine + c.hi * bends.of_sine);
   return sum_of_ordered(t.hi, t.lo + (p.lo + small));
@@ -631,7 +690,7 @@ struct Tan {
     const DD cosine = sine_at(a.steps + set_bits(32));
     const DD quotient =
         divide(sine_beside(sine, cosine, a.rest, bends), sine_beside(cosine, negate(sine), a.rest, bends));
-    return only_finite(x, or_itself(x, 0x1p-28, quotient.hi));
+    return only_finite(x, or_itself(x, 0x1p-28, quotient.hi + quotient.lo));
   }
 };
 
@@ -745,26 +804,33 @@ HWY_INLINE V add_arc(DD base, V factor, const Arc& arc) {
 }
 
 struct Asin {
+  static HWY_INLINE V of_size(V a) {
+    const Arc arc = arc_of(a);
+    const DD base = select(arc.is_steep, set(tables::half_pi), {hn::Zero(D{}), hn::Zero(D{})});
+    return add_arc(base, select(arc.is_steep, set(-2), set(1)), arc);
+  }
   static HWY_INLINE V run(V x) {
     const V a = hn::Abs(x);
     const M is_valid = hn::Le(a, set(1));
-    const Arc arc = arc_of(select(is_valid, a, hn::Zero(D{})));
-    const DD base = select(arc.is_steep, set(tables::half_pi), {hn::Zero(D{}), hn::Zero(D{})});
-    const V size = add_arc(base, select(arc.is_steep, set(-2), set(1)), arc);
-    return select(is_valid, hn::CopySign(size, x), not_a_number());
+    if (HWY_LIKELY(hn::AllTrue(D{}, is_valid))) return hn::CopySign(of_size(a), x);
+    return select(is_valid, hn::CopySign(of_size(select(is_valid, a, hn::Zero(D{}))), x), not_a_number());
   }
 };
 struct Acos {
-  static HWY_INLINE V run(V x) {
-    const V a = hn::Abs(x);
-    const M is_valid = hn::Le(a, set(1));
-    const Arc arc = arc_of(select(is_valid, a, hn::Zero(D{})));
-    const M is_behind = hn::Lt(x, hn::Zero(D{}));
+  static HWY_INLINE V of_size(V a, M is_behind) {
+    const Arc arc = arc_of(a);
     const DD steep_base = select(is_behind, set(tables::pi), {hn::Zero(D{}), hn::Zero(D{})});
     const DD base = select(arc.is_steep, steep_base, set(tables::half_pi));
     const V size = select(arc.is_steep, set(2), set(1));
     const M is_less = hn::Xor(arc.is_steep, hn::Not(is_behind));
-    return select(is_valid, add_arc(base, select(is_less, hn::Neg(size), size), arc), not_a_number());
+    return add_arc(base, select(is_less, hn::Neg(size), size), arc);
+  }
+  static HWY_INLINE V run(V x) {
+    const V a = hn::Abs(x);
+    const M is_valid = hn::Le(a, set(1));
+    const M is_behind = hn::Lt(x, hn::Zero(D{}));
+    if (HWY_LIKELY(hn::AllTrue(D{}, is_valid))) return of_size(a, is_behind);
+    return select(is_valid, of_size(select(is_valid, a, hn::Zero(D{})), is_behind), not_a_number());
   }
 };
 

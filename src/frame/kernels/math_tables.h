@@ -20,7 +20,7 @@ inline constexpr double half_pi[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54}
 inline constexpr double pi_64[] = {0x1.921fb54442d18p-5, 0x1.1a62633145c07p-59};
 inline constexpr double pi_64_pieces[] = {0x1.921fb54p-5, 0x1.10b4611p-35, 0x1.4c4c662p-64, 0x1.1701b839a252p-93};
 inline constexpr double log_pi[] = {0x1.250d048e7a1bdp0, 0x1.7abf2ad8d5088p-57};
-inline constexpr double half_log_two_pi[] = {0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
+inline constexpr double half_log_two_pi_less_half[] = {0x1.acfe390c97d69p-2, 0x1.3494bc9001442p-56};
 inline constexpr double twelfth = 0x1.5555555555555p-4;
 // See stirling() in the generator.
 inline constexpr double stirling[] = {

@@ -259,8 +259,11 @@ TEST(Mathematics, IsWithinItsBoundsOfTheTruth) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
   for (const Subject& subject : subjects()) {
-    const auto [x, y] = arguments_of(subject, 2000, seed);
+    auto [x, y] = arguments_of(subject, 2000, seed);
     using enum Mathematics;
+    // See LogGammaOfNegativeNumbersIsCloseToo.
+    if (subject.function == lgamma)
+      for (double& number : x) number = std::abs(number);
     const auto is_one_of = [&](auto... functions) { return ((subject.function == functions) || ...); };
     const double bound = is_one_of(lgamma)                             ? 0.75
                          : is_one_of(asin, acos)                       ? 0.7

@@ -21,14 +21,19 @@ HWY_INLINE DD error_function(V a) {
 }
 
 // erfc(a), 1/2 <= a <= 28: exp(-a^2) times a function of (a - 2) / (a + 2) that is almost flat.
-HWY_INLINE V complement(V a) {
-  const DD t = divide(sum(a, set(-2)), sum(a, set(2)));
+struct Complement {
+  DD value;
+  VI exponent;
+};
+HWY_INLINE Complement complement(V a) {
+  // Exact for a > 2, too, where a and 2 are not in order.
+  const DD t = divide(sum_of_ordered(set(-2), a), sum_of_ordered(set(2), a));
   const Rounded k = round(t.hi * set(32));
   const VI row = k.integer - set_bits(tables::erfc_first);
-  const DD distance = add(t, k.number * set(-1 / 32.));
+  const DD distance = sum_of_ordered(t.hi - k.number * set(1 / 32.), t.lo);
   const DD flat = series<tables::erfc_degree>(tables::erfc_rows, row, distance);
-  const Scaled e = exponential(negate(product(a, a)));
-  return scale_by(multiply(flat, e.value).hi, e.exponent);
+  const Scaled e = exponential(negate(square_of(a)));
+  return {multiply(flat, e.value), e.exponent};
 }
 
 struct Erf {
@@ -43,15 +48,23 @@ struct Erf {
 };
 struct Erfc {
   static HWY_INLINE V run(V x) {
-    const M is_near = hn::Lt(x, set(0.5));
+    const V a = hn::Abs(x);
+    const M is_near = hn::Lt(a, set(0.5));
+    const M is_negative = hn::Lt(x, hn::Zero(D{}));
     V near = hn::Zero(D{});
     if (!hn::AllFalse(D{}, is_near)) {
-      const DD size = error_function(smaller(hn::Abs(x), set(6)));
-      const M is_negative = hn::Lt(x, hn::Zero(D{}));
-      near = add(select(is_negative, size, negate(size)), set(1)).hi;
+      const DD size = error_function(smaller(a, set(0.5)));
+      const DD s = sum_of_ordered(set(1), select(is_negative, size.hi, hn::Neg(size.hi)));
+      near = s.hi + (s.lo + select(is_negative, size.lo, hn::Neg(size.lo)));
       if (hn::AllTrue(D{}, is_near)) return near;
     }
-    const V far = complement(within(x, 0.5, 28));
+    const Complement c = complement(within(a, 0.5, 28));
+    V far = scale_by(c.value.hi, c.exponent);
+    // erfc(-a) = 2 - erfc(a)
+    if (!hn::AllFalse(D{}, is_negative)) {
+      const DD s = sum_of_ordered(set(2), hn::Neg(far));
+      far = select(is_negative, s.hi + (s.lo - scale_by(c.value.lo, c.exponent)), far);
+    }
     return keep_nan(x, select(is_near, near, far));
   }
 };
@@ -78,17 +91,21 @@ HWY_INLINE DD log_gamma_above_one(V z, DD x) {
                                         {limited - k.number * set(1 / 8.), set(0)});
     if (hn::AllFalse(D{}, is_far)) return near;
   }
-  // Stirling.
+  // Stirling: (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + ...
   x = select(is_far, x, {set(8), set(0)});
   const DD log_of_x = natural(reduce(x));
   const DD l = sum_of_ordered(log_of_x.hi, log_of_x.lo);
   const V inverse = set(1) / x.hi;
   const V w = inverse * inverse;
   const V correction = inverse * (set(tables::twelfth) + w * polynomial(w, tables::stirling));
-  const DD main = subtract(multiply(add(x, set(-0.5)), l), x);
-  const DD constant = set(tables::half_log_two_pi);
-  const DD total = sum(main.hi, constant.hi);
-  return select(is_far, sum_of_ordered(total.hi, total.lo + (main.lo + (constant.lo + correction))), near);
+  const DD half_less = sum_of_ordered(x.hi, set(-0.5));
+  const DD one_less = sum_of_ordered(l.hi, set(-1));
+  const DD p = product(half_less.hi, one_less.hi);
+  const V rest = half_less.hi * (one_less.lo + l.lo) + (half_less.lo + x.lo) * one_less.hi;
+  const DD constant = set(tables::half_log_two_pi_less_half);
+  const DD total = sum_of_ordered(p.hi, constant.hi);
+  const V low = total.lo + ((p.lo + rest) + (constant.lo + correction));
+  return select(is_far, sum_of_ordered(total.hi, low), near);
 }
 
 // Of x, or of 1 + |x|.
@@ -119,14 +136,12 @@ struct Tgamma {
     DD value = e.value;
     const M is_below = hn::Not(is_above);
     if (!hn::AllFalse(D{}, is_below)) {
-      const V divisor = select(hn::Eq(limited, hn::Zero(D{})), set(1), limited);
-      // Where 1/x is large it is scaled, so that its last bits are those of the result.
       const DD reflected = divide(multiply(value, set(tables::pi)), sine_of_turns(limited));
       const DD quotient =
-          divide(value, {select(hn::Lt(hn::Abs(divisor), set(0x1p-900)), set(1), divisor), set(0)});
+          divide(value, {select(hn::Lt(hn::Abs(limited), set(0x1p-60)), set(1), limited), set(0)});
       value = select(is_below, select(is_negative, reflected, quotient), value);
     }
-    V result = scale_by(value.hi, e.exponent);
+    V result = scale_by(rounded(value), e.exponent);
     result = select(hn::Gt(x, set(172)), infinity(), result);
     // Close to 0 it is 1/x.
     result = select(hn::Lt(hn::Abs(x), set(0x1p-60)), set(1) / x, result);
@@ -153,8 +168,11 @@ struct Lgamma {
     V result = l.hi;
     if (!hn::AllTrue(D{}, is_above)) {
       const V a = usable(hn::Abs(limited));
-      DD sine = sine_of_turns(select(is_negative, limited, set(0.5)));
-      sine = select(hn::Lt(sine.hi, hn::Zero(D{})), negate(sine), sine);
+      DD sine = {set(1), hn::Zero(D{})};
+      if (!hn::AllFalse(D{}, is_negative)) {
+        sine = sine_of_turns(select(is_negative, limited, set(0.5)));
+        sine = select(hn::Lt(sine.hi, hn::Zero(D{})), negate(sine), sine);
+      }
       const M is_tiny = hn::Lt(a, set(0x1p-60));
       const DD divisor = select(hn::And(is_negative, hn::Not(is_tiny)), sine, {a, set(0)});
       const M pole = hn::Eq(divisor.hi, hn::Zero(D{}));
