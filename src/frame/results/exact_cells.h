@@ -167,6 +167,36 @@ class ExactCells {
     return sum_of(i).value();
   }
 
+  // Of the bins that keep(bin) is true for, together.
+  template <class Keep>
+  std::array<ExactSum<1>, columns> totals(const Keep& keep) const {
+    std::array<ExactSum<1>, columns> totals;
+    if (cells_.empty()) return totals;
+    std::array<Int128, columns> near{};
+    const auto flush = [&](std::size_t k) {
+      if (near[k] != 0) totals[k].add_scaled(std::exchange(near[k], 0), windows_[k].exponent());
+    };
+    for (std::size_t bin = 0; bin < bins_; ++bin) {
+      if (!keep(bin)) continue;
+      for (std::size_t k = 0; k < columns; ++k) {
+        const std::size_t i = bin * columns + k;
+        Int128 sum = 0;
+        if (__builtin_add_overflow(near[k], cells_[i], &sum)) {
+          flush(k);
+          sum = cells_[i];
+        }
+        near[k] = sum;
+        if (pairs_.empty()) continue;
+        totals[k].add(pairs_[upper_of(i)]);
+        totals[k].add(pairs_[upper_of(i) + columns]);
+      }
+    }
+    for (std::size_t k = 0; k < columns; ++k) flush(k);
+    for (const auto& [i, sum] : far_)
+      if (keep(i / columns)) totals[i % columns].add(*sum);
+    return totals;
+  }
+
   // Calls use(bin) for those that something was loaded into.
   template <class Use>
   void for_each_bin(const Use& use) const {

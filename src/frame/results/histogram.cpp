@@ -187,6 +187,10 @@ class BinStore {
       value.variances[bin] = sums_.value(bin, 1);
     }
   }
+  std::array<ExactSum<1>, 2> inner_sums() const {
+    return sums_.totals(
+        [&](std::size_t bin) { return settings_->binning.is_inner(static_cast<std::uint32_t>(bin)); });
+  }
   void save(SavedWriter& to) const { sums_.save(to); }
   void load(SavedReader& from) { sums_.load(from); }
 

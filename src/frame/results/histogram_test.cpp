@@ -399,8 +399,8 @@ TEST(Moments, EveryInstructionSetGivesTheSameBits) {
       EXPECT_EQ(marks[count], 0);
       ExactPair to[3];
       add_values(range, x.data(), count, to[0]);
-      add_weights(points.data(), w.data(), count, to[1]);
-      add_weighted(points.data(), w.data(), count, to[2]);
+      add_weights(range, points.data(), w.data(), count, to[1]);
+      add_weighted(range, points.data(), w.data(), count, to[2]);
       ExactPair expected[3];
       for (std::size_t i = 0; i < count; ++i) {
         if (std::isnan(points[i])) continue;

@@ -1,10 +1,10 @@
 // The loops of moments, compiled once per instruction set (Highway's foreach_target).
 //
 // A chunk of terms is added up without rounding: each term is cut into two or three slices of 42 bits,
-// counted from the largest term on, and the slices of all terms are integers of the same unit, whose sum a
-// double holds (S. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008). Terms that do not
-// end with the third slice, or that are infinite or NaN, are added one by one. What comes out is exact, so
-// that it does not depend on how many numbers a vector has.
+// counted from the largest term of the chunk before on, and the slices of all terms are integers of the same
+// unit, whose sum a double holds (S. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008).
+// Terms that do not end with the third slice, or that are infinite or NaN, are added one by one. What comes
+// out is exact, so that it does not depend on how many numbers a vector has.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -50,86 +50,100 @@ double first_unit(double largest) {
   return std::ldexp(1., std::ilogb(largest) + 1 + count_bits);
 }
 
-// Terms up to `largest`, filled up with zeros to full vectors.
-void add_terms(const double* terms, std::size_t count, double largest, ExactSum<1>& to) {
-  if (largest == 0) return;
-  if (!(largest < 0x1p1000) || largest < 0x1p-800) return add_one_by_one(terms, count, to);
-  const Numbers numbers;
-  const double unit = first_unit(largest);
-  constexpr double next = 0x1p-53 * (1 << count_bits);
-  const auto unit0 = hn::Set(numbers, unit);
-  const auto unit1 = hn::Set(numbers, unit * next);
-  const auto unit2 = hn::Set(numbers, unit * next * next);
-  auto sum0 = hn::Zero(numbers), sum1 = sum0, sum2 = sum0, left = sum0;
-  const auto slice = [](auto of, auto& rest) HWY_ATTR {
-    const auto taken = hn::Sub(hn::Add(of, rest), of);
-    rest = hn::Sub(rest, taken);
-    return taken;
-  };
-  for (std::size_t i = 0; i < count; i += hn::MaxLanes(numbers)) {
-    auto rest = hn::LoadU(numbers, terms + i);
-    sum0 = hn::Add(sum0, slice(unit0, rest));
-    sum1 = hn::Add(sum1, slice(unit1, rest));
-    left = hn::Max(left, hn::Abs(rest));
-  }
-  if (hn::GetLane(hn::MaxOfLanes(numbers, left)) != 0) {  // terms of very different sizes
-    left = hn::Zero(numbers);
-    for (std::size_t i = 0; i < count; i += hn::MaxLanes(numbers)) {
-      auto rest = hn::LoadU(numbers, terms + i);
-      slice(unit0, rest);
-      slice(unit1, rest);
-      sum2 = hn::Add(sum2, slice(unit2, rest));
-      left = hn::Max(left, hn::Abs(rest));
+// Slices of terms up to a size, and what is left of them.
+template <class Tag, int slices>
+struct Slices {
+  explicit Slices(double largest) {
+    double unit = first_unit(largest);
+    for (int k = 0; k < slices; ++k, unit *= 0x1p-53 * (1 << count_bits)) {
+      units[k] = hn::Set(Tag(), unit);
+      sums[k] = hn::Zero(Tag());
     }
-    if (hn::GetLane(hn::MaxOfLanes(numbers, left)) != 0) return add_one_by_one(terms, count, to);
   }
-  for (const auto sum :
-       {hn::GetLane(hn::SumOfLanes(numbers, sum0)), hn::GetLane(hn::SumOfLanes(numbers, sum1)),
-        hn::GetLane(hn::SumOfLanes(numbers, sum2))})
-    if (sum != 0) to.add(sum);
+  HWY_INLINE hn::Vec<Tag> add(hn::Vec<Tag> rest) {
+    for (int k = 0; k < slices; ++k) {
+      const auto taken = hn::Sub(hn::Add(units[k], rest), units[k]);
+      rest = hn::Sub(rest, taken);
+      sums[k] = hn::Add(sums[k], taken);
+    }
+    return rest;
+  }
+  void add_to(ExactSum<1>& to) const {
+    for (int k = 0; k < slices; ++k)
+      if (const double sum = hn::GetLane(hn::SumOfLanes(Tag(), sums[k])); sum != 0) to.add(sum);
+  }
+
+  hn::Vec<Tag> units[slices];
+  hn::Vec<Tag> sums[slices];
+};
+
+// Can terms of this size be cut?
+bool is_usual(double largest) {
+  return largest < 0x1p1000 && largest >= 0x1p-800;
 }
 
+// In one go, if the terms are no larger than expected and end within the slices; else nothing is added.
 // `terms(tag, i)` gives what to add for the numbers from i on, as many as the tag has.
-template <class Terms>
-void add_pairs(std::size_t count, ExactPair& to, const Terms& terms) {
-  alignas(64) static thread_local double first[Fills::chunk + hn::MaxLanes(Numbers())];
-  alignas(64) static thread_local double second[Fills::chunk + hn::MaxLanes(Numbers())];
+template <int slices, class Terms>
+bool add_slices(std::size_t count, ExactPair& to, const Terms& terms) {
   const OneNumber one;
   const Numbers numbers;
-  const auto limit = hn::Set(numbers, std::numeric_limits<double>::max());
-  auto most1 = hn::Zero(numbers), most2 = most1;
-  auto wrong = hn::Lt(most1, most1);
+  Slices<Numbers, slices> first(to.largest_first), second(to.largest_second);
+  Slices<OneNumber, slices> first_rest(to.largest_first), second_rest(to.largest_second);
+  const auto add = [&]<class Tag>(Tag tag, std::size_t i, auto& to_first, auto& to_second,
+                                  auto& wrong) HWY_ATTR {
+    const Pair<Tag> pair = terms(tag, i);
+    const auto is_wrong = [&](auto term, auto rest, double largest) HWY_ATTR {
+      return hn::Or(hn::Not(hn::Le(hn::Abs(term), hn::Set(tag, largest))), hn::Ne(rest, hn::Zero(tag)));
+    };
+    wrong = hn::Or(wrong, is_wrong(pair.first, to_first.add(pair.first), to.largest_first));
+    wrong = hn::Or(wrong, is_wrong(pair.second, to_second.add(pair.second), to.largest_second));
+  };
+  auto wrong = hn::Ne(hn::Zero(numbers), hn::Zero(numbers));
+  auto wrong_rest = hn::Ne(hn::Zero(one), hn::Zero(one));
   std::size_t i = 0;
-  for (; i + hn::MaxLanes(numbers) <= count; i += hn::MaxLanes(numbers)) {
-    const Pair<Numbers> pair = terms(numbers, i);
-    hn::StoreU(pair.first, numbers, first + i);
-    hn::StoreU(pair.second, numbers, second + i);
-    const auto size1 = hn::Abs(pair.first), size2 = hn::Abs(pair.second);
-    wrong = hn::Or(wrong, hn::Not(hn::And(hn::Le(size1, limit), hn::Le(size2, limit))));
-    most1 = hn::Max(most1, size1);
-    most2 = hn::Max(most2, size2);
-  }
-  double largest1 = hn::GetLane(hn::MaxOfLanes(numbers, most1));
-  double largest2 = hn::GetLane(hn::MaxOfLanes(numbers, most2));
-  bool finite = hn::AllFalse(numbers, wrong);
-  for (; i < count; ++i) {
+  for (; i + hn::MaxLanes(numbers) <= count; i += hn::MaxLanes(numbers))
+    add(numbers, i, first, second, wrong);
+  for (; i < count; ++i) add(one, i, first_rest, second_rest, wrong_rest);
+  if (!hn::AllFalse(numbers, wrong) || !hn::AllFalse(one, wrong_rest)) return false;
+  first.add_to(to.first);
+  first_rest.add_to(to.first);
+  second.add_to(to.second);
+  second_rest.add_to(to.second);
+  return true;
+}
+
+// Terms of any kind; what is largest among them is expected of the next ones.
+template <class Terms>
+void add_unexpected(std::size_t count, ExactPair& to, const Terms& terms) {
+  double first[Fills::chunk];
+  double second[Fills::chunk];
+  const OneNumber one;
+  double largest_first = 0, largest_second = 0;
+  bool finite = true;
+  for (std::size_t i = 0; i < count; ++i) {
     const Pair<OneNumber> pair = terms(one, i);
     first[i] = hn::GetLane(pair.first);
     second[i] = hn::GetLane(pair.second);
-    const double size1 = std::abs(first[i]), size2 = std::abs(second[i]);
-    finite =
-        finite && size1 <= std::numeric_limits<double>::max() && size2 <= std::numeric_limits<double>::max();
-    largest1 = std::max(largest1, size1);
-    largest2 = std::max(largest2, size2);
+    largest_first = std::max(largest_first, std::abs(first[i]));
+    largest_second = std::max(largest_second, std::abs(second[i]));
+    finite = finite && std::isfinite(first[i]) && std::isfinite(second[i]);
   }
-  if (!finite || count < few) {
-    add_one_by_one(first, count, to.first);
-    add_one_by_one(second, count, to.second);
+  if (finite && count >= few && is_usual(largest_first) && is_usual(largest_second)) {
+    to.largest_first = largest_first;
+    to.largest_second = largest_second;
+    if (add_slices<3>(count, to, terms)) return;
+  }
+  add_one_by_one(first, count, to.first);
+  add_one_by_one(second, count, to.second);
+}
+
+template <class Terms>
+void add_pairs(std::size_t count, ExactPair& to, const Terms& terms) {
+  if (count >= few && to.largest_first > 0 && to.largest_second > 0 &&
+      (add_slices<2>(count, to, terms) || add_slices<3>(count, to, terms)))
     return;
-  }
-  for (std::size_t k = count; k < count + hn::MaxLanes(numbers); ++k) first[k] = second[k] = 0;
-  add_terms(first, count, largest1, to.first);
-  add_terms(second, count, largest2, to.second);
+  add_unexpected(count, to, terms);
 }
 
 template <class Tag>
@@ -145,19 +159,21 @@ void add_all_values(const AxisRange& range, const double* values, std::size_t co
   });
 }
 
-void add_all_weights(const double* points, const double* weights, std::size_t count, ExactPair& to) {
+void add_all_weights(const AxisRange& range, const double* points, const double* weights, std::size_t count,
+                     ExactPair& to) {
   add_pairs(count, to, [&]<class Tag>(Tag tag, std::size_t i) HWY_ATTR -> Pair<Tag> {
     const auto x = hn::LoadU(tag, points + i);
-    const auto kept = hn::IfThenElseZero(hn::Eq(x, x), hn::LoadU(tag, weights + i));
+    const auto kept = hn::IfThenElseZero(is_in_range(tag, x, range), hn::LoadU(tag, weights + i));
     return {kept, hn::Mul(kept, kept)};
   });
 }
 
-void add_all_weighted(const double* points, const double* weights, std::size_t count, ExactPair& to) {
+void add_all_weighted(const AxisRange& range, const double* points, const double* weights, std::size_t count,
+                      ExactPair& to) {
   add_pairs(count, to, [&]<class Tag>(Tag tag, std::size_t i) HWY_ATTR -> Pair<Tag> {
     const auto x = hn::LoadU(tag, points + i);
     const auto weighted = hn::Mul(hn::LoadU(tag, weights + i), x);
-    const auto kept = hn::Eq(x, x);
+    const auto kept = is_in_range(tag, x, range);
     return {hn::IfThenElseZero(kept, weighted), hn::IfThenElseZero(kept, hn::Mul(weighted, x))};
   });
 }
@@ -189,12 +205,14 @@ void add_values(const AxisRange& range, const double* values, std::size_t count,
   HWY_DYNAMIC_DISPATCH(add_all_values)(range, values, count, to);
 }
 
-void add_weights(const double* points, const double* weights, std::size_t count, ExactPair& to) {
-  HWY_DYNAMIC_DISPATCH(add_all_weights)(points, weights, count, to);
+void add_weights(const AxisRange& range, const double* points, const double* weights, std::size_t count,
+                 ExactPair& to) {
+  HWY_DYNAMIC_DISPATCH(add_all_weights)(range, points, weights, count, to);
 }
 
-void add_weighted(const double* points, const double* weights, std::size_t count, ExactPair& to) {
-  HWY_DYNAMIC_DISPATCH(add_all_weighted)(points, weights, count, to);
+void add_weighted(const AxisRange& range, const double* points, const double* weights, std::size_t count,
+                  ExactPair& to) {
+  HWY_DYNAMIC_DISPATCH(add_all_weighted)(range, points, weights, count, to);
 }
 
 void mark_outside(const AxisRange& range, const double* values, std::size_t count, double* marks) {

@@ -50,16 +50,26 @@ void MomentSums::add(const Binning& binning, std::size_t axis, const double* val
 
 void MomentSums::add_coordinates(const Binning& binning, std::size_t axis, const double* values,
                                  std::size_t count) {
-  mark(binning, axis, values, count);
+  if (of_axes_.size() > 1) return mark(binning, axis, values, count);
+  range_ = binning.axes()[axis].range();
+  points_ = values;
 }
 
 void MomentSums::add_weights(const double* weights, std::size_t count) {
+  if (of_axes_.size() > 1)
+    frame::add_weights(all_but_nan, column(of_axes_.size()), weights, count, of_weights_);
+  else
+    frame::add_weights(range_, points_, weights, count, of_weights_);
+  add_weighted(weights, count);
+}
+
+void MomentSums::add_weighted(const double* weights, std::size_t count) {
+  if (of_axes_.size() == 1) return frame::add_weighted(range_, points_, weights, count, of_axes_[0]);
   const double* marks = column(of_axes_.size());
-  frame::add_weights(marks, weights, count, of_weights_);
   for (std::size_t k = 0; k < of_axes_.size(); ++k) {
     double* points = column(k);
     for (std::size_t i = 0; i < count; ++i) points[i] += marks[i];
-    add_weighted(points, weights, count, of_axes_[k]);
+    frame::add_weighted(all_but_nan, points, weights, count, of_axes_[k]);
   }
 }
 
@@ -76,10 +86,10 @@ void MomentSums::add(const MomentSums& other) {
   for (std::size_t k = 0; k < of_axes_.size(); ++k) of_axes_[k].add(other.of_axes_[k]);
 }
 
-Moments MomentSums::total() const {
+Moments MomentSums::total(const ExactSum<1>& weights, const ExactSum<1>& squares) const {
   Moments moments;
-  moments.sum_w = of_weights_.first.value();
-  moments.sum_w2 = of_weights_.second.value();
+  moments.sum_w = weights.value();
+  moments.sum_w2 = squares.value();
   for (const ExactPair& of_axis : of_axes_) {
     moments.sum_wx.push_back(of_axis.first.value());
     moments.sum_wxx.push_back(of_axis.second.value());

@@ -28,15 +28,19 @@ struct ExactPair {
     second.add(other.second);
   }
   ExactSum<1> first, second;
+  // The largest terms of the last chunk: the next one is cut into slices by them. No part of the sums.
+  double largest_first = 0, largest_second = 0;
 };
 // Each adds numbers and their squares.
 //
 // Values in range.
 void add_values(const AxisRange& range, const double* values, std::size_t count, ExactPair& to);
-// The weights of points that are not NaN.
-void add_weights(const double* points, const double* weights, std::size_t count, ExactPair& to);
-// weight * point and weight * point * point of points that are not NaN.
-void add_weighted(const double* points, const double* weights, std::size_t count, ExactPair& to);
+// The weights of points in range.
+void add_weights(const AxisRange& range, const double* points, const double* weights, std::size_t count,
+                 ExactPair& to);
+// weight * point and weight * point * point of points in range.
+void add_weighted(const AxisRange& range, const double* points, const double* weights, std::size_t count,
+                  ExactPair& to);
 // Makes NaN of the marks of values that are not in range.
 void mark_outside(const AxisRange& range, const double* values, std::size_t count, double* marks);
 
@@ -47,12 +51,16 @@ class MomentSums {
   explicit MomentSums(std::size_t axes) : of_axes_(axes) {}
   // The coordinates of a chunk of fills, axis by axis. Without weights: total() leaves their number open.
   void add(const Binning& binning, std::size_t axis, const double* values, std::size_t count);
-  // The same, then the weights.
+  // The same, then the weights: only what they make of the coordinates, or their own sums as well. Values
+  // stay where they are until then.
   void add_coordinates(const Binning& binning, std::size_t axis, const double* values, std::size_t count);
+  void add_weighted(const double* weights, std::size_t count);
   void add_weights(const double* weights, std::size_t count);
   void add_point(const double* point, double weight);
   void add(const MomentSums& other);
-  Moments total() const;
+  Moments total() const { return total(of_weights_.first, of_weights_.second); }
+  // With sums of the weights, and of their squares, that were taken elsewhere.
+  Moments total(const ExactSum<1>& weights, const ExactSum<1>& squares) const;
 
   void save(SavedWriter& to) const;
   void load(SavedReader& from);
@@ -60,6 +68,10 @@ class MomentSums {
  private:
   double* column(std::size_t which) const;
   void mark(const Binning& binning, std::size_t axis, const double* values, std::size_t count) const;
+
+  // Which points count, and where those of the chunk are, of one axis.
+  AxisRange range_;
+  const double* points_ = nullptr;
 
   ExactPair of_weights_;
   std::vector<ExactPair> of_axes_;

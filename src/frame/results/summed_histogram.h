@@ -28,6 +28,7 @@ namespace colonnade::frame {
 //   put(bins, count, weights)
 //   set(HistogramValue&) const           bins and what is in them
 //   save(SavedWriter&) const; load(SavedReader&), into an empty one
+//   inner_sums() const, if it can tell the sums of weights in range, and of their squares
 template <class Store>
 class SummedHistogram final : public ResultAccumulator {
  public:
@@ -56,8 +57,15 @@ class SummedHistogram final : public ResultAccumulator {
     value.weighted = settings_->weighted;
     const std::lock_guard lock(mutex_);
     value.entries = entries_;
-    value.moments = moments_.total();
-    stores_.with_total([&](const Store& store) { store.set(value); });
+    stores_.with_total([&](const Store& store) {
+      store.set(value);
+      if constexpr (has_inner_sums) {
+        const auto [weights, squares] = store.inner_sums();
+        value.moments = moments_.total(weights, squares);
+      } else {
+        value.moments = moments_.total();
+      }
+    });
     return value;
   }
   std::vector<std::byte> save() const override {
@@ -83,6 +91,8 @@ class SummedHistogram final : public ResultAccumulator {
   }
 
  private:
+  static constexpr bool has_inner_sums = requires(const Store& store) { store.inner_sums(); };
+
   struct Part final : Partial {
     Part(SummedHistogram& of, unsigned in_slot)
         : owner(of), slot(in_slot), moments(of.settings_->binning.axes().size()) {}
@@ -102,9 +112,12 @@ class SummedHistogram final : public ResultAccumulator {
         };
         store.find(column, count, bins);
         const double* weights = owner.settings_->weighted
-                                    ? fills.column(binning.axes().size(), first, count, Fills::scratch(0))
+                                    ? fills.column(binning.axes().size(), first, count, Fills::scratch(1))
                                     : ones().data();
-        moments.add_weights(weights, count);
+        if constexpr (has_inner_sums)
+          moments.add_weighted(weights, count);
+        else
+          moments.add_weights(weights, count);
         store.put(bins, count, weights);
       }
       entries += fills.size();
