@@ -39,6 +39,14 @@ struct CachedDataSet {
   std::vector<CachedColumn> columns;
 };
 
+// Where a cache is: the place without its options, and how many bytes it may have. Empty: there is none for
+// these data, which are on this machine or not (`is_remote`). Throws ErrorKind::usage.
+struct CacheHome {
+  std::string uri;
+  std::uint64_t budget = 0;
+};
+CacheHome cache_home(const std::string& home, bool is_remote);
+
 // What there is, the data sets used last first. Throws ErrorKind::not_found if there is no such home, io.
 std::vector<CachedDataSet> cached_data_sets(const std::string& home = {});
 

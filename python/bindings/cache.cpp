@@ -2,6 +2,7 @@
 #include "colonnade/cache.h"
 
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -41,6 +42,13 @@ void register_cache(nb::module_& module) {
       .def_ro("evicted", &CacheGarbage::evicted)
       .def_ro("bytes", &CacheGarbage::bytes);
   const nb::call_guard<nb::gil_scoped_release> released;
+  module.def(
+      "cache_home",
+      [](const std::string& home, bool is_remote) {
+        const CacheHome found = cache_home(home, is_remote);
+        return std::make_pair(found.uri, found.budget);
+      },
+      nb::arg("home"), nb::arg("is_remote"), released, "Where a cache is, and how many bytes it may have.");
   module.def("cached_data_sets", &cached_data_sets, nb::arg("home"), released, "What a cache has.");
   module.def(
       "warm_cache",

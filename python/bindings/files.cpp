@@ -66,6 +66,9 @@ void register_files(nb::module_& module) {
       .def_ro("size", &StoredObject::size, "Bytes on storage.");
   nb::class_<io::RandomAccessFile>(module, "RandomAccessFile", "The bytes of a file, wherever it is.")
       .def_prop_ro("size", &io::RandomAccessFile::size)
+      .def_prop_ro(
+          "version", [](const io::RandomAccessFile& self) { return text(self.version()); },
+          "Entity tag or time of the last change; empty where there is neither.")
       .def("read", &read_bytes, nb::arg("begin"), nb::arg("end"), "Those that are there of a range.");
   module.def(
       "open_bytes", [](const std::string& uri) { return io::open_for_reading(uri); }, nb::arg("uri"),

@@ -1,12 +1,15 @@
 // Sources of a DataFrame: data sets, chains of them, arrays, n empty entries.
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "frame/joins/join.h"
 #include "frame/sources/chain.h"
 #include "frame/sources/friends.h"
+#include "frame/sources/late_source.h"
 #include "frame/sources/source.h"
 #include "frame_python.h"
 #include "register.h"
@@ -36,7 +39,24 @@ std::shared_ptr<frame::Source> friends_source(
   return frame::friends_source(std::move(first), std::move(named));
 }
 
+// `samples`: name, entries, file and data set of each.
+std::shared_ptr<frame::Source> late_source(
+    std::shared_ptr<frame::Source> shape,
+    std::vector<std::tuple<std::string, std::uint64_t, std::string, std::string>> samples,
+    frame::LateSource::Fetch fetch) {
+  std::vector<frame::Sample> made;
+  for (auto& [name, entries, uri, data_set] : samples) {
+    frame::Sample& sample = made.emplace_back();
+    sample.name = std::move(name);
+    sample.entries = entries;
+    sample.uri = std::move(uri);
+    sample.data_set = std::move(data_set);
+  }
+  return std::make_shared<frame::LateSource>(std::move(shape), std::move(made), std::move(fetch));
+}
+
 void add_left_out(const frame::Source& source, nb::list& to) {
+  if (const auto* late = dynamic_cast<const frame::LateSource*>(&source)) add_left_out(*late->shape(), to);
   if (const auto* friends = dynamic_cast<const frame::Friends*>(&source))
     for (const frame::NamedSource& each : friends->sources()) add_left_out(*each.source, to);
   if (const auto* chain = dynamic_cast<const frame::Chain*>(&source))
@@ -103,6 +123,8 @@ void register_frame_sources(nb::module_& module) {
           nb::arg("inner"), "Chooses columns and their names, see name_columns().");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
   module.def("empty_source", &frame::empty_source, nb::arg("entries"));
+  module.def("late_source", &late_source, nb::arg("shape"), nb::arg("samples"), nb::arg("fetch"),
+             "Columns that fetch(paths) brings, see frame/sources/late_source.h.");
   module.def("friends_source", &friends_source, nb::arg("first"), nb::arg("others"));
   module.def("array_source", &array_source, nb::arg("columns"));
 }

@@ -10,9 +10,16 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 from . import _core
+from .errors import Error, FileMissingError, NotFoundError
+from .reading.dataset import DataSet
 from .reading.opening import PathLike, split_target
+
+if TYPE_CHECKING:
+    from .importing.tree_columns import KeptFile
+    from .importing.trees import ImportProgress
 
 __all__ = [
     "CacheCheck",
@@ -89,12 +96,19 @@ class CacheGarbage:
 
 
 def ls(home: PathLike | None = None) -> list[CachedDataSet]:
-    """List what a cache has, the data sets used last first.
+    """List what a cache has, the data sets used last first; those of TTrees behind them.
 
     Raises:
         FileMissingError: no such home.
     """
-    return [_data_set(one) for one in _core.cached_data_sets(_text(home))]
+    trees = _trees(home)
+    try:
+        found = [_data_set(one) for one in _core.cached_data_sets(_text(home))]
+    except FileMissingError:
+        if not trees:
+            raise
+        found = []
+    return found + [_tree(one) for one in trees]
 
 
 def info(target: PathLike, home: PathLike | None = None) -> list[CachedDataSet]:
@@ -124,13 +138,29 @@ def warm(
         The bytes that the cache did not have before.
     """
     uri, found = split_target(target, name)
-    return _core.warm_cache(found, uri, list(columns or ()), _text(home), progress)
+    try:
+        return _core.warm_cache(found, uri, list(columns or ()), _text(home), progress)
+    except FileMissingError:
+        raise
+    except NotFoundError as error:
+        return _warm_tree(uri, found, columns, home, progress, error)
 
 
 def verify(home: PathLike | None = None) -> CacheCheck:
     """Check every page of a cache; what is damaged is removed."""
+    trees = _trees(home)
+    pages = moved = damaged = 0
+    for one in trees:
+        moved += one.bytes
+        try:
+            pages += DataSet(one.path, cache="off").verify()
+        except Error:
+            damaged += 1
+            _core.remove_file(one.path)
+    if trees and not _is_there(home):
+        return CacheCheck(pages, moved, damaged, 0)
     found = _core.verify_cache(_text(home))
-    return CacheCheck(found.pages, found.bytes, found.damaged, found.unknown)
+    return CacheCheck(found.pages + pages, found.bytes + moved, found.damaged + damaged, found.unknown)
 
 
 def pin(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
@@ -144,19 +174,98 @@ def unpin(target: PathLike, home: PathLike | None = None) -> int:
 
 
 def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
-    """Remove a data set, or some of its columns, from a cache. Returns the bytes."""
-    return _core.remove_cached(split_target(target)[0], list(columns or ()), _text(home))
+    """Remove a data set, or some of its columns, from a cache. Returns the bytes.
+
+    Imported columns of a TTree go together with those that were imported with them.
+    """
+    uri = split_target(target)[0]
+    wanted = set(columns or ())
+    removed = 0
+    for one in _trees(home):
+        if one.uri == _full(uri) and (not wanted or wanted & set(one.branches)):
+            _core.remove_file(one.path)
+            removed += one.bytes
+    if removed and not _is_there(home):
+        return removed
+    return removed + _core.remove_cached(uri, list(columns or ()), _text(home))
 
 
 def gc(home: PathLike | None = None) -> CacheGarbage:
     """Remove what killed processes left, what is outdated, and what is above the budget."""
+    from .importing.tree_columns import collect_garbage
+
+    uri, budget = _core.cache_home(_text(home), True)
+    leftovers, outdated, evicted, left = collect_garbage(uri, budget)
+    if leftovers + outdated + evicted + left and not _is_there(home):
+        return CacheGarbage(leftovers, outdated, evicted, left)
     found = _core.collect_cache_garbage(_text(home))
-    return CacheGarbage(found.leftovers, found.outdated, found.evicted, found.bytes)
+    return CacheGarbage(
+        found.leftovers + leftovers, found.outdated + outdated, found.evicted + evicted, found.bytes + left
+    )
 
 
 def flush(seconds: float = 60) -> bool:
     """Wait until what was read has been added. Not needed: a process does so when it ends. False: some is left."""
     return _core.flush_cache(seconds)
+
+
+# ---- Imported columns of TTrees
+
+
+def _trees(home: PathLike | None) -> list[KeptFile]:
+    from .importing.tree_columns import kept_files
+
+    uri, _ = _core.cache_home(_text(home), True)
+    return kept_files(uri) if uri else []
+
+
+def _tree(one: KeptFile) -> CachedDataSet:
+    return CachedDataSet(
+        uri=one.uri,
+        name=one.tree,
+        version=one.version,
+        bytes=one.bytes,
+        pinned=False,
+        users=(),
+        last_use=_time(int(one.last_use)),
+        columns=tuple(CachedColumn(branch, -1, 0, 0, 0, False, None) for branch in one.branches),
+    )
+
+
+def _warm_tree(
+    uri: str,
+    name: str,
+    columns: Sequence[str] | None,
+    home: PathLike | None,
+    progress: Callable[[float], None] | None,
+    error: NotFoundError,
+) -> int:
+    from .importing.tree_columns import TreeColumns, may_be_trees
+
+    if not may_be_trees([uri], name):
+        raise error
+    before = sum(one.bytes for one in _trees(home))
+    tree = TreeColumns([uri], name, cache=_core.cache_home(_text(home), True)[0])
+    wanted = DataSet(tree.shapes[0], cache="off").select(list(columns) if columns else None).field_names
+
+    def watch(step: ImportProgress) -> None:
+        if progress is not None:
+            progress(step.entries / max(step.total_entries, 1))
+
+    tree.fetch(wanted, watch)
+    return max(0, sum(one.bytes for one in _trees(home)) - before)
+
+
+def _is_there(home: PathLike | None) -> bool:
+    """Whether the home has pages, too."""
+    try:
+        _core.cached_data_sets(_text(home))
+    except NotFoundError:
+        return False
+    return True
+
+
+# ---- Inside
 
 
 def _text(home: PathLike | None) -> str:

@@ -10,6 +10,7 @@ from locations import FIXTURES
 from remote_events import ENTRIES, assert_equal, events, write
 
 import colonnade
+from colonnade.importing import tree_columns
 
 TREE = FIXTURES / "trees" / "many_branches.root"
 
@@ -110,6 +111,21 @@ def test_an_import_from_and_to_a_web_server(https):
     with uproot.open(TREE) as file:
         expected = file["Events"]["vv_int"].array().to_list()
     assert colonnade.open(of(https, "imported.root"), "Events")["vv_int"].to_list() == expected
+
+
+def test_a_tree_is_read_as_it_is(http, tmp_path, monkeypatch):
+    """Imported as it is used; with a cache, once."""
+    (http.data / "as_it_is.root").write_bytes(TREE.read_bytes())
+    uri = of(http, "as_it_is.root")
+    home = str(tmp_path / "home")
+    with uproot.open(TREE) as file:
+        expected = float(ak.sum(file["Events"]["Hit_x"].array()))
+    for _ in range(2):
+        assert colonnade.DataFrame("Events", uri, cache=home).sum("Sum(Hit_x)").value == pytest.approx(
+            expected
+        )
+        monkeypatch.setattr(tree_columns._TreeFile, "write", None)
+    assert [one.uri for one in colonnade.cache.ls(home)] == [uri]
 
 
 def test_a_copy(http, tmp_path):

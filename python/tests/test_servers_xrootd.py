@@ -13,11 +13,13 @@ from pathlib import Path
 import awkward as ak
 import pytest
 import uproot
-from locations import REPOSITORY
+from locations import FIXTURES, REPOSITORY
 from remote_events import assert_equal, events, read, write
 from xrootd_server import XrootdServer
 
 import colonnade
+
+TREE = FIXTURES / "trees" / "many_branches.root"
 
 
 def path_of(server, uri):
@@ -111,6 +113,15 @@ def test_snapshot_and_copy(xrootd, xrootd_uri, tmp_path):
     colonnade.copy(xrootd_uri("copy.root"), tmp_path / "back.root", "Events")
     assert_equal(read(tmp_path / "back.root"), data)
     assert [path.name for path in path_of(xrootd, xrootd_uri("copy.root")).parent.glob(".*")] == []
+
+
+def test_a_tree_is_read_as_it_is(xrootd, xrootd_uri):
+    uri = xrootd_uri("tree.root")
+    path_of(xrootd, uri).write_bytes(TREE.read_bytes())
+    with uproot.open(TREE) as file:
+        expected = file["Events"]["vv_int"].array().to_list()
+    assert colonnade.open(uri, "Events")["vv_int"].to_list() == expected
+    assert colonnade.DataFrame("Events", uri).count().value == len(expected)
 
 
 def test_command_line(xrootd_uri):

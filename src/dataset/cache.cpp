@@ -137,6 +137,11 @@ void verify_entry(io::ObjectStore& store, const cache::Entry& entry, CacheCheck&
 
 }  // namespace
 
+CacheHome cache_home(const std::string& home, bool is_remote) {
+  const cache::Settings settings = cache::settings_for(home, is_remote);
+  return {settings.store, settings.budget};
+}
+
 std::vector<CachedDataSet> cached_data_sets(const std::string& home) {
   std::vector<CachedDataSet> data_sets;
   for (const cache::Entry& entry : cache::read_register(*store_of(home), true))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from colonnade import _core
-from colonnade.errors import UsageError
+from colonnade.errors import FileMissingError, NotFoundError, UsageError
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, read_options
 from colonnade.reading.opening import split_target, split_targets
@@ -87,7 +87,7 @@ class DataFrame(Actions):
         **options: Unpack[ReadSettings],
     ) -> None:
         remote = _remote(executor, npartitions, on_error, checkpoint)
-        source, place = _open(name, files, options)
+        source, place = _open(name, files, options, progress)
         if friends:
             others = [(each, _open_friend(of, options)) for each, of in friends.items()]
             source = _core.friends_source(source, others)
@@ -482,14 +482,17 @@ def _constant(value: object) -> Expression:
 
 
 def _open(
-    name: str | int | np.integer[Any] | DataSet, files: Any, options: Mapping[str, Any]
+    name: str | int | np.integer[Any] | DataSet,
+    files: Any,
+    options: Mapping[str, Any],
+    progress: bool | None = None,
 ) -> tuple[_core.FrameSource, str]:
     if isinstance(name, DataSet):
         if files is not None or options:
             raise UsageError("a data set that is open needs no files and no options")
         # Anew, as parts are cut along the clusters of all files; several are opened at a time.
         files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
-        return _core.open_chain(name.name, files, read_options(**name._settings)), f"'{name.name}'{more}"
+        return _open_files(name.name, files, name._settings, progress), f"'{name.name}'{more}"
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if files is not None or options or name < 0:
             raise UsageError(f"a DataFrame without files has a number of entries alone, not {name}")
@@ -506,7 +509,25 @@ def _open(
         raise UsageError("the list of files is empty")
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    return _core.open_chain(name, listed, read_options(**options)), f"'{name}' in '{listed[0]}'{more}"
+    return _open_files(name, listed, options, progress), f"'{name}' in '{listed[0]}'{more}"
+
+
+def _open_files(
+    name: str, files: list[str], options: Mapping[str, Any], progress: bool | None
+) -> _core.FrameSource:
+    try:
+        return _core.open_chain(name, files, read_options(**options))
+    except FileMissingError:
+        raise
+    except NotFoundError as error:
+        from colonnade.importing.tree_columns import may_be_trees
+
+        listed = list(_core.expand_names(files))
+        if not may_be_trees(listed, name):
+            raise error
+        from colonnade.importing.tree_data_set import tree_source
+
+        return tree_source(listed, name, dict(options), progress)
 
 
 def _other_side(

@@ -253,6 +253,16 @@ class TreePlan:
                 found[node.name] = title
         return found
 
+    def places(self) -> dict[str, str]:
+        """Path of the field by path of the branch."""
+        return dict(_places(self.nodes))
+
+    def only(self, paths: frozenset[str]) -> TreePlan:
+        """The same fields, as far as they are made of these branches."""
+        others = frozenset(leaf.path for leaf in self.leaves()) - paths
+        left = [kept for node in self.nodes if (kept := node.without(others))]
+        return TreePlan([node for node in left if any(leaf.path in paths for leaf in node.leaves())], [])
+
     def leaves(self) -> list[Leaf]:
         """All branches that are read."""
         return [leaf for node in self.nodes for leaf in node.leaves()]

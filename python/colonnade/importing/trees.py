@@ -359,6 +359,8 @@ class _Import:
     step_size: int
     threads: int
     progress: ImportWatch
+    only: frozenset[str] | None = None
+    """Paths of branches: fields are what they are in the whole tree, but made of these alone."""
     readings: list[_Reading] = field(default_factory=list)
     entries: int = 0
     total: int = 0
@@ -405,6 +407,8 @@ class _Import:
         selection = _Selection(self._branches(tree))
         plan = plan_fields(tree, selection, grouping=self.grouping)
         selection.check(tree.keys(recursive=True), place)
+        if self.only is not None:
+            plan = plan.only(self.only)
         plan = plan.without(_probe(plan.leaves(), int(tree.num_entries)))
         if plan.unreadable and not self.skip_unreadable:
             one = plan.unreadable[0]

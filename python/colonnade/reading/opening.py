@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from colonnade import _core
-from colonnade.errors import UsageError
+from colonnade.errors import FileMissingError, NotFoundError, UsageError
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -53,6 +53,8 @@ def open(  # noqa: A001
 ) -> DataSet:
     """Open a data set for reading, or those of several files as one.
 
+    A TTree is opened as the data set that `import_tree` would make of it; fields are imported when they are read.
+
     Args:
         target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
             wildcards, "run*.root", or a list, whose items may have wildcards and names, too.
@@ -96,13 +98,32 @@ def open(  # noqa: A001
         uri, found = split_target(target, name)
         files = _core.expand_names([uri]) if _core.has_wildcard(uri) else [uri]
         if files == [uri]:
-            return DataSet(uri, found, **settings)
+            try:
+                return DataSet(uri, found, **settings)
+            except NotFoundError as error:
+                return _open_trees([uri], found, missing, settings, error)
     else:
         found, listed = split_targets(name or "", target)
         files = _core.expand_names(listed)
         if not files:
             raise UsageError("the list of files is empty")
-    return Chain(files, found, missing=missing, max_open_files=max_open_files, index=index, **settings)
+    try:
+        return Chain(files, found, missing=missing, max_open_files=max_open_files, index=index, **settings)
+    except NotFoundError as error:
+        return _open_trees(files, found, missing, settings, error)
+
+
+def _open_trees(
+    files: list[str], name: str, missing: MissingFields, settings: ReadSettings, error: NotFoundError
+) -> DataSet:
+    """Open TTrees, if that is what the files have instead of data sets."""
+    from colonnade.importing.tree_columns import may_be_trees
+
+    if isinstance(error, FileMissingError) or not may_be_trees(files, name):
+        raise error
+    from colonnade.importing.tree_data_set import TreeDataSet
+
+    return TreeDataSet(files, name, missing=missing, **settings)
 
 
 def split_targets(name: str, files: Iterable[PathLike]) -> tuple[str, list[str]]:

@@ -148,10 +148,39 @@ RunReport Graph::run_step(ResultId id, std::uint64_t first, std::uint64_t last, 
   return State::run(passes, options);
 }
 
+namespace {
+
+// That are read.
+std::vector<std::uint32_t> columns_of(const Program& program) {
+  const ExpressionPool& pool = *program.pool;
+  std::vector<bool> seen(pool.size());
+  std::vector<ExpressionId> open;
+  for (const Output& output : program.outputs)
+    open.insert(open.end(), output.arguments.begin(), output.arguments.end());
+  for (const Selection& selection : program.selections)
+    if (selection.kind == Selection::Kind::condition) open.push_back(selection.condition);
+  std::vector<std::uint32_t> columns;
+  while (!open.empty()) {
+    const ExpressionId id = open.back();
+    open.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const Expression& expression = pool[id];
+    if (expression.op == Op::column) columns.push_back(expression.column);
+    open.insert(open.end(), expression.arguments.begin(), expression.arguments.end());
+  }
+  return columns;
+}
+
+}  // namespace
+
 RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
   if (passes.empty()) return {};
   std::vector<Program> programs;
-  for (Pass& pass : passes) programs.push_back(std::move(pass.program));
+  for (Pass& pass : passes) {
+    pass.program.source->prepare(columns_of(pass.program));
+    programs.push_back(std::move(pass.program));
+  }
   for (Pass& pass : passes)
     for (Instance* instance : pass.instances) instance->stale = true;
   std::vector<OutputPlace> failed;
@@ -180,24 +209,7 @@ std::vector<Part> Graph::parts() const {
 }
 
 std::vector<std::uint64_t> Graph::part_bytes() const {
-  const Program program = state_->compile().program;
-  std::vector<bool> seen(state_->pool->size());
-  std::vector<ExpressionId> open;
-  for (const Output& output : program.outputs)
-    open.insert(open.end(), output.arguments.begin(), output.arguments.end());
-  for (const Selection& selection : program.selections)
-    if (selection.kind == Selection::Kind::condition) open.push_back(selection.condition);
-  std::vector<std::uint32_t> columns;
-  while (!open.empty()) {
-    const ExpressionId id = open.back();
-    open.pop_back();
-    if (seen[id]) continue;
-    seen[id] = true;
-    const Expression& expression = (*state_->pool)[id];
-    if (expression.op == Op::column) columns.push_back(expression.column);
-    open.insert(open.end(), expression.arguments.begin(), expression.arguments.end());
-  }
-  return state_->source->stored_bytes(parts(), columns);
+  return state_->source->stored_bytes(parts(), columns_of(state_->compile().program));
 }
 
 bool Graph::is_after_range(NodeId node) const {

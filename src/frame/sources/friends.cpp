@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "frame/values/values.h"
+#include "frame/sources/friend_place.h"
 
 namespace colonnade::frame {
 
@@ -30,81 +30,6 @@ void add_metrics(ReadMetrics& sum, const ReadMetrics& more) {
   sum.cache_dropped += more.cache_dropped;
   if (sum.cache.empty() || sum.cache == "used") sum.cache = more.cache;
 }
-
-namespace {
-
-// Of the rows, how many are before an entry.
-std::size_t rows_before(const Rows& rows, std::uint64_t entry) {
-  if (rows.indices == nullptr)
-    return static_cast<std::size_t>(std::clamp<std::uint64_t>(entry, rows.first, rows.first + rows.size) -
-                                    rows.first);
-  const auto* end = rows.indices + rows.size;
-  return static_cast<std::size_t>(
-      std::partition_point(rows.indices, end,
-                           [&](std::uint32_t index) { return rows.first + index < entry; }) -
-      rows.indices);
-}
-
-Rows part_of(const Rows& rows, std::size_t from, std::size_t to) {
-  if (rows.indices == nullptr) return {rows.first + from, to - from, nullptr};
-  return {rows.first, to - from, rows.indices + from};
-}
-
-// A friend while one part of the first source is gone through: a cursor for each of its own parts that have
-// entries of that one, so that no column makes another one go back.
-class FriendPlace {
- public:
-  explicit FriendPlace(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
-
-  void start(const Part& part) {
-    first_ = part.first;
-    last_ = part.last;
-    parts_.clear();
-  }
-  ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) {
-    enter();
-    std::vector<ValuesPtr> pieces;
-    std::size_t done = 0;
-    for (std::size_t k = 0; k < parts_.size() && done < rows.size; ++k) {
-      const std::size_t end = rows_before(rows, parts_[k].last);
-      if (end <= done) continue;
-      pieces.push_back(cursors_[k]->read(column, part_of(rows, done, end), memory));
-      done = end;
-    }
-    if (pieces.empty()) return cursors_.front()->read(column, part_of(rows, 0, 0), memory);
-    return pieces.size() == 1 ? pieces.front() : concatenate(pieces, memory);
-  }
-  std::uint64_t row_bytes(std::uint32_t column) {
-    enter();
-    std::uint64_t most = 0;
-    for (std::size_t k = 0; k < parts_.size(); ++k)
-      most = std::max(most, cursors_[k]->row_bytes(std::span(&column, 1)));
-    return most;
-  }
-  void add_to(ReadMetrics& sum) const {
-    for (const auto& cursor : cursors_) add_metrics(sum, cursor->metrics());
-  }
-
- private:
-  void enter() {
-    if (!parts_.empty()) return;
-    parts_ = source_->parts(first_, last_);
-    while (cursors_.size() < parts_.size()) cursors_.push_back(source_->open());
-    // What was the last one before goes on with the first one now.
-    if (used_ > 1) std::swap(cursors_[0], cursors_[used_ - 1]);
-    used_ = parts_.size();
-    for (std::size_t k = 0; k < used_; ++k) cursors_[k]->start(parts_[k], nullptr);
-  }
-
-  std::shared_ptr<const Source> source_;
-  std::uint64_t first_ = 0;
-  std::uint64_t last_ = 0;
-  std::vector<Part> parts_;  // empty: not asked for yet
-  std::vector<std::unique_ptr<Cursor>> cursors_;
-  std::size_t used_ = 0;
-};
-
-}  // namespace
 
 class FriendsCursor final : public Cursor {
  public:
@@ -252,6 +177,15 @@ std::vector<std::uint64_t> Friends::stored_bytes(std::span<const Part> parts,
     }
   }
   return bytes;
+}
+
+void Friends::prepare(std::span<const std::uint32_t> columns) {
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    std::vector<std::uint32_t> own;
+    for (const std::uint32_t column : columns)
+      if (columns_[column].source == i) own.push_back(columns_[column].number);
+    sources_[i].source->prepare(own);
+  }
 }
 
 std::unique_ptr<Cursor> Friends::open() const {

@@ -35,6 +35,7 @@ class Friends final : public Source, public std::enable_shared_from_this<Friends
   }
   std::vector<std::uint64_t> stored_bytes(std::span<const Part> parts,
                                           std::span<const std::uint32_t> columns) const override;
+  void prepare(std::span<const std::uint32_t> columns) override;
   std::unique_ptr<Cursor> open() const override;
   std::string specification(bool with_index) const override;
 

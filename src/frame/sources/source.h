@@ -94,6 +94,8 @@ class Source {
     for (const Part& part : parts) entries.push_back(part.last - part.first);
     return entries;
   }
+  // Called before a pass that reads these columns.
+  virtual void prepare(std::span<const std::uint32_t> columns) { static_cast<void>(columns); }
   // A cursor for one more worker; may be called by several threads.
   virtual std::unique_ptr<Cursor> open() const = 0;
 

@@ -12,6 +12,7 @@
 #include "colonnade/error.h"
 #include "dataset/chain_index.h"
 #include "frame/sources/chain.h"
+#include "frame/sources/late_source.h"
 #include "frame/sources/source.h"
 
 namespace colonnade::frame {
@@ -39,9 +40,26 @@ std::shared_ptr<Source> make_friends(const nlohmann::json& json) {
   return friends_source(make_source(json.at("first")), std::move(others));
 }
 
+std::shared_ptr<Source> make_late(const nlohmann::json& json) {
+  std::vector<Sample> samples;
+  for (const nlohmann::json& each : json.at("samples")) {
+    Sample sample;
+    sample.name = each.at("name").get<std::string>();
+    sample.entries = whole_number<std::uint64_t>(each.at("entries"));
+    sample.uri = each.at("uri").get<std::string>();
+    sample.data_set = each.at("data_set").get<std::string>();
+    samples.push_back(std::move(sample));
+  }
+  std::vector<std::shared_ptr<Source>> fetched;
+  for (const nlohmann::json& each : json.at("fetched")) fetched.push_back(make_source(each));
+  return std::make_shared<LateSource>(make_source(json.at("shape")), std::move(samples), nullptr,
+                                      std::move(fetched));
+}
+
 std::shared_ptr<Source> make_source(const nlohmann::json& json) {
   const std::string kind = json.at("source");
   if (kind == "friends") return make_friends(json);
+  if (kind == "late") return make_late(json);
   if (kind == "empty") return empty_source(whole_number<std::uint64_t>(json.at("entries")));
   if (kind != "chain")
     throw Error(ErrorKind::unsupported, fmt::format("a source of kind '{}' is unknown to this version", kind),

@@ -1,0 +1,472 @@
+"""TTrees as data sets: their names and types are known at once, columns are imported as they are used.
+
+What was imported lies in files: of a cache, where later processes find them, or of this process, which removes them. A
+file has some branches of one tree, by the rules of `import_tree`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from colonnade import _core
+from colonnade.errors import (
+    Error,
+    FileMissingError,
+    FormatError,
+    NotFoundError,
+    SchemaError,
+    StorageError,
+    warn_left_out,
+)
+from colonnade.writing.options import write_options
+
+from .tree_schema import Leaf, Node, TreePlan, plan_fields
+from .trees import ImportProgress, _Import, _opened, _probe, _tree, _tree_names, _Writer
+
+__all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in", "may_be_trees"]
+
+_RULES = 1
+"""Of names and types; files that were imported by other ones are not used."""
+_TEMPORARY = "colonnade-trees-"
+_SIZEOF = ("#", "R_rdf_sizeof_")
+Watch: TypeAlias = Callable[[ImportProgress], object]
+
+
+def may_be_trees(files: Sequence[str], name: str) -> bool:
+    """Whether one of the files has a TTree of that name, or the only data set there is."""
+    return any(_has_tree(uri, name) for uri in files)
+
+
+def _has_tree(uri: str, name: str) -> bool:
+    try:
+        with _opened(uri) as file:
+            found = _tree_names(file)
+    except (Error, ModuleNotFoundError):
+        return False
+    return name.strip("/").partition(";")[0] in found if name else bool(found)
+
+
+# ---- A tree
+
+
+class _TreeFile:
+    """A TTree of a file: what there is to import."""
+
+    def __init__(self, uri: str, name: str) -> None:
+        self.uri = uri
+        with _opened(uri) as file:
+            self.name, tree = _tree(file, uri, name)
+            self.entries = int(tree.num_entries)
+            self.title = str(tree.title or "")
+            plan = plan_fields(tree, lambda _: True)
+            self.plan = plan.without(_probe(plan.leaves(), self.entries))
+            self._sizes = {leaf.path: int(leaf.branch.compressed_bytes) for leaf in self.plan.leaves()}
+        self.version = _version(uri)
+        # What may have changed without a sign is imported for its reader alone.
+        self._state = self.version or uuid.uuid4().hex
+        self._projections = self.plan.projections(aliases=True)
+
+    @property
+    def identity(self) -> str:
+        """Tells apart trees, and states of one."""
+        told = json.dumps([_RULES, _full(self.uri), self.name, self._state])
+        return hashlib.sha256(told.encode()).hexdigest()[:20]
+
+    def has(self, path: str) -> bool:
+        """Whether there is something of the column here."""
+        top = _bare(path).partition(".")[0]
+        return top in self._projections or any(node.name == top for node in self.plan.nodes)
+
+    def branches_of(self, paths: Iterable[str]) -> frozenset[str]:
+        """The branches that columns need. Never none: entries have to be counted by something."""
+        found = frozenset(branch for path in paths for branch in self._branches(_bare(path)))
+        return found or frozenset({min(self._sizes, key=lambda branch: self._sizes[branch])})
+
+    def _branches(self, path: str) -> list[str]:
+        top = path.partition(".")[0]
+        for node in self.plan.nodes:
+            if node.name == top:
+                return _below(node, path)
+        for node in self.plan.nodes:
+            members: dict[str, Leaf] = getattr(node, "members", {})
+            aliases: dict[str, str] = getattr(node, "projections", {})
+            if top in self._projections and top in aliases:
+                return [members[aliases[top]].path]
+            if self.plan.counters().get(top) == node.name:
+                # A counter is the length of a list: there must be one.
+                return [min((leaf.path for leaf in members.values()), key=lambda branch: self._sizes[branch])]
+        return []
+
+    def write_shape(self, to: str) -> None:
+        """Write a data set with all fields and no entries."""
+        writer = _Writer(
+            to,
+            self.name,
+            None,
+            write_options(description=self.title),
+            mode="recreate",
+            field_descriptions=self.plan.titles(),
+        )
+        try:
+            for new, (spec, columns) in self._projections.items():
+                writer.add_projected(new, spec, columns)
+            writer.begin(self.plan.schema(), resume=False)
+            writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+
+    def write(self, branches: frozenset[str], to: str, watch: Watch) -> None:
+        """Import some branches."""
+        task = _Import(
+            places=[(self.uri, self.name)],
+            target=(to, self.name),
+            columns=[],
+            grouping=True,
+            aliases=True,
+            skip_unreadable=True,
+            step_size=32 << 20,
+            threads=len(os.sched_getaffinity(0)),
+            progress=watch,
+            only=branches,
+        )
+        told = {
+            "uri": _full(self.uri),
+            "tree": self.name,
+            "version": self.version,
+            "branches": sorted(branches),
+        }
+        options = {
+            "compression": "zstd:1",
+            "checkpoint_every": None,
+            "parallel_sealing": True,
+            "description": json.dumps({"imported": told}),
+        }
+        report = task.run(options, overwrite=True, resume=False, verify=False)
+        if report.entries != self.entries:
+            raise FormatError(
+                f"the tree has {report.entries} entries now, and had {self.entries} when it was opened",
+                "open it again",
+                uri=self.uri,
+                data_set=self.name,
+            )
+
+
+def _below(node: Node, path: str) -> list[str]:
+    """The branches that a field, or a member of it, is made of."""
+    places = TreePlan([node], []).places()
+    # A pair is one only with both of its members.
+    pairs = isinstance(node.spec, str) or any(
+        part[1:].isdigit()
+        for place in places.values()
+        for part in place.split(".")[1:]
+        if part.startswith("_")
+    )
+    found = [
+        branch
+        for branch, place in places.items()
+        if place == path or place.startswith(f"{path}.") or path.startswith(f"{place}.")
+    ]
+    return list(places) if pairs or not found else found
+
+
+def _bare(path: str) -> str:
+    for sign in _SIZEOF:
+        path = path.removeprefix(sign)
+    return path
+
+
+def _full(uri: str) -> str:
+    return uri if "://" in uri else os.path.abspath(uri)
+
+
+def _version(uri: str) -> str:
+    """What changes with the file; empty where nothing tells."""
+    if "://" in uri:
+        file = _core.open_bytes(uri)
+        return f"{file.size} {file.version}" if file.version else ""
+    state = os.stat(uri)
+    return f"{state.st_size} {state.st_mtime_ns} {state.st_ino}"
+
+
+# ---- Where imported columns are
+
+
+class _Temporary:
+    """A folder of this process, which is removed when it ends."""
+
+    _folder = ""
+    _lock = threading.Lock()
+
+    @classmethod
+    def folder(cls) -> str:
+        """Return its path; it is made when it is first asked for."""
+        with cls._lock:
+            if not cls._folder or not cls._folder.startswith(_own_folder()):  # a forked child has its own
+                cls._remove_orphaned()
+                cls._folder = tempfile.mkdtemp(prefix=_own_folder())
+                atexit.register(_remove_own, cls._folder)
+        return cls._folder
+
+    @staticmethod
+    def _remove_orphaned() -> None:
+        """Remove what processes that were killed left."""
+        for folder in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*-*"):
+            owner = folder.name.removeprefix(_TEMPORARY).partition("-")[0]
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_own(folder: str) -> None:
+    if folder.startswith(_own_folder()):  # not in a forked child
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_folder() -> str:
+    return os.path.join(tempfile.gettempdir(), f"{_TEMPORARY}{os.getpid()}-")
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """Imported columns of a tree in a cache."""
+
+    path: str
+    uri: str
+    tree: str
+    version: str
+    branches: tuple[str, ...]
+    bytes: int
+    last_use: float
+
+
+class _Kept:
+    """Imported columns: files in a folder for each state of a tree."""
+
+    def __init__(self, base: str, budget: int | None = None) -> None:
+        self.base = base
+        self._budget = budget
+        self._known: dict[str, frozenset[str]] = {}
+
+    def find(self, tree: _TreeFile, branches: frozenset[str]) -> str:
+        """Return a file that has the branches; empty if none has all of them."""
+        for path in _listed(f"{self.base}/{tree.identity}/*.root"):
+            if path not in self._known:
+                self._known[path] = _branches_in(path)
+            if branches <= self._known[path]:
+                with contextlib.suppress(OSError):
+                    if "://" not in path:
+                        os.utime(path)
+                return path
+        return ""
+
+    def add(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
+        """Import branches to a file; raises `Error` where it cannot be written."""
+        name = hashlib.sha256("\n".join(sorted(branches)).encode()).hexdigest()[:20]
+        path = f"{self.base}/{tree.identity}/{name}.root"
+        if "://" not in path:
+            try:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+            except OSError as error:
+                raise StorageError(f"it cannot be written: {error.strerror}", uri=self.base) from error
+        tree.write(branches, path, watch)
+        self._known[path] = branches
+        if "://" not in path and self._budget is not None:
+            evict(kept_in(self.base), self._budget, spare=path)
+        return path
+
+
+def _trees_of(home: str) -> str:
+    """The folder of imported columns that belongs to the home of a cache."""
+    path = home.removeprefix("obj://").rstrip("/")
+    if path.startswith("s3://") and path.count("/") == 2:
+        return f"{path}/trees"
+    return f"{path}-trees"
+
+
+def _listed(pattern: str) -> list[str]:
+    try:
+        return list(_core.expand_names([pattern]))
+    except Error:
+        return []
+
+
+def _branches_in(path: str) -> frozenset[str]:
+    """What an imported file says that it has; nothing if it is damaged or none."""
+    found = _record(path)
+    return frozenset(found["branches"]) if found else frozenset()
+
+
+def _record(path: str) -> dict[str, Any] | None:
+    try:
+        names = _core.data_sets(path)
+        text = _core.open(path, names[0], _core.ReadOptions()).descriptor.description
+        told = json.loads(text)["imported"]
+        return told if isinstance(told, dict) else None
+    except (Error, ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def kept_files(home: str) -> list[KeptFile]:
+    """Imported columns of the cache with that home, those used last first."""
+    return kept_in(_trees_of(home))
+
+
+def kept_in(base: str) -> list[KeptFile]:
+    """The same by their own folder. Files of which nothing can be known have no URI."""
+    found = []
+    for path in _listed(f"{base}/*/*.root"):
+        told = _record(path) or {"uri": "", "tree": "", "version": "", "branches": []}
+        size, used = 0, 0.0
+        with contextlib.suppress(OSError):
+            state = os.stat(path) if "://" not in path else None
+            size, used = (state.st_size, state.st_mtime) if state else (_core.open_bytes(path).size, 0.0)
+        branches = tuple(told["branches"])
+        found.append(KeptFile(path, told["uri"], told["tree"], told["version"], branches, size, used))
+    return sorted(found, key=lambda one: -one.last_use)
+
+
+def evict(files: list[KeptFile], budget: int, spare: str = "") -> int:
+    """Remove what was not used for the longest time until the rest fits; returns the bytes that are removed."""
+    left, removed = sum(one.bytes for one in files), 0
+    for one in reversed(files):
+        if left <= budget:
+            break
+        if one.path == spare:
+            continue
+        _core.remove_file(one.path)
+        left -= one.bytes
+        removed += one.bytes
+    return removed
+
+
+def collect_garbage(home: str, budget: int) -> tuple[int, int, int, int]:
+    """Remove what is left over, outdated, and above the budget of imported columns of a cache.
+
+    Returns:
+        The number of leftovers; the bytes that were outdated, and that were above the budget; the bytes that are left.
+    """
+    files = kept_files(home)
+    latest: dict[tuple[str, str], KeptFile] = {}
+    for one in files:  # used last first
+        latest.setdefault((one.uri, one.tree), one)
+    outdated, leftovers = 0, 0
+    for one in files:
+        if not one.uri:
+            leftovers += 1
+        elif latest[one.uri, one.tree].version != one.version:
+            outdated += one.bytes
+        else:
+            continue
+        _core.remove_file(one.path)
+    evicted = evict(kept_files(home), budget)
+    return leftovers, outdated, evicted, sum(one.bytes for one in kept_files(home))
+
+
+# ---- The columns of several files
+
+
+class TreeColumns:
+    """The columns of one or several files, of which some have a TTree and others a data set of that name.
+
+    Args:
+        files: where they are.
+        name: of the trees and data sets; may be empty if each file has only one.
+        cache: of `colonnade.open`.
+    """
+
+    def __init__(
+        self, files: Sequence[str], name: str, *, cache: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.files = list(files)
+        self._trees: list[_TreeFile | None] = []
+        self.entries: list[int] = []
+        self.shapes: list[str] = []
+        self.name = name.strip("/")
+        for uri in files:
+            self._add(uri, name)
+        self._home = self._home_of(cache)
+
+    def _add(self, uri: str, name: str) -> None:
+        there = _stored_name(uri, name)
+        tree = None if there else _TreeFile(uri, name)
+        found = there or (tree.name if tree else "")
+        if self.name and found != self.name:
+            raise SchemaError(f"there is '{found}', and '{self.name}' before", "name one of them", uri=uri)
+        self.name = found
+        self._trees.append(tree)
+        if tree is None:
+            self.entries.append(_core.open(uri, found, _core.ReadOptions()).num_entries)
+            self.shapes.append(uri)
+            return
+        self.entries.append(tree.entries)
+        if tree.plan.unreadable:
+            reasons = [(one.branch, one.reason) for one in tree.plan.unreadable]
+            warn_left_out(reasons, f"{uri}, '{tree.name}'", stacklevel=5)
+        self.shapes.append(f"{_Temporary.folder()}/{tree.identity}.shape.root")
+        tree.write_shape(self.shapes[-1])
+
+    def _home_of(self, cache: str | os.PathLike[str] | None) -> _Kept | None:
+        remote = any("://" in uri for uri in self.files)
+        home, budget = _core.cache_home("" if cache is None else os.fspath(cache), remote)
+        # Data sets of other stores have no names as files have.
+        usable = home and ("://" not in home or home.startswith(("obj://", "s3://")))
+        return _Kept(_trees_of(home), budget) if usable else None
+
+    @property
+    def samples(self) -> list[tuple[str, int, str, str]]:
+        """Name, entries, file and data set of each."""
+        return [
+            (f"{uri}/{self.name}", entries, uri, self.name)
+            for uri, entries in zip(self.files, self.entries, strict=True)
+        ]
+
+    def has_stored(self) -> bool:
+        """Whether some of the files have data sets instead of trees."""
+        return any(tree is None for tree in self._trees)
+
+    def fetch(self, paths: Iterable[str], watch: Watch) -> list[str]:
+        """Return for each file one that has the columns as a data set of the same name.
+
+        Args:
+            paths: of columns, in the manner of the data frame or of data sets.
+            watch: called with the progress of each import.
+        """
+        wanted = list(paths)
+        return [
+            uri if tree is None else self._fetch(tree, [path for path in wanted if tree.has(path)], watch)
+            for uri, tree in zip(self.files, self._trees, strict=True)
+        ]
+
+    def _fetch(self, tree: _TreeFile, paths: list[str], watch: Watch) -> str:
+        branches = tree.branches_of(paths)
+        if self._home is not None and tree.version:
+            # A cache that fails is none.
+            with contextlib.suppress(Error):
+                return self._home.find(tree, branches) or self._home.add(tree, branches, watch)
+        own = _Kept(_Temporary.folder())
+        return own.find(tree, branches) or own.add(tree, branches, watch)
+
+
+def _stored_name(uri: str, name: str) -> str:
+    """The name of the data set of a file, if it has one."""
+    try:
+        names = _core.data_sets(uri)
+    except FileMissingError:
+        raise
+    except NotFoundError:
+        return ""
+    if name:
+        return name.strip("/") if name.strip("/") in names else ""
+    return names[0] if len(names) == 1 else ""

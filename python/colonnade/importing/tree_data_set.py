@@ -1,0 +1,194 @@
+"""`colonnade.open` of TTrees: a data set whose fields are imported as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields as members_of
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade.errors import UnsupportedError
+from colonnade.reading.chain import Chain, MissingFields
+from colonnade.reading.dataset import DataSet, Fields, read_options
+from colonnade.reading.metrics import ReadMetrics
+
+from .tree_columns import TreeColumns
+from .watching import ImportBar
+
+if TYPE_CHECKING:
+    from colonnade.reading.attributes import AttributeSets
+    from colonnade.schema.fields import FieldInfo
+
+__all__ = ["TreeDataSet", "tree_source"]
+
+
+class TreeDataSet(DataSet):
+    """A data set of one or several TTrees (some files may have RNTuples), which are imported as they are read.
+
+    What was imported once is not imported again; with a cache, by later processes either.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        name: str = "",
+        *,
+        missing: MissingFields = "error",
+        _selection: Fields = None,
+        _columns: TreeColumns | None = None,
+        **settings: Any,
+    ) -> None:
+        self._settings = dict(settings)
+        self._missing: MissingFields = missing
+        self._columns = _columns or TreeColumns(files, name, cache=settings.get("cache"))
+        self._imports: list[DataSet] = []
+        self._places: dict[str, DataSet] = {}
+        shape = self._open_files(self._columns.shapes, missing)
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        self._begin(self._columns.files[0] + more, shape._open_reader(), _selection)
+        self._shape = shape
+        self._num_entries = sum(self._columns.entries)
+
+    def _open_files(self, files: list[str], missing: MissingFields) -> DataSet:
+        settings = dict(
+            self._settings, cache=self._settings.get("cache") if self._columns.has_stored() else "off"
+        )
+        if len(files) == 1:
+            return DataSet(files[0], self._columns.name, **settings)
+        return Chain(files, self._columns.name, missing=missing, **settings)
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the trees."""
+        return list(self._columns.files)
+
+    @property
+    def descriptor(self) -> _core.Descriptor:
+        """The fields, as an import gives them, without clusters and pages."""
+        return self._shape.descriptor
+
+    @property
+    def attributes(self) -> AttributeSets:
+        """Trees have no attribute sets.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError("a TTree has no attribute sets", "open a data set")
+
+    @property
+    def metrics(self) -> ReadMetrics:
+        """What was asked of the storage of imported columns so far."""
+        found = [self._shape.metrics, *(one.metrics for one in self._imports)]
+        sums = {
+            member.name: sum(getattr(one, member.name) for one in found)
+            for member in members_of(ReadMetrics)
+            if isinstance(getattr(found[0], member.name), int | float)
+        }
+        return ReadMetrics(**{**vars(found[0]), **sums})
+
+    def select(self, fields: Fields) -> DataSet:
+        """Return the same data set with only these fields."""
+        return TreeDataSet(
+            self._columns.files,
+            self._name,
+            missing=self._missing,
+            _selection=list(self._select(fields)),
+            _columns=self._columns,
+            **self._settings,
+        )
+
+    def entry_texts(self, start: int, stop: int, fields: Fields = None) -> Iterator[tuple[int, str]]:
+        """See `DataSet.entry_texts`."""
+        paths = [info.path for info in self._select(fields).values()]
+        yield from self._together(paths).entry_texts(start, stop, paths)
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Import everything, then check it as `DataSet.verify` does."""
+        return self._together([info.path for info in self._select(None, warns=False).values()]).verify(
+            progress
+        )
+
+    def __repr__(self) -> str:
+        count = len(self._select(None, warns=False))
+        return f"<TreeDataSet '{self._name}' of '{self._uri}': {self._num_entries} entries, {count} fields>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._columns.files, self._name, self._missing, self._settings, self._selection)
+
+    # ---- Inside
+
+    def _open_reader(self) -> _core.Reader | _core.ChainReader:
+        return super()._open_reader()
+
+    def _bring(self, paths: list[str]) -> None:
+        """Import what is not there yet, in one go."""
+        missing = [path for path in paths if path not in self._places]
+        if missing:
+            self._open_reader()
+            self._import(missing)
+
+    def _import(self, paths: list[str]) -> DataSet:
+        with ImportBar(None, sum(self._columns.entries)) as bar:
+            files = self._columns.fetch(paths, bar.update)
+        # Files that are no trees have more fields than those that were imported.
+        brought = self._open_files(files, "fill" if self._missing == "fill" else "skip")
+        self._imports.append(brought)
+        self._places.update(dict.fromkeys(paths, brought))
+        return brought
+
+    def _together(self, paths: list[str]) -> DataSet:
+        """One data set that has all of these, whatever was imported before."""
+        found = {id(self._places.get(path)) for path in paths}
+        if paths and len(found) == 1 and paths[0] in self._places:
+            return self._places[paths[0]]
+        return self._import(paths)
+
+    def _assemble(
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+    ) -> dict[str, Any]:
+        self._bring([info.path for info in selected.values()])
+        made: dict[str, Any] = {}
+        for brought in {id(one): one for one in self._places.values()}.values():
+            here = {name: info for name, info in selected.items() if self._places[info.path] is brought}
+            if not here:
+                continue
+            there = brought._select([info.path for info in here.values()])
+            renamed = dict(zip(here, there.values(), strict=True))
+            made.update(brought._assemble(renamed, start, stop, builder))
+        return {name: made[name] for name in selected}
+
+    def _steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        paths = [info.path for info in selected.values()]
+        if not paths:
+            return iter([(start, stop)] if start < stop else [])
+        self._bring(paths)
+        first = self._places[paths[0]]
+        here = [path for path in paths if self._places[path] is first]
+        return first._steps(first._select(here), step_size, start, stop)
+
+
+def tree_source(
+    files: Sequence[str], name: str, settings: dict[str, Any], progress: bool | None
+) -> _core.FrameSource:
+    """Make a source of a data frame that imports the columns of trees before the passes that use them."""
+    columns = TreeColumns(files, name, cache=settings.get("cache"))
+    if not columns.has_stored():
+        settings = dict(settings, cache="off")
+    options = read_options(**settings)
+
+    def fetch(paths: Sequence[str]) -> _core.FrameSource:
+        with ImportBar(progress, sum(columns.entries)) as bar:
+            brought = columns.fetch(paths, bar.update)
+        return _core.open_chain(columns.name, brought, options)
+
+    shape = _core.open_chain(columns.name, columns.shapes, options)
+    return _core.late_source(shape, columns.samples, fetch)
+
+
+def _reopen(
+    files: list[str], name: str, missing: MissingFields, settings: dict[str, Any], selection: Fields
+) -> TreeDataSet:
+    return TreeDataSet(files, name, missing=missing, _selection=selection, **settings)

@@ -1,0 +1,390 @@
+"""TTrees that are opened as data sets: the same values as after an import, and only what is used is imported."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from locations import FIXTURES
+
+import colonnade
+from colonnade import DataFrame, cache
+from colonnade.importing import tree_columns
+from colonnade.importing.trees import _Import
+
+TREE = FIXTURES / "trees" / "many_branches.root"
+SCALARS = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+]
+
+
+def numbers(random, kind, size):
+    if kind == "bool":
+        return random.integers(0, 2, size).astype(bool)
+    if kind.startswith("float"):
+        return np.where(random.random(size) < 0.05, np.nan, random.normal(size=size) * 1e3).astype(kind)
+    limits = np.iinfo(kind)
+    return random.integers(limits.min, limits.max, size, dtype=kind, endpoint=True)
+
+
+def random_tree(path, seed, entries):
+    """Numbers, fixed-size arrays and groups of arrays with a counter, in several baskets."""
+    random = np.random.default_rng(seed)
+    scalars = {f"s{k}_{kind}": kind for k, kind in enumerate(random.choice(SCALARS, random.integers(1, 5)))}
+    groups = {
+        f"G{k}": {f"m{j}": str(random.choice(SCALARS[1:])) for j in range(random.integers(1, 4))}
+        for k in range(random.integers(0, 3))
+    }
+    fixed = {"arr": "3 * int16"} if random.random() < 0.5 else {}
+    columns = {name: numbers(random, kind, entries) for name, kind in scalars.items()}
+    columns |= {name: random.integers(-9, 9, (entries, 3)).astype(np.int16) for name in fixed}
+    for name, members in groups.items():
+        counts = random.integers(0, 5, entries)
+        columns[name] = ak.zip(
+            {
+                member: ak.unflatten(numbers(random, kind, int(counts.sum())), counts)
+                for member, kind in members.items()
+            }
+        )
+    cuts = sorted(random.integers(0, entries + 1, random.integers(0, 4)).tolist())
+    with uproot.recreate(path) as file:
+        types = {name: (str(scalars[name]) if name in scalars else fixed.get(name)) for name in columns}
+        types |= {name: columns[name].type.content for name in groups}
+        tree = file.mktree("Events", types)
+        for begin, end in zip([0, *cuts], [*cuts, entries], strict=True):
+            if begin < end:
+                tree.extend({name: values[begin:end] for name, values in columns.items()})
+    return path
+
+
+def same(one, other):
+    """Types and values, NaN included."""
+    assert str(one.type) == str(other.type)
+    assert ak.array_equal(one, other, equal_nan=True)
+
+
+# ---- The same as an import
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32), entries=st.integers(0, 400), data=st.data())
+def test_random_trees_are_what_an_import_makes_of_them(tmp_path_factory, seed, entries, data):
+    folder = tmp_path_factory.mktemp("random")
+    source = random_tree(folder / "tree.root", seed, entries)
+    colonnade.import_tree(source, folder / "imported.root")
+    expected = colonnade.open(folder / "imported.root")
+    tree = colonnade.open(source)
+    assert tree.num_entries == expected.num_entries == entries
+    assert {name: str(info.type) for name, info in tree.schema.items()} == {
+        name: str(info.type) for name, info in expected.schema.items()
+    }
+    names = expected.field_names
+    for _ in range(3):
+        chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+        begin = data.draw(st.integers(0, entries))
+        end = data.draw(st.integers(begin, entries))
+        same(
+            tree.arrays(chosen, entry_start=begin, entry_stop=end),
+            expected.arrays(chosen, entry_start=begin, entry_stop=end),
+        )
+    paths = [path for path in DataFrame(expected).column_names if "." in path] + names
+    chosen = data.draw(st.lists(st.sampled_from(paths), min_size=1, unique=True))
+    ours = DataFrame("Events", str(source), threads=3)
+    theirs = DataFrame("Events", str(folder / "imported.root"), threads=1)
+    for path in chosen:
+        assert ours.column_type(path) == theirs.column_type(path)
+        one, other = ours.take(path), theirs.take(path)
+        assert repr(list(one.value)) == repr(list(other.value))
+
+
+def test_every_kind_of_branch(tmp_path):
+    report = colonnade.import_tree(TREE, tmp_path / "imported.root", skip_unreadable=True)
+    expected = colonnade.open(tmp_path / "imported.root")
+    with pytest.warns(colonnade.LeftOutWarning) if report.skipped else pytest.MonkeyPatch.context():
+        tree = colonnade.open(TREE)
+    assert tree.field_names == expected.field_names
+    same(tree.arrays(), expected.arrays())
+    for name in expected.field_names:
+        same(tree[name], expected[name])
+    assert list(tree.entry_texts(3, 6)) == list(expected.entry_texts(3, 6))
+    pieces = [piece for piece in tree.iterate(["i32", "Hit_x"], step_size=7)]
+    same(ak.concatenate(pieces), expected.arrays(["i32", "Hit_x"]))
+    assert str(tree.to_arrow().schema) == str(expected.to_arrow().schema)
+    assert tree.to_arrow().equals(expected.to_arrow())
+    assert tree.description == expected.description
+    same(pickle.loads(pickle.dumps(tree.select("Hit"))).arrays(), expected.arrays("Hit"))
+    assert tree.verify() > 0
+    assert tree.metrics.pages > 0
+
+
+def test_results_of_data_frames(tmp_path):
+    colonnade.import_tree(TREE, tmp_path / "imported.root", skip_unreadable=True)
+
+    def results(frame):
+        cut = (
+            frame.filter("nHit > 0").define("far", "Sum(Hit_x * Hit_x)").vary("far", "{far * 2}", ["up"], "v")
+        )
+        mean = cut.mean("far")
+        varied = cut.variations_for(cut.sum("far"))
+        written = cut.snapshot(tmp_path / f"{id(frame)}.root", "Out", ["i32", "far", "Hit_id"])
+        ids = [list(each) for each in written.take("Hit_id").value]
+        return [
+            mean.value,
+            varied["v:up"],
+            frame.count().value,
+            frame.sum("#Hit").value,
+            ids,
+            str(cut.report()),
+        ]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLONNADE_TEST_PART_ENTRIES", "3")
+        ours = results(DataFrame("Events", str(TREE), threads=3))
+    theirs = results(DataFrame("Events", str(tmp_path / "imported.root")))
+    assert repr(ours) == repr(theirs)
+
+
+# ---- Only what is used
+
+
+@pytest.fixture
+def imported(monkeypatch):
+    """The branches of each import, in order."""
+    found = []
+    write = tree_columns._TreeFile.write
+
+    def noted(self, branches, to, watch):
+        found.append(sorted(branches))
+        return write(self, branches, to, watch)
+
+    monkeypatch.setattr(tree_columns._TreeFile, "write", noted)
+    return found
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return random_tree_of_names(tmp_path / "names.root")
+
+
+def random_tree_of_names(path, entries=1000, factor=1):
+    random = np.random.default_rng(5)
+    counts = random.integers(0, 4, entries)
+    muon = ak.zip(
+        {name: ak.unflatten(random.normal(size=counts.sum()), counts) for name in ("pt", "eta", "phi")}
+    )
+    with uproot.recreate(path) as file:
+        tree = file.mktree("Events", {"run": "int32", "met": "float64", "Muon": muon.type.content})
+        tree.extend({"run": np.arange(entries) * factor, "met": random.normal(size=entries), "Muon": muon})
+    return path
+
+
+def test_columns_are_imported_as_they_are_used(tree, imported):
+    frame = DataFrame("Events", str(tree))
+    assert frame.column_type("Muon_pt")
+    cut = frame.filter("nMuon >= 2").define("lead", "Muon_pt[0]")
+    assert imported == []
+    first, second = cut.mean("lead"), cut.count()
+    assert first.value and second.value
+    assert len(imported) == 1
+    assert "Muon_pt" in imported[0]
+    assert not {"Muon_phi", "run", "met"} & set(imported[0])
+    assert cut.max("lead").value
+    assert len(imported) == 1
+    assert frame.sum("met").value
+    assert imported[1:] == [["met"]]
+    # What the process has imported is there for others, too.
+    assert DataFrame("Events", str(tree)).sum("met").value
+    assert colonnade.open(tree)["met"].tolist() == uproot.open(tree)["Events/met"].array().tolist()
+    assert len(imported) == 2
+
+
+def test_baskets_of_other_branches_are_not_read(tree, monkeypatch):
+    read = []
+    arrays = _Import._arrays
+
+    def noted(self, reading, start, stop):
+        read.extend(leaf.path for leaf in reading.plan.leaves())
+        return arrays(self, reading, start, stop)
+
+    monkeypatch.setattr(_Import, "_arrays", noted)
+    assert len(colonnade.open(tree)["Muon_eta"]) == 1000
+    assert set(read) == {"Muon_eta", "nMuon"}
+
+
+def test_names_that_are_not_there(tree):
+    with pytest.raises(colonnade.NotFoundError, match="Muon_pt"):
+        DataFrame("Events", str(tree)).define("x", "Muon_pT")
+    with pytest.raises(colonnade.NotFoundError):
+        colonnade.open(tree)["nothing"]
+    with pytest.raises(colonnade.NotFoundError, match="there is no data set"):
+        colonnade.open(tree, "Other")
+    with pytest.raises(colonnade.FileMissingError):
+        colonnade.open(str(tree) + "x", "Events")
+
+
+# ---- Several files
+
+
+def test_chains(tmp_path, tree):
+    other = random_tree_of_names(tmp_path / "names2.root", entries=300, factor=2)
+    stored = tmp_path / "names3.root"
+    colonnade.import_tree(other, stored)
+    files = [str(tree), str(other), str(stored)]
+    expected = np.concatenate([np.arange(1000), np.arange(300) * 2, np.arange(300) * 2])
+    data_set = colonnade.open(files)
+    assert data_set.num_entries == 1600
+    assert data_set["run"].tolist() == expected.tolist()
+    assert colonnade.open(str(tmp_path / "names*.root"))["run"].tolist() == expected.tolist()
+    frame = DataFrame("Events", files)
+    assert frame.sum("run").value == expected.sum()
+    assert frame.filter("nMuon == 1").count().value == int(ak.sum(data_set["nMuon"] == 1))
+    names = frame.define_per_sample("where", "rdfsampleinfo_").take("where").value
+    assert str(names[0]).endswith("names.root/Events")
+    assert DataFrame(data_set).max("run").value == expected.max()
+
+
+def test_files_without_a_branch(tmp_path, tree):
+    bare = tmp_path / "bare.root"
+    with uproot.recreate(bare) as file:
+        file.mktree("Events", {"run": "int32"}).extend({"run": np.arange(10)})
+    frame = DataFrame("Events", [str(tree), str(bare)]).default_value_for("met", 0.5)
+    assert frame.sum("run").value == sum(range(1000)) + 45
+    expected = float(ak.sum(uproot.open(tree)["Events/met"].array()))
+    assert frame.sum("met").value == pytest.approx(expected + 5)
+    assert len(colonnade.open([str(tree), str(bare)], missing="fill")["met"]) == 1010
+
+
+def test_other_processes_get_the_same_bits(tree):
+    def results(frame):
+        cut = frame.filter("nMuon > 0").define("lead", "Muon_pt[0]")
+        return [
+            cut.mean("lead").value,
+            cut.histo1d(("h", "", 20, -3, 3), "lead", "met").value.view(flow=True),
+        ]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLONNADE_TEST_PART_ENTRIES", "50")
+        alone = results(DataFrame("Events", str(tree)))
+        with ProcessPoolExecutor(2) as executor:
+            spread = results(DataFrame("Events", str(tree), executor=executor, npartitions=5))
+    assert repr(alone) == repr(spread)
+
+
+# ---- A cache
+
+
+def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
+    home = tmp_path / "home"
+    options = {"cache": str(home)}
+    assert DataFrame("Events", str(tree), **options).sum("met").value
+    assert colonnade.open(tree, **options)["Muon_pt"].ndim == 2
+    assert len(imported) == 2
+    code = (
+        "import sys, colonnade\n"
+        "from colonnade.importing import tree_columns\n"
+        "def refuse(*_): raise AssertionError('imported again')\n"
+        "tree_columns._TreeFile.write = refuse\n"
+        "print(colonnade.DataFrame('Events', sys.argv[1], cache=sys.argv[2]).sum('met').value)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(tree), str(home)], check=True, capture_output=True, text=True
+    )
+    assert float(told.stdout) == DataFrame("Events", str(tree)).sum("met").value
+    (one, other) = cache.ls(home)
+    assert {one.uri, other.uri} == {str(tree)}
+    assert {column.field for column in (*one.columns, *other.columns)} >= {"met", "Muon_pt"}
+    assert cache.info(tree, home)
+    checked = cache.verify(home)
+    assert checked.damaged == 0 and checked.pages > 0
+    assert cache.warm(tree, "Events", columns=["run"], home=home) > 0
+    assert cache.warm(tree, "Events", columns=["run"], home=home) == 0
+    assert len(cache.ls(home)) == 3
+    assert cache.rm(tree, ["met"], home) > 0
+    assert len(cache.ls(home)) == 2
+    assert cache.gc(home).evicted == 0
+    assert cache.gc(f"{home}?budget=1").evicted > 0
+    assert tree_columns.kept_files(str(home)) == []
+
+
+def test_a_tree_that_changed_is_imported_again(tmp_path, tree):
+    home = str(tmp_path / "home")
+    before = DataFrame("Events", str(tree), cache=home).sum("run").value
+    time.sleep(0.01)
+    random_tree_of_names(tree, factor=3)
+    assert DataFrame("Events", str(tree), cache=home).sum("run").value == 3 * before
+    assert cache.gc(home).outdated > 0
+
+
+def test_damaged_files_of_a_cache_are_imported_again(tmp_path, tree):
+    home = str(tmp_path / "home")
+    expected = DataFrame("Events", str(tree), cache=home).sum("run").value
+    (kept,) = tree_columns.kept_files(home)
+    whole = Path(kept.path).read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"\0" * len(whole)):
+        Path(kept.path).write_bytes(damaged)
+        assert DataFrame("Events", str(tree), cache=home).sum("run").value == expected
+    assert cache.verify(home).damaged == 0
+
+
+def test_a_cache_that_cannot_be_written_is_none(tmp_path, tree):
+    (tmp_path / "home-trees").write_text("in the way")
+    assert DataFrame("Events", str(tree), cache=str(tmp_path / "home")).sum("run").value == sum(range(1000))
+
+
+def test_processes_that_are_killed_leave_nothing_wrong(tmp_path, tree):
+    home = str(tmp_path / "home")
+    code = (
+        "import sys, colonnade\n"
+        "print('ready', flush=True)\n"
+        "print(colonnade.DataFrame('Events', sys.argv[1], cache=sys.argv[2]).sum('Muon_pt[Muon_pt > 0].size()'))\n"
+    )
+    random = np.random.default_rng(3)
+    for _ in range(6):
+        command = [sys.executable, "-c", code, str(tree), home]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()
+            time.sleep(random.uniform(0, 0.3))
+            child.send_signal(signal.SIGKILL)
+    expected = colonnade.open(tree)["Muon_pt"]
+    same(colonnade.open(tree, cache=home)["Muon_pt"], expected)
+    assert cache.verify(home).damaged == 0
+
+
+def test_folders_of_killed_processes_are_removed(tmp_path, tree):
+    code = "import sys, os, colonnade; colonnade.open(sys.argv[1])['run']; os.kill(os.getpid(), 9)"
+    environment = dict(os.environ, TMPDIR=str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    subprocess.run([sys.executable, "-c", code, str(tree)], check=False, env=environment)
+    assert len(list((tmp_path / "temporary").iterdir())) == 1
+    code = "import sys, colonnade; colonnade.open(sys.argv[1])['run']"
+    subprocess.run([sys.executable, "-c", code, str(tree)], check=True, env=environment)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_tree_that_is_replaced_while_it_is_read(tmp_path, tree):
+    data_set = colonnade.open(tree)
+    random_tree_of_names(tree, entries=10)
+    with pytest.raises(colonnade.FormatError, match="open it again"):
+        data_set["run"]

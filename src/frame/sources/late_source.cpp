@@ -1,0 +1,198 @@
+// See late_source.h.
+#include "frame/sources/late_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "colonnade/error.h"
+#include "frame/sources/friend_place.h"
+
+namespace colonnade::frame {
+
+class LateCursor final : public Cursor {
+ public:
+  explicit LateCursor(std::shared_ptr<const LateSource> source) : source_(std::move(source)) {}
+
+  void start(const Part& part, const Part*) override {
+    part_ = part;
+    for (auto& place : places_)
+      if (place) place->start(part);
+  }
+  ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
+    const LateSource::Place place = source_->place_of(column);
+    return at(place.source).read(place.number, rows, memory);
+  }
+  std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override {
+    std::uint64_t most = 0;
+    for (const std::uint32_t column : columns) {
+      if (!source_->has(column, part_.sample)) continue;
+      const LateSource::Place place = source_->place_of(column);
+      most = std::max(most, at(place.source).row_bytes(place.number));
+    }
+    return most;
+  }
+  ReadMetrics metrics() const override {
+    ReadMetrics sum;
+    for (const auto& place : places_)
+      if (place) place->add_to(sum);
+    return sum;
+  }
+
+ private:
+  FriendPlace& at(std::size_t source) {
+    if (places_.size() <= source) places_.resize(source + 1);
+    if (!places_[source]) {
+      places_[source].emplace(source_->fetched(source));
+      places_[source]->start(part_);
+    }
+    return *places_[source];
+  }
+
+  std::shared_ptr<const LateSource> source_;
+  Part part_;
+  std::vector<std::optional<FriendPlace>> places_;
+};
+
+LateSource::LateSource(std::shared_ptr<Source> shape, std::vector<Sample> samples, Fetch fetch,
+                       std::vector<std::shared_ptr<Source>> fetched)
+    : shape_(std::move(shape)),
+      samples_(std::move(samples)),
+      fetch_(std::move(fetch)),
+      fetched_(std::move(fetched)) {
+  for (Sample& sample : samples_) {
+    sample.first = entries_;
+    if (__builtin_add_overflow(entries_, sample.entries, &entries_))
+      throw Error(ErrorKind::usage, "there are more than 2^64 entries");
+  }
+  if (shape_->samples().size() != samples_.size())
+    throw Error(ErrorKind::usage, fmt::format("the names and types are of {} files, the entries of {}",
+                                              shape_->samples().size(), samples_.size()));
+  for (const auto& source : fetched_) check(*source);
+}
+
+void LateSource::check(const Source& brought) const {
+  if (brought.entries() != entries_ || brought.samples().size() != samples_.size())
+    throw Error(
+        ErrorKind::format,
+        fmt::format("there are {} entries in {} files, but {} in {} with the columns that were brought",
+                    entries_, samples_.size(), brought.entries(), brought.samples().size()),
+        "a file may have been replaced; open it again");
+}
+
+std::optional<std::uint32_t> LateSource::find(std::string_view path) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
+  const auto found = shape_->find(path);
+  auto& number = by_path_[std::string(path)];
+  if (!found) return number = std::nullopt;
+  columns_.push_back({std::string(path), *found, std::nullopt});
+  return number = static_cast<std::uint32_t>(columns_.size() - 1);
+}
+
+std::vector<Part> LateSource::parts(std::uint64_t first, std::uint64_t last) const {
+  std::vector<Part> parts;
+  std::uint64_t number = 0;
+  for (unsigned k = 0; k < samples_.size(); ++k) {
+    const Sample& sample = samples_[k];
+    std::vector<std::uint64_t> borders;
+    for (std::uint64_t entry = 0; entry < sample.entries; entry += part_entries_) borders.push_back(entry);
+    if (borders.empty()) continue;
+    borders.push_back(sample.entries);
+    add_parts(borders, sample.first, k, number, first, last, parts);
+    number += borders.size() - 1;
+  }
+  return parts;
+}
+
+void LateSource::prepare(std::span<const std::uint32_t> columns) {
+  fetch(columns);
+}
+
+bool LateSource::look_up(Column& column, std::size_t source) const {
+  const auto found = fetched_[source]->find(column.path);
+  if (!found) return false;
+  // A file that has more than it was asked for does not speak for the others.
+  for (unsigned k = 0; k < samples_.size(); ++k)
+    if (samples_[k].entries != 0 && shape_->has(column.shape, k) && !fetched_[source]->has(*found, k))
+      return false;
+  const ValueType& is = fetched_[source]->type(*found);
+  const ValueType& expected = shape_->type(column.shape);
+  if (!(is == expected))
+    throw Error(ErrorKind::type,
+                fmt::format("the column is of type {}, not {} as the file said", is.name(), expected.name()),
+                "the file may have been replaced; open it again", {.field = column.path});
+  column.place = Place{source, *found};
+  return true;
+}
+
+std::vector<std::uint32_t> LateSource::missing_of(std::span<const std::uint32_t> columns) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint32_t> missing;
+  for (const std::uint32_t column : columns)
+    if (!columns_[column].place) missing.push_back(column);
+  for (std::size_t k = 0; k < fetched_.size(); ++k)
+    std::erase_if(missing, [&](std::uint32_t column) { return look_up(columns_[column], k); });
+  return missing;
+}
+
+void LateSource::fetch(std::span<const std::uint32_t> columns) const {
+  const std::lock_guard turn(fetching_);
+  const std::vector<std::uint32_t> missing = missing_of(columns);
+  if (missing.empty()) return;
+  std::vector<std::string> paths;
+  for (const std::uint32_t column : missing) paths.push_back(columns_[column].path);
+  if (!fetch_)
+    throw Error(ErrorKind::not_found, "the column was not brought along", "make the plan anew",
+                {.field = paths.front()});
+  std::shared_ptr<Source> brought = fetch_(paths);
+  check(*brought);
+  const std::lock_guard lock(mutex_);
+  fetched_.push_back(std::move(brought));
+  for (const std::uint32_t column : missing)
+    if (!look_up(columns_[column], fetched_.size() - 1))
+      throw Error(ErrorKind::not_found, "the column was not brought", {}, {.field = columns_[column].path});
+}
+
+LateSource::Place LateSource::place_of(std::uint32_t column) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (columns_[column].place) return *columns_[column].place;
+  }
+  fetch(std::span(&column, 1));
+  const std::lock_guard lock(mutex_);
+  return *columns_[column].place;
+}
+
+std::shared_ptr<Source> LateSource::fetched(std::size_t source) const {
+  const std::lock_guard lock(mutex_);
+  return fetched_[source];
+}
+
+std::unique_ptr<Cursor> LateSource::open() const {
+  return std::make_unique<LateCursor>(shared_from_this());
+}
+
+std::string LateSource::specification(bool with_index) const {
+  std::vector<std::uint32_t> all(columns_.size());
+  std::iota(all.begin(), all.end(), 0u);
+  fetch(all);
+  const std::lock_guard lock(mutex_);
+  nlohmann::json made = {{"source", "late"},
+                         {"shape", nlohmann::json::parse(shape_->specification(with_index))},
+                         {"samples", nlohmann::json::array()},
+                         {"fetched", nlohmann::json::array()}};
+  for (const Sample& sample : samples_)
+    made["samples"].push_back({{"name", sample.name},
+                               {"entries", sample.entries},
+                               {"uri", sample.uri},
+                               {"data_set", sample.data_set}});
+  for (const auto& source : fetched_)
+    made["fetched"].push_back(nlohmann::json::parse(source->specification(with_index)));
+  return made.dump();
+}
+
+}  // namespace colonnade::frame
