@@ -140,8 +140,6 @@ def warm(
     uri, found = split_target(target, name)
     try:
         return _core.warm_cache(found, uri, list(columns or ()), _text(home), progress)
-    except FileMissingError:
-        raise
     except NotFoundError as error:
         return _warm_tree(uri, found, columns, home, progress, error)
 

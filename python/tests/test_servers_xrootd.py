@@ -117,6 +117,7 @@ def test_snapshot_and_copy(xrootd, xrootd_uri, tmp_path):
 
 def test_a_tree_is_read_as_it_is(xrootd, xrootd_uri):
     uri = xrootd_uri("tree.root")
+    write(xrootd_uri("beside.root"), events(10))  # makes the folder
     path_of(xrootd, uri).write_bytes(TREE.read_bytes())
     with uproot.open(TREE) as file:
         expected = file["Events"]["vv_int"].array().to_list()

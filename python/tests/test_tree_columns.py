@@ -129,7 +129,7 @@ def test_every_kind_of_branch(tmp_path):
     for name in expected.field_names:
         same(tree[name], expected[name])
     assert list(tree.entry_texts(3, 6)) == list(expected.entry_texts(3, 6))
-    pieces = [piece for piece in tree.iterate(["i32", "Hit_x"], step_size=7)]
+    pieces = list(tree.iterate(["i32", "Hit_x"], step_size=7))
     same(ak.concatenate(pieces), expected.arrays(["i32", "Hit_x"]))
     assert str(tree.to_arrow().schema) == str(expected.to_arrow().schema)
     assert tree.to_arrow().equals(expected.to_arrow())
@@ -206,7 +206,8 @@ def test_columns_are_imported_as_they_are_used(tree, imported):
     cut = frame.filter("nMuon >= 2").define("lead", "Muon_pt[0]")
     assert imported == []
     first, second = cut.mean("lead"), cut.count()
-    assert first.value and second.value
+    assert first.value
+    assert second.value
     assert len(imported) == 1
     assert "Muon_pt" in imported[0]
     assert not {"Muon_phi", "run", "met"} & set(imported[0])
@@ -317,7 +318,8 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
     assert {column.field for column in (*one.columns, *other.columns)} >= {"met", "Muon_pt"}
     assert cache.info(tree, home)
     checked = cache.verify(home)
-    assert checked.damaged == 0 and checked.pages > 0
+    assert checked.damaged == 0
+    assert checked.pages > 0
     assert cache.warm(tree, "Events", columns=["run"], home=home) > 0
     assert cache.warm(tree, "Events", columns=["run"], home=home) == 0
     assert len(cache.ls(home)) == 3

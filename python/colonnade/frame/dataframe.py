@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from colonnade import _core
-from colonnade.errors import FileMissingError, NotFoundError, UsageError
+from colonnade.errors import Error, NotFoundError, UsageError
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, read_options
 from colonnade.reading.opening import split_target, split_targets
@@ -517,17 +517,22 @@ def _open_files(
 ) -> _core.FrameSource:
     try:
         return _core.open_chain(name, files, read_options(**options))
-    except FileMissingError:
-        raise
     except NotFoundError as error:
         from colonnade.importing.tree_columns import may_be_trees
 
-        listed = list(_core.expand_names(files))
+        listed = _expanded(files)
         if not may_be_trees(listed, name):
             raise error
         from colonnade.importing.tree_data_set import tree_source
 
         return tree_source(listed, name, dict(options), progress)
+
+
+def _expanded(files: list[str]) -> list[str]:
+    try:
+        return list(_core.expand_names(files))
+    except Error:
+        return files
 
 
 def _other_side(

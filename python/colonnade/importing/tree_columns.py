@@ -23,7 +23,6 @@ from typing import Any, TypeAlias
 from colonnade import _core
 from colonnade.errors import (
     Error,
-    FileMissingError,
     FormatError,
     NotFoundError,
     SchemaError,
@@ -50,6 +49,8 @@ def may_be_trees(files: Sequence[str], name: str) -> bool:
 
 
 def _has_tree(uri: str, name: str) -> bool:
+    if "://" not in uri and not os.path.isfile(uri):
+        return False
     try:
         with _opened(uri) as file:
             found = _tree_names(file)
@@ -463,8 +464,6 @@ def _stored_name(uri: str, name: str) -> str:
     """The name of the data set of a file, if it has one."""
     try:
         names = _core.data_sets(uri)
-    except FileMissingError:
-        raise
     except NotFoundError:
         return ""
     if name:

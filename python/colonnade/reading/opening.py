@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from colonnade import _core
-from colonnade.errors import FileMissingError, NotFoundError, UsageError
+from colonnade.errors import NotFoundError, UsageError
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -119,7 +119,7 @@ def _open_trees(
     """Open TTrees, if that is what the files have instead of data sets."""
     from colonnade.importing.tree_columns import may_be_trees
 
-    if isinstance(error, FileMissingError) or not may_be_trees(files, name):
+    if not may_be_trees(files, name):
         raise error
     from colonnade.importing.tree_data_set import TreeDataSet
 
