@@ -1,6 +1,7 @@
 // Compression blocks from anywhere. The first two bytes are the size of the content that is asked for; the
 // rest is the block. Whatever comes out without an error must come out again after compressing it with every
 // algorithm.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -26,11 +27,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t content_size = data[0] | static_cast<std::size_t>(data[1]) << 8;
   const ByteSpan block(reinterpret_cast<const std::byte*>(data) + 2, size - 2);
   AlignedBuffer content(content_size);
-  try {
-    decompress(block, content.span());
-  } catch (const Error&) {
-    return 0;
-  }
+  AlignedBuffer grown;
+  const auto succeeds = [](auto&& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const bool is_good = succeeds([&] { decompress(block, content.span()); });
+  if (succeeds([&] { decompress_growing(block, content_size, grown); }) != is_good) std::abort();
+  if (!is_good) return 0;
+  if (!std::ranges::equal(content.span(), grown.span())) std::abort();
   for (const auto algorithm : {Algorithm::zlib, Algorithm::lzma, Algorithm::lz4, Algorithm::zstd})
     require_round_trip(content.span(), {algorithm, 1});
   return 0;

@@ -3,14 +3,40 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
 namespace colonnade {
+
+namespace {
+
+// What all files get, in this process.
+std::uint64_t allowance() {
+  const char* text = std::getenv("COLONNADE_METADATA_MIB");
+  if (text == nullptr || *text == '\0') return MemoryLimit::at_first;
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  const std::string_view digits(text);
+  std::uint64_t mib = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), mib);
+  if (code != std::errc() || end != digits.data() + digits.size() || mib > most)
+    throw Error(ErrorKind::usage, fmt::format("COLONNADE_METADATA_MIB is \"{}\"", digits),
+                fmt::format("a number of MiB up to {}", most));
+  return mib << 20;
+}
+
+}  // namespace
+
+MemoryLimit::MemoryLimit() : left_(allowance()) {}
 
 void MemoryLimit::fail(std::uint64_t count, std::uint64_t bytes, const char* what) const {
   throw Error(
       ErrorKind::format,
       fmt::format("{}: {} times {} bytes of memory are more than a file of this size can need ({} are left)",
                   what, count, bytes, left_),
-      "check that the file comes from where it should");
+      "check that the file comes from where it should; if it does, COLONNADE_METADATA_MIB=4096 gives its "
+      "metadata "
+      "4096 MiB");
 }
 
 std::uint64_t machine_memory() noexcept {

@@ -2,7 +2,9 @@
 // whoever makes room for what they describe asks here first, and what no honest file comes near is refused.
 //
 // All files get `at_first`, and `per_byte` for each of their bytes that was really there. Honest metadata
-// take 5 to 60 times the bytes that they have on storage.
+// take 5 to 60 times the bytes that they have on storage. Only columns without pages, or with the same ones
+// again and again, compress to almost nothing: `at_first` is room for 8 million of them, columns times
+// clusters, and whoever has more says so in COLONNADE_METADATA_MIB.
 #ifndef COLONNADE_BASE_MEMORY_LIMIT_H
 #define COLONNADE_BASE_MEMORY_LIMIT_H
 
@@ -14,8 +16,11 @@ namespace colonnade {
 
 class MemoryLimit {
  public:
-  static constexpr std::uint64_t at_first = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t at_first = std::uint64_t{512} << 20;
   static constexpr std::uint64_t per_byte = 1024;
+
+  // Throws ErrorKind::usage if the environment makes no sense.
+  MemoryLimit();
 
   // So many bytes of storage were read.
   void add_stored(std::uint64_t bytes) noexcept {
@@ -36,7 +41,7 @@ class MemoryLimit {
  private:
   [[noreturn]] void fail(std::uint64_t count, std::uint64_t bytes, const char* what) const;
 
-  std::uint64_t left_ = at_first;
+  std::uint64_t left_;
 };
 
 // The bytes of memory that the machine has: what cannot be in it need not be tried. (Systems promise more

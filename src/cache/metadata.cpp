@@ -5,6 +5,7 @@
 #include "cache/metadata.h"
 
 #include <string_view>
+#include <utility>
 
 #include "base/memory_limit.h"
 #include "codec/compression.h"
@@ -21,13 +22,17 @@ constexpr const char* what = "metadata in a cache";
   throw Error(ErrorKind::format, problem);
 }
 
-// An envelope as it was before compression.
-Bytes unpacked(const Metadata::Blob& blob, std::uint64_t length) {
-  if (blob.bytes.size() == length) return blob.bytes;
-  codec::check_content_size(blob.bytes, length);
-  Bytes content(length);
-  codec::decompress(blob.bytes, content);
-  return content;
+// Calls `parse` with an envelope as it was before compression.
+template <class Parse>
+void parse_unpacked(const Metadata::Blob& blob, std::uint64_t length, MemoryLimit& limit, Parse&& parse) {
+  if (blob.bytes.size() == length) return parse(ByteSpan(blob.bytes));
+  limit.take(1, length, what);
+  limit.take(1, length / 2, what);  // what is moved while it grows is there twice
+  AlignedBuffer content;
+  codec::decompress_growing(blob.bytes, length, content);
+  limit.give_back(length / 2);
+  parse(std::as_const(content).span());
+  limit.give_back(length);
 }
 
 }  // namespace
@@ -86,16 +91,17 @@ Descriptor descriptor_of(const Metadata& metadata) {
   if (metadata.blobs.size() < 2) fail("the metadata in the cache are not complete");
   MemoryLimit limit;
   for (const Metadata::Blob& blob : metadata.blobs) limit.add_stored(blob.bytes.size());
-  Descriptor descriptor =
-      format::read_header(unpacked(metadata.blobs[0], metadata.anchor.header_length), &limit);
+  Descriptor descriptor;
+  parse_unpacked(metadata.blobs[0], metadata.anchor.header_length, limit,
+                 [&](ByteSpan envelope) { descriptor = format::read_header(envelope, &limit); });
   descriptor.anchor = metadata.anchor;
-  format::read_footer(unpacked(metadata.blobs[1], metadata.anchor.footer_length), descriptor, &limit);
+  parse_unpacked(metadata.blobs[1], metadata.anchor.footer_length, limit,
+                 [&](ByteSpan envelope) { format::read_footer(envelope, descriptor, &limit); });
   if (metadata.blobs.size() != 2 + descriptor.cluster_groups.size())
     fail("the metadata in the cache are not complete");
   for (std::size_t group = 0; group < descriptor.cluster_groups.size(); ++group)
-    format::read_page_list(
-        unpacked(metadata.blobs[2 + group], descriptor.cluster_groups[group].page_list.length), group,
-        descriptor, &limit);
+    parse_unpacked(metadata.blobs[2 + group], descriptor.cluster_groups[group].page_list.length, limit,
+                   [&](ByteSpan envelope) { format::read_page_list(envelope, group, descriptor, &limit); });
   format::finish(descriptor, &limit);
   return descriptor;
 }

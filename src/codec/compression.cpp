@@ -22,6 +22,7 @@
 #include <new>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "codec/checksum.h"
 #include "codec/compressor.h"
 #include "codec/planes.h"
@@ -31,6 +32,11 @@ namespace {
 
 constexpr std::size_t header_size = 9;
 constexpr std::size_t max_chunk = (std::size_t{1} << 24) - 1;
+
+// Room that decompress_growing() makes at once: what most honest blocks fit in, so that their content is
+// never moved.
+constexpr std::uint64_t least_room = std::uint64_t{1} << 20;
+constexpr std::uint64_t usual_ratio = 64;
 
 constexpr std::array<const Compressor*, 5> compressors = {&zstd_compressor, &lz4_compressor, &zlib_compressor,
                                                           &old_deflate_compressor, &lzma_compressor};
@@ -168,6 +174,12 @@ ChunkHeader read_chunk_header(ByteSpan block, std::uint64_t left) {
   return header;
 }
 
+void make_room(AlignedBuffer& content, std::uint64_t size) {
+  if (size <= content.capacity()) return;
+  content.reserve(static_cast<std::size_t>(size));
+  prefer_huge_pages(content.data(), content.capacity());  // page lists of many columns and clusters are large
+}
+
 void check_block_size(ByteSpan block, std::uint64_t content_size) {
   if (block.size() > content_size)
     throw Error(ErrorKind::format, fmt::format("a compressed block has {} bytes for {} bytes of content",
@@ -256,6 +268,25 @@ void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums) {
   check_block_size(block, content.size());
   while (!content.empty()) read_chunk(block, content, sums);
   check_end(block);
+}
+
+void decompress_growing(ByteSpan block, std::uint64_t size, AlignedBuffer& content, ChunkSums sums) {
+  check_content_size(block, size);
+  const std::uint64_t first_room = std::max(least_room, usual_ratio * std::uint64_t{block.size()});
+  content.resize(0);
+  make_room(content, std::min(size, first_room));
+  if (block.size() == size) {
+    content.resize(block.size());
+    return decompress(block, content.span(), sums);
+  }
+  while (content.size() < size) {
+    const std::size_t done = content.size();
+    const std::size_t end = done + read_chunk_header(block, size - done).content_size;
+    make_room(content, std::max<std::uint64_t>(end, std::min<std::uint64_t>(size, 2 * done)));
+    content.resize(end);
+    MutableByteSpan part = content.span().subspan(done);
+    read_chunk(block, part, sums);
+  }
 }
 
 void check_content_size(ByteSpan block, std::uint64_t size) {

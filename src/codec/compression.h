@@ -47,6 +47,12 @@ void check_content_size(ByteSpan block, std::uint64_t size);
 // outside `content`.
 void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums = ChunkSums::check);
 
+// The same where somebody else claims that the content has `size` bytes: room is made as the content really
+// comes, so that memory follows what was decompressed and not what was claimed. Room that `content` has is
+// used again.
+void decompress_growing(ByteSpan block, std::uint64_t size, AlignedBuffer& content,
+                        ChunkSums sums = ChunkSums::check);
+
 // XXH3-64 with seed 0, the checksum of pages and envelopes.
 std::uint64_t xxh3(ByteSpan bytes) noexcept;
 

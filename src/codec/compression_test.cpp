@@ -528,6 +528,59 @@ TEST(HostileBlock, RandomBytesAfterAGoodTagDoNotCrash) {
 // --- checksum of pages and envelopes
 // ---------------------------------------------------------------------------------
 
+// Chunks of zeros, of which the first `honest` ones are good and the others damaged.
+Bytes chunks_of_zeros(std::size_t count, std::size_t content_size, std::size_t honest) {
+  const Bytes chunk = compressed({Algorithm::zstd, 1}, Bytes(content_size));
+  Bytes block;
+  for (std::size_t i = 0; i < count; ++i) {
+    block.insert(block.end(), chunk.begin(), chunk.end());
+    if (i >= honest)
+      block[block.size() - chunk.size() + header_size] ^= std::byte{0xff};  // Zstandard's magic
+  }
+  return block;
+}
+
+TEST(GrowingContent, IsTheSameAsIntoRoomThatIsThere) {
+  AlignedBuffer content;
+  for (const Algorithm algorithm : algorithms)
+    for (const std::size_t size : {0, 1, 1000, 1 << 20, 17 << 20}) {
+      const Bytes original = repetitive(size);
+      const Bytes block = compressed({algorithm, 1}, original);
+      decompress_growing(block, size, content);
+      ASSERT_EQ(content.size(), size);
+      EXPECT_TRUE(std::equal(original.begin(), original.end(), content.data())) << size;
+    }
+  const Bytes plain = noise(5000);
+  decompress_growing(plain, plain.size(), content);
+  EXPECT_TRUE(std::ranges::equal(plain, content.span()));
+}
+
+TEST(GrowingContent, MakesRoomForWhatCameAndNotForWhatIsClaimed) {
+  constexpr std::size_t size = 1 << 20;
+  constexpr std::size_t count = 40;
+  for (const std::size_t honest : {0, 1, 5, 10}) {
+    const Bytes block = chunks_of_zeros(count, size, honest);
+    AlignedBuffer content;
+    EXPECT_THROW(decompress_growing(block, count * size, content), Error);
+    EXPECT_LE(content.capacity(), std::max<std::size_t>(2 * (honest + 1) * size, 64 * block.size()))
+        << honest;
+  }
+  const Bytes honest = chunks_of_zeros(count, size, count);
+  AlignedBuffer content;
+  decompress_growing(honest, count * size, content);
+  EXPECT_EQ(content.size(), count * size);
+  EXPECT_EQ(content.capacity(), count * size);
+}
+
+TEST(GrowingContent, AClaimThatTheChunksDoNotMakeNeedsNoRoomAtAll) {
+  const Bytes block = chunks_of_zeros(2, 1 << 20, 2);
+  for (const std::uint64_t claim : {std::uint64_t{31} << 30, ~std::uint64_t{0}, std::uint64_t{3} << 20}) {
+    AlignedBuffer content;
+    EXPECT_THROW(decompress_growing(block, claim, content), Error);
+    EXPECT_EQ(content.capacity(), 0u);
+  }
+}
+
 TEST(Xxh3, KnownValues) {
   EXPECT_EQ(xxh3({}), 0x2d06800538d394c2u);
   EXPECT_EQ(xxh3(as_bytes("a")), 0xe6c632b61e964e1fu);

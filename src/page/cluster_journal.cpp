@@ -140,9 +140,9 @@ class Scanner {
       hand_out(block, offset, size, run);
       return size;
     }
-    AlignedBuffer content(static_cast<std::size_t>(length));
+    AlignedBuffer content;
     try {
-      codec::decompress(block, content.span());
+      codec::decompress_growing(block, length, content);
     } catch (const Error&) {
       return torn(run);
     }

@@ -30,6 +30,8 @@ constexpr std::size_t smallest_piece = std::size_t{64} << 10;
 constexpr std::size_t most_queued = 1;
 constexpr std::chrono::milliseconds patience{5};
 constexpr std::size_t sum_size = sizeof(std::uint64_t);
+// Pages are rarely larger; those that are, or say so, get memory of their own.
+constexpr std::size_t most_kept = std::size_t{16} << 20;
 
 // How the memory of a copy is shared: pieces being read, one that is handed over, and those being written.
 StreamOptions divide(std::size_t memory, const PageSource& source, bool into_file, bool compresses = false) {
@@ -94,13 +96,15 @@ class Converter {
   }
 
   void recompress(SealedPage& page) const {
-    thread_local AlignedBuffer unpacked;
+    thread_local AlignedBuffer usual;
+    AlignedBuffer large;
     const ByteSpan block = page.stored.first(page.description.locator.size);
     ByteSpan content = block;
     if (const std::size_t packed = packed_size(page.column, page.description); packed != block.size()) {
-      unpacked.resize(packed);
-      codec::decompress(block, unpacked.span(),
-                        page.description.has_checksum ? codec::ChunkSums::trust : codec::ChunkSums::check);
+      AlignedBuffer& unpacked = packed > most_kept ? large : usual;
+      codec::decompress_growing(
+          block, packed, unpacked,
+          page.description.has_checksum ? codec::ChunkSums::trust : codec::ChunkSums::check);
       content = unpacked.span();
     }
     page.other.resize(0);

@@ -20,7 +20,7 @@ namespace {
 constexpr int jobs_per_turn = 16;
 // Waking a thread takes as long as decoding this much.
 constexpr std::size_t worth_a_helper = std::size_t{64} << 10;
-// Pages are rarely larger; memory for those that are is given back.
+// Pages are rarely larger; those that are, or say so, get memory of their own.
 constexpr std::size_t most_scratch = std::size_t{16} << 20;
 
 using Clock = std::chrono::steady_clock;
@@ -54,11 +54,10 @@ void unseal(const PageSource& source, const PageDescriptor& page, const ColumnEn
   if (block.size() == packed) return codec::decode(encoding, block, page.elements, element, out);
   if (codec::is_memory_image(encoding, element))
     return codec::decompress(block, {static_cast<std::byte*>(out), packed}, sums);
-  AlignedBuffer& content = scratch();
-  content.resize(packed);
-  codec::decompress(block, content.span(), sums);
+  AlignedBuffer large;
+  AlignedBuffer& content = packed > most_scratch ? large : scratch();
+  codec::decompress_growing(block, packed, content, sums);
   codec::decode(encoding, content.span(), page.elements, element, out);
-  if (content.capacity() > most_scratch) content = AlignedBuffer();
 }
 
 void unseal_packed(const PageSource& source, const PageDescriptor& page, ByteSpan stored,

@@ -89,8 +89,7 @@ class PageChecker {
       fail(fmt::format("a page of {} elements in {} bytes", page.elements, block.size()));
     ByteSpan packed = block;
     if (packed_size != block.size()) {
-      packed_.resize(packed_size);
-      codec::decompress(block, packed_.span());
+      codec::decompress_growing(block, packed_size, packed_);
       packed = packed_.span();
     }
     elements_.resize(static_cast<std::size_t>(in_memory));
