@@ -262,7 +262,7 @@ class GridStore {
   void load(SavedReader& from) {
     for (std::size_t k = 0; k < axes_.size(); ++k)
       if (is_automatic(k)) axes_[k].load(from);
-    sums_.load(from);
+    columns == 2 ? sums_.load(from, 0, 0b10) : sums_.load(from, 0b1, 0);
     sums_.for_each_bin([&](std::size_t at) {
       for (std::size_t k = 0; k < axes_.size(); ++k) {
         const auto slot = static_cast<std::uint32_t>(at % axes_[k].slots());

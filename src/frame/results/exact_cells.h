@@ -218,8 +218,8 @@ class ExactCells {
       to.sum(sum);
     });
   }
-  // Into one that is empty.
-  void load(SavedReader& from) {
+  // Into one that is empty. Columns, a bit each, that are counts or sums of squares are not below zero.
+  void load(SavedReader& from, unsigned counts, unsigned squares) {
     const auto used = from.number<std::uint64_t>();
     if (used > bins_ * columns) SavedReader::fail("more sums than there are");
     std::uint64_t next = 0;
@@ -227,7 +227,12 @@ class ExactCells {
       const auto i = from.number<std::uint64_t>();
       if (i < next || i >= bins_ * columns) SavedReader::fail("a bin beyond the last one");
       next = i + 1;
-      put(static_cast<std::size_t>(i), from.sum<1>());
+      const ExactSum<1> sum = from.sum<1>();
+      const double value = sum.value();
+      const unsigned column = 1U << (i % columns);
+      if ((column & (counts | squares)) != 0 && value < 0) SavedReader::fail("a sum below zero");
+      if ((column & counts) != 0 && !std::isfinite(value)) SavedReader::fail("a count that is no number");
+      put(static_cast<std::size_t>(i), sum);
     }
   }
 

@@ -78,7 +78,7 @@ std::vector<std::byte> saved_cells(const CellSums& sums) {
 CellSums loaded_cells(std::span<const std::byte> bytes) {
   SavedReader from(bytes, "sums");
   CellSums sums(cell_bins);
-  sums.load(from);
+  sums.load(from, 0, 0);
   from.done();
   return sums;
 }

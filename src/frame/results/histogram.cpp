@@ -192,7 +192,7 @@ class BinStore {
         [&](std::size_t bin) { return settings_->binning.is_inner(static_cast<std::uint32_t>(bin)); });
   }
   void save(SavedWriter& to) const { sums_.save(to); }
-  void load(SavedReader& from) { sums_.load(from); }
+  void load(SavedReader& from) { sums_.load(from, 0, 0b10); }
 
  private:
   std::shared_ptr<const HistogramSettings> settings_;

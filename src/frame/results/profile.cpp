@@ -84,7 +84,7 @@ class ProfileAccumulator final : public ResultAccumulator {
     SavedReader from(other, settings_->what);
     const auto entries = from.number<std::uint64_t>();
     Sums sums(settings_->binning.cells());
-    sums.load(from);
+    weighted ? sums.load(from, 0, 0b1000) : sums.load(from, 0b001, 0b100);
     from.done();
     const std::lock_guard lock(mutex_);
     entries_ += entries;
