@@ -21,13 +21,14 @@ struct GarbageOptions {
   // machines, the claim is watched for the time of its lease (60 s), or for this many seconds,
   std::optional<double> older_than = {};
   // or every claim is taken away at once. A writer that is still at work fails at its next commit; what it
-  // has committed stays.
+  // has committed stays. Also removes values in a folder that no record speaks of, which a machine that went
+  // down may leave, unless a record cannot be read.
   bool force = false;
 };
 
 // A generation that was removed, or with dry_run: would be.
 struct RemovedGeneration {
-  std::string data_set;
+  std::string data_set;  // empty: no record says
   std::uint32_t generation = 0;
   std::uint64_t objects = 0;      // that its writer had reserved: it may have written fewer
   bool uncommitted_part = false;  // only what was written after the last commit of a data set that stays

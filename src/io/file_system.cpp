@@ -164,7 +164,11 @@ class NamedFile final : public WritableFile {
       if (name == last_part(aside_) || !name.starts_with(stem) || !is_aside_name(name) ||
           name.size() != stem.size() + digits + suffix.size())
         continue;
-      if (is_alive(beside(path_, name))) refuse(uri_);
+      // Where a new file gets its name by a second link, a process may end before it removes the first.
+      if (files_->is_same(path_, beside(path_, name)))
+        files_->remove(beside(path_, name));
+      else if (is_alive(beside(path_, name)))
+        refuse(uri_);
     }
     files_->remove_old_leftovers(path_);
   }

@@ -55,6 +55,8 @@ class FileSystem {
     return true;
   }
   virtual void remove(const std::string& path) = 0;
+  // Whether these are two names of one file. Default: files have one name.
+  virtual bool is_same(const std::string& /*path*/, const std::string& /*other*/) { return false; }
   // Waits until the names in the folder of `path` are on the device.
   virtual void sync_folder(const std::string& path, const std::string& uri) = 0;
   // The names in the folder of `path`; none where it cannot be listed.

@@ -134,12 +134,18 @@ class ObjectStore {
   // them; the others try each, so let the range be true.
   virtual void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) = 0;
 
+  // The groups other than 0 that have objects, in ascending order, where a machine that goes down may leave
+  // some that nothing speaks of any more. Back ends that lose nothing say none.
+  virtual std::vector<std::uint32_t> list_groups() const { return {}; }
   // What processes have left that ended while they were writing: no values, and nobody sees them. Removes
   // them unless told only to look; returns how many there are.
   virtual std::uint64_t remove_leftovers(bool /*only_look*/) { return 0; }
 
   // Waits until what was updated before survives a crash of the machine, where that is not so already.
   virtual void sync() = 0;
+  // The next sync() holds for this value as well, which another process may have changed. Default: whatever
+  // can be read has survived already.
+  virtual void sync_with(const ValueAddress& /*address*/) {}
 };
 
 struct StoreOptions {

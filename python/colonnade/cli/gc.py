@@ -43,6 +43,9 @@ def _lines(report: GarbageReport, dry_run: bool) -> list[str]:
     would = "would be " if dry_run else ""
     lines = []
     for one in report.removed:
+        if not one.data_set:
+            lines.append(f"generation {one.generation}, of which no record speaks, {would}removed")
+            continue
         part = "what followed its last commit" if one.uncommitted_part else f"generation {one.generation}"
         lines.append(f"{one.data_set}: {part} {would}removed, up to {one.objects} objects of pages")
     lines += [f"{one.data_set}: claim of {one.writer} {would}released" for one in report.released]

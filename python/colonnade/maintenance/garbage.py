@@ -18,6 +18,7 @@ class RemovedGeneration:
     """Objects that one run of a writer made and no reader can reach."""
 
     data_set: str
+    """Empty where no record speaks of it any more."""
     generation: int
     objects: int
     """That were reserved; there may have been fewer."""
@@ -62,7 +63,8 @@ def collect_garbage(
         dry_run: only report what would be done.
         older_than: a time ("5 min", seconds, a timedelta). Claims of writers on other machines, which renew them while
             they live, are watched for so long instead of a minute.
-        force: take all writers to be gone. The next commit of one that is still at work fails.
+        force: take all writers to be gone. The next commit of one that is still at work fails. In a folder, values that
+            no record speaks of, which a crash of the machine may leave, are removed, too.
 
     Raises:
         FileMissingError: no such store.

@@ -35,14 +35,27 @@ std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   return io::open_object_store(uri);
 }
 
+// A machine that goes down must not bring back a record from before the one that was read: what that needs is
+// about to be removed.
+void keep_record(io::ObjectStore& store, std::uint64_t place) {
+  store.sync_with(container::directory_value(place, container::place_key));
+}
+
 // Removes the generations in the list that are garbage as the record says.
 void remove_garbage_at(io::ObjectStore& store, std::uint64_t place,
                        const std::vector<std::uint32_t>& generations, const PlaceRecord& record,
                        bool only_look, GarbageReport* report) {
+  bool is_kept = only_look;
   for (const std::uint32_t generation : generations) {
     // The claim's writer makes its own, and a later one what is not known here.
     if (record.claim && generation >= record.claim->generation) continue;
-    const auto garbage = container::remove_garbage(store, place, record.anchor, generation, only_look);
+    auto garbage = container::remove_garbage(store, place, record.anchor, generation, true);
+    if (garbage && !std::exchange(is_kept, true)) {
+      keep_record(store, place);
+      store.sync();
+    }
+    if (garbage && !only_look)
+      garbage = container::remove_garbage(store, place, record.anchor, generation, false);
     if (garbage && report != nullptr)
       report->removed.push_back({garbage->name, generation, garbage->objects, !garbage->all});
   }
@@ -57,6 +70,9 @@ class Collector {
       : store_(store), options_(options), watch_(store) {}
 
   GarbageReport run() {
+    // Before the records: a writer makes values only when its claim and its generation have theirs.
+    const std::vector<std::uint32_t> groups =
+        options_.force ? store_.list_groups() : std::vector<std::uint32_t>();
     const std::vector<std::uint64_t> places = store_.list_dkeys(container::directory_object);
     for (const std::uint64_t place : places) at(place, [&] { visit(place); });
     for (const auto& [place, claim] : watch_.wait()) {
@@ -65,6 +81,7 @@ class Collector {
     }
     // Those that changed: their writers live, or have ended just now.
     for (const std::uint64_t place : waiting_) at(place, [&] { collect(place, nullptr); });
+    if (!groups.empty() && report_.problems.empty()) remove_unspoken(groups);
     report_.leftovers = store_.remove_leftovers(options_.dry_run);
     return std::move(report_);
   }
@@ -95,6 +112,29 @@ class Collector {
       time = std::chrono::milliseconds(static_cast<std::int64_t>(*options_.older_than * 1000));
     watch_.add(place, claim, time);
     waiting_.insert(place);
+  }
+
+  // Values of generations that lost their record, with that of the data set or after it.
+  void remove_unspoken(const std::vector<std::uint32_t>& groups) {
+    std::set<std::uint32_t> spoken;
+    for (const std::uint64_t place : store_.list_dkeys(container::directory_object)) {
+      if (place == container::counter_place) continue;
+      for (const std::uint32_t generation : container::generations_at(store_, place))
+        spoken.insert(generation);
+      keep_record(store_, place);
+      const auto found = container::read_place(store_, place);
+      if (!found) continue;
+      spoken.insert(found->record.anchor.generation);
+      for (const auto& earlier : found->record.anchor.earlier) spoken.insert(earlier.generation);
+      if (found->record.claim) spoken.insert(found->record.claim->generation);
+    }
+    if (std::includes(spoken.begin(), spoken.end(), groups.begin(), groups.end())) return;
+    if (!options_.dry_run) store_.sync();
+    for (const std::uint32_t group : groups) {
+      if (spoken.contains(group)) continue;
+      if (!options_.dry_run) store_.remove_objects(group, 0, ~std::uint64_t{0});
+      report_.removed.push_back({{}, group, 0, false});
+    }
   }
 
   // `gone`: the claim whose writer is, if it is there still.

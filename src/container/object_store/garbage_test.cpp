@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/test_environment.h"
+#include "base/test_folder.h"
 #include "container/object_store/claim.h"
 #include "container/object_store/generations.h"
 #include "container/object_store/test_tools.h"
@@ -154,6 +155,35 @@ TEST_F(Garbage, ARecordThatIsMissingKeepsWhatItSpokeOf) {
   ASSERT_EQ(report.problems.size(), 1u);
   EXPECT_THAT(report.problems[0], HasSubstr("is missing, 1 generations of it are there"));
   EXPECT_EQ(test_.addresses(), before);
+}
+
+TEST(GarbageInAFolder, WhatNoRecordSpeaksOfGoesByForceAlone) {
+  const TestFolder folder;
+  const std::string uri = "obj://" + (folder.path() / "store").string();
+  const auto write = [&](const char* name) {
+    const auto writer = ObjectContainerWriter::open(io::open_object_store(uri, {.create = true}), name, {},
+                                                    ObjectTarget::any);
+    Anchor anchor;
+    anchor.header_offset = anchor.footer_offset = writer->write_blob(page_bytes(50, 1), 50).offset;
+    writer->commit(anchor);
+    writer->close();
+  };
+  write("A");
+  write("B");
+  const auto store = io::open_object_store(uri);
+  const std::uint32_t lost = find_anchor(*store, "A")->generation;
+  // The machine went down: a record came to nothing, and with it the one of the generation.
+  store->remove(directory_value(first_place_of("A"), place_key));
+  store->remove(directory_value(first_place_of("A"), first_generation_key + lost));
+  EXPECT_THAT(store->list_groups(), testing::Contains(lost));
+  EXPECT_THAT(collect_garbage(uri).removed, IsEmpty());
+  EXPECT_EQ(collect_garbage(uri, {.dry_run = true, .force = true}).removed.size(), 1u);
+  EXPECT_THAT(store->list_groups(), testing::Contains(lost));
+  const GarbageReport report = collect_garbage(uri, {.force = true});
+  ASSERT_EQ(report.removed.size(), 1u);
+  EXPECT_EQ(report.removed[0].generation, lost);
+  EXPECT_EQ(report.removed[0].data_set, "");
+  EXPECT_THAT(store->list_groups(), testing::ElementsAre(find_anchor(*store, "B")->generation));
 }
 
 TEST_F(Garbage, WhatCannotBeReachedKeepsNobodyFromTheRest) {

@@ -124,6 +124,13 @@ class LocalFileSystem final : public FileSystem {
 
   void remove(const std::string& path) override { ::unlink(path.c_str()); }
 
+  bool is_same(const std::string& path, const std::string& other) override {
+    struct stat one{};
+    struct stat two{};
+    return ::stat(path.c_str(), &one) == 0 && ::lstat(other.c_str(), &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+  }
+
   void sync_folder(const std::string& path, const std::string& uri) override {
     const std::string name = folder_of(path);
     const FileDescriptor folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -89,6 +89,15 @@ TEST_P(NewFiles, RemovesWhatAKilledWriterLeft) {
   EXPECT_EQ(text(".other.0123456789abcdef.part"), "not ours");
 }
 
+// Killed between the second link and the removal of the first, where files cannot be renamed otherwise.
+TEST_F(NewFile, ASecondNameThatAKilledWriterLeftKeepsNobodyOut) {
+  store("f.root", "old");
+  fs::create_hard_link(path("f.root"), path(".f.root.0123456789abcdef.part"));
+  write(path("f.root"), "new");
+  EXPECT_EQ(text("f.root"), "new");
+  EXPECT_THAT(names(), testing::ElementsAre("f.root"));
+}
+
 TEST_F(NewFile, RemovesFoldersThatEarlierVersionsLeft) {
   for (const char* const folder :
        {".k2.root.4711-0", ".k2.root.4712-13", ".k2.root.1-x", ".k2.root.backup"}) {

@@ -103,8 +103,10 @@ class LocalStore final : public ObjectStore {
   std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const override;
   void remove(const ValueAddress& address) override;
   void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) override;
+  std::vector<std::uint32_t> list_groups() const override;
   std::uint64_t remove_leftovers(bool only_look) override;
   void sync() override;
+  void sync_with(const ValueAddress& address) override { pending_.add(address); }
 
  private:
   class Staged;
@@ -117,7 +119,7 @@ class LocalStore final : public ObjectStore {
   void make_folders(const ObjectId& object) const;
   FileDescriptor create(const ObjectId& object, const std::string& path, const std::string& place) const;
   void write(int file, const ValueAddress& address, std::span<const ByteSpan> parts) const;
-  FileDescriptor lock(bool needed) const;
+  FileDescriptor lock(bool needed, bool* is_locked = nullptr) const;
   void flush_marker() const;
   std::vector<std::string> names_in(const std::string& path) const;
   void remove_file(const std::string& path) const;
@@ -308,19 +310,20 @@ class LocalStore::Staged {
     if (!done_) remove();
   }
 
-  // False if `replace` is not set and there is a value.
-  bool become_value(bool replace) {
-    const std::string target = path_of(address_);
-    if (store_->calls_.rename(store_->root_.get(), path_.c_str(), target.c_str(), replace) == 0) {
-      done_ = true;
-      return true;
-    }
+  // False if `replace` is not set and there is a value. Where the file system cannot tell, whoever has the
+  // lock, and has looked, may `insist`.
+  bool become_value(bool replace, bool insist = false) {
+    if (rename(replace) || (insist && errno == ENOTSUP && rename(true))) return done_ = true;
     if (!replace && errno == EEXIST) return false;
     store_->fail(fmt::format("put {} into its place", to_text(address_)), place_of(store_->path_, address_),
                  errno);
   }
 
  private:
+  bool rename(bool replace) {
+    const std::string target = path_of(address_);
+    return store_->calls_.rename(store_->root_.get(), path_.c_str(), target.c_str(), replace) == 0;
+  }
   void remove() noexcept { ::unlinkat(store_->root_.get(), path_.c_str(), 0); }
 
   const LocalStore* store_;
@@ -370,7 +373,7 @@ void LocalStore::update(const ObjectId& object, std::uint64_t dkey, std::span<co
 
 // Who replaces on condition holds the lock for a few milliseconds; only one that is stopped holds it longer.
 // Without `needed` a file system that has no locks is put up with.
-FileDescriptor LocalStore::lock(bool needed) const {
+FileDescriptor LocalStore::lock(bool needed, bool* is_locked) const {
   constexpr std::chrono::milliseconds step{2};
   constexpr std::chrono::seconds longest{30};
   flush_marker();
@@ -381,7 +384,7 @@ FileDescriptor LocalStore::lock(bool needed) const {
   const auto begin = std::chrono::steady_clock::now();
   while (calls_.lock(file.get()) != 0) {
     const bool unknown = errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL;
-    if (unknown && !needed) break;
+    if (unknown && !needed) return file;
     if (errno != EWOULDBLOCK && errno != EINTR) fail("lock the store", place, errno);
     if (std::chrono::steady_clock::now() - begin > longest)
       throw Error(ErrorKind::io,
@@ -389,15 +392,17 @@ FileDescriptor LocalStore::lock(bool needed) const {
                   "look for a process that is stopped (lslocks shows which)", {.uri = uri_});
     std::this_thread::sleep_for(step);
   }
+  if (is_locked != nullptr) *is_locked = true;
   return file;
 }
 
 bool LocalStore::put_if(const ValueAddress& address, ByteSpan value,
                         const std::optional<std::string>& expected) {
   check_value_size(uri_, traits(), address, value.size());
-  const FileDescriptor held = lock(expected.has_value());
+  bool is_locked = false;
+  const FileDescriptor held = lock(expected.has_value(), &is_locked);
   if (version_of(address) != expected) return false;
-  if (!Staged(*this, address, {&value, 1}).become_value(expected.has_value())) return false;
+  if (!Staged(*this, address, {&value, 1}).become_value(expected.has_value(), is_locked)) return false;
   open_.forget(address);
   pending_.add(address);
   return true;
@@ -492,6 +497,15 @@ bool LocalStore::is_abandoned(const std::string& path, std::int64_t now) const {
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return is_of_this_machine(file.get()) || now - status.st_ctim.tv_sec > longest;
+}
+
+std::vector<std::uint32_t> LocalStore::list_groups() const {
+  std::vector<std::uint32_t> groups;
+  for (const std::string& name : names_in("."))
+    if (const auto group = number_in(name); group && *group > 0 && *group <= 0xffffffff)
+      groups.push_back(static_cast<std::uint32_t>(*group));
+  std::sort(groups.begin(), groups.end());
+  return groups;
 }
 
 std::uint64_t LocalStore::remove_leftovers(bool only_look) {
@@ -629,7 +643,7 @@ StoreCalls StoreCalls::of_system() {
       .preadv = ::preadv,
       .rename =
           [](int folder, const char* from, const char* to, bool replace) {
-            return replace ? ::renameat(folder, from, folder, to) : rename_exclusively(folder, from, to);
+            return replace ? ::renameat(folder, from, folder, to) : rename_or_link(folder, from, to);
           },
       .lock = [](int file) { return ::flock(file, LOCK_EX | LOCK_NB); },
       .fsync = ::fsync,

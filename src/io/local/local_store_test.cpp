@@ -297,6 +297,53 @@ TEST_F(LocalStore, ClosesFilesWhenTheProcessHasNoMore) {
   EXPECT_EQ(store->size(somewhere), 1u);
 }
 
+TEST_F(LocalStore, SyncsWhatAnotherHasWritten) {
+  int flushed = 0;
+  StoreCalls calls = StoreCalls::of_system();
+  calls.fsync = [&flushed, fsync = calls.fsync](int file) {
+    ++flushed;
+    return fsync(file);
+  };
+  const auto store = open(calls);
+  put(*open(), somewhere, as_bytes("x"));
+  store->sync();
+  flushed = 0;
+  store->sync();
+  EXPECT_EQ(flushed, 0);
+  store->sync_with(somewhere);
+  store->sync();
+  EXPECT_GE(flushed, 3);  // the value, and the folders that its name is in
+}
+
+// A file system that cannot rename without replacing and has no hard links, as FAT. Nobody ever sees an empty
+// value.
+TEST_F(LocalStore, MakesRecordsWhereNothingTellsThatANameIsNew) {
+  StoreCalls calls = StoreCalls::of_system();
+  const auto rename = calls.rename;
+  calls.rename = [&](int folder, const char* from, const char* to, bool replace) {
+    EXPECT_FALSE(fs::exists(path_ + "/" + to) && fs::file_size(path_ + "/" + to) == 0);
+    if (replace) return rename(folder, from, to, true);
+    errno = ENOTSUP;
+    return -1;
+  };
+  const auto store = open(calls);
+  EXPECT_TRUE(store->put_if(somewhere, as_bytes("first"), std::nullopt));
+  EXPECT_FALSE(store->put_if(somewhere, as_bytes("second"), std::nullopt));
+  const auto found = store->get(somewhere);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->value.size(), 5u);
+  EXPECT_TRUE(store->put_if(somewhere, as_bytes("second"), found->version));
+  // Without locks either nobody can tell, and nothing is made.
+  calls.lock = [](int) {
+    errno = ENOLCK;
+    return -1;
+  };
+  const auto unlocked = open(calls);
+  const ValueAddress other{{0, 0}, 5, 6};
+  EXPECT_THROW(unlocked->put_if(other, as_bytes("first"), std::nullopt), Error);
+  EXPECT_FALSE(unlocked->size(other));
+}
+
 TEST_F(LocalStore, KnowsAnOldVersionOfTheSameBytes) {
   const auto store = open();
   put(*store, somewhere, as_bytes("same"));

@@ -85,7 +85,7 @@ bool is_same(int folder, const char* one, const char* other) noexcept {
 
 }  // namespace
 
-int rename_exclusively(int folder, const char* from, const char* to) noexcept {
+int rename_or_link(int folder, const char* from, const char* to) noexcept {
   if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return -1;
   // A server that does not hear that its answer has come makes the link twice.
@@ -93,13 +93,18 @@ int rename_exclusively(int folder, const char* from, const char* to) noexcept {
     ::unlinkat(folder, from, 0);
     return 0;
   }
-  if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK) return -1;
-  int made = -1;
-  do made = ::openat(folder, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  while (made < 0 && errno == EINTR);
-  if (made < 0) return -1;
-  ::close(made);
-  return ::renameat(folder, from, folder, to);
+  if (errno == EPERM || errno == ENOSYS || errno == EMLINK) errno = ENOTSUP;
+  return -1;
+}
+
+int rename_exclusively(int folder, const char* from, const char* to) noexcept {
+  if (rename_or_link(folder, from, to) == 0) return 0;
+  if (errno != ENOTSUP) return -1;
+  struct stat there{};
+  if (::fstatat(folder, to, &there, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? ::renameat(folder, from, folder, to) : -1;
+  errno = EEXIST;
+  return -1;
 }
 
 std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done) {

@@ -45,8 +45,10 @@ FileDescriptor open_regular(const std::string& path, const std::string& uri, int
                             mode_t mode = 0666);
 
 // Renames within a folder (AT_FDCWD for paths), unless something has that name: -1 and EEXIST. File systems
-// that cannot do this in one step make a second link, or, if they know no links, an empty file that nobody
-// else can make then and that is replaced at once.
+// that cannot do this in one step make a second link. Where there are no links either it is -1 and ENOTSUP.
+int rename_or_link(int folder, const char* from, const char* to) noexcept;
+// The same, but without links it is looked first: other writers are kept out by their locks until it is done.
+// (A name that is reserved by an empty file would be seen, locked, and left behind by whoever is killed.)
 int rename_exclusively(int folder, const char* from, const char* to) noexcept;
 
 // Drops the first `done` bytes of the vectors from `first` on; returns the new first one.

@@ -230,7 +230,10 @@ class FaultyStore final : public ObjectStore {
         [&] { store_->remove_objects(group, first, last); });
   }
 
+  std::vector<std::uint32_t> list_groups() const override { return store_->list_groups(); }
   std::uint64_t remove_leftovers(bool only_look) override { return store_->remove_leftovers(only_look); }
+
+  void sync_with(const ValueAddress& address) override { store_->sync_with(address); }
 
   void sync() override {
     run(StoreOperation::sync, "the store", [&] { store_->sync(); });
