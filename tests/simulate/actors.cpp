@@ -2,12 +2,14 @@
 #include "actors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "colonnade/attributes.h"
 #include "colonnade/colonnade.h"
 #include "colonnade/copy.h"
 #include "colonnade/garbage.h"
@@ -18,6 +20,7 @@ namespace colonnade::simulate {
 namespace {
 
 constexpr const char* source_uri = "memory:simulate_source";
+constexpr const char* more_uri = "memory:simulate_more";
 constexpr std::size_t source_clusters = 4;
 constexpr std::size_t source_entries = 3;  // per cluster
 // Of one call of the library, all its requests and their timeouts together.
@@ -38,10 +41,48 @@ std::unique_ptr<colonnade::Model> make_model() {
   return model;
 }
 
-Entries source_ids() {
+constexpr unsigned source_author = 0xfffff;
+constexpr unsigned more_author = 0xffffe;
+
+Entries source_ids(unsigned author = source_author) {
   Entries ids;
-  for (std::size_t i = 0; i < source_clusters * source_entries; ++i) ids.push_back(id_of(0xfffff, i));
+  for (std::size_t i = 0; i < source_clusters * source_entries; ++i) ids.push_back(id_of(author, i));
   return ids;
+}
+
+// Some have a row in an attribute set about each cluster.
+std::string with_rows(const char* uri) {
+  return std::string(uri) + "_with_rows";
+}
+
+DataSetPlace source_place(const char* uri, const Storage& storage) {
+  return {storage.has_sets ? with_rows(uri) : uri, "source"};
+}
+
+std::vector<Entries> clusters_of(const Entries& ids) {
+  std::vector<Entries> clusters;
+  for (std::size_t i = 0; i < ids.size(); i += source_entries)
+    clusters.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(i),
+                          ids.begin() + static_cast<std::ptrdiff_t>(i + source_entries));
+  return clusters;
+}
+
+// ---- attribute sets ----
+
+// A row about each cluster, with the number of its first entry.
+constexpr const char* ranges_set = "ranges";
+// A row about all entries that were there, with who says so.
+constexpr const char* notes_set = "notes";
+
+std::unique_ptr<colonnade::Model> make_set_model() {
+  auto model = colonnade::Model::create();
+  model->make_field<std::uint64_t>("value");
+  return model;
+}
+
+void add_row(AttributeSetWriter& set, std::uint64_t value, const IndexRange& range) {
+  *set.model().default_entry().ptr<std::uint64_t>("value") = value;
+  set.add(range);
 }
 
 ReadOptions reading() {
@@ -113,6 +154,7 @@ class WriterTask {
         task_(task),
         author_(data_set.add_author("")) {
     author_.what = fmt::format("writer {} ({})", author_.number, name_of(task));
+    author_.goes_on = task == Task::resume;
     Random& random = world_.random();
     options_.compression = "none";
     options_.checkpoint_every.clusters = static_cast<std::uint32_t>(random.below(3));
@@ -139,6 +181,15 @@ class WriterTask {
   }
 
  private:
+  // What throws here takes the writer with it.
+  void begin(std::unique_ptr<Writer> writer) {
+    if (storage_.has_sets) {
+      set_ = &writer->add_attribute_set(make_set_model(), ranges_set);
+      author_.has_ranges = true;
+    }
+    writer_ = std::move(writer);
+  }
+
   bool open() {
     if (task_ == Task::create || task_ == Task::last_write) replaces_all(storage_, model_, author_.what);
     // A file that is created, and a first checkpoint, is without entries.
@@ -146,11 +197,11 @@ class WriterTask {
       model_.propose(author_, [](const State& state) { return state && state->empty(); });
     const auto failure = call(world_, fmt::format("{} opens \"{}\"", author_.what, model_.name()), [&] {
       if (task_ == Task::resume)
-        writer_ = Writer::resume(make_model(), model_.name(), storage_.uri, options_);
+        begin(Writer::resume(make_model(), model_.name(), storage_.uri, options_));
       else if (task_ == Task::add)
-        writer_ = Writer::add_to(make_model(), model_.name(), storage_.uri, options_);
+        begin(Writer::add_to(make_model(), model_.name(), storage_.uri, options_));
       else
-        writer_ = Writer::recreate(make_model(), model_.name(), storage_.uri, options_);
+        begin(Writer::recreate(make_model(), model_.name(), storage_.uri, options_));
     });
     if (failure || world_.process().dead) return false;
     model_.opened(author_);
@@ -172,6 +223,7 @@ class WriterTask {
   bool write_cluster() {
     Entries cluster;
     const std::size_t count = 1 + world_.random().below(3);
+    const std::uint64_t first = writer_->num_entries();
     Entry& entry = writer_->model().default_entry();
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t id = id_of(author_.number, next_++);
@@ -180,11 +232,17 @@ class WriterTask {
       *entry.ptr<std::uint32_t>("check") = check_of(id);
       writer_->fill();
     }
+    const bool is_late = world_.breaks(Rule::rows_with_entries);
     author_.clusters.push_back(cluster);
     written_.insert(written_.end(), cluster.begin(), cluster.end());
     if (options_.checkpoint_every.clusters > 0) propose();
-    if (call(world_, fmt::format("{} writes a cluster of {}", author_.what, count),
-             [&] { writer_->commit_cluster(); }))
+    if (call(world_, fmt::format("{} writes a cluster of {}", author_.what, count), [&] {
+          if (set_ != nullptr && !is_late) add_row(*set_, cluster.front(), {first, first + count});
+          if (set_ != nullptr && world_.breaks(Rule::rows_once))
+            add_row(*set_, cluster.front(), {first, first + count});
+          writer_->commit_cluster();
+          if (set_ != nullptr && is_late) add_row(*set_, cluster.front(), {first, first + count});
+        }))
       return false;
     author_.written = author_.clusters.size();
     if (!world_.random().chance(0.25)) return true;
@@ -229,6 +287,7 @@ class WriterTask {
   Model::Author& author_;
   WriteOptions options_;
   std::unique_ptr<Writer> writer_;
+  AttributeSetWriter* set_ = nullptr;
   Entries base_;
   Entries written_;
   std::uint64_t next_ = 0;
@@ -313,13 +372,27 @@ void write_in_parallel(Storage& storage, Model& model) {
   writer.reset();
 }
 
+// What can be read is this process's doing alone.
+bool is_alone(Storage& storage, const Model& model, const Model::Author& author) {
+  World& world = *storage.world;
+  return !world.process().dead && !world.process().had_faults && !model.is_lost() && !model.has_repair() &&
+         !model.was_forced() && model.is_by(author);
+}
+
+// What was copied has come with its rows.
+void confirm_rows(Storage& storage, const Model& model, const Model::Author& author) {
+  if (storage.has_sets && is_alone(storage, model, author) && model.lacks_rows())
+    storage.world->violate(
+        fmt::format("(a) {} reported that all is copied, and rows are missing", author.what));
+}
+
 void import(Task task, Storage& storage, Model& model) {
   World& world = *storage.world;
   Model::Author& author = model.add_author("");
   author.what = fmt::format("writer {} ({})", author.number, name_of(task));
   CopyOptions options;
   options.overwrite = task == Task::import && world.random().chance(0.7);
-  options.resume = task == Task::resume_import;
+  options.resume = author.goes_on = task == Task::resume_import;
   options.writing.compression = "none";
   options.writing.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
   options.writing.durability = draw_durability(storage, model);
@@ -328,20 +401,108 @@ void import(Task task, Storage& storage, Model& model) {
   options.verify = world.random().chance(0.2) ? CopyVerify::pages : CopyVerify::off;
   if (options.overwrite) replaces_all(storage, model, author.what);
   const Entries all = source_ids();
-  for (std::size_t i = 0; i < source_clusters; ++i)
-    author.clusters.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i * source_entries),
-                                 all.begin() + static_cast<std::ptrdiff_t>((i + 1) * source_entries));
+  author.clusters = clusters_of(all);
   model.propose(author, [all](const State& state) {
     return begins_with(state, all) && state->size() % source_entries == 0;
   });
   const std::size_t whole = model.propose(author, [all](const State& state) { return state == all; });
   const std::uint64_t begin = world.steps();
   const auto failure = call(world, author.what + " runs", [&] {
-    static_cast<void>(copy({source_uri, "source"}, {storage.uri, model.name()}, options));
+    static_cast<void>(copy(source_place(source_uri, storage), {storage.uri, model.name()}, options));
   });
   // One that goes on may find that there is nothing left to do.
   const bool was_there = model.was(begin, world.steps(), [&](const State& state) { return state == all; });
-  if (!failure && !(options.resume && was_there)) model.confirm(whole);
+  if (failure || (options.resume && was_there)) return;
+  model.confirm(whole);
+  confirm_rows(storage, model, author);
+}
+
+// Sources one behind the other, with what says which these were; with those that came later.
+void merge(Storage& storage, Model& model) {
+  World& world = *storage.world;
+  Model::Author& author = model.add_author("");
+  author.what = fmt::format("writer {} (merge)", author.number);
+  CopyOptions options;
+  options.provenance = true;
+  const std::size_t how = world.random().below(4);
+  options.append = how < 2;
+  options.resume = how == 2;
+  options.overwrite = how == 3;
+  author.goes_on = !options.overwrite;
+  options.writing.compression = "none";
+  options.writing.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
+  options.writing.durability = draw_durability(storage, model);
+  if (storage.place == Place::bare_file) options.writing.container = Container::bare_file;
+  options.reading = reading();
+  if (options.overwrite) replaces_all(storage, model, author.what);
+  const Entries parts[] = {source_ids(), source_ids(more_author)};
+  const DataSetPlace places[] = {source_place(source_uri, storage), source_place(more_uri, storage)};
+  std::vector<std::size_t> asked;  // which of them, in this order
+  asked.push_back(world.random().below(2));
+  if (world.random().chance(0.6)) asked.push_back(1 - asked.front());
+  for (const Entries& part : parts)
+    for (const Entries& cluster : clusters_of(part)) author.clusters.push_back(cluster);
+  // Each source once: whatever the order in which they came.
+  const auto is_beginning = [=](const State& state) {
+    if (!state || state->size() % source_entries != 0) return false;
+    for (const std::size_t first : {0U, 1U}) {
+      Entries both = parts[first];
+      both.insert(both.end(), parts[1 - first].begin(), parts[1 - first].end());
+      if (begins_with(state, both)) return true;
+    }
+    return false;
+  };
+  const auto has_all = [=](const State& state) {
+    return is_beginning(state) && std::all_of(asked.begin(), asked.end(), [&](std::size_t part) {
+             return std::search(state->begin(), state->end(), parts[part].begin(), parts[part].end()) !=
+                    state->end();
+           });
+  };
+  model.propose(author, is_beginning);
+  const std::size_t whole = model.propose(author, has_all);
+  const std::uint64_t begin = world.steps();
+  std::vector<DataSetPlace> sources;
+  for (const std::size_t part : asked) sources.push_back(places[part]);
+  const auto failure =
+      call(world,
+           fmt::format("{} of {} runs{}{}{}", author.what, asked, options.append ? ", appends" : "",
+                       options.resume ? ", resumes" : "", options.overwrite ? ", overwrites" : ""),
+           [&] { static_cast<void>(concatenate(sources, {storage.uri, model.name()}, options)); });
+  // One that appends or goes on may find that there is nothing left to do.
+  const bool was_there = model.was(begin, world.steps(), has_all);
+  if (failure || (was_there && !options.overwrite)) return;
+  model.confirm(whole);
+  confirm_rows(storage, model, author);
+}
+
+// A row about the entries that are there, which stay as they are.
+void annotate(Storage& storage, Model& model) {
+  World& world = *storage.world;
+  Model::Author& author = model.add_author("");
+  author.what = fmt::format("writer {} (annotate)", author.number);
+  author.annotates = true;
+  WriteOptions options;
+  options.compression = "none";
+  options.durability = draw_durability(storage, model);
+  std::unique_ptr<AttributeAppender> appender;
+  std::uint64_t begin = world.steps();
+  auto failure = call(world, author.what + " opens", [&] {
+    appender = AttributeAppender::open(model.name(), storage.uri, options);
+    add_row(appender->add_attribute_set(make_set_model(), notes_set), author.number,
+            {0, appender->num_entries()});
+  });
+  if (!failure && !world.process().dead) {
+    model.opened(author);
+    author.ends = true;
+    begin = world.steps();
+    failure = call(world, author.what + " closes", [&] { appender->close(); });
+    const bool undisturbed = !world.process().dead && !world.process().had_faults && !model.is_lost() &&
+                             !model.was_forced() && model.current_since() < begin;
+    if (!failure && undisturbed && !model.notes().contains(author.number))
+      world.violate(
+          fmt::format("(a) {} reported that its row is committed, and it is not there", author.what));
+  }
+  model.closed(author);
 }
 
 // ---- readers ----
@@ -436,6 +597,7 @@ void repair(Storage& storage, Model& model) {
   author.what = fmt::format("repair {}", author.number);
   RepairOptions options;
   options.dry_run = world.random().chance(0.2);
+  model.note_repair();
   // Of what is there when repair has the file: that may come to be after it was asked for.
   if (!options.dry_run)
     model.propose(author, [&model](const State& state) { return model.is_repaired(model.current(), state); });
@@ -446,6 +608,7 @@ void repair(Storage& storage, Model& model) {
 void repair_twice(Storage& storage, Model& model) {
   World& world = *storage.world;
   Model::Author& author = model.add_author("the last repair", false);
+  model.note_repair();
   model.propose(author, [&model, before = model.current()](const State& state) {
     return model.is_repaired(before, state);
   });
@@ -479,6 +642,10 @@ const char* name_of(Task task) noexcept {
       return "import";
     case Task::resume_import:
       return "import --resume";
+    case Task::merge:
+      return "merge";
+    case Task::annotate:
+      return "annotate";
     case Task::read:
       return "read";
     case Task::collect:
@@ -505,6 +672,10 @@ void perform(Task task, Storage& storage, Model& data_set) {
     case Task::import:
     case Task::resume_import:
       return import(task, storage, data_set);
+    case Task::merge:
+      return merge(storage, data_set);
+    case Task::annotate:
+      return annotate(storage, data_set);
     case Task::read:
       return read(storage, data_set);
     case Task::collect:
@@ -522,6 +693,74 @@ void perform(Task task, Storage& storage, Model& data_set) {
   }
 }
 
+namespace {
+
+bool is_copied(std::uint64_t id) {
+  return id >> 20 >= more_author;
+}
+
+// Who writes rows writes one about each cluster, and both are committed together; of those that were
+// imported, or that repair brought back, there may be none.
+std::string wrong_ranges(Reader& reader, const Model& data_set, const Entries& entries, Seen& seen) {
+  std::unique_ptr<AttributeSet> set = reader.attribute_set(ranges_set);
+  auto values = set->view<std::uint64_t>("value");
+  std::uint64_t row = 0;
+  for (std::size_t at = 0; at < entries.size();) {
+    const Model::Author* const author = data_set.author(entries[at] >> 20);
+    std::size_t count = is_copied(entries[at]) ? source_entries : 1;
+    if (author != nullptr)
+      for (const Entries& cluster : author->clusters)
+        if (cluster.front() == entries[at]) count = cluster.size();
+    const bool has_row = row < set->num_rows() && set->range(row).first() == at;
+    if (has_row && (set->range(row).last() != at + count || values(row) != entries[at]))
+      return fmt::format("row {} about the entries {} to {} says {}", row, at, set->range(row).last(),
+                         values(row));
+    if (has_row)
+      ++row;
+    else if (is_copied(entries[at]))
+      seen.lacks_rows = true;
+    else if (author != nullptr && author->has_ranges && !data_set.has_repair())
+      return fmt::format("no row is about entry {}, the {}th row is about {}", at, row,
+                         row < set->num_rows() ? set->range(row).first() : entries.size());
+    at += count;
+  }
+  return row == set->num_rows()
+             ? ""
+             : fmt::format("row {} of {} is about nothing that is there", row, set->num_rows());
+}
+
+std::string wrong_notes(Reader& reader, const Model& data_set, std::set<unsigned>& notes) {
+  std::unique_ptr<AttributeSet> set = reader.attribute_set(notes_set);
+  auto values = set->view<std::uint64_t>("value");
+  for (const std::uint64_t row : set->rows()) {
+    const Model::Author* const author = data_set.author(values(row));
+    if (author == nullptr || !author->annotates || set->range(row).first() != 0)
+      return fmt::format("note {} says {} about entry {}", row, values(row), set->range(row).first());
+    if (!notes.insert(author->number).second)
+      return fmt::format("the note of {} is there twice", author->what);
+  }
+  return "";
+}
+
+// What is wrong with the attribute sets, or nothing.
+std::string wrong_sets(Reader& reader, const Model& data_set, const Entries& entries, Seen& seen) {
+  std::string wrong;
+  bool has_ranges = false;
+  for (const std::string& name : reader.attribute_sets()) {
+    if (name == ranges_set) wrong = wrong_ranges(reader, data_set, entries, seen);
+    if (name == notes_set && wrong.empty()) wrong = wrong_notes(reader, data_set, seen.notes);
+    has_ranges |= name == ranges_set;
+  }
+  if (!has_ranges) seen.lacks_rows = std::any_of(entries.begin(), entries.end(), is_copied);
+  if (has_ranges || !wrong.empty() || data_set.has_repair()) return wrong;
+  for (const std::uint64_t id : entries)
+    if (const Model::Author* author = data_set.author(id >> 20); author != nullptr && author->has_ranges)
+      return fmt::format("the entries of {} are there without its attribute set", author->what);
+  return "";
+}
+
+}  // namespace
+
 Seen look(const Storage& storage, const Model& data_set) {
   Seen seen;
   try {
@@ -537,6 +776,9 @@ Seen look(const Storage& storage, const Model& data_set) {
         return seen;
       }
     }
+    if (storage.has_sets || !reader->attribute_sets().empty())
+      seen.problem = wrong_sets(*reader, data_set, entries, seen);
+    seen.is_wrong = !seen.problem.empty();
     seen.state = std::move(entries);
   } catch (const Error& error) {
     // A file that is being created has nothing in it yet.
@@ -546,17 +788,34 @@ Seen look(const Storage& storage, const Model& data_set) {
   return seen;
 }
 
-void prepare_source() {
-  auto writer = Writer::recreate(make_model(), "source", source_uri, {.compression = "none"});
-  std::size_t count = 0;
+namespace {
+
+void prepare_source(const std::string& uri, unsigned author, bool has_rows) {
+  auto writer = Writer::recreate(make_model(), "source", uri, {.compression = "none"});
+  AttributeSetWriter* const set =
+      has_rows ? &writer->add_attribute_set(make_set_model(), ranges_set) : nullptr;
+  std::uint64_t count = 0;
   Entry& entry = writer->model().default_entry();
-  for (const std::uint64_t id : source_ids()) {
-    *entry.ptr<std::uint64_t>("id") = id;
-    *entry.ptr<std::uint32_t>("check") = check_of(id);
-    writer->fill();
-    if (++count % source_entries == 0) writer->commit_cluster();
+  for (const Entries& cluster : clusters_of(source_ids(author))) {
+    for (const std::uint64_t id : cluster) {
+      *entry.ptr<std::uint64_t>("id") = id;
+      *entry.ptr<std::uint32_t>("check") = check_of(id);
+      writer->fill();
+    }
+    if (has_rows) add_row(*set, cluster.front(), {count, count + cluster.size()});
+    count += cluster.size();
+    writer->commit_cluster();
   }
   writer->close();
+}
+
+}  // namespace
+
+void prepare_sources() {
+  for (const auto& [uri, author] : {std::pair{source_uri, source_author}, std::pair{more_uri, more_author}}) {
+    prepare_source(uri, author, false);
+    prepare_source(with_rows(uri), author, true);
+  }
 }
 
 }  // namespace colonnade::simulate

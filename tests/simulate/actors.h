@@ -3,6 +3,7 @@
 #ifndef COLONNADE_SIMULATE_ACTORS_H
 #define COLONNADE_SIMULATE_ACTORS_H
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Storage {
   std::string uri;
   std::vector<Model*> data_sets;
   bool needs_durability = false;  // machines go down
+  bool has_sets = false;          // writers write attribute sets
   bool is_file() const noexcept { return place == Place::root_file || place == Place::bare_file; }
 };
 
@@ -29,6 +31,8 @@ enum class Task {
   parallel,
   import,
   resume_import,
+  merge,
+  annotate,
   read,
   collect,
   remove,
@@ -44,13 +48,15 @@ void perform(Task task, Storage& storage, Model& data_set);
 // What can be read of a data set, all of it compared with what it must be.
 struct Seen {
   State state;
-  std::string problem;    // why it cannot be read; else empty
-  bool is_wrong = false;  // it can be, and is not what was written
+  std::string problem;       // why it cannot be read; else empty
+  bool is_wrong = false;     // it can be, and is not what was written
+  std::set<unsigned> notes;  // the authors who have annotated it
+  bool lacks_rows = false;   // about clusters that were copied from where they have some
 };
 Seen look(const Storage& storage, const Model& data_set);
 
-// The data set that is imported, in the memory of this process.
-void prepare_source();
+// The data sets that are imported and merged, in the memory of this process.
+void prepare_sources();
 
 }  // namespace colonnade::simulate
 

@@ -278,6 +278,10 @@ int FileSystem::status(int file, struct stat* into) {
 }
 
 int FileSystem::rename(const std::string& from, const std::string& to, bool replace) {
+  if (!replace && replaces_always) {
+    errno = EINVAL;
+    return -1;
+  }
   std::string old_name;
   std::string new_name;
   const auto old_folder = find_parent(from, old_name);
@@ -294,6 +298,10 @@ int FileSystem::rename(const std::string& from, const std::string& to, bool repl
 }
 
 int FileSystem::link(const std::string& from, const std::string& to) {
+  if (replaces_always && !has_links) {
+    errno = EPERM;
+    return -1;
+  }
   std::string name;
   const auto folder = find_parent(to, name);
   const auto inode = find_path(from);

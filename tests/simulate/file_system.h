@@ -106,6 +106,9 @@ class FileSystem {
   Touched* touched = nullptr;
   bool are_as(const Touched& before) const;
   const Bytes* content_of(const std::string& path) const;  // null: no such file
+  // Some file systems cannot rename without replacing, and some of these have no hard links.
+  bool replaces_always = false;
+  bool has_links = true;
   // Whose claim a record of a store in a folder has: the writer's number, or 0.
   std::map<std::string, std::uint64_t> claims;
 

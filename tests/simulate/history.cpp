@@ -42,6 +42,8 @@ class History {
         environment_(world_),
         files_(world_),
         manners_(mix(options.seed ^ 0x3a22e5)),
+        habits_(mix(options.seed ^ 0xa77b5e)),
+        has_habits_(options.has_habits),
         without_tasks_(options.without_tasks) {
     Random& random = world_.random();
     storage_.place = options.place ? *options.place : static_cast<Place>(random.below(place_count));
@@ -52,6 +54,7 @@ class History {
     const ReplacedEnvironment replaced(environment_);
     prepare();
     draw_rates();
+    draw_habits();
     draw_actors();
     world_.on_change = [this] { check(); };
     world_.run();
@@ -119,7 +122,26 @@ class History {
     storage_.needs_durability = world_.rates.crash > 0 && !manners_.chance(0.3);
   }
 
-  Task draw_task(bool first) {
+  // Some histories have attribute sets, and merges in the place of imports.
+  void draw_habits() {
+    if (!has_habits_) return;
+    storage_.has_sets = habits_.chance(0.3);
+    if (storage_.has_sets) annotates_ = 0.3;
+    if (habits_.chance(0.3)) merges_ = 0.7;
+    files_.replaces_always = habits_.chance(0.2);
+    files_.has_links = !habits_.chance(0.5);
+  }
+
+  Task habitual(Task task, bool first) {
+    if (first && task == Task::create && habits_.chance(merges_)) return Task::merge;
+    if ((task == Task::import || task == Task::resume_import) && habits_.chance(merges_)) return Task::merge;
+    if ((task == Task::read || task == Task::resume) && habits_.chance(annotates_)) return Task::annotate;
+    return task;
+  }
+
+  Task draw_task(bool first) { return habitual(draw_usual_task(first), first); }
+
+  Task draw_usual_task(bool first) {
     Random& random = world_.random();
     if (first && random.chance(0.6)) return random.chance(0.7) ? Task::create : Task::parallel;
     if (storage_.is_file()) {
@@ -170,7 +192,8 @@ class History {
     // Creating a file replaces all that is in it: the second data set is only ever added.
     if (storage_.is_file() && actor.data_set != storage_.data_sets.front())
       for (Task& task : actor.tasks)
-        if (task == Task::create || task == Task::parallel || task == Task::import) task = Task::add;
+        if (task == Task::create || task == Task::parallel || task == Task::import || task == Task::merge)
+          task = Task::add;
     std::deque<Task> kept;
     for (const Task task : actor.tasks)
       if (!without_tasks_.contains(drawn_tasks_++)) kept.push_back(task);
@@ -212,6 +235,7 @@ class History {
         world_.violate(fmt::format("(a) of \"{}\" {}", model.name(), last.seen.problem));
       else
         last.seen.problem.empty() ? model.see(last.seen.state) : model.see_error(last.seen.problem);
+      model.see_rows(last.seen.notes, last.seen.lacks_rows);
     }
     if (!is_memory_store()) return;
     stored_->needed.clear();
@@ -258,14 +282,18 @@ class History {
       Process& process = world_.add_process(is_store() ? host : *hosts_[0], "last gc");
       world_.spawn(process, [this] {
         const bool forces = world_.random().chance(0.5);
+        // What no record speaks of stays where one cannot be read.
+        last_gc_forces_ = forces;
         try {
           GarbageOptions options;
           options.force = forces;
           if (!forces) options.older_than = 0.0;
           const GarbageReport report = collect_garbage(storage_.uri, options);
+          if (!report.problems.empty()) last_gc_forces_ = false;
           if (!report.problems.empty() && !had_crash_)
             world_.violate("(e) gc has problems: " + report.problems.front());
         } catch (const Error& error) {
+          last_gc_forces_ = false;
           if (error.kind() != ErrorKind::not_found)
             world_.violate(fmt::format("(e) gc fails: {}", error.what()));
         }
@@ -324,7 +352,7 @@ class History {
       const bool is_group = group.find_first_not_of("0123456789") == std::string::npos;
       // Folders that are empty do not count, nor does what lost its record with the machine, or came from
       // somebody who had lost its claim.
-      const bool may_be_left = had_crash_ || data_sets_.front().was_forced();
+      const bool may_be_left = !last_gc_forces_ && (had_crash_ || data_sets_.front().was_forced());
       const bool is_value = path.find('-') != std::string::npos;
       if (path.ends_with(".tmp") ||
           (is_value && !may_be_left && is_group && group != "0" && !groups.contains(group)))
@@ -371,6 +399,10 @@ class History {
   SimulatedEnvironment environment_;
   FileSystem files_;
   Random manners_;  // what came to be drawn later: seeds tell the same histories otherwise
+  Random habits_;
+  bool has_habits_;
+  double annotates_ = 0;
+  double merges_ = 0;
   std::set<unsigned> without_tasks_;
   unsigned drawn_tasks_ = 0;
   Storage storage_;
@@ -378,6 +410,7 @@ class History {
   std::deque<Model> data_sets_;
   std::vector<Look> looks_;
   bool had_crash_ = false;  // of a machine
+  bool last_gc_forces_ = false;
   std::deque<Actor> actors_;
   std::vector<Host*> hosts_;
 };
@@ -390,7 +423,7 @@ const char* name_of(Place place) noexcept {
 }
 
 void prepare_histories() {
-  prepare_source();
+  prepare_sources();
   starts_no_threads() = true;
   static_cast<void>(ThreadPool::shared());
   starts_no_threads() = false;

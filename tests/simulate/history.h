@@ -23,6 +23,8 @@ struct HistoryOptions {
   bool prints = false;
   std::set<unsigned> without_faults = {};  // numbers of faults that do not happen
   std::set<unsigned> without_tasks = {};   // and of tasks that nobody has
+  // Attribute sets, merges, file systems that lack something: what came to be drawn later.
+  bool has_habits = true;
 };
 
 struct HistoryResult {

@@ -39,6 +39,12 @@ Model::Author& Model::add_author(std::string what, bool excludes) {
   return author;
 }
 
+const Model::Author* Model::author(std::uint64_t number) const {
+  const auto found = std::find_if(authors_.begin(), authors_.end(),
+                                  [&](const Author& each) { return each.number == number; });
+  return found == authors_.end() ? nullptr : &*found;
+}
+
 void Model::opened(Author& author) {
   if (world_.process().dead) return;
   author.opened = world_.steps();
@@ -61,6 +67,7 @@ std::size_t Model::propose(Author& author, Fits fits) {
 }
 
 void Model::see(const State& state) {
+  is_unreadable_ = false;
   const Stage& now = states_.back();
   if (std::exchange(has_crashed_, false) && now.state != state)
     for (std::size_t i = states_.size() - 1; i-- > confirmed_;)
@@ -104,6 +111,7 @@ bool Model::is_what_was(const State& state) const {
 }
 
 void Model::see_error(const std::string& problem) {
+  is_unreadable_ = true;
   if (is_lost_) return;
   world_.violate(
       fmt::format("(a) \"{}\" was {}, and cannot be read: {}", name_, to_text(current()), problem));
@@ -112,6 +120,8 @@ void Model::see_error(const std::string& problem) {
 void Model::confirm(std::size_t number) {
   if (world_.process().dead) return;
   const Proposal& proposal = proposals_[number];
+  // Behind pages that went with the machine there may be good ones now.
+  if (is_lost_ && is_unreadable_ && proposal.author->goes_on) return;
   for (std::size_t i = states_.size(); i-- > 0;) {
     // It may have been there already, if nothing was to be added.
     const bool was_over = i + 1 < states_.size() && states_[i + 1].step < proposal.begun;

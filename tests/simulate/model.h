@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Model {
     // The clusters that it has begun to write, and which of them are known to be written.
     std::vector<Entries> clusters;
     bool in_any_order = false;  // several threads write them
+    bool has_ranges = false;    // each has a row in an attribute set
+    bool annotates = false;
+    bool goes_on = false;  // behind what is there
     std::size_t written = 0;
     std::size_t first_uncommitted = 0;
   };
@@ -67,6 +71,7 @@ class Model {
   // What cannot be: there is something wrong with it.
   void see_error(const std::string& problem);
   const State& current() const { return states_.back().state; }
+  bool is_by(const Author& author) const { return states_.back().author == &author; }
   std::uint64_t current_since() const { return states_.back().step; }
   // Some state that the data set was in between these steps fits.
   bool was(std::uint64_t first, std::uint64_t last, const Fits& fits) const;
@@ -78,6 +83,19 @@ class Model {
   bool is_repaired(const State& before, const State& after) const;
   const std::string& name() const { return name_; }
   std::list<Author>& authors() { return authors_; }
+  // Null: none of this history.
+  const Author* author(std::uint64_t number) const;
+  // Repair brings back clusters, and no rows about them.
+  void note_repair() { has_repair_ = true; }
+  bool has_repair() const { return has_repair_; }
+  // The authors whose annotations can be read now, and whether clusters have no row that were copied with
+  // one.
+  void see_rows(std::set<unsigned> notes, bool lacks_some) {
+    notes_ = std::move(notes);
+    lacks_rows_ = lacks_some;
+  }
+  bool lacks_rows() const { return lacks_rows_; }
+  const std::set<unsigned>& notes() const { return notes_; }
   // A machine went down: what was not confirmed may be as it was before.
   void note_crash() {
     has_crashed_ = true;
@@ -114,7 +132,11 @@ class Model {
   std::size_t confirmed_ = 0;  // the stage that was reported to be committed
   bool has_crashed_ = false;
   bool is_weak_ = false;
-  bool is_lost_ = false;  // a machine went down since, and nothing new was committed
+  bool has_repair_ = false;
+  std::set<unsigned> notes_;
+  bool lacks_rows_ = false;
+  bool is_unreadable_ = false;  // now
+  bool is_lost_ = false;        // a machine went down since, and nothing new was committed
 };
 
 }  // namespace colonnade::simulate

@@ -14,6 +14,7 @@ struct Regression {
   std::uint64_t seed;
   Place place;
   std::string_view found;
+  bool has_habits = false;  // of HistoryOptions; not all seeds are of a time when there were any
 };
 
 // What is in parentheses was a mistake of the model, not of the library.
@@ -48,6 +49,23 @@ inline constexpr std::array regressions{
     Regression{"claim_taken_in_a_folder", 1025455, Place::folder, "(the same)"},
     Regression{"repair_of_what_came_later", 1249096, Place::bare_file,
                "(repair was asked for before there was a file, and repaired the one that came)"},
+    Regression{
+        "second_name_of_a_killed_writer", 197, Place::root_file,
+        "killed between the second link and the removal of the first, where a rename cannot but replace: "
+        "nobody could write the file any more",
+        true},
+    Regression{"record_without_bytes_meanwhile", 361, Place::folder,
+               "a record was there without bytes for a moment, where there are no links either", true},
+    Regression{
+        "lock_on_a_reservation", 175700, Place::root_file,
+        "a name was reserved with an empty file; a second writer locked that, and replaced what the first "
+        "had committed in its place",
+        true},
+    Regression{"gc_before_the_record_is_kept", 20881324, Place::folder,
+               "gc removed what rm had given up, the machine went down, and the record came back"},
+    Regression{
+        "resume_behind_lost_pages", 20629999, Place::bare_file,
+        "(a machine went down with pages of a writer that did not wait; the next one went on behind them)"},
 };
 
 }  // namespace colonnade::simulate

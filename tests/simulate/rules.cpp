@@ -33,6 +33,8 @@ std::span<const RuleText> rule_texts() noexcept {
       RuleText{truncate_keeps, "truncate-keeps", "truncating cuts off one byte too many"},
       RuleText{writes_in_place, "writes-in-place", "now and then a write goes one byte too far"},
       RuleText{writes_are_whole, "writes-are-whole", "now and then the end of a write is lost"},
+      RuleText{rows_with_entries, "rows-with-entries", "rows are given after the commit of their entries"},
+      RuleText{rows_once, "rows-once", "every row is given twice"},
   };
   return texts;
 }

@@ -39,6 +39,9 @@ enum class Rule : std::uint8_t {
   truncate_keeps,
   writes_in_place,
   writes_are_whole,
+  // of attribute sets
+  rows_with_entries,
+  rows_once,
 };
 
 struct RuleText {

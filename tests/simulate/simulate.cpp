@@ -38,6 +38,7 @@ struct Options {
   Rule broken = Rule::none;
   std::set<unsigned> without_tasks;
   std::set<unsigned> without_faults;
+  bool has_habits = true;
 };
 
 constexpr const char* help = R"(usage: colonnade_simulate [OPTIONS]
@@ -50,6 +51,7 @@ constexpr const char* help = R"(usage: colonnade_simulate [OPTIONS]
   --print           tells what happens in the history of the seed
   --without-tasks LIST, --without-faults LIST
                     leaves out tasks and faults, as a report says, of what --print tells
+  --without-habits  writers without attribute sets, no merges, file systems that can do everything
   --twice           runs each history twice: the same must happen
   --mutations       breaks one rule after the other; each must be found within the number of histories
   --regressions     the histories that found something once
@@ -105,6 +107,8 @@ Options parse(int count, char** words) {
       options.without_tasks = numbers_in(value());
     else if (word == "--without-faults")
       options.without_faults = numbers_in(value());
+    else if (word == "--without-habits")
+      options.has_habits = false;
     else if (word == "--print")
       options.what = What::print;
     else if (word == "--twice")
@@ -211,7 +215,8 @@ Sum run_some(const Options& options, std::uint64_t first) {
     if (options.seconds > 0 ? since(begin) > options.seconds
                             : seed >= options.seed + std::max<std::uint64_t>(options.histories, 1))
       break;
-    const HistoryOptions history{.seed = seed, .place = options.place, .broken = options.broken};
+    const HistoryOptions history{
+        .seed = seed, .place = options.place, .broken = options.broken, .has_habits = options.has_habits};
     watch(seed);
     const HistoryResult result = run_history(history);
     ++sum.histories;
@@ -304,7 +309,8 @@ int run_regressions() {
   prepare_histories();
   int found = 0;
   for (const Regression& regression : regressions) {
-    const HistoryOptions history{.seed = regression.seed, .place = regression.place};
+    const HistoryOptions history{
+        .seed = regression.seed, .place = regression.place, .has_habits = regression.has_habits};
     const HistoryResult result = run_history(history);
     std::printf("%-34s %s\n", std::string(regression.name).c_str(),
                 result.violation.empty() ? "holds" : result.violation.c_str());
@@ -320,7 +326,8 @@ int print(const Options& options) {
                                             .broken = options.broken,
                                             .prints = true,
                                             .without_faults = options.without_faults,
-                                            .without_tasks = options.without_tasks});
+                                            .without_tasks = options.without_tasks,
+                                            .has_habits = options.has_habits});
   std::printf("%s: %s (hash %016llx)\n", name_of(result.place),
               result.violation.empty() ? "everything holds" : result.violation.c_str(),
               static_cast<unsigned long long>(result.hash));
