@@ -243,6 +243,13 @@ void register_nodes(nb::class_<PyGraph>& graph) {
           },
           nb::arg("parent"), nb::arg("name"), nb::arg("definition"))
       .def(
+          "add_function",
+          [](PyGraph& self, const std::string& name, const PyDefinition& definition) {
+            self.locked([&](Graph& g) { g.add_function(name, definition.definition); });
+            self.keep(definition.kept);
+          },
+          nb::arg("name"), nb::arg("definition"), "A function that expressions may call from now on.")
+      .def(
           "join",
           [](PyGraph& self, NodeId parent, frame::Join& join, const frame::JoinedColumns& wanted) {
             return self.add({frame::Definition(std::string())},

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from .corrections import Correction, corrections
 from .dataframe import DataFrame, compute, run_graphs, variations_for
 from .expressions import Expression, col, fn
 from .luminosity import json_mask
+from .models import Model, onnx_model
 from .results import Cut, Display, GraphPoints, Report, Result, Stats, Variations
 
 __all__ = [
+    "Correction",
     "Cut",
     "DataFrame",
     "Display",
     "Expression",
     "GraphPoints",
+    "Model",
     "Report",
     "Result",
     "Stats",
     "Variations",
     "col",
     "compute",
+    "corrections",
     "fn",
     "json_mask",
+    "onnx_model",
     "run_graphs",
     "variations_for",
 ]

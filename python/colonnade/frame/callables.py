@@ -24,6 +24,7 @@ from colonnade import _core
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
 
 from .compiled import compile_rows
+from .items import ItemFunction
 from .sharing import Guarded, is_shared, kept, turns
 from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
 
@@ -32,6 +33,7 @@ __all__ = [
     "Returns",
     "columns_of",
     "define_callable",
+    "define_function",
     "define_per_sample",
     "load_callable",
     "pickled",
@@ -111,6 +113,14 @@ def define_callable(
     if travels:
         _pickled(spec)
     return _definition(spec, columns_of(function, columns))
+
+
+def define_function(function: Definable, *, travels: bool = False) -> _core.Definition:
+    """Make what `FrameGraph.add_function` takes of a callable: called with what stands between the parentheses."""
+    spec = _Spec(function, False, _type_text(function, None), ())
+    if travels:
+        _pickled(spec)
+    return _definition(spec, [])
 
 
 def define_per_sample(
@@ -240,6 +250,8 @@ class _Binder:
     def _bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
         spec = self._spec
         wanted = None if spec.returns is None else _core.ValueType.named(spec.returns)
+        if isinstance(spec.function, ItemFunction) and not spec.stack:
+            return self._bind_items(spec.function, types, wanted)
         if spec.per_row and not spec.stack:
             compiled = compile_rows(spec.function, types, wanted)
             if compiled is not None:
@@ -265,6 +277,25 @@ class _Binder:
 
         return finished, call
 
+    def _bind_items(
+        self, function: ItemFunction, types: list[_core.ValueType], wanted: _core.ValueType | None
+    ) -> tuple[_core.ValueType, Call]:
+        """Functions that say what they give, and give arrays that nobody else has."""
+        try:
+            made = function.result_type(types)
+        except TypeMismatchError as error:
+            raise TypeMismatchError(f"'{function.name}': {error.problem}", error.advice) from None
+        finished = made if wanted is None else wanted
+
+        def call(arguments: list[_core.Values], size: int) -> _core.Values:
+            if size == 0:
+                return values_of(ak.contents.EmptyArray(), finished)
+            with turns.together():
+                layout = function.apply([layout_of(each) for each in arguments], types, size)
+            return self._converted(layout, finished, False)
+
+        return finished, call
+
     def _try(
         self, run: Callable[[list[Content], int], tuple[Content, bool]], types: list[_core.ValueType]
     ) -> _core.ValueType:
@@ -275,9 +306,8 @@ class _Binder:
         except Error:
             raise
         except Exception as error:
-            listed = ", ".join(
-                f"{name}: {type_name(kind)}" for name, kind in zip(self._columns, types, strict=True)
-            )
+            names = self._columns or [f"argument {k}" for k in range(1, len(types) + 1)]
+            listed = ", ".join(f"{name}: {type_name(kind)}" for name, kind in zip(names, types, strict=True))
             raise TypeMismatchError(
                 f"{_name(self._spec.function)} failed on a trial of {_TRIAL} entries ({listed}): "
                 f"{type(error).__name__}: {error}",

@@ -16,7 +16,7 @@ from colonnade.reading.opening import split_target, split_targets
 from colonnade.writing.sources import to_batch
 
 from .actions import Actions
-from .callables import Definable, Returns, define_callable, define_per_sample
+from .callables import Definable, Returns, define_callable, define_function, define_per_sample
 from .expressions import Expression, ExpressionLike
 from .results import Result, Variations
 from .sample_info import read_specification, told
@@ -210,6 +210,26 @@ class DataFrame(Actions):
         return self._at(self._graph.join(self._node, join, wanted))
 
     # ---- Columns
+
+    def with_functions(self: D, functions: Mapping[str, Definable]) -> D:
+        """Let expressions call functions of one's own: `df.with_functions({"sf": f}).define("w", "sf(pt) * weight")`.
+
+        They belong to the whole DataFrame, with all its nodes.
+
+        Args:
+            functions: by their names in expressions: callables, which are called for blocks of entries with an array
+                for each argument (see `define`), `colonnade.corrections(...)`, `colonnade.onnx_model(...)`.
+
+        Raises:
+            UsageError: a name that is none, or is taken.
+        """
+        session = self._session
+        for name, function in functions.items():
+            if name in session.functions and session.functions[name] == function:
+                continue
+            self._graph.add_function(name, define_function(function, travels=session.remote is not None))
+            session.functions[name] = function
+        return self
 
     def define(
         self: D,

@@ -118,6 +118,8 @@ class Session:
         self.specification: Specification | None = None
         """Of the samples that the source has, if they were specified."""
         self.remote = remote
+        self.functions: dict[str, Callable[..., Any]] = {}
+        """What expressions may call besides the functions of the language."""
         self.bookings: dict[int, Booking] = {}
         self.varied: set[int] = set()
         """Results that are wanted for all variations."""

@@ -1,7 +1,9 @@
 // Calls of functions and methods, casts and lists; see binder.h.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "frame/expression/binder.h"
@@ -68,6 +70,7 @@ ExpressionId Binder::call(const Node& node) {
   const std::string_view name = without_namespace(node.text);
   if (name.starts_with("numeric_limits::")) return limit(node);
   const Function* function = node.braces ? nullptr : functions_.find(name);
+  if (function == nullptr && !node.braces) function = scope_.find_function(node.text);
   if (function == nullptr) {
     if (const auto type = type_of_name(written_type(node))) return construct(node, *type);
     function = functions_.find(name);  // of a class: PtEtaPhiMVector{pt, eta, phi, m}
@@ -86,8 +89,10 @@ void Binder::unknown_function(const Node& node) const {
   if (!node.template_types.empty() && node.braces)
     fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}'", written_type(node)));
   const std::string_view name = without_namespace(node.text);
+  std::vector<std::string> known = functions_.names(false);
+  std::ranges::move(scope_.function_names(), std::back_inserter(known));
   fail(ErrorKind::not_found, node.mark,
-       fmt::format("unknown function '{}'{}", node.text, near_names(name, functions_.names(false))));
+       fmt::format("unknown function '{}'{}", node.text, near_names(name, known)));
 }
 
 ExpressionId Binder::method(const Node& node) {

@@ -78,6 +78,8 @@ class ExpressionPool {
   std::unique_ptr<Index> index_;
 };
 
+struct Function;  // function.h
+
 // What names mean at a node of the graph.
 class Scope {
  public:
@@ -85,6 +87,12 @@ class Scope {
   // The longest names are asked for first: "jets.pt", then "jets" with its member pt.
   virtual std::optional<ExpressionId> find(std::string_view name) const = 0;
   virtual std::vector<std::string> names() const = 0;  // for messages
+  // Functions that the graph has besides those of the language; null if there is none of that name.
+  virtual const Function* find_function(std::string_view name) const {
+    static_cast<void>(name);
+    return nullptr;
+  }
+  virtual std::vector<std::string> function_names() const { return {}; }  // for messages
 };
 
 // A text, parsed once and bound as often as needed. A single expression, or statements as RDataFrame takes

@@ -73,6 +73,15 @@ class NodeScope final : public Scope {
     return state_.find(names_, name, variation_, uses_);
   }
   std::vector<std::string> names() const override { return state_.names_of(names_); }
+  const Function* find_function(std::string_view name) const override {
+    const auto found = state_.functions.find(name);
+    return found == state_.functions.end() ? nullptr : &found->second.function;
+  }
+  std::vector<std::string> function_names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, function] : state_.functions) names.push_back(name);
+    return names;
+  }
 
  private:
   Graph::State& state_;

@@ -30,12 +30,25 @@ bool is_reserved(std::string_view name) {
   return std::ranges::find(reserved, name) != reserved.end();
 }
 
-void check_new_name(const std::string& name) {
+void check_new_name(const std::string& name, std::string_view what = "a column") {
   if (!is_identifier(name))
-    throw Error(ErrorKind::usage, fmt::format("'{}' is no name for a column", name),
+    throw Error(ErrorKind::usage, fmt::format("'{}' is no name for {}", name, what),
                 "use letters, digits and underscores, and no digit first");
   if (is_reserved(name))
     throw Error(ErrorKind::usage, fmt::format("'{}' has a meaning of its own in expressions", name),
+                "use another name");
+}
+
+// Names of functions may have namespaces.
+void check_function_name(const std::string& name) {
+  std::string_view rest = name;
+  for (std::size_t colons = rest.find("::"); colons != std::string_view::npos; colons = rest.find("::")) {
+    check_new_name(std::string(rest.substr(0, colons)), "a function");
+    rest.remove_prefix(colons + 2);
+  }
+  check_new_name(std::string(rest), "a function");
+  if (find_function(name) != nullptr || type_of_name(name))
+    throw Error(ErrorKind::usage, fmt::format("'{}' is a function of the language already", name),
                 "use another name");
 }
 
@@ -126,6 +139,19 @@ Graph::Graph(std::shared_ptr<Source> source) : state_(std::make_unique<State>(st
 Graph::~Graph() = default;
 
 // ---- Columns
+
+void Graph::add_function(const std::string& name, Definition definition) {
+  check_function_name(name);
+  if (state_->functions.contains(name))
+    throw Error(ErrorKind::usage, fmt::format("there is a function '{}' already", name), "use another name");
+  Function function{name, fmt::format("the function '{}' of this data frame", name), {}};
+  function.bind = [make = definition.make_kernel](const Call& call) -> Bound {
+    std::vector<ValueType> types;
+    for (const Argument& argument : call.arguments) types.push_back(argument.type);
+    return {make(types), {}};
+  };
+  state_->functions.emplace(name, State::OwnFunction{std::move(definition), std::move(function)});
+}
 
 NodeId Graph::define(NodeId parent, const std::string& name, Definition definition) {
   return booking(fmt::format("define '{}'", name), [&] {

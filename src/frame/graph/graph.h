@@ -89,6 +89,10 @@ class Graph {
   NodeId vary(NodeId parent, std::vector<std::string> columns, Definition values,
               std::vector<std::string> tags, const std::string& name);
 
+  // A function that texts of this graph may call from now on, besides those of the language. A definition
+  // with a callable gives its kernels. Functions stay; a name is given once.
+  void add_function(const std::string& name, Definition definition);
+
   // The caller holds the nodes that it adds, and may hold them more often. A node that nobody holds, and upon
   // which no node and no result stands, is no more; the root stays.
   void hold(NodeId node);

@@ -2,6 +2,7 @@
 //
 //   {"version": 1, "source": {..}, "entries": [first, last],
 //    "callables": 1, "joins": [{"source": {..}, "keys": ["run"], "duplicates": "error"}],
+//    "functions": [{"name": "sf", "definition": {"payload": "..", "columns": []}}],
 //    "nodes": [{"kind": "define", "parent": 0, "name": "m", "definition": {"text": "sqrt(x)"}}, ..],
 //    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
 //
@@ -122,8 +123,9 @@ json parse_plan(std::string_view text) {
 // Before anything is opened, and before any callable is made.
 void check_rights(const json& plan, const PlanRights& rights) {
   std::size_t callables = 0;
-  for (const json& node : plan.at("nodes"))
-    if (node.contains("definition") && node.at("definition").contains("payload")) ++callables;
+  for (const char* list : {"nodes", "functions"})
+    for (const json& each : plan.value(list, json::array()))
+      if (each.contains("definition") && each.at("definition").contains("payload")) ++callables;
   if (callables > 0 && !rights.remake)
     throw Error(
         ErrorKind::usage,
@@ -235,9 +237,15 @@ json plan_json(const Graph::State& state, bool with_index, const std::vector<boo
   for (const std::shared_ptr<Join>& join : joins.joins)
     plan["joins"].push_back(json::parse(join->specification()));
   plan["results"] = json::array();
-  const auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
+  auto callables = std::count_if(plan["nodes"].begin(), plan["nodes"].end(), [](const json& node) {
     return node.contains("definition") && node["definition"].contains("payload");
   });
+  for (const auto& [name, function] : state.functions) {
+    const std::string what = fmt::format("the function '{}'", name);
+    plan["functions"].push_back(
+        {{"name", name}, {"definition", definition_json(function.definition, what, joins)}});
+    ++callables;
+  }
   if (callables > 0) plan["callables"] = callables;
   return plan;
 }
@@ -285,6 +293,12 @@ std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights&
     PlanContext context{rights, {}};
     for (const json& join : plan.value("joins", json::array()))
       context.joins.push_back(Join::remake(join.dump()));
+    for (const json& function : plan.value("functions", json::array())) {
+      Definition definition = read_definition(function.at("definition"), context);
+      if (!definition.make_kernel)
+        throw Error(ErrorKind::format, "a function in the plan of a graph is no callable");
+      graph->add_function(function.at("name").get<std::string>(), std::move(definition));
+    }
     for (const json& node : plan.at("nodes")) {
       graph->state_->nodes.skip_to(own_number(node));
       read_node(*graph, node, context);

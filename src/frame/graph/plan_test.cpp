@@ -121,6 +121,34 @@ TEST_F(PlanTest, CallablesAreSentAsTheirPayload) {
   EXPECT_THAT(error.problem(), HasSubstr("carries code (1 callables)"));
 }
 
+TEST_F(PlanTest, FunctionsAreSentAsTheirPayload) {
+  graph->add_function("tripled", one_number([](double x) { return 3 * x; }, "x", "bytes"));
+  const ResultId result = sum(*graph, Graph::root, "tripled(x) - x");
+  const std::string plan = graph->to_json();
+  EXPECT_THAT(plan, HasSubstr(R"("callables":1)"));
+  EXPECT_THAT(error_of([&] { Graph::from_json(plan, {}); }).problem(), HasSubstr("carries code"));
+  const auto other =
+      Graph::from_json(plan, {.remake = [&](const std::string& bytes, std::vector<std::string>) {
+                         return one_number([](double x) { return 4 * x; }, "x", bytes);
+                       }});
+  graph->run();
+  other->run();
+  EXPECT_EQ(number(*graph, result), 2 * 1200 * 1199 / 2);
+  EXPECT_EQ(number(*other, result), 3 * 1200 * 1199 / 2);
+}
+
+TEST_F(PlanTest, FunctionsHaveNamesOfTheirOwn) {
+  const auto add = [&](const std::string& name) {
+    graph->add_function(name, one_number([](double x) { return x; }, "x"));
+  };
+  add("own");
+  add("my::own");
+  for (const char* taken : {"own", "sqrt", "TMath::Abs", "float", "1st", "a b", "", "my::", "auto"})
+    EXPECT_EQ(error_of([&] { add(taken); }).kind(), ErrorKind::usage) << taken;
+  EXPECT_EQ(graph->column_type(Graph::root, "my::own(x)").name(), "double");
+  EXPECT_THAT(error_of([&] { graph->column_type(Graph::root, "onw(x)"); }).problem(), HasSubstr("own"));
+}
+
 TEST_F(PlanTest, UrisAreLimitedBeforeAnythingIsOpened) {
   graph->book(Graph::root, {"snapshot", {"x"}, R"({"name": "t", "uri": "memory:plan-target"})"});
   const std::string plan = graph->to_json();

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "colonnade/error.h"
+#include "frame/expression/function.h"
 #include "frame/graph/graph.h"
 #include "frame/graph/names.h"
 #include "frame/graph/numbered.h"
@@ -165,6 +166,11 @@ struct Graph::State {
   std::map<std::string, VariationId, std::less<>> variation_ids;
   std::vector<Selection> selections;
   Numbered<Result> results;
+  struct OwnFunction {
+    Definition definition;
+    Function function;
+  };
+  std::map<std::string, OwnFunction, std::less<>> functions;
   std::uint64_t first = 0, last = 0;
   bool restricted = false;
   std::uint32_t block_entries = usual_large_block_entries;
