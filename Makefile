@@ -130,6 +130,7 @@ $(PACKAGE_STAMP): $(PACKAGE_INPUTS)
 
 typing: python-package
 	.venv/bin/mypy -p colonnade
+	.venv/bin/mypy python/tests/test_typing.py
 	MYPYPATH=benchmarks:tests/servers .venv/bin/mypy benchmarks/*.py
 
 # Random graphs are tried for so long.

@@ -51,6 +51,8 @@ def test_counts_of_values(frame):
 
 def test_summaries(frame):
     summary = frame.summary().value
+    assert frame.describe(numeric=True).value == summary
+    assert "Columns" in str(frame.describe())
     assert list(summary) == ["x", "n", "v"]
     x = frame.take("x").value
     assert summary["x"]["std"] == pytest.approx(np.std(x, ddof=1))

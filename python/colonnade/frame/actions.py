@@ -30,7 +30,7 @@ from .histograms import (
     to_hist,
     to_profile,
 )
-from .node import Columns, Node
+from .node import Columns, Description, Node
 from .results import (
     Display,
     GraphPoints,
@@ -75,15 +75,15 @@ class Actions(Node):
         """Count the entries."""
         return self._book("count", [], {}, _as_int)
 
-    def sum(self, x: ExpressionLike, start: float = 0) -> Result[Any]:
+    def sum(self, x: ExpressionLike, start: float = 0) -> Result[float]:
         """Add values up; int for integers, else float."""
         return self._book("sum", [self._text(x)], {"start": start}, _plain)
 
-    def min(self, x: ExpressionLike) -> Result[Any]:
+    def min(self, x: ExpressionLike) -> Result[float]:
         """Find the smallest value."""
         return self._book("min", [self._text(x)], {}, _plain)
 
-    def max(self, x: ExpressionLike) -> Result[Any]:
+    def max(self, x: ExpressionLike) -> Result[float]:
         """Find the largest value."""
         return self._book("max", [self._text(x)], {}, _plain)
 
@@ -100,6 +100,10 @@ class Actions(Node):
         arguments = self._texts([x] if weight is None else [x, weight])
         return self._book("stats", arguments, {}, lambda value: stats_of(cast("_core.StatsValue", value)))
 
+    @overload
+    def quantile(self, x: ExpressionLike, q: float = 0.5) -> Result[float]: ...
+    @overload
+    def quantile(self, x: ExpressionLike, q: Sequence[float]) -> Result[NDArray[np.float64]]: ...
     def quantile(self, x: ExpressionLike, q: float | Sequence[float] = 0.5) -> Result[Any]:
         """Compute quantiles, interpolated linearly between values; all values are kept in memory for that.
 
@@ -133,6 +137,20 @@ class Actions(Node):
             merge_counts,
             lambda state: convert(dict(sorted((state or {}).items()))),
         )
+
+    @overload
+    def describe(self, numeric: Literal[False] = False) -> Description: ...
+    @overload
+    def describe(self, numeric: Literal[True]) -> Result[Summary]: ...
+    @overload
+    def describe(self, numeric: bool) -> Description | Result[Summary]: ...
+    def describe(self, numeric: bool = False) -> Description | Result[Summary]:
+        """Return a text about the source, the columns and the nodes; or book the numbers of all columns.
+
+        Args:
+            numeric: the `summary` of all columns with numbers.
+        """
+        return self.summary() if numeric else super().describe()
 
     def summary(self, columns: Columns = None) -> Result[Summary]:
         """Compute count, mean, standard deviation, range and quartiles of columns; of all with numbers if None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
 import awkward as ak
 import numpy as np
@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 _threads = 0
 
 
@@ -66,31 +68,31 @@ def GetThreadPoolSize() -> int:
 # ---- Template arguments
 
 
-class _Templated:
+class _Templated(Generic[P, R]):
     """A method that also takes C++ types in brackets: `df.Take["float"]("x")`. They are known anyway."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[Concatenate[Any, P], R]) -> None:
         self._function = function
         self.__doc__ = function.__doc__
 
+    @overload
+    def __get__(self, instance: None, owner: type) -> _Templated[P, R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> _BoundTemplate[P, R]: ...
     def __get__(self, instance: Any, owner: type) -> Any:
         return self if instance is None else _BoundTemplate(self._function.__get__(instance, owner))
 
 
-class _BoundTemplate:
-    def __init__(self, method: Callable[..., Any]) -> None:
+class _BoundTemplate(Generic[P, R]):
+    def __init__(self, method: Callable[P, R]) -> None:
         self._method = method
         self.__doc__ = method.__doc__
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> R:
         return self._method(*arguments, **options)
 
-    def __getitem__(self, types: object) -> Callable[..., Any]:
+    def __getitem__(self, types: object) -> Callable[P, R]:
         return self._method
-
-
-def _templated(function: Callable[..., Any]) -> Any:
-    return _Templated(function)
 
 
 _ADVICE = {
@@ -248,62 +250,64 @@ class RDataFrame:
 
     # ---- Numbers
 
-    def Count(self) -> RResultPtr:
+    def Count(self) -> RResultPtr[int]:
         """Count the entries."""
         return RResultPtr(self._frame.count(), _same)
 
-    @_templated
-    def Sum(self, column: Any = None, start: float = 0) -> RResultPtr:
+    @_Templated
+    def Sum(self, column: Any = None, start: float = 0) -> RResultPtr[float]:
         """Add values up."""
         return RResultPtr(self._frame.sum(self._default(column), start), _same)
 
-    @_templated
-    def Mean(self, column: Any = None) -> RResultPtr:
+    @_Templated
+    def Mean(self, column: Any = None) -> RResultPtr[float]:
         """Compute the arithmetic mean."""
         return RResultPtr(self._frame.mean(self._default(column)), _same)
 
-    @_templated
-    def StdDev(self, column: Any = None) -> RResultPtr:
+    @_Templated
+    def StdDev(self, column: Any = None) -> RResultPtr[float]:
         """Compute the standard deviation, with n - 1 in the denominator."""
         return RResultPtr(self._frame.stddev(self._default(column)), _same)
 
-    @_templated
-    def Min(self, column: Any = None) -> RResultPtr:
+    @_Templated
+    def Min(self, column: Any = None) -> RResultPtr[float]:
         """Find the smallest value."""
         return RResultPtr(self._frame.min(self._default(column)), _same)
 
-    @_templated
-    def Max(self, column: Any = None) -> RResultPtr:
+    @_Templated
+    def Max(self, column: Any = None) -> RResultPtr[float]:
         """Find the largest value."""
         return RResultPtr(self._frame.max(self._default(column)), _same)
 
-    @_templated
-    def Stats(self, column: Any = None, weight: Any = None) -> RResultPtr:
+    @_Templated
+    def Stats(self, column: Any = None, weight: Any = None) -> RResultPtr[StatsView]:
         """Compute number, mean, standard deviation and range."""
         return RResultPtr(self._frame.stats(self._default(column), weight), StatsView)
 
     # ---- Histograms
 
-    @_templated
-    def Histo1D(self, *arguments: Any) -> RResultPtr:
+    @_Templated
+    def Histo1D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram: `Histo1D(("h", "title", 100, 0, 200), "x", "weight")`, or `Histo1D("x")`."""
         model, columns = _model_and_columns(arguments)
         if not columns:
             columns = [self._default(None)]
         return self._histogram(model, columns, 1)
 
-    @_templated
-    def Histo2D(self, *arguments: Any) -> RResultPtr:
+    @_Templated
+    def Histo2D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram with two axes: `Histo2D(model, "x", "y", "weight")`."""
         return self._histogram(*_model_and_columns(arguments), 2)
 
-    @_templated
-    def Histo3D(self, *arguments: Any) -> RResultPtr:
+    @_Templated
+    def Histo3D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram with three axes: `Histo3D(model, "x", "y", "z", "weight")`."""
         return self._histogram(*_model_and_columns(arguments), 3)
 
-    @_templated
-    def HistoND(self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None) -> RResultPtr:
+    @_Templated
+    def HistoND(
+        self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None
+    ) -> RResultPtr[HistogramView]:
         """Fill a histogram with any number of axes; a column more than axes is the weight."""
         listed = [*columns, *([] if weight is None else [weight])]
         dimensions = int(model[2]) if len(model) > 3 and isinstance(model[3], Sequence) else len(columns)
@@ -311,30 +315,32 @@ class RDataFrame:
 
     HistoNSparseD = HistoND
 
-    @_templated
-    def Profile1D(self, *arguments: Any) -> RResultPtr:
+    @_Templated
+    def Profile1D(self, *arguments: Any) -> RResultPtr[ProfileView]:
         """Compute the mean of y in bins of x: `Profile1D(model, "x", "y", "weight")`."""
         return self._profile(*_model_and_columns(arguments), 1)
 
-    @_templated
-    def Profile2D(self, *arguments: Any) -> RResultPtr:
+    @_Templated
+    def Profile2D(self, *arguments: Any) -> RResultPtr[ProfileView]:
         """Compute the mean of z in bins of x and y: `Profile2D(model, "x", "y", "z", "weight")`."""
         return self._profile(*_model_and_columns(arguments), 2)
 
-    @_templated
-    def Graph(self, x: Any, y: Any) -> RResultPtr:
+    @_Templated
+    def Graph(self, x: Any, y: Any) -> RResultPtr[GraphView]:
         """Collect points."""
         return RResultPtr(self._frame.graph(x, y), GraphView)
 
-    @_templated
-    def GraphAsymmErrors(self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any) -> RResultPtr:
+    @_Templated
+    def GraphAsymmErrors(
+        self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any
+    ) -> RResultPtr[GraphView]:
         """Collect points with errors: of x low and high, of y low and high."""
         return RResultPtr(self._frame.graph(x, y, [exl, exh, eyl, eyh]), GraphView)
 
     # ---- Values
 
-    @_templated
-    def Take(self, column: Any = None) -> RResultPtr:
+    @_Templated
+    def Take(self, column: Any = None) -> RResultPtr[Any]:
         """Collect values, in the order of the entries."""
         return RResultPtr(self._frame.take(self._default(column)), _same)
 
@@ -345,30 +351,30 @@ class RDataFrame:
         result = self._frame.lazy_numpy(left)
         return RResultPtr(result, _same) if lazy else result.value
 
-    def Report(self) -> RResultPtr:
+    def Report(self) -> RResultPtr[ReportView]:
         """Count how many entries reach and pass the named filters above."""
         return RResultPtr(self._frame.report(), ReportView)
 
-    @_templated
-    def Display(self, columns: Any = "", rows: int = 5) -> RResultPtr:
+    @_Templated
+    def Display(self, columns: Any = "", rows: int = 5) -> RResultPtr[DisplayView]:
         """Show the first entries."""
         return RResultPtr(self._frame.display(self._named(columns), rows), DisplayView)
 
-    @_templated
+    @_Templated
     def Reduce(
         self, function: Callable[[Any, Any], Any], column: Any = None, start: Any = None
-    ) -> RResultPtr:
+    ) -> RResultPtr[Any]:
         """Combine all values by a function of two values, which must be associative."""
         return RResultPtr(self._frame.reduce(function, self._default(column), start), _same)
 
-    @_templated
+    @_Templated
     def Aggregate(
         self,
         aggregator: Callable[[Any, Any], Any],
         merger: Callable[[Any, Any], Any],
         column: Any = None,
         start: Any = 0,
-    ) -> RResultPtr:
+    ) -> RResultPtr[Any]:
         """Compute a value by aggregator(value so far, value of an entry) and merger(of a part, of a later part)."""
 
         def add(state: Any, array: Any) -> Any:
@@ -378,7 +384,7 @@ class RDataFrame:
 
         return RResultPtr(self._frame.aggregate(add, merger, self._default(column), start), _same)
 
-    @_templated
+    @_Templated
     def Foreach(self, function: Callable[..., Any], columns: Sequence[str] | None = None) -> None:
         """Call a function for each entry, in order, now."""
 
@@ -395,8 +401,10 @@ class RDataFrame:
 
     # ---- New data
 
-    @_templated
-    def Snapshot(self, name: str, file: Any, columns: Any = "", options: Any = None) -> RResultPtr:
+    @_Templated
+    def Snapshot(
+        self, name: str, file: Any, columns: Any = "", options: Any = None
+    ) -> RResultPtr[RDataFrame]:
         """Write columns to a new data set, as RNTuple; now, unless options.fLazy."""
         settings, lazy = snapshot_settings(options)
         result: Result[DataFrame] = self._frame.snapshot(
@@ -407,7 +415,7 @@ class RDataFrame:
             pointer.GetValue()
         return pointer
 
-    @_templated
+    @_Templated
     def Cache(self, columns: Any = "") -> RDataFrame:
         """Compute columns now and keep them in memory."""
         return RDataFrame(self._frame.cache(self._named(columns)))
@@ -491,7 +499,7 @@ class RDataFrame:
             raise NotFoundError(f"no column matches the regular expression '{columns}'")
         return found
 
-    def _histogram(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr:
+    def _histogram(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[HistogramView]:
         if len(columns) not in (dimensions, dimensions + 1):
             raise UsageError(
                 f"a histogram with {dimensions} axes has {dimensions} columns, or one more for the weight, "
@@ -502,7 +510,7 @@ class RDataFrame:
         result = self._frame._booked_histogram(given, columns[:dimensions], weight or None, _same)
         return RResultPtr(result, HistogramView)
 
-    def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr:
+    def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[ProfileView]:
         if model is None or len(columns) not in (dimensions + 1, dimensions + 2):
             raise UsageError(
                 f"a profile over {dimensions} axes has a model, {dimensions + 1} columns, and a weight or none"
@@ -608,13 +616,13 @@ def RunGraphs(results: Iterable[Any]) -> int:
     return run_graphs(each._result if isinstance(each, RResultPtr) else each._frame for each in results)
 
 
-def VariationsFor(result: RResultPtr) -> RResultMap:
+def VariationsFor(result: RResultPtr[T]) -> RResultMap[T]:
     """Book a result for all variations that reach it, too."""
     return RResultMap(variations_for(result._result), result._view)
 
 
 def LiveVisualize(
-    drawables: Mapping[RResultPtr, Callable[[Any], object] | None] | Iterable[RResultPtr],
+    drawables: Mapping[RResultPtr[Any], Callable[[Any], object] | None] | Iterable[RResultPtr[Any]],
     callback: Callable[[Any], object] | None = None,
 ) -> None:
     """Show results while they are computed: by callbacks, or in the notebook, where each is drawn again as it fills.
@@ -647,7 +655,7 @@ def FromSpec(specification: str | os.PathLike[str]) -> RDataFrame:
     return RDataFrame(DataFrame.from_spec(specification, threads=_threads))
 
 
-def SaveGraph(node: RDataFrame | RResultPtr, path: str | None = None) -> str | None:
+def SaveGraph(node: RDataFrame | RResultPtr[Any], path: str | None = None) -> str | None:
     """Return the graph as text for Graphviz, or write it to a file (".dot" as text, else SVG)."""
     session = node._result._session if isinstance(node, RResultPtr) else node._frame._session
     if path is None:

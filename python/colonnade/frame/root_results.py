@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar
 
 from .results import Cut, Display, Report, Result, Variations
 from .root_histograms import refuse
@@ -11,13 +11,19 @@ from .root_histograms import refuse
 __all__ = ["CutView", "DescriptionView", "DisplayView", "RResultMap", "RResultPtr", "ReportView"]
 
 
-class RResultPtr:
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class RResultPtr(Generic[T]):
     """A booked result: GetValue() computes it. What is asked of it beyond that is asked of the value."""
 
-    def __init__(self, result: Result[Any], view: Callable[[Any], Any]) -> None:
+    def __init__(self, result: Result[S], view: Callable[[S], T]) -> None:
+        self._result: Result[Any]
+        self._view: Callable[[Any], T]
         self._result, self._view = result, view
 
-    def GetValue(self) -> Any:
+    def GetValue(self) -> T:
         """Return the value; a pass over the entries is made if it is not there yet."""
         return self._view(self._result.value)
 
@@ -27,7 +33,7 @@ class RResultPtr:
         """Return whether the value is there without a pass."""
         return self._result.is_ready
 
-    def OnPartialResult(self, every: int, callback: Callable[[Any], object]) -> RResultPtr:
+    def OnPartialResult(self, every: int, callback: Callable[[T], object]) -> RResultPtr[T]:
         """Call back with what is computed so far, now and then; `every` is ROOT's number of entries, a hint."""
         self._result.on_partial(lambda value: callback(self._view(value)))
         return self
@@ -40,13 +46,16 @@ class RResultPtr:
         return getattr(self.GetValue(), name)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.GetValue())
+        value: Any = self.GetValue()
+        return iter(value)
 
     def __len__(self) -> int:
-        return len(self.GetValue())
+        value: Any = self.GetValue()
+        return len(value)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.GetValue()[key]
+        value: Any = self.GetValue()
+        return value[key]
 
     def __repr__(self) -> str:
         return f"<RResultPtr of {self._result!r}>"
@@ -55,10 +64,12 @@ class RResultPtr:
         return self._result._repr_html_()
 
 
-class RResultMap:
+class RResultMap(Generic[T]):
     """A result with its variations, by "nominal" and "name:tag"."""
 
-    def __init__(self, variations: Variations[Any], view: Callable[[Any], Any]) -> None:
+    def __init__(self, variations: Variations[S], view: Callable[[S], T]) -> None:
+        self._variations: Variations[Any]
+        self._view: Callable[[Any], T]
         self._variations, self._view = variations, view
 
     def GetKeys(self) -> list[str]:
@@ -67,7 +78,7 @@ class RResultMap:
 
     keys = GetKeys
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> T:
         return self._view(self._variations[name])
 
     def __iter__(self) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, get_args, overload
 
 import awkward as ak
 
@@ -22,6 +22,8 @@ from .metrics import ReadMetrics, metrics_of
 from .steps import byte_count, clusters, steps
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -37,6 +39,15 @@ Library: TypeAlias = Literal["ak", "np", "pa", "pd", "pl"]
 LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
 
 _ARROW_STEP = "64 MiB"
+
+
+class _Entries(TypedDict, total=False):
+    entry_start: int | None
+    entry_stop: int | None
+
+
+class _Stepwise(_Entries, total=False):
+    step_size: int | str
 
 
 class ReadSettings(TypedDict, total=False):
@@ -141,6 +152,28 @@ class DataSet(Located):
 
     # ---- Reading
 
+    @overload
+    def arrays(
+        self, fields: Fields = None, *, library: Literal["ak"] = "ak", **entries: Unpack[_Entries]
+    ) -> ak.Array: ...
+    @overload
+    def arrays(
+        self, fields: Fields = None, *, library: Literal["np"], **entries: Unpack[_Entries]
+    ) -> dict[str, NDArray[Any]]: ...
+    @overload
+    def arrays(
+        self, fields: Fields = None, *, library: Literal["pa"], **entries: Unpack[_Entries]
+    ) -> pa.Table: ...
+    @overload
+    def arrays(
+        self, fields: Fields = None, *, library: Literal["pd"], **entries: Unpack[_Entries]
+    ) -> pd.DataFrame: ...
+    @overload
+    def arrays(
+        self, fields: Fields = None, *, library: Literal["pl"], **entries: Unpack[_Entries]
+    ) -> pl.DataFrame: ...
+    @overload
+    def arrays(self, fields: Fields = None, *, library: Library, **entries: Unpack[_Entries]) -> Any: ...
     def arrays(
         self,
         fields: Fields = None,
@@ -171,6 +204,30 @@ class DataSet(Located):
         start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
         return self._read(self._select(fields), start, max(start, stop), library)
 
+    @overload
+    def iterate(
+        self, fields: Fields = None, *, library: Literal["ak"] = "ak", **steps: Unpack[_Stepwise]
+    ) -> Iterator[ak.Array]: ...
+    @overload
+    def iterate(
+        self, fields: Fields = None, *, library: Literal["np"], **steps: Unpack[_Stepwise]
+    ) -> Iterator[dict[str, NDArray[Any]]]: ...
+    @overload
+    def iterate(
+        self, fields: Fields = None, *, library: Literal["pa"], **steps: Unpack[_Stepwise]
+    ) -> Iterator[pa.Table]: ...
+    @overload
+    def iterate(
+        self, fields: Fields = None, *, library: Literal["pd"], **steps: Unpack[_Stepwise]
+    ) -> Iterator[pd.DataFrame]: ...
+    @overload
+    def iterate(
+        self, fields: Fields = None, *, library: Literal["pl"], **steps: Unpack[_Stepwise]
+    ) -> Iterator[pl.DataFrame]: ...
+    @overload
+    def iterate(
+        self, fields: Fields = None, *, library: Library, **steps: Unpack[_Stepwise]
+    ) -> Iterator[Any]: ...
     def iterate(
         self,
         fields: Fields = None,
@@ -209,20 +266,34 @@ class DataSet(Located):
 
     def to_numpy(self, fields: Fields = None) -> dict[str, NDArray[Any]]:
         """Read fields as NumPy arrays; `arrays` with library="np"."""
-        return cast("dict[str, NDArray[Any]]", self.arrays(fields, library="np"))
+        return self.arrays(fields, library="np")
 
     def to_pandas(self, fields: Fields = None) -> pd.DataFrame:
         """Read fields as a `pandas.DataFrame`; `arrays` with library="pd"."""
-        return cast("pd.DataFrame", self.arrays(fields, library="pd"))
+        return self.arrays(fields, library="pd")
 
     def to_polars(self, fields: Fields = None) -> pl.DataFrame:
         """Read fields as a `polars.DataFrame`; `arrays` with library="pl"."""
-        return cast("pl.DataFrame", self.arrays(fields, library="pl"))
+        return self.arrays(fields, library="pl")
 
     def to_arrow(self, fields: Fields = None) -> pa.Table:
         """Read fields as a `pyarrow.Table`; `arrays` with library="pa"."""
-        return cast("pa.Table", self.arrays(fields, library="pa"))
+        return self.arrays(fields, library="pa")
 
+    @overload
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Literal["ak"] = "ak") -> ak.Array: ...
+    @overload
+    def head(
+        self, entries: int = 5, fields: Fields = None, *, library: Literal["np"]
+    ) -> dict[str, NDArray[Any]]: ...
+    @overload
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Literal["pa"]) -> pa.Table: ...
+    @overload
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Literal["pd"]) -> pd.DataFrame: ...
+    @overload
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Literal["pl"]) -> pl.DataFrame: ...
+    @overload
+    def head(self, entries: int = 5, fields: Fields = None, *, library: Library) -> Any: ...
     def head(self, entries: int = 5, fields: Fields = None, *, library: Library = "ak") -> Any:
         """Read the first entries; see `arrays`."""
         return self.arrays(fields, entry_stop=entries, library=library)
