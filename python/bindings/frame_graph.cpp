@@ -415,6 +415,19 @@ void register_questions(nb::class_<PyGraph>& graph) {
             return text(self.locked([&](Graph& g) { return g.describe(node); }));
           },
           nb::arg("node"))
+      .def_prop_ro(
+          "last_costs",
+          [](PyGraph& self) {
+            nb::list lines;
+            for (const frame::PassCost& each : self.locked([](Graph& g) { return g.last_costs(); }))
+              lines.append(nb::make_tuple(static_cast<int>(each.kind), text(each.what), text(each.name),
+                                          text(each.text), each.rows, each.rows_left, each.bytes,
+                                          each.seconds));
+            return nb::typed<nb::list, nb::typed<nb::tuple, int, nb::str, nb::str, nb::str, int,
+                                                 std::optional<int>, int, double>>(std::move(lines));
+          },
+          "Of the last pass: kind (column, node, result, other), what, name, text, rows, rows left, bytes, "
+          "seconds.")
       .def("dot", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.dot(); })); })
       .def("to_json", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.to_json(); })); })
       .def_prop_ro(

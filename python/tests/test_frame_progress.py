@@ -67,8 +67,8 @@ def test_a_bar_of_itself_needs_patience_and_a_terminal(monkeypatch, capsys):
 def test_speeds():
     assert progress._count(1234567) == "1.23M"
     assert progress._count(5e12) == "5e+03G"
-    assert progress._bytes(999) == "999 B"
-    assert progress._bytes(2.5e9) == "2.5 GB"
+    assert progress.bytes_text(999) == "999 B"
+    assert progress.bytes_text(2.5e9) == "2.5 GB"
 
 
 @pytest.mark.usefixtures("interruptible")

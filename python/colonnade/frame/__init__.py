@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .corrections import Correction, corrections
 from .dataframe import DataFrame, compute, run_graphs, variations_for
+from .explaining import Explanation, StepCost
 from .expressions import Expression, col, fn
 from .luminosity import json_mask
 from .models import Model, onnx_model
@@ -14,12 +15,14 @@ __all__ = [
     "Cut",
     "DataFrame",
     "Display",
+    "Explanation",
     "Expression",
     "GraphPoints",
     "Model",
     "Report",
     "Result",
     "Stats",
+    "StepCost",
     "Variations",
     "col",
     "compute",

@@ -24,6 +24,7 @@ from colonnade.errors import (
 from colonnade.notebook import folded_table, most_rows
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
+from .explaining import Explanation, explain
 from .expressions import Expression, ExpressionLike, text_of
 from .results import Result
 from .session import Booking, Session, Skipped
@@ -102,6 +103,13 @@ class Node:
     def describe(self) -> Description:
         """Return a text about the source, the columns and the nodes."""
         return Description(self._graph.describe(self._node))
+
+    def explain(self) -> Explanation:
+        """Say what the last pass took: rows, bytes and time of each column, node and result.
+
+        What several parts share is computed once, and belongs to the first of them.
+        """
+        return explain(self._session)
 
     @property
     def num_runs(self) -> int:

@@ -57,7 +57,9 @@ class PassBar:
             self._start(progress.total)
         if self._bar is not None and self._task is not None:
             seconds = max(progress.seconds, 1e-9)
-            speed = f"{_count(progress.entries / seconds)} entries/s, {_bytes(progress.bytes / seconds)}/s"
+            speed = (
+                f"{_count(progress.entries / seconds)} entries/s, {bytes_text(progress.bytes / seconds)}/s"
+            )
             if progress.cache_bytes:
                 speed += (
                     f", {100 * min(progress.cache_bytes / max(progress.bytes, 1), 1):.0f}% from the cache"
@@ -111,7 +113,8 @@ def _count(number: float) -> str:
     return f"{number:.3g}G"
 
 
-def _bytes(number: float) -> str:
+def bytes_text(number: float) -> str:
+    """Return a number of bytes as people write it."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.3g} {unit}"

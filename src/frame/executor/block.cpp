@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -27,6 +28,18 @@ std::uint8_t truth(const Values& condition) {
   return *condition.as<std::uint8_t>() != 0 ? 1 : 0;
 }
 
+// Of `count` elements of values, which may share the memory of a page.
+std::uint64_t bytes_of(const Values& values, std::uint64_t count) {
+  if (values.type.is_scalar()) return count * size_of(values.type.element());
+  if (values.offsets == nullptr || values.children.empty()) {
+    std::uint64_t bytes = 0;
+    for (const ValuesPtr& child : values.children) bytes += bytes_of(*child, count);
+    return bytes;
+  }
+  const auto items = static_cast<std::uint64_t>(values.offsets[count] - values.offsets[0]);
+  return count * sizeof(std::int64_t) + bytes_of(values.items(), items);
+}
+
 }  // namespace
 
 BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
@@ -37,7 +50,8 @@ BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
       stores_(schedule.stores),
       constants_(schedule.steps.size()),
       options_(&options),
-      bytes_(schedule.values) {}
+      bytes_(schedule.values),
+      costs_(schedule.steps.size()) {}
 
 void BlockRunner::start(PartRun& part, Cursor& cursor) {
   part_ = &part;
@@ -102,7 +116,9 @@ void BlockRunner::fail_too_large(const Step& step) const {
 }
 
 void BlockRunner::go_through() {
+  using Clock = std::chrono::steady_clock;
   const std::vector<Step>& steps = schedule_->steps;
+  Clock::time_point before = Clock::now();
   for (at_ = 0; at_ < steps.size(); ++at_) {
     const Step& step = steps[at_];
     if (sets_[step.selection].rows.size != 0) {
@@ -118,9 +134,21 @@ void BlockRunner::go_through() {
         bytes_[step.result] = room - memory_.left();
         held_ += bytes_[step.result];
       }
+      const Clock::time_point now = Clock::now();
+      costs_[at_].nanoseconds += static_cast<std::uint64_t>(std::chrono::nanoseconds(now - before).count());
+      before = now;
+      note(step, costs_[at_]);
     }
     if (step.released_count != 0) release(step);
   }
+}
+
+void BlockRunner::note(const Step& step, StepTotals& cost) const noexcept {
+  cost.rows += sets_[step.selection].rows.size;
+  if (step.kind == Step::Kind::narrow) cost.rows_left += sets_[step.inner[0]].rows.size;
+  if (step.kind != Step::Kind::read && step.kind != Step::Kind::call) return;
+  const ValuesPtr& values = values_[step.result];
+  cost.bytes += bytes_of(*values, values->stored());
 }
 
 std::string BlockRunner::failed_origin() const {

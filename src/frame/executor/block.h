@@ -26,6 +26,8 @@ class BlockRunner {
   std::vector<std::uint32_t> failed_outputs() const;
   // " in the definition of ...", or nothing.
   std::string failed_origin() const;
+  // By step of the schedule, of all blocks so far.
+  std::span<const StepTotals> costs() const noexcept { return costs_; }
 
  private:
   // The rows of a selection in this block.
@@ -44,6 +46,7 @@ class BlockRunner {
 
   void run_piece(std::uint64_t first, std::uint64_t count, std::size_t outputs_done);
   void go_through();
+  void note(const Step& step, StepTotals& cost) const noexcept;
   void drop_values() noexcept;
   [[noreturn]] void fail_too_large(const Step& step) const;
   void release(const Step& step);
@@ -95,6 +98,7 @@ class BlockRunner {
   std::size_t outputs_done_ = 0;    // steps before this one have given their rows to outputs already
   std::vector<std::size_t> bytes_;  // by value, as far as it was allocated for it
   std::size_t held_ = 0;            // the sum of these
+  std::vector<StepTotals> costs_;   // by step
 };
 
 }  // namespace colonnade::frame

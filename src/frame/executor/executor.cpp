@@ -40,6 +40,7 @@ class Worker {
   void go_through(std::size_t number);
   void open(std::size_t number);
   void close();
+  void hand_in_costs();
   void go_through_blocks(PartRun& part);
   void run_block(PartRun& part, std::uint64_t first, std::uint64_t count);
   RunningPass::BytesRead bytes_read() const {
@@ -80,13 +81,19 @@ void Worker::open(std::size_t number) {
   if (schedule_ == &schedule) return;
   const bool same_source = schedule_ != nullptr && schedule_->program->source == schedule.program->source;
   if (!same_source) close();
+  hand_in_costs();
   schedule_ = &schedule;
   runner_ = std::make_unique<BlockRunner>(schedule, *options_);
   if (!same_source) cursor_ = schedule.program->source->open();
 }
 
-void Worker::close() {
+void Worker::hand_in_costs() {
+  if (runner_ != nullptr) pass_->add_costs(*schedule_, runner_->costs());
   runner_.reset();
+}
+
+void Worker::close() {
+  hand_in_costs();
   if (cursor_ == nullptr) return;
   const ReadMetrics metrics = cursor_->metrics();
   pass_->add(metrics);

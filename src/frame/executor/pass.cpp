@@ -112,7 +112,11 @@ void PartRun::merge() {
 // ---- RunningPass: parts
 
 RunningPass::RunningPass(std::span<const Schedule> schedules, unsigned threads, const RunOptions& options)
-    : schedules_(schedules), options_(&options), failed_(no_part), ends_(schedules.size()) {
+    : schedules_(schedules),
+      options_(&options),
+      costs_(schedules.size()),
+      failed_(no_part),
+      ends_(schedules.size()) {
   for (auto& end : ends_) end.store(no_part, std::memory_order_relaxed);
   for (const Schedule& schedule : schedules_) reached_.emplace_back(schedule.ranges.size());
   lay_out();
@@ -272,6 +276,35 @@ void RunningPass::add_work(std::uint64_t parts, std::uint64_t blocks) {
   blocks_ += blocks;
 }
 
+void RunningPass::add_costs(const Schedule& schedule, std::span<const StepTotals> costs) {
+  const std::lock_guard lock(mutex_);
+  std::vector<StepTotals>& totals = costs_[static_cast<std::size_t>(&schedule - schedules_.data())];
+  totals.resize(costs.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) totals[i] += costs[i];
+}
+
+std::vector<StepCost> RunningPass::costs_of_steps() const {
+  std::vector<StepCost> all;
+  for (std::uint32_t p = 0; p < costs_.size(); ++p)
+    for (std::size_t i = 0; i < costs_[p].size(); ++i) {
+      const Step& step = schedules_[p].steps[i];
+      StepCost cost{p, StepCost::Kind::value, step.expression, costs_[p][i]};
+      if (step.kind == Step::Kind::output) cost.kind = StepCost::Kind::output;
+      // Conditions of several selections that are narrowed at once are joined under the name of the last one.
+      const ExpressionPool& pool = *schedules_[p].program->pool;
+      const bool joins = step.kind == Step::Kind::both && pool[step.expression].op != Op::logical_and;
+      if (step.kind == Step::Kind::gather || step.kind == Step::Kind::recall || joins)
+        cost.kind = StepCost::Kind::moved;
+      if (step.kind == Step::Kind::narrow) {
+        cost.kind = StepCost::Kind::selection;
+        const bool is_inner = step.inner[0] >= schedules_[p].program->selections.size();
+        cost.id = is_inner ? StepCost::inner : step.inner[0];
+      }
+      all.push_back(cost);
+    }
+  return all;
+}
+
 std::vector<OutputPlace> RunningPass::failed_outputs() const {
   const std::lock_guard lock(mutex_);
   return failed_outputs_;
@@ -325,8 +358,8 @@ void RunningPass::wait_for_workers(unsigned workers) {
 
 RunReport RunningPass::report() const {
   const std::lock_guard lock(mutex_);
-  return {progress_now(), metrics_, jobs_.size(), blocks_, static_cast<unsigned>(claims_.size()),
-          busy_workers_};
+  return {progress_now(), metrics_,        jobs_.size(), blocks_, static_cast<unsigned>(claims_.size()),
+          busy_workers_,  costs_of_steps()};
 }
 
 }  // namespace colonnade::frame

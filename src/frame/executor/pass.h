@@ -86,7 +86,8 @@ class RunningPass {
   void done_with(unsigned slot, std::uint64_t entries, std::optional<BytesRead> bytes);
   void add(const ReadMetrics& metrics);
   void add_work(std::uint64_t parts, std::uint64_t blocks);  // of a worker
-  void leave() noexcept;                                     // a worker ends
+  void add_costs(const Schedule& schedule, std::span<const StepTotals> costs);
+  void leave() noexcept;  // a worker ends
 
   bool is_turn(std::size_t number) const noexcept {
     return merged_.load(std::memory_order_acquire) == number;
@@ -113,6 +114,7 @@ class RunningPass {
   };
 
   void lay_out();
+  std::vector<StepCost> costs_of_steps() const;
   std::optional<std::size_t> take(unsigned slot);
   void merge_finished(std::unique_lock<std::mutex>& lock);
   void count(const PartRun& part);
@@ -137,6 +139,7 @@ class RunningPass {
   ReadMetrics metrics_;
   unsigned busy_workers_ = 0;
   std::uint64_t blocks_ = 0;
+  std::vector<std::vector<StepTotals>> costs_;  // by program and step
   std::exception_ptr failure_;
   std::vector<OutputPlace> failed_outputs_;
 

@@ -92,6 +92,35 @@ struct RunOptions {
   std::uint32_t block_entries = 0;
 };
 
+struct StepTotals {
+  std::uint64_t rows = 0;       // that something was done for
+  std::uint64_t rows_left = 0;  // of a selection
+  std::uint64_t bytes = 0;      // of the values that came out
+  std::uint64_t nanoseconds = 0;
+  StepTotals& operator+=(const StepTotals& more) noexcept {
+    rows += more.rows;
+    rows_left += more.rows_left;
+    bytes += more.bytes;
+    nanoseconds += more.nanoseconds;
+    return *this;
+  }
+};
+
+// What was done for one expression, selection or output of a program, summed over blocks and workers.
+struct StepCost {
+  enum class Kind : std::uint8_t {
+    value,      // of an expression: read or computed
+    moved,      // the value of an expression, picked for the rows of a selection
+    selection,  // of the program; `id` is `inner` for those that no program has
+    output
+  };
+  static constexpr std::uint32_t inner = 0xffffffffu;
+  std::uint32_t program = 0;
+  Kind kind = Kind::value;
+  std::uint32_t id = 0;  // of the expression, the selection or the output
+  StepTotals total;
+};
+
 // What a pass did.
 struct RunReport {
   PassProgress progress;
@@ -100,6 +129,7 @@ struct RunReport {
   std::uint64_t blocks = 0;
   unsigned threads = 0;  // that were there
   unsigned workers = 0;  // that went through at least one part; all if there are many parts
+  std::vector<StepCost> costs;
 };
 
 // Goes through the entries of all programs once, in one pool of threads. An exception of any worker ends the

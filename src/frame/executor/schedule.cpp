@@ -326,6 +326,7 @@ ScheduleBuilder::NodeId ScheduleBuilder::request_condition(SelectionId selection
   const SelectionId inner = inner_selection(parent, left, Narrowing::Kind::where_true, dense_from);
   const NodeId right = request(s.condition, inner);
   Node& node = nodes_.emplace_back();
+  node.expression = s.condition;
   node.selection = parent;
   node.kind = Step::Kind::both;
   node.inner[0] = inner;

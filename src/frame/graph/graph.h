@@ -58,6 +58,20 @@ struct PlanRights {
   std::function<bool(const std::string& uri, bool writes)> may_use = {};
 };
 
+// What a part of a pass took: reading a column, a node, a result, or what belongs to none of these.
+struct PassCost {
+  enum class Kind : std::uint8_t { column, node, result, other };
+  Kind kind = Kind::other;
+  std::string what;        // "read", "define", "filter", "histogram", ...
+  std::string name;        // of the column or the filter
+  std::string text;        // the expression, or the arguments of the result
+  std::uint64_t rows = 0;  // that it was computed for
+  // Of what drops rows; none where the rows were dropped together with those of the next filter.
+  std::optional<std::uint64_t> rows_left = {};
+  std::uint64_t bytes = 0;  // of the values, in memory
+  double seconds = 0;       // summed over threads
+};
+
 // How many there are; for tests, as memory goes with them.
 struct GraphCounts {
   std::size_t nodes = 0, columns = 0, results = 0, selections = 0, expressions = 0;
@@ -152,6 +166,8 @@ class Graph {
   bool has_column(NodeId node, const std::string& name) const;
   std::string describe(NodeId node) const;  // a text of several lines
   std::string dot() const;                  // the graph for Graphviz
+  // What the last pass took: columns, nodes in their order, results. Nothing before the first.
+  const std::vector<PassCost>& last_costs() const noexcept;
 
   // ---- The plan elsewhere
   // Throws ErrorKind::unsupported naming what cannot be sent.

@@ -193,6 +193,12 @@ RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
     for (const OutputPlace& place : failed) passes[place.program].of_output[place.output]->failed = true;
     throw;
   }
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    const auto of_program = [p](const StepCost& cost) { return cost.program != p; };
+    std::vector<StepCost> costs = report.costs;
+    std::erase_if(costs, of_program);
+    passes[p].state->note_costs(passes[p], programs[p], costs);
+  }
   for (Pass& pass : passes)
     for (Instance* instance : pass.instances) {
       instance->stale = false;

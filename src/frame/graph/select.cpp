@@ -169,17 +169,21 @@ class SelectionSubset {
       Selection selection = all_[open.back()];
       selection.parent = numbers_[selection.parent];
       numbers_[open.back()] = static_cast<SelectionId>(chosen_.size());
+      originals_.push_back(open.back());
       chosen_.push_back(std::move(selection));
     }
     return numbers_[id];
   }
   std::vector<Selection> take() { return std::move(chosen_); }
+  // The numbers that they had.
+  std::vector<SelectionId> take_originals() { return std::move(originals_); }
 
  private:
   static constexpr SelectionId unknown = 0xffffffffu;
   const std::vector<Selection>& all_;
   std::vector<SelectionId> numbers_;
   std::vector<Selection> chosen_;
+  std::vector<SelectionId> originals_ = {0};
 };
 
 }  // namespace
@@ -202,6 +206,7 @@ Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
       pass.instances.push_back(&instance);
       const std::size_t outputs = result.kind == Result::Kind::report ? instance.selections.size() : 1;
       pass.of_output.insert(pass.of_output.end(), outputs, &instance);
+      pass.result_of_output.insert(pass.result_of_output.end(), outputs, id);
       if (result.kind == Result::Kind::report) {
         for (std::size_t i = 0; i < instance.selections.size(); ++i)
           wanted.push_back({instance.selections[i], {}, instance.accumulators[i]});
@@ -230,6 +235,8 @@ Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
     pass.program.outputs.push_back(
         {subset.add(output.selection), std::move(output.arguments), std::move(output.accumulator)});
   pass.program.selections = subset.take();
+  pass.selections = subset.take_originals();
+  pass.state = this;
   return pass;
 }
 

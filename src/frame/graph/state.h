@@ -208,6 +208,9 @@ struct Graph::State {
     Program program;
     std::vector<Instance*> instances;
     std::vector<Instance*> of_output;
+    Graph::State* state = nullptr;
+    std::vector<ResultId> result_of_output;
+    std::vector<SelectionId> selections;  // of the state, by those of the program
   };
   struct Step {
     ResultId result = 0;
@@ -223,6 +226,10 @@ struct Graph::State {
   // Sweeps expressions and selections where many are left over; their numbers change then.
   void settle(Graph::Garbage& garbage);
 
+  // ---- costs.cpp
+  std::vector<PassCost> last_costs;
+  void note_costs(const Pass& pass, const Program& program, std::span<const StepCost> costs);
+
   // ---- origin.cpp
   // Where an expression comes from: "in the definition of 'x', \"a[3]\""; empty if it is in none.
   std::string origin_of(ExpressionId id) const;
@@ -235,6 +242,7 @@ struct Graph::State {
   const Instance& instance(ResultId id, std::string_view variation) const;
 
  private:
+  friend class CostSheet;
   std::vector<ColumnId> needs(const Column& column, VariationId variation) const;
   ExpressionId compute(const Computation& computation, VariationId variation);
   ExpressionId compute(const Column& column, VariationId variation);
