@@ -1,0 +1,163 @@
+"""The Python in README.md and docs/ runs as it stands there: page by page, in order, over files with made-up events."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gzip
+import re
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import colonnade
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    if "```python" in path.read_text(encoding="utf-8")
+)
+ELSEWHERE = (
+    "s3://bucket",
+    "https://eospublic",
+    "root://eospublic",
+    "dask_jobqueue",
+    "spark://head",
+    "MPIPoolExecutor",
+    "IPython.display",
+)
+"""Snippets with one of these need machines, or programs, that no test has. They are compiled only."""
+
+
+def snippets(page: str) -> list[tuple[int, str]]:
+    """The Python of a page: the number of the line before it, and the text."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [(text[: each.start(1)].count("\n"), each[1]) for each in found]
+
+
+def is_elsewhere(code: str) -> bool:
+    lines = [line.partition("#")[0] for line in code.splitlines()]
+    return any(mark in line for line in lines for mark in ELSEWHERE)
+
+
+def events(rng: np.random.Generator, count: int) -> dict[str, object]:
+    muons = rng.integers(0, 4, count)
+    muons[0] = 2
+
+    def of_muons(values: np.ndarray) -> ak.Array:
+        return ak.unflatten(values.astype(np.float32), muons)
+
+    total = int(muons.sum())
+    jets = ak.unflatten(
+        ak.zip({"pt": rng.exponential(30, 2 * count), "eta": rng.normal(size=2 * count)}), [2] * count
+    )
+    return {
+        "run": np.repeat(7, count),
+        "event": np.arange(count),
+        "x": rng.normal(size=count),
+        "met": rng.exponential(40, count),
+        "genWeight": rng.normal(1, 0.1, count),
+        "is_signal": rng.integers(0, 2, count).astype(bool),
+        "nMuon": muons.astype(np.uint32),
+        "Muon_pt": of_muons(rng.exponential(30, total)),
+        "Muon_eta": of_muons(rng.normal(size=total)),
+        "Muon_phi": of_muons(rng.uniform(-3, 3, total)),
+        "Muon_mass": of_muons(np.full(total, 0.105)),
+        "Muon_charge": ak.unflatten(rng.choice([-1, 1], total).astype(np.int32), muons),
+        "jets": jets,
+        "pt": jets.pt[:, 0],
+    }
+
+
+def write(path: str, data: dict[str, object], name: str = "Events") -> None:
+    with colonnade.create(path, name) as writer:
+        writer.extend(data)
+
+
+def corrections() -> None:
+    from correctionlib import schemav2 as cs
+
+    inputs = [("eta", "real"), ("pt", "real"), ("systematic", "string")]
+    correction = cs.Correction(
+        name="NUM_TightID",
+        version=1,
+        inputs=[cs.Variable(name=name, type=kind) for name, kind in inputs],
+        output=cs.Variable(name="sf", type="real"),
+        data=1.25,
+    )
+    made = cs.CorrectionSet(schema_version=2, corrections=[correction])
+    Path("muon_sf.json.gz").write_bytes(gzip.compress(made.model_dump_json(exclude_unset=True).encode()))
+
+
+def network() -> None:
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["score"])],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 3])],
+        [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["rows", 1])],
+        [numpy_helper.from_array(np.ones((3, 1), dtype=np.float32), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    Path("net.onnx").write_bytes(model.SerializeToString())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    for path in ("f.root", "run1.root", "run2.root", "a.root", "b.root", "more/c.root"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        write(path, events(rng, 1000))
+    calibration = {"run": [7], "event": [1], "scale": [1.5]}
+    write("calibration.root", calibration, "Calibration")
+    corrections()
+    network()
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_snippets_run_as_they_stand(page: str, folder: Path) -> None:
+    with concurrent.futures.ThreadPoolExecutor(2) as client:
+        names = {"colonnade": colonnade, "files": ["run1.root", "run2.root"], "client": client}
+        for line, code in snippets(page):
+            compiled = compile("\n" * line + code, page, "exec")
+            if not is_elsewhere(code):
+                exec(compiled, names)
+
+
+def test_most_snippets_are_run() -> None:
+    every = [(page, code) for page in PAGES for _, code in snippets(page)]
+    left_out = [(page, code) for page, code in every if is_elsewhere(code)]
+    assert len(every) > 25
+    assert len(left_out) <= 8
+    for mark in ELSEWHERE:  # marks of snippets that are gone go, too
+        assert any(mark in code for _, code in left_out), mark
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_pages_say_where_to_go_next(page: str) -> None:
+    last = (ROOT / "docs" / page).read_text(encoding="utf-8").rstrip().rpartition("\n\n")[2]
+    assert last.startswith("See also: ")
+    links = re.findall(r"\]\(([\w-]+\.md)\)", last)
+    assert len(links) >= 2
+    assert page not in links
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_every_page_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    missing = [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in text]
+    assert missing == []
