@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import os
 import pickle
@@ -17,6 +18,8 @@ from locations import REPOSITORY
 
 import colonnade
 from colonnade.cli import main
+from colonnade.reading.dataset import read_options
+from colonnade.reading.steps import byte_count
 from colonnade.writing.options import checkpoints, write_options
 
 ENTRIES = 20_000
@@ -217,3 +220,11 @@ def test_one_machine_plays_several():
     assert unknown.returncode != 0
     assert "COLONNADE_CPU=sse2 is no instruction set" in unknown.stderr
     assert "baseline" in unknown.stderr
+
+
+def test_reading_ahead_has_one_default():
+    stated = colonnade._core.ReadOptions().read_ahead
+    for function in (colonnade.open, colonnade.DataSet.__init__, read_options):
+        assert byte_count(inspect.signature(function).parameters["read_ahead"].default) == stated
+    text = (REPOSITORY / "docs" / "local-storage.md").read_text(encoding="utf-8")
+    assert f"`read_ahead` bytes per column ({stated >> 20} MiB)" in " ".join(text.split())

@@ -74,7 +74,7 @@ class DataSet(Located):
         name: str = "",
         *,
         checksums: bool = True,
-        read_ahead: int | str = "2 MiB",
+        read_ahead: int | str = "1 MiB",
         memory_budget: int | str = "256 MiB",
         parallel_decompression: bool = True,
         local_io: LocalIo = "automatic",
@@ -556,7 +556,7 @@ def _columns(selected: dict[str, FieldInfo]) -> list[int]:
 def read_options(
     *,
     checksums: bool = True,
-    read_ahead: int | str = "2 MiB",
+    read_ahead: int | str = "1 MiB",
     memory_budget: int | str = "256 MiB",
     parallel_decompression: bool = True,
     local_io: str = "automatic",

@@ -44,7 +44,7 @@ def open(  # noqa: A001
     max_open_files: int = 16,
     index: PathLike | None = None,
     checksums: bool = True,
-    read_ahead: int | str = "2 MiB",
+    read_ahead: int | str = "1 MiB",
     memory_budget: int | str = "256 MiB",
     parallel_decompression: bool = True,
     local_io: LocalIo = "automatic",
