@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 
 import awkward as ak
+import click
 import numpy as np
 import pytest
 
 import colonnade
+from colonnade.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -152,7 +154,7 @@ def test_pages_say_where_to_go_next(page: str) -> None:
     "page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 )
 def test_links_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
         assert (ROOT / page).parent.joinpath(target).exists(), target
 
@@ -161,3 +163,42 @@ def test_every_page_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in text]
     assert missing == []
+
+
+PAGES_WITH_COMMANDS = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
+def test_commands_and_their_options_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    spans = [span for span in re.findall(r"`([^`\n]+)`", text) if span.startswith("colonnade ")]
+    lines = [line.partition("#")[0] for block in blocks for line in block.splitlines()] + spans
+    for line in lines:
+        words = line.replace("[", " ").replace("]", " ").split()
+        if len(words) < 2 or words[0] != "colonnade":
+            continue
+        command = app.commands.get(words[1])
+        assert command is not None or words[1].startswith("-") or words[1].isupper(), line
+        if isinstance(command, click.Group) and len(words) > 2 and words[2] in command.commands:
+            command = command.commands[words[2]]
+        options = [option for each in (command.params if command else []) for option in each.opts]
+        for word in words[2:] if command else []:
+            if word.startswith("--") and word != "--help":
+                assert word.partition("=")[0] in options, line
+
+
+def test_all_commands_are_documented() -> None:
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in app.commands if f"`colonnade {name}" not in text] == []
+
+
+@pytest.mark.parametrize("name", sorted(app.commands))
+def test_every_command_explains_itself(name: str, run) -> None:
+    status, out, _ = run(name, "--help")
+    assert status == 0
+    command = app.commands[name]
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            assert option.help, option.name
+            assert option.opts[0] in out

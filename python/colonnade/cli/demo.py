@@ -21,7 +21,11 @@ __all__ = ["demo"]
     "--events", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="How many events."
 )
 @click.option(
-    "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("demo"),
+    show_default=True,
+    help="Folder for the file and the plot.",
 )
 @click.option(
     "--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505."

@@ -69,7 +69,13 @@ _CHECKPOINTS = "30s"
     help="Pages are moved together up to this.",
 )
 @click.option("--object-class", default="", help="Of DAOS, as SX.")
-@click.option("--container", type=click.Choice(["root", "bare"]), default="root", show_default=True)
+@click.option(
+    "--container",
+    type=click.Choice(["root", "bare"]),
+    default="root",
+    show_default=True,
+    help="Of new files: a ROOT file, or one data set and nothing else.",
+)
 @click.option("--direct-io", is_flag=True, help="Past the page cache.")
 @click.option(
     "--discard-unrepaired",

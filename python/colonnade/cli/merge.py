@@ -54,7 +54,13 @@ __all__ = ["merge"]
     show_default=True,
     help="How often to make readable what was written: clusters, or a time.",
 )
-@click.option("--container", type=click.Choice(["root", "bare"]), default="root", show_default=True)
+@click.option(
+    "--container",
+    type=click.Choice(["root", "bare"]),
+    default="root",
+    show_default=True,
+    help="Of new files: a ROOT file, or one data set and nothing else.",
+)
 @click.option("--direct-io", is_flag=True, help="Past the page cache.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def merge(**given: Any) -> None:
