@@ -237,6 +237,41 @@ class _Binned(ABC):
         """Return the global number of the first bin with the smallest content."""
         return self._extreme(-self._inner(self._contents()))
 
+    def FindFirstBinAbove(
+        self,
+        threshold: float = 0,
+        axis: int = 1,
+        first_bin: int = 1,
+        last_bin: int = -1,
+    ) -> int:
+        """Return the first bin along an axis with a content above the threshold; -1 if there is none."""
+        return self._above(threshold, axis, first_bin, last_bin, 0)
+
+    def FindLastBinAbove(
+        self,
+        threshold: float = 0,
+        axis: int = 1,
+        first_bin: int = 1,
+        last_bin: int = -1,
+    ) -> int:
+        """Return the last bin along an axis with a content above the threshold; -1 if there is none."""
+        return self._above(threshold, axis, first_bin, last_bin, -1)
+
+    def _above(self, threshold: float, axis: int, first: int, last: int, which: int) -> int:
+        bins = self._axis(axis - 1).GetNbins()
+        first = 1 if first < 1 else first
+        last = bins if last < first or last > bins else last
+        others = tuple(slice(None) if k == axis - 1 else slice(1, -1) for k in range(len(self._shape)))
+        contents = np.moveaxis(self._contents()[others], axis - 1, 0).reshape(bins + 2, -1)
+        found = np.flatnonzero((contents[first : last + 1] > threshold).any(axis=1))
+        return first + int(found[which]) if len(found) else -1
+
+    def GetBinErrorLow(self, *bins: int) -> float:
+        """Return the error of a bin: the same in both directions."""
+        return self.GetBinError(*bins)
+
+    GetBinErrorUp = GetBinErrorLow
+
     def _extreme(self, inner: Floats) -> int:
         place = np.unravel_index(int(np.argmax(inner.ravel(order="F"))), inner.shape, order="F")
         return self.GetBin(*(int(k) + 1 for k in place))
@@ -411,6 +446,50 @@ class ProfileView(_Binned):
     def Integral(self) -> float:
         """Return the sum of the contents, without underflow and overflow."""
         return self.GetSumOfWeights()
+
+    # ---- Of what is averaged, within the axes
+
+    def GetEffectiveEntries(self) -> float:
+        """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
+        weights, squares = self._sum("sum_w"), self._sum("sum_w2")
+        return weights**2 / squares if squares else abs(weights)
+
+    def GetMean(self, axis: int) -> float:
+        """Return the mean of what is averaged; `axis` is the one behind those that are binned, 2 of a TProfile."""
+        self._check_averaged(axis, "Mean")
+        weights = self._sum("sum_w")
+        return self._sum("sum_wy") / weights if weights else 0.0
+
+    def GetStdDev(self, axis: int) -> float:
+        """Return the standard deviation of what is averaged; see `GetMean`."""
+        mean = self.GetMean(axis)
+        weights = self._sum("sum_w")
+        return float(np.sqrt(abs(self._sum("sum_wyy") / weights - mean * mean))) if weights else 0.0
+
+    GetRMS = GetStdDev
+
+    def GetMeanError(self, axis: int) -> float:
+        """Return the error of the mean of what is averaged; see `GetMean`."""
+        effective = self.GetEffectiveEntries()
+        return self.GetStdDev(axis) / float(np.sqrt(effective)) if effective > 0 else 0.0
+
+    def GetStdDevError(self, axis: int) -> float:
+        """Return the error of the standard deviation, as it is for a normal distribution; see `GetMean`."""
+        effective = self.GetEffectiveEntries()
+        return self.GetStdDev(axis) / float(np.sqrt(2 * effective)) if effective > 0 else 0.0
+
+    GetRMSError = GetStdDevError
+
+    def _sum(self, which: str) -> float:
+        return float(self._inner(self._shaped(getattr(self._value, which))).sum())
+
+    def _check_averaged(self, axis: int, method: str) -> None:
+        averaged = len(self._axes) + 1
+        if axis != averaged:
+            raise UsageError(
+                f"a profile over {averaged - 1} axes knows the values of axis {averaged} alone, not of {axis}",
+                f"{method} of the column itself",
+            )
 
     def counts(self, flow: bool = False) -> Floats:
         """Return the sums of weights."""
