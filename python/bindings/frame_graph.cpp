@@ -476,6 +476,16 @@ void register_questions(nb::class_<PyGraph>& graph) {
           },
           nb::arg("first"), nb::arg("last"))
       .def(
+          "set_stretch",
+          [](PyGraph& self, std::uint64_t first, std::uint64_t last,
+             const std::vector<std::tuple<NodeId, std::string, std::uint64_t>>& reached) {
+            std::vector<Graph::Reached> before;
+            for (const auto& [range, variation, rows] : reached) before.push_back({range, variation, rows});
+            self.locked([&](Graph& g) { g.set_stretch(first, last, before); });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("reached"),
+          "Look at some of the entries alone; `reached` ranges behind filters so many rows before.")
+      .def(
           "set_block_entries",
           [](PyGraph& self, std::uint32_t entries) {
             self.locked([&](Graph& g) { g.set_block_entries(entries); });

@@ -356,13 +356,127 @@ def test_gaps_overlaps_repeats_and_other_plans_are_refused(files: list[str]) -> 
         distributed.run_task(other, plan.tasks(1)[0])
 
 
-def test_whole_results_take_the_whole_data_set(files: list[str]) -> None:
+class Noting(Shuffled):
+    """Knows which stretches of entries it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.stretches: list[list[tuple[int, int]]] = []
+
+    def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:
+        self.stretches.append(sorted((task.first, task.last) for task in tasks))
+        yield from super().run(plans, tasks, piecemeal)
+
+
+def test_results_behind_ranges_are_many_tasks(files: list[str]) -> None:
+    local = DataFrame("Events", files)
+    engine = Noting()
+    df = DataFrame("Events", files, executor=engine, npartitions=12)
+    assert df.range(10, 900, 3).sum("x").value == local.range(10, 900, 3).sum("x").value
+    (plain,) = engine.stretches  # nothing has to be counted
+    assert len(plain) >= 9
+    engine.stretches.clear()
+    found = df.filter("n > 1").range(10, 0, 2).take("x").value
+    assert bits(found) == bits(local.filter("n > 1").range(10, 0, 2).take("x").value)
+    *counted, computed = engine.stretches
+    assert len(computed) >= 9
+    assert sorted(each for wave in counted for each in wave) == computed
+
+
+def test_the_first_rows_cost_the_first_tasks(files: list[str]) -> None:
+    engine = Noting()
+    df = DataFrame("Events", files, executor=engine, npartitions=25)
+    rows = df.filter("n > 1").range(3)
+    assert rows.filter("x > -1e9").range(2).count().value == 2
+    assert all(last <= ENTRIES // 2 for wave in engine.stretches for _, last in wave)
+    assert len(engine.stretches[-1]) == 1  # of the results themselves
+    assert df.filter("n > 100").range(3).count().value == 0
+    assert DataFrame("Events", files[2], executor=engine).filter("n > 1").range(3).count().value == 0
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_ranges(files: list[str], tmp_path: Path, seed: int) -> None:
+    """Filters and ranges below each other, with a variation, against slices of a list."""
+    chosen = random.Random(seed)
+    x = DataFrame("Events", files).to_numpy(["x"])["x"]
+    begin = chosen.choice([0, 0, 7, 333])
+    frames = [
+        DataFrame("Events", files, entries=(begin, ENTRIES), **more)
+        for more in ({}, {"executor": Shuffled(seed), "npartitions": chosen.randint(1, 60)})
+    ]
+    nodes = [df.vary("x", "{x + 20, x - 20}", ["up", "down"], "shift") for df in frames]
+    rows = {
+        name: [(value, float(value) + more) for value in x[begin:]]
+        for name, more in {"nominal": 0, "shift:up": 20, "shift:down": -20}.items()
+    }
+    booked: list[list[Any]] = [[], []]
+    expected: list[dict[str, list[float]]] = []
+    for _ in range(chosen.randint(1, 6)):
+        if chosen.random() < 0.5:
+            edge = chosen.randint(-60, 60)
+            nodes = [node.filter(f"x > {edge}") for node in nodes]
+            rows = {name: [row for row in kept if row[1] > edge] for name, kept in rows.items()}
+        else:
+            first, stride = chosen.choice([0, 0, 3, 50]), chosen.choice([1, 1, 2, 7])
+            last = chosen.choice([0, first + 1, first + 20, first + 300])
+            nodes = [node.range(first, last, stride) for node in nodes]
+            rows = {name: kept[first : last or None : stride] for name, kept in rows.items()}
+        if chosen.random() < 0.7:
+            for found, df, node in zip(booked, frames, nodes, strict=True):
+                found.append(df.variations_for(node.take("x")))
+            expected.append({name: [row[1] for row in kept] for name, kept in rows.items()})
+    written = [
+        node.snapshot(tmp_path / f"{k}.root", columns=["x"], lazy=True) for k, node in enumerate(nodes)
+    ]
+    for local, remote, values in zip(*booked, expected, strict=True):
+        for name in remote:
+            assert bits(remote[name]) == bits(local[name])
+            assert np.allclose(remote[name], values[name], rtol=0, atol=1e-9)
+    assert bits(written[1].value.take("x").value) == bits(written[0].value.take("x").value)
+
+
+def test_ranges_with_the_layer_below(files: list[str]) -> None:
     df = DataFrame("Events", files, executor=Shuffled(0))
-    result = df.range(10).count()
+    result = df.filter("n > 1").range(10, 300).sum("x")
     plan = df.freeze(result)
     assert [(task.first, task.last) for task in plan.tasks(20)] == [(0, ENTRIES)]
-    with pytest.raises(UsageError, match="of all entries"):
-        distributed.run_task(plan, Task(plan.fingerprint, 0, 50, (0,)))
+    with pytest.raises(UsageError, match="what reached it before"):
+        distributed.run_task(plan, Task(plan.fingerprint, 80, 120, (0,)))
+
+    def compute(plan: Any, tasks: Any) -> Partial:
+        partials = [distributed.run_task(plan.to_bytes(), task) for task in tasks]
+        return distributed.partials.joined(partials)
+
+    reached = distributed.count_ranges(plan, plan.stretches(20), compute)
+    tasks = plan.tasks(20, reached)
+    assert len(tasks) > 3
+    partials = [distributed.run_task(plan.to_bytes(), task) for task in tasks]
+    plan.finish(distributed.merge(plan, [reached.rest(), *partials]))
+    assert result.value == DataFrame("Events", files).filter("n > 1").range(10, 300).sum("x").value
+
+
+def test_ranges_go_on_behind_what_is_left_out(tmp_path: Path) -> None:
+    path, x, spoilt = damaged_file(tmp_path)
+    df = DataFrame("Events", path, executor=Shuffled(0), npartitions=2, on_error="skip")
+    taken = df.filter("x > -1").range(5, 0, 2).take("x")
+    left = np.delete(x, slice(spoilt, spoilt + PART_ENTRIES))
+    assert bits(taken.value) == bits(left[left > -1][5::2])
+    (skipped,) = df.skipped
+    assert (skipped.first, skipped.last) == (spoilt, spoilt + PART_ENTRIES)
+
+
+def test_counts_of_ranges_are_kept(files: list[str], tmp_path: Path) -> None:
+    def compute(engine: Noting, end: int) -> Any:
+        df = DataFrame("Events", files, executor=engine, checkpoint=tmp_path)
+        return df.filter("n > 1").range(5, end).sum("x").value
+
+    local = DataFrame("Events", files).filter("n > 1")
+    assert compute(Noting(), 600) == local.range(5, 600).sum("x").value
+    again, other = Noting(), Noting()
+    assert compute(again, 600) == local.range(5, 600).sum("x").value
+    assert not any(again.stretches)
+    assert compute(other, 601) == local.range(5, 601).sum("x").value
+    assert any(other.stretches)
 
 
 def test_plans_open_nothing_and_hold_what_is_needed_only(files: list[str], tmp_path: Path) -> None:
@@ -547,8 +661,9 @@ def test_a_file_that_was_replaced_is_an_error(executor: Any, files: list[str], t
     assert copies[3] in str(caught.value)
 
 
-def test_damage_is_an_error_or_left_out(executor: Any, tmp_path: Path) -> None:
-    path = str(tmp_path / "f.root")
+def damaged_file(folder: Path) -> tuple[str, Any, int]:
+    """A file, its values, and the first entry of a page of it that is damaged."""
+    path = str(folder / "f.root")
     x = np.random.default_rng(2).normal(size=600)
     sizes: Any = {"page_size": 8 * PART_ENTRIES, "initial_page_size": 8 * PART_ENTRIES}
     with colonnade.create(path, "Events", {"x": "double"}, compression="none", **sizes) as writer:
@@ -560,6 +675,11 @@ def test_damage_is_an_error_or_left_out(executor: Any, tmp_path: Path) -> None:
     assert at > 0
     content[at] ^= 0xFF
     Path(path).write_bytes(content)
+    return path, x, spoilt
+
+
+def test_damage_is_an_error_or_left_out(executor: Any, tmp_path: Path) -> None:
+    path, x, spoilt = damaged_file(tmp_path)
     with pytest.raises(ChecksumError) as caught:
         DataFrame("Events", path, executor=executor).sum("x").value  # noqa: B018
     assert caught.value.uri == path

@@ -12,7 +12,7 @@ import tempfile
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from colonnade.frame.session import Session, Skipped
 from .engines import Engine, InThisProcess, WorkerLostError, engine_of
 from .partials import Counters, Failure, Partial, Piece, joined
 from .plans import Plan, freeze
+from .ranges import Compute, count_ranges
 from .snapshots import commit, parts_of
 from .tasks import Task, halves
 from .worker import is_of_files, loaded, merge
@@ -60,6 +61,12 @@ def here() -> Driver:
     return Driver(InThisProcess(), 32)
 
 
+Counts = tuple[tuple[int, str, int], ...]
+"""`Task.reached`."""
+Where = tuple[str, int, int]
+"""The fingerprint of a plan, and a stretch of its entries."""
+
+
 class Checkpoint:
     """Pieces of results in a folder. What is damaged there is computed again."""
 
@@ -67,25 +74,28 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
 
-    def _path(self, plan: Plan, result: int, first: int, last: int) -> Path:
-        return self._folder / f"{plan.key(result)[:32]}-{first}-{last}.piece"
+    def _path(self, plan: Plan, result: int, first: int, last: int, reached: Counts) -> Path:
+        own = [each for each in reached if each[0] in plan.ranges(result)]
+        rows = f"-{hashlib.sha256(repr(own).encode()).hexdigest()[:16]}" if own else ""
+        return self._folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}.piece"
 
-    def load(self, plan: Plan, result: int, first: int, last: int) -> bytes | None:
-        """Return a piece that was kept."""
+    def load(self, plan: Plan, result: int, task: Task) -> bytes | None:
+        """Return a piece of a task that was kept."""
         try:
-            content = self._path(plan, result, first, last).read_bytes()
+            content = self._path(plan, result, task.first, task.last, task.reached).read_bytes()
         except OSError:
             return None
         return content[32:] if hashlib.sha256(content[32:]).digest() == content[:32] else None
 
-    def keep(self, plan: Plan, partial: Partial) -> None:
+    def keep(self, plan: Plan, partial: Partial, reached: Mapping[Where, Counts]) -> None:
         """Keep pieces, each as a whole or not at all."""
         for (fingerprint, result), pieces in partial.pieces.items():
             if fingerprint != plan.fingerprint or plan.is_snapshot(result):
                 continue
             for piece in pieces:
                 if piece.data is not None:
-                    self._write(self._path(plan, result, piece.first, piece.last), piece.data)
+                    before = reached.get((fingerprint, piece.first, piece.last), ())
+                    self._write(self._path(plan, result, piece.first, piece.last, before), piece.data)
 
     def _write(self, path: Path, data: bytes) -> None:
         number, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".part")
@@ -135,10 +145,23 @@ class Driver:
     def run(self, sessions: list[Session]) -> None:
         """Compute what is wanted of DataFrames, together."""
         plans = [freeze(each, each.wanted()) for each in sessions]
-        tasks = [task for plan in plans for task in plan.tasks(self.target())]
-        partial = _Run(self, plans, sessions, merges=True).do(tasks)
+        run = _Run(self, plans, sessions, merges=True)
+        tasks = [task for pair in zip(plans, sessions, strict=True) for task in self._tasks(*pair, run)]
+        partial = run.do(tasks)
         for plan, session in zip(plans, sessions, strict=True):
             finish(plan, session, partial)
+
+    def _tasks(self, plan: Plan, session: Session, run: _Run) -> list[Task]:
+        if not any(map(plan.ranges, range(len(plan)))):
+            return plan.tasks(self.target())
+        stretches = plan.stretches(self.target())
+        reached = count_ranges(plan, stretches, self.counting(session), wave=self._engine.slots)
+        run.add(reached.rest())
+        return plan.tasks(self.target(), reached)
+
+    def counting(self, session: Session) -> Compute:
+        """What computes the tasks of plans that count rows for a DataFrame's ranges."""
+        return lambda plan, tasks: _Run(self, [plan], [session], resumes=True).do(tasks)
 
     @property
     def width(self) -> int:
@@ -187,7 +210,7 @@ class Driver:
     def skip(self, session: Session, what: Skipped) -> None:
         """Note what was left out."""
         noted = self._skipped.setdefault(session, [])
-        if what not in noted:
+        if (what.first, what.last) not in [(each.first, each.last) for each in noted]:
             noted.append(what)
 
 
@@ -195,8 +218,16 @@ class _Run:
     """One run over the plans of several DataFrames."""
 
     def __init__(
-        self, driver: Driver, plans: list[Plan], sessions: list[Session], *, merges: bool = False
+        self,
+        driver: Driver,
+        plans: list[Plan],
+        sessions: list[Session],
+        *,
+        merges: bool = False,
+        resumes: bool = False,
     ) -> None:
+        self._resumes = merges or resumes
+        self._reached: dict[Where, Counts] = {}
         self._driver, self._plans, self._sessions, self._merges = driver, plans, sessions, merges
         self._by_fingerprint = {plan.fingerprint: plan for plan in plans}
         self._whole = Partial()
@@ -208,7 +239,8 @@ class _Run:
 
     def do(self, tasks: Sequence[Task]) -> Partial:
         """Compute tasks, and return their pieces; in one for each result if they are to be merged."""
-        todo = deque(self._missing(tasks) if self._merges else tasks)
+        self._noted(tasks)
+        todo = deque(self._missing(tasks) if self._resumes else tasks)
         watched = self._merges and any(session.watchers for session in self._sessions)
         wanted = {each.progress for each in self._sessions}
         state = _State(sum(task.last - task.first for task in todo), time.monotonic())
@@ -221,12 +253,24 @@ class _Run:
                         state.add(partial.counters)
                         bar.update(state)
                         self._check(partial.failures)
-                        todo.extend(task for failure in partial.failures for task in self._again(failure))
+                        for failure in partial.failures:
+                            todo.extend(self._noted(self._again(failure)))
                         self._take(partial)
                         if watched:
                             self._show()
         self._put_together()
         return self._whole
+
+    def add(self, partial: Partial) -> None:
+        """Add what is known beforehand."""
+        self._parts.append(partial)
+
+    def _noted(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The same; what reached their ranges is part of what their pieces are kept as."""
+        self._reached.update(
+            {(task.plan, task.first, task.last): task.reached for task in tasks if task.reached}
+        )
+        return tasks
 
     def _missing(self, tasks: Sequence[Task]) -> list[Task]:
         """What is not there from an earlier run."""
@@ -239,7 +283,7 @@ class _Run:
         plan = self._by_fingerprint[task.plan]
         missing = []
         for result in task.results:
-            data = None if plan.is_snapshot(result) else kept.load(plan, result, task.first, task.last)
+            data = None if plan.is_snapshot(result) else kept.load(plan, result, task)
             if data is None:
                 missing.append(result)
             else:
@@ -254,7 +298,7 @@ class _Run:
             return
         if self._driver.checkpoint is not None:
             for plan in self._plans:
-                self._driver.checkpoint.keep(plan, partial)
+                self._driver.checkpoint.keep(plan, partial, self._reached)
         self._parts.append(partial)
         self._check_size(partial)
         if len(self._parts) >= _MERGED_AT:
@@ -310,7 +354,7 @@ class _Run:
                 continue
             for plan, session in zip(self._plans, self._sessions, strict=True):
                 if plan.fingerprint == failure.task.plan:
-                    session.failed.update(plan.numbers[place] for place in failure.results)
+                    session.failed.update(k for place in failure.results for k in plan.owners(place))
             raise failure.error
 
     def _again(self, failure: Failure) -> list[Task]:
@@ -319,14 +363,21 @@ class _Run:
         is_damage = is_of_files(failure.error) and isinstance(failure.error, ValueError)
         if not is_damage and task.attempt + 1 < _ATTEMPTS:
             return [replace(task, attempt=task.attempt + 1)]
-        smaller = [] if any(map(plan.is_whole, task.results)) else halves(task, plan.parts)
+        smaller = halves(task, plan.parts)
         if len(smaller) > 1:
-            return smaller
+            return [smaller[0], self._from_the_middle(plan, *smaller)] if task.reached else smaller
         for session in (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan):
             self._driver.skip(session, Skipped(task.first, task.last, str(failure.error)))
         for result in task.results:
             self._parts.append(Partial({(task.plan, result): [Piece(task.first, task.last, None)]}))
         return []
+
+    def _from_the_middle(self, plan: Plan, early: Task, late: Task) -> Task:
+        """The second half of a task, which has to know what reached its ranges in the first one."""
+        (session,) = (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan)
+        count = self._driver.counting(session)
+        reached = count_ranges(plan, [(early.first, early.last)], count, before=early.reached)
+        return replace(late, reached=reached.before(1, {node for node, _, _ in early.reached}))
 
 
 def _free_memory() -> int:

@@ -14,7 +14,7 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade.errors import FormatError, UnsupportedError, UsageError
@@ -25,8 +25,20 @@ from .tasks import Task, cut
 
 if TYPE_CHECKING:
     from .partials import Partial
+    from .ranges import Reached
 
 __all__ = ["Plan", "freeze"]
+
+
+class _Rows(NamedTuple):
+    """Which rows reach a node, as far as it follows from numbers: `first`, `first + step`, ... before `last`."""
+
+    first: int
+    step: int
+    last: int
+    is_filtered: bool = False
+    ranges: tuple[int, ...] = ()
+    """Behind filters: of these it does not follow."""
 
 
 class Plan:
@@ -57,6 +69,7 @@ class Plan:
         self._sizes: list[int] | None = None
         self.numbers: tuple[int, ...] = ()
         """Of the results in the DataFrame that the plan was made of."""
+        self._owners: list[tuple[int, ...]] = []
 
     def __repr__(self) -> str:
         return f"<Plan of {len(self._results)} results over {self.entries[1] - self.entries[0]} entries>"
@@ -100,21 +113,130 @@ class Plan:
         except UnicodeDecodeError as error:
             raise FormatError(f"this is no plan of a DataFrame ({error})") from None
 
-    def tasks(self, target: int) -> list[Task]:
+    def stretches(self, target: int) -> list[tuple[int, int]]:
+        """Cut the entries into about so many stretches with as much work each."""
+        return cut(self.parts, self.files, target, self._sizes)
+
+    def tasks(self, target: int, reached: Reached | None = None) -> list[Task]:
         """Cut the work into about so many tasks.
 
-        Results that only the whole data set gives - behind a range - are one task of their own.
+        Args:
+            target: how many.
+            reached: what `count_ranges` gave for the stretches of as many tasks. Without it all results behind ranges
+                that are behind filters are one task of their own, and with it there are none for stretches of which
+                no result gets anything: see `Reached.rest`.
         """
-        everything = tuple(k for k in range(len(self._results)) if self.is_whole(k))
-        others = tuple(k for k in range(len(self._results)) if k not in everything)
-        stretches = cut(self.parts, self.files, target, self._sizes) if others else []
-        made = [(stretch, others) for stretch in stretches]
-        if everything:
-            made.insert(0, (self.entries, everything))
-        return [
-            Task(self.fingerprint, *stretch, results, uris=self._uris_between(*stretch))
-            for stretch, results in made
+        everything = tuple(range(len(self)))
+        counted = tuple(k for k in everything if self.ranges(k))
+        if reached is not None:
+            nodes = {node for k in counted for node in self.ranges(k)}
+            wanted = [
+                (place, tuple(k for k in everything if reached.needs(place, k)))
+                for place in range(len(reached.stretches))
+            ]
+            return [
+                self.task(*reached.stretches[place], results, reached.before(place, nodes))
+                for place, results in wanted
+                if results
+            ]
+        others = tuple(k for k in everything if k not in counted)
+        whole = [self.task(*self.entries, counted)] if counted else []
+        return whole + [self.task(*each, others) for each in (self.stretches(target) if others else [])]
+
+    def task(
+        self, first: int, last: int, results: tuple[int, ...], reached: tuple[tuple[int, str, int], ...] = ()
+    ) -> Task:
+        """Make a task of some results for some entries; see `Task`."""
+        return Task(
+            self.fingerprint, first, last, results, uris=self._uris_between(first, last), reached=reached
+        )
+
+    # ---- Ranges
+
+    @cached_property
+    def _nodes(self) -> dict[int, dict[str, Any]]:
+        found: dict[int, dict[str, Any]] = {}
+        number = 0
+        for node in self._content["graph"]["nodes"]:
+            number = node.get("number", number + 1)
+            found[number] = node
+        return found
+
+    @cached_property
+    def _rows(self) -> dict[int, _Rows]:
+        try:
+            return self._reaching()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"the graph of the plan is damaged ({error})") from None
+
+    def _reaching(self) -> dict[int, _Rows]:
+        found = {0: _Rows(self.entries[0], 1, self.entries[1])}
+        for number, node in self._nodes.items():
+            rows = found[node["parent"]]
+            if node["kind"].startswith("filter"):
+                rows = rows._replace(is_filtered=True)
+            elif node["kind"] == "range" and rows.is_filtered:
+                rows = rows._replace(ranges=(*rows.ranges, number))
+            elif node["kind"] == "range":
+                begin, end, stride = node["range"]
+                last = min(rows.last, rows.first + rows.step * end) if end else rows.last
+                rows = _Rows(rows.first + rows.step * begin, rows.step * max(stride, 1), last)
+            found[number] = rows
+        return found
+
+    def ranges(self, result: int) -> tuple[int, ...]:
+        """The ranges behind filters that stand above a result, by their nodes: which rows pass has to be counted."""
+        asked = self._results[result]
+        if self.is_report(result) and asked["node"] == 0:  # of the whole graph
+            return tuple(sorted({node for rows in self._rows.values() for node in rows.ranges}))
+        return self._rows[asked["node"]].ranges
+
+    def ranges_above(self, node: int) -> tuple[int, ...]:
+        """The ranges behind filters that stand above one of them."""
+        return self._rows[node].ranges[:-1]
+
+    def last_row(self, node: int) -> int:
+        """How many rows a range looks at; 0 for all."""
+        return int(self._nodes[node]["range"][1])
+
+    def passing(self, node: int, rows: int) -> int:
+        """How many of the first rows that reach a range pass."""
+        begin, end, stride = self._nodes[node]["range"]
+        return len(range(begin, min(rows, end) if end else rows, max(stride, 1)))
+
+    def counting(self, nodes: Sequence[int]) -> Plan:
+        """Make the plan that counts the rows that reach ranges, in all variations: a result for each."""
+        parents = [self._nodes[node]["parent"] for node in nodes]
+        above = set()
+        for parent in parents:
+            at = parent
+            while at:
+                above.add(at)
+                at = self._nodes[at]["parent"]
+        graph = dict(self._content["graph"])
+        graph["nodes"] = [{**node, "number": k} for k, node in self._nodes.items() if k in above]
+        if "callables" in graph:
+            graph["callables"] = sum("payload" in node.get("definition", {}) for node in graph["nodes"])
+        asked = [_described(Booking("count", parent), True) for parent in parents]
+        plan = Plan(json.dumps({**self._content, "graph": graph, "results": asked}))
+        plan._session = self._session
+        plan._owners = [
+            tuple(number for k in range(len(self)) if node in self.ranges(k) for number in self.owners(k))
+            for node in nodes
         ]
+        return plan
+
+    def owners(self, result: int) -> tuple[int, ...]:
+        """The results of the DataFrame that need a result of the plan."""
+        return self._owners[result] if self._owners else self.numbers[result : result + 1]
+
+    def _outside(self) -> Callable[[int, int], bool]:
+        """Says of entries [first, last) whether no result gets anything of them, as plain ranges are elsewhere."""
+        wanted = [
+            self._rows[0 if self.is_report(k) else asked["node"]] for k, asked in enumerate(self._results)
+        ]
+        bounds = {(rows.first, rows.last) for rows in wanted}
+        return lambda first, last: all(last <= low or high <= first for low, high in bounds)
 
     def _uris_between(self, first: int, last: int) -> tuple[str, ...]:
         ends = self._ends
@@ -124,22 +246,14 @@ class Plan:
     def key(self, result: int) -> str:
         """A number of one result: the same in any plan that computes it of the same entries."""
         graph = self._content["graph"]
-        numbers = {0: 0}
-        nodes = []
-        number = 0
-        for node in graph["nodes"]:
-            number = node.get("number", number + 1)
-            numbers[number] = len(numbers)
-            nodes.append((number, node))
         needed = set()
         at = self._results[result]["node"]
-        parents = {number: node["parent"] for number, node in nodes}
         while at:
             needed.add(at)
-            at = parents[at]
+            at = self._nodes[at]["parent"]
         asked = self._results[result]
         of_all_filters = asked["kind"] == "report" and asked["node"] == 0
-        chosen = [(number, node) for number, node in nodes if of_all_filters or number in needed]
+        chosen = [(k, node) for k, node in self._nodes.items() if of_all_filters or k in needed]
         places = {number: place for place, (number, _) in enumerate(chosen, 1)} | {0: 0}
         described = [{**node, "number": None, "parent": places.get(node["parent"], 0)} for _, node in chosen]
         content = {name: value for name, value in self._content.items() if name not in ("graph", "results")}
@@ -187,9 +301,9 @@ class Plan:
         """Whether a result is wanted for all variations."""
         return bool(self._results[result]["varied"])
 
-    def is_whole(self, result: int) -> bool:
-        """Whether only the whole data set gives it."""
-        return bool(self._results[result]["whole"])
+    def is_report(self, result: int) -> bool:
+        """Whether it is what filters let pass."""
+        return bool(self._results[result]["kind"] == "report")
 
     def is_snapshot(self, result: int) -> bool:
         """Whether it writes rows."""
@@ -216,7 +330,7 @@ class Plan:
         return len(self._results)
 
 
-_KINDS = {"kind": str, "node": int, "arguments": list, "options": str, "varied": bool, "whole": bool}
+_KINDS = {"kind": str, "node": int, "arguments": list, "options": str, "varied": bool}
 
 
 def _checked(result: dict[str, Any]) -> dict[str, Any]:
@@ -248,23 +362,26 @@ def freeze(session: Session, numbers: Sequence[int]) -> Plan:
         "graph": described,
         "entries": [parts[0][0], parts[-1][1]] if parts else [0, 0],
         "results": [
-            _described(booking, number in session.varied, not graph.is_mergeable(number))
+            _described(booking, number in session.varied)
             for booking, number in zip(bookings, numbers, strict=True)
         ],
     }
     plan = Plan(json.dumps(content))
-    plan._session, plan.numbers, plan._sizes = session, tuple(numbers), graph.part_bytes()
+    plan._session, plan.numbers = session, tuple(numbers)
+    is_outside = plan._outside()
+    plan._sizes = [
+        0 if is_outside(*part) else size for part, size in zip(parts, graph.part_bytes(), strict=True)
+    ]
     return plan
 
 
-def _described(booking: Booking, varied: bool, whole: bool) -> dict[str, Any]:
+def _described(booking: Booking, varied: bool) -> dict[str, Any]:
     made: dict[str, Any] = {
         "kind": booking.kind,
         "node": booking.node,
         "arguments": list(booking.arguments),
         "options": booking.options,
         "varied": varied,
-        "whole": whole,
     }
     if booking.calls is not None:
         calls = booking.calls

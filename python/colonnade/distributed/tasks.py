@@ -21,6 +21,8 @@ class Task:
     attempt: int = 0
     uris: tuple[str, ...] = ()
     """The files that it reads."""
+    reached: tuple[tuple[int, str, int], ...] = ()
+    """Rows that reach ranges behind filters before `first`: the range's node, the variation, and how many."""
 
 
 def cut(

@@ -48,6 +48,7 @@ class LoadedPlan:
         # One with all results, for all merging: what callables there are is bound, and maybe compiled, once.
         with self.graph(tuple(range(len(self.plan)))) as graph:
             graph.core.begin_anew()
+            graph.core.set_stretch(*self.plan.entries, [])  # what is merged is of stretches
             number = graph.numbers[result]
             for each in pieces:
                 graph.core.merge_result(number, each)
@@ -65,7 +66,9 @@ class LoadedPlan:
         if self.plan.is_snapshot(result):
             return saved_parts([])
         with self.graph((result,)) as graph:
-            graph.compute(self.plan.entries[0], self.plan.entries[0], 1)
+            graph.compute(
+                Task(self.plan.fingerprint, self.plan.entries[0], self.plan.entries[0], (result,)), 1
+            )
             return graph.core.save_result(graph.numbers[result])
 
 
@@ -81,10 +84,10 @@ class Graph:
             if not plan.is_snapshot(result):
                 self.numbers[result] = self._booked(plan, result)
 
-    def compute(self, first: int, last: int, threads: int) -> _core.RunReport:
+    def compute(self, task: Task, threads: int) -> _core.RunReport:
         """Compute the results of some entries anew."""
         self.core.begin_anew()
-        self.core.restrict_entries(first, last)
+        self.core.set_stretch(task.first, task.last, list(task.reached))
         return _core.run_graphs([self.core], threads, None)
 
     def _booked(self, plan: Plan, result: int) -> int:
@@ -155,14 +158,18 @@ def run_task(plan: Plan | bytes, task: Task, threads: int = 1) -> Partial:
     known = loaded(plan)
     if task.plan != known.plan.fingerprint:
         raise UsageError("the task is one of another plan", "the plan whose `tasks` it comes from")
+    counted = {node for node, _, _ in task.reached}
     for result in task.results:
-        if known.plan.is_whole(result) and (task.first, task.last) != known.plan.entries:
-            raise UsageError("this result is that of all entries, and the task has some of them")
+        if not counted.issuperset(known.plan.ranges(result)) and task.first != known.plan.entries[0]:
+            raise UsageError(
+                "the result is behind a range, and the task does not say what reached it before",
+                "tasks with `reached`, of `Plan.tasks(n, count_ranges(...))`",
+            )
     failed: tuple[int, ...] = ()
     try:
         with known.graph(task.results) as graph, graph.writing(task) as places:
             try:
-                report = graph.compute(task.first, task.last, threads)
+                report = graph.compute(task, threads)
             except BaseException:
                 failed = tuple(k for k, number in graph.numbers.items() if graph.core.is_failed(number))
                 raise

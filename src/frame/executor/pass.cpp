@@ -118,7 +118,11 @@ RunningPass::RunningPass(std::span<const Schedule> schedules, unsigned threads, 
       failed_(no_part),
       ends_(schedules.size()) {
   for (auto& end : ends_) end.store(no_part, std::memory_order_relaxed);
-  for (const Schedule& schedule : schedules_) reached_.emplace_back(schedule.ranges.size());
+  for (const Schedule& schedule : schedules_) {
+    std::vector<std::uint64_t>& reached = reached_.emplace_back();
+    for (const CountedRange& range : schedule.ranges)
+      reached.push_back(schedule.program->selections[range.selection].reached_before);
+  }
   lay_out();
   const std::size_t workers = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(jobs_.size(), 1));
   reports_in_worker_ = workers == 1;
@@ -133,6 +137,7 @@ void RunningPass::lay_out() {
   for (std::uint32_t p = 0; p < schedules_.size(); ++p) {
     const Schedule& schedule = schedules_[p];
     if (schedule.first >= schedule.last) continue;
+    if (all_ended(schedule, [&](std::size_t r) { return reached_[p][r]; })) continue;
     for (const Part& cut : schedule.program->source->parts(schedule.first, schedule.last)) {
       const Part part = with_whole_blocks(cut, schedule, *options_);
       jobs_.push_back({part, p});

@@ -37,6 +37,8 @@ struct Selection {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  // 0: no end
   std::uint64_t stride = 1;
+  // Of a range behind conditions: rows that reach it before Program::first.
+  std::uint64_t reached_before = 0;
   std::vector<bool> of_sample;
 };
 
@@ -53,6 +55,8 @@ struct Program {
   std::shared_ptr<const ExpressionPool> pool;
   std::uint64_t first = 0;  // entries of the source that are looked at
   std::uint64_t last = 0;
+  // Entries before `first` that ranges count: a stretch of a longer run.
+  std::uint64_t left_before = 0;
   // Entries of a block where Python callables, which are dear to call, take part; they see blocks as arrays.
   std::uint32_t large_block_entries = usual_large_block_entries;
   std::vector<Selection> selections;

@@ -70,7 +70,10 @@ std::vector<std::uint8_t> weigh(const ExpressionPool& pool) {
 
 std::uint64_t Schedule::count_before(SelectionId selection, std::uint64_t entry) const {
   const Selection& s = program->selections[selection];
-  if (s.kind == Selection::Kind::all) return entry > program->first ? entry - program->first : 0;
+  if (s.kind == Selection::Kind::all) {
+    const std::uint64_t origin = program->first - program->left_before;
+    return entry > origin ? entry - origin : 0;
+  }
   return passing(s, count_before(s.parent, entry));
 }
 
@@ -242,7 +245,7 @@ void ScheduleBuilder::walk(SelectionId root, Enter&& enter, Leave&& leave) {
 
 std::uint64_t ScheduleBuilder::entry_of(SelectionId selection, std::uint64_t row) const {
   const Selection& s = program_.selections[selection];
-  if (s.kind == Selection::Kind::all) return saturated(program_.first, row, 1);
+  if (s.kind == Selection::Kind::all) return saturated(program_.first - program_.left_before, row, 1);
   return entry_of(s.parent, saturated(s.begin, row, std::max<std::uint64_t>(s.stride, 1)));
 }
 

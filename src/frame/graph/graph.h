@@ -178,15 +178,25 @@ class Graph {
   // Throws ErrorKind::usage for what the plan asks and `rights` do not grant, before anything is opened, and
   // ErrorKind::format for what is no plan.
   static std::unique_ptr<Graph> from_json(std::string_view json, const PlanRights& rights);
-  // The entries to look at, for a worker that has a share of them.
+  // The entries to look at: those of the user, from which ranges count.
   void restrict_entries(std::uint64_t first, std::uint64_t last);
+  // Rows that reach a range, for a variation of them ("nominal"), before a stretch of entries.
+  struct Reached {
+    NodeId range = 0;
+    std::string variation;
+    std::uint64_t rows = 0;
+  };
+  // Of these entries a stretch, for a worker that has a share of them: passes look at it alone, ranges behind
+  // filters go on from `reached`, and results behind ranges can be merged as others can.
+  void set_stretch(std::uint64_t first, std::uint64_t last, std::vector<Reached> reached);
   // How many entries callables see at once, at most.
   void set_block_entries(std::uint32_t entries);
   // The accumulators of everything booked, saved and merged with those of the graph that saw the entries
   // before. If merging throws, the results are to be computed anew.
   std::vector<std::byte> save_results() const;
   void merge_results(std::span<const std::byte> later);
-  // One result alone. Where is_mergeable() says no, what was computed of all entries is taken over as it is.
+  // One result alone. Where is_mergeable() says no, and no stretch is set, what was computed of all entries
+  // is taken over as it is.
   std::vector<std::byte> save_result(ResultId result) const;
   void merge_result(ResultId result, std::span<const std::byte> later);
   // Can it be put together from stretches of the entries? Not behind a range, which counts from the first

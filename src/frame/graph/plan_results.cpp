@@ -143,7 +143,7 @@ std::vector<std::byte> Graph::save_result(ResultId id) const {
   check_ready(id);
   std::vector<std::byte> out;
   write(out, magic);
-  write(out, merges_parts(*state_, result) ? of_stretch : of_all);
+  write(out, state_->stretch || merges_parts(*state_, result) ? of_stretch : of_all);
   write_accumulators(result, out);
   return out;
 }
@@ -151,10 +151,12 @@ std::vector<std::byte> Graph::save_result(ResultId id) const {
 void Graph::merge_result(ResultId id, std::span<const std::byte> later) {
   state_->result(id);
   Result& result = state_->results[id];
-  const bool is_whole = !merges_parts(*state_, result);
   SavedReader in(later);
   if (in.number() != magic) SavedReader::fail("they do not begin as they should");
-  if (in.number() != (is_whole ? of_all : of_stretch)) SavedReader::fail("they are of other entries");
+  const std::uint64_t entries = in.number();
+  const bool is_whole = entries == of_all;
+  if (entries > of_all || (is_whole && merges_parts(*state_, result)))
+    SavedReader::fail("they are of other entries");
   if (is_whole && std::ranges::any_of(result.instances, &Instance::ready))
     throw Error(ErrorKind::usage, "what was computed of all entries is there already", "merge it once");
   Merges merges;

@@ -185,6 +185,42 @@ TEST_F(PlanTest, RangesCannotBeMerged) {
   EXPECT_EQ(error_of([&] { graph->save_results(); }).kind(), ErrorKind::unsupported);
 }
 
+// Ranges of ranges behind filters, whose counts a graph is told; a plain range needs none.
+TEST_F(PlanTest, StretchesBehindRangesAreMerged) {
+  graph->restrict_entries(5, 200);
+  const NodeId plain = graph->range(Graph::root, 3, 150, 2);
+  const NodeId filtered = graph->filter(plain, "x > 0");
+  const NodeId outer = graph->range(filtered, 2, 30, 3);
+  const NodeId inner = graph->range(graph->filter(outer, "n % 2 == 0"), 1, 4);
+  const std::vector<ResultId> results = {sum(*graph, plain, "x"), sum(*graph, outer, "x"),
+                                         sum(*graph, inner, "x"), count(*graph, Graph::root)};
+  const ResultId reach_outer = count(*graph, filtered);
+  const std::string text = graph->to_json();
+  graph->run();
+  for (std::uint64_t cut = 5; cut <= 200; cut += 3) {
+    const auto early = Graph::from_json(text, {});
+    const auto late = Graph::from_json(text, {});
+    early->set_stretch(5, cut, {});
+    early->run();
+    // What reached the inner range before, with a graph that has one for it.
+    const auto counting = Graph::from_json(text, {});
+    const ResultId reach_inner = count(*counting, inner - 1);
+    counting->set_stretch(5, cut, {});
+    counting->run();
+    late->set_stretch(cut, 200,
+                      {{outer, "nominal", static_cast<std::uint64_t>(number(*early, reach_outer))},
+                       {inner, "nominal", static_cast<std::uint64_t>(number(*counting, reach_inner))},
+                       {outer, "unknown", 5},
+                       {99, "nominal", 5}});
+    late->run();
+    for (const ResultId result : results) {
+      early->merge_result(result, late->save_result(result));
+      EXPECT_EQ(number(*early, result), number(*graph, result)) << cut;
+    }
+  }
+  EXPECT_EQ(error_of([&] { graph->set_stretch(2, 1, {}); }).kind(), ErrorKind::usage);
+}
+
 TEST_F(PlanTest, AReportOfFiltersBehindARangeIsOfAllEntries) {
   const NodeId before = graph->filter(Graph::root, "x > 0", "before");
   const ResultId whole = graph->report(Graph::root);

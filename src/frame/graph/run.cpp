@@ -294,6 +294,14 @@ void Graph::restrict_entries(std::uint64_t first, std::uint64_t last) {
   state_->restricted = true;
 }
 
+void Graph::set_stretch(std::uint64_t first, std::uint64_t last, std::vector<Reached> reached) {
+  if (first > last)
+    throw Error(ErrorKind::usage,
+                fmt::format("the stretch of entries from {} to {} ends before it begins", first, last),
+                "give the first entry and the one behind the last");
+  state_->stretch = State::Stretch{first, last, std::move(reached)};
+}
+
 void Graph::set_block_entries(std::uint32_t entries) {
   if (entries == 0) throw Error(ErrorKind::usage, "blocks without entries make no pass", "1, 2, ...");
   state_->block_entries = entries;

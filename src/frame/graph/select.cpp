@@ -174,6 +174,10 @@ class SelectionSubset {
     }
     return numbers_[id];
   }
+  // Nothing happens if the selection was not added.
+  void set_reached(SelectionId id, std::uint64_t rows) {
+    if (id < numbers_.size() && numbers_[id] != unknown) chosen_[numbers_[id]].reached_before = rows;
+  }
   std::vector<Selection> take() { return std::move(chosen_); }
   // The numbers that they had.
   std::vector<SelectionId> take_originals() { return std::move(originals_); }
@@ -187,6 +191,23 @@ class SelectionSubset {
 };
 
 }  // namespace
+
+// Has a program look at the stretch alone, and gives what reached the ranges before it.
+Graph::State::ReachedSelections Graph::State::narrow_to_stretch(Program& program) {
+  const std::uint64_t origin = program.first;
+  program.first = std::clamp(stretch->first, program.first, program.last);
+  program.last = std::clamp(stretch->last, program.first, program.last);
+  program.left_before = program.first - origin;
+  ReachedSelections reached;
+  for (const Graph::Reached& each : stretch->reached) {
+    const auto variation = variation_ids.find(each.variation);
+    const bool is_known = each.variation == "nominal" || variation != variation_ids.end();
+    if (!is_known || !nodes.contains(each.range) || nodes[each.range].kind != Node::Kind::range) continue;
+    const VariationId number = each.variation == "nominal" ? 0 : variation->second;
+    reached.emplace_back(selection(each.range, number), each.rows);
+  }
+  return reached;
+}
 
 Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
   // First everything that adds selections or expressions, then the program of what is needed.
@@ -230,10 +251,12 @@ Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
   pass.program.first = step ? step->first : restricted ? std::min(first, entries) : 0;
   pass.program.last = step ? step->last : restricted ? std::min(last, entries) : entries;
   pass.program.large_block_entries = block_entries;
+  const auto reached = stretch && !step ? narrow_to_stretch(pass.program) : ReachedSelections();
   SelectionSubset subset(selections);
   for (Wanted& output : wanted)
     pass.program.outputs.push_back(
         {subset.add(output.selection), std::move(output.arguments), std::move(output.accumulator)});
+  for (const auto& [id, rows] : reached) subset.set_reached(id, rows);
   pass.program.selections = subset.take();
   pass.selections = subset.take_originals();
   pass.state = this;

@@ -173,6 +173,11 @@ struct Graph::State {
   std::map<std::string, OwnFunction, std::less<>> functions;
   std::uint64_t first = 0, last = 0;
   bool restricted = false;
+  struct Stretch {
+    std::uint64_t first = 0, last = 0;
+    std::vector<Graph::Reached> reached;
+  };
+  std::optional<Stretch> stretch;
   std::uint32_t block_entries = usual_large_block_entries;
   unsigned passes = 0;
   std::uint64_t bindings = 0;
@@ -216,6 +221,8 @@ struct Graph::State {
     ResultId result = 0;
     std::uint64_t first = 0, last = 0;
   };
+  using ReachedSelections = std::vector<std::pair<SelectionId, std::uint64_t>>;
+  ReachedSelections narrow_to_stretch(Program& program);
   // All that is wanted, or one result of some entries.
   Pass compile(const std::optional<Step>& step = {});
   // Goes through all of them at once.
