@@ -19,7 +19,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format minimal simulate simulate-mutations $(STAGES)
+.PHONY: help wheel wheel-check setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format minimal simulate simulate-mutations $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -29,6 +29,7 @@ help:
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
 	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints"
+	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
 	@echo "others:                     setup format minimal clean"
 
 setup:
@@ -117,6 +118,13 @@ PACKAGE_INPUTS = $(shell find include src python cmake CMakeLists.txt pyproject.
                    -not -path '*/__pycache__/*') .venv/pyvenv.cfg
 
 python-package: $(PACKAGE_STAMP)
+
+# A wheel with its libraries inside, below 15 MB, and the source archive, in dist/.
+wheel: python-package
+	@tools/wheel.sh
+
+wheel-check: python-package
+	@tools/wheel.sh check
 
 # With compiler and flags of `build`, so that the compiler cache has most of it; without, those that Python was built with.
 $(PACKAGE_STAMP): $(PACKAGE_INPUTS)

@@ -39,3 +39,5 @@ if(CMAKE_OBJCOPY AND CMAKE_STRIP AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
       include(${PROJECT_SOURCE_DIR}/cmake/SplitDebug.cmake)" COMPONENT ${component})
   endforeach()
 endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/Packages.cmake)

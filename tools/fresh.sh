@@ -3,6 +3,8 @@
 # or Ubuntu 24.04 in a folder, with git, g++, make and python3, in which `make TARGET` runs one after the other (demo and
 # test, unless others are named). Only what these install is there. Needs root, and debootstrap.
 #
+# fresh.sh debian --wheel FILE: a wheel on a bare Debian 12 that has Python and no compiler; the demo runs there.
+#
 # FRESH_KEEP=yes keeps the folder; FRESH_FOLDER says where it is made.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,6 +12,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 system=${1:-debian}
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=(demo test)
+packages=git,g++,make,python3
+wheel=
+if [ "${targets[0]}" = --wheel ]; then
+  wheel=$(realpath "${targets[1]}")
+  targets=()
+  packages=python3,python3-venv,ca-certificates
+fi
 
 say() { echo "fresh: $*"; }
 fail() {
@@ -64,7 +73,7 @@ make_root() {
   # Ubuntu's archive key is seldom installed elsewhere; without it, only what was signed is not checked.
   local keyring=/usr/share/keyrings/$system-archive-keyring.gpg options=()
   if [ -f "$keyring" ]; then options+=(--keyring="$keyring"); else options+=(--no-check-gpg); fi
-  debootstrap --variant=minbase --components="${components// /,}" --include=git,g++,make,python3 "${options[@]}" \
+  debootstrap --variant=minbase --components="${components// /,}" --include=$packages "${options[@]}" \
     $suite "$root" "$site" $script >"$folder/debootstrap.log" 2>&1 || { tail -n 50 "$folder/debootstrap.log" >&2; return 1; }
 }
 
@@ -97,6 +106,11 @@ copy_settings() {
 }
 
 clone() {
+  mkdir "$root/root/colonnade"
+  if [ "$wheel" ]; then
+    cp "$wheel" "$root/root/colonnade/"
+    return
+  fi
   git clone -q --no-local --no-checkout . "$root/root/colonnade"
   git -C "$root/root/colonnade" checkout -q "$commit"
 }
@@ -123,6 +137,10 @@ say "$commit on a bare $system ($suite) in $root, $(nproc) cores"
 timed "a root of $system" make_root
 copy_settings
 clone
+if [ "$wheel" ]; then
+  timed "installing the wheel" inside "! command -v c++ && update-ca-certificates >/dev/null && export PIP_CERT=/etc/ssl/certs/ca-certificates.crt && python3 -m venv venv && venv/bin/pip install -q '$(basename "$wheel")[demo]'"
+  timed "the demo" inside "venv/bin/python -m colonnade demo"
+fi
 for target in "${targets[@]}"; do
   say "make $target"
   timed "make $target" inside "make $target"

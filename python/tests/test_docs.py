@@ -11,6 +11,7 @@ import awkward as ak
 import click
 import numpy as np
 import pytest
+import uproot
 
 import colonnade
 from colonnade.cli import app
@@ -79,6 +80,13 @@ def write(path: str, data: dict[str, object], name: str = "Events") -> None:
         writer.extend(data)
 
 
+def tree() -> None:
+    pt = ak.Array([[40.0, 12.0], [], [9.0], [33.0, 31.0, 8.0]])
+    muons = ak.zip({"pt": pt, "eta": pt / 50})
+    with uproot.recreate("nano.root") as file:
+        file.mktree("Events", {"Muon": muons.type.content}).extend({"Muon": muons})
+
+
 def corrections() -> None:
     from correctionlib import schemav2 as cs
 
@@ -117,6 +125,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write(path, events(rng, 1000))
     calibration = {"run": [7], "event": [1], "scale": [1.5]}
     write("calibration.root", calibration, "Calibration")
+    tree()
     corrections()
     network()
     return tmp_path
