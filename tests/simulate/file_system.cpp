@@ -290,10 +290,9 @@ int FileSystem::rename(const std::string& from, const std::string& to, bool repl
   if (inode == nullptr || old_folder == nullptr || new_folder == nullptr) return fail(ENOENT);
   if (!replace && new_folder->names.contains(new_name)) return fail(EEXIST);
   const std::uint64_t operation = next_operation_++;
-  const std::uint64_t other = world_.breaks(Rule::rename_is_atomic) ? next_operation_++ : operation;
   // The old name goes first, so that the links of a file that is moved onto itself are right.
   set_name(*old_folder, old_name, nullptr, operation);
-  set_name(*new_folder, new_name, inode, other);
+  set_name(*new_folder, new_name, inode, operation);
   return 0;
 }
 

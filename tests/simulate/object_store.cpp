@@ -211,7 +211,11 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     } else if (!is_put && world_.breaks(Rule::anchor_last) && address.object != container::directory_object &&
                world_.random().chance(0.3)) {
       world_.at(world_.now() + world_.random().between(1, 40) * millisecond,
-                [self = shared_from_this(), apply] { apply(); });
+                [self = shared_from_this(), apply, process = &world_.process()] {
+                  self->late_of_ = process;
+                  apply();
+                  self->late_of_ = nullptr;
+                });
       return world_.end_operation();
     } else if (world_.fault(rates.delay, "it is applied later, or never")) {
       const Time after = delay();

@@ -27,7 +27,6 @@ std::span<const RuleText> rule_texts() noexcept {
       RuleText{sync_flushes, "sync-flushes", "fdatasync and fsync of files do nothing"},
       RuleText{sync_flushes_all, "sync-flushes-all", "they forget the last write"},
       RuleText{folder_is_flushed, "folder-is-flushed", "fsync of folders does nothing"},
-      RuleText{rename_is_atomic, "rename-is-atomic", "of a rename, one half may survive"},
       RuleText{head_is_one_write, "head-is-one-write", "the head of a file is written in two pieces"},
       RuleText{locks_exclude, "locks-exclude", "every lock is given"},
       RuleText{truncate_keeps, "truncate-keeps", "truncating cuts off one byte too many"},

@@ -33,7 +33,6 @@ enum class Rule : std::uint8_t {
   sync_flushes,
   sync_flushes_all,
   folder_is_flushed,
-  rename_is_atomic,
   head_is_one_write,
   locks_exclude,
   truncate_keeps,
