@@ -91,6 +91,23 @@ def test_gc_removes_what_a_killed_writer_left(store, run):
     assert colonnade.open(store, "Events").arrays("n")["n"].tolist() == list(range(100))
 
 
+def test_gc_by_force_removes_what_lost_its_record(store, tmp_path, run):
+    """As if the machine had gone down before the folder with the records was on the device."""
+    folder = tmp_path / "store" / "0" / "0"
+    write(store, "Kept", 10)
+    kept = {path.name for path in folder.iterdir()}
+    write(store, "Lost", 10)
+    for path in folder.iterdir():
+        if path.name not in kept:
+            path.unlink()
+    assert run("gc", store) == (0, "nothing to remove\n", "")
+    told = "generation 2, of which no record speaks, would be removed\n"
+    assert run("gc", store, "--force", "--dry-run") == (0, told, "")
+    assert run("gc", store, "--force") == (0, told.replace("would be ", ""), "")
+    assert run("gc", store, "--force") == (0, "nothing to remove\n", "")
+    assert colonnade.open(store, "Kept").arrays(["n"])["n"].tolist() == list(range(10))
+
+
 def test_gc_leaves_writers_alone(store, run):
     with colonnade.create(store, "Events", {"n": "std::int32_t"}) as writer:
         writer.extend({"n": [1, 2, 3]})
