@@ -265,3 +265,11 @@ def test_functions_of_ones_own_travel_with_the_plan(tmp_path):
     pt = np.linspace(1, 39, 300)
     sf = np.where(np.arange(300) % 3 == 0, np.where(pt < 20, 1.5, 2.5), 3.0)
     assert results[0] == pytest.approx((sf + 2 * pt)[pt > 5].sum())
+
+
+def test_functions_stand_within_lambdas():
+    pt = ak.Array([[10.0, 30.0], [], [5.0]])
+    df = DataFrame.from_arrays({"pt": pt, "s": ["nominal", "up", "up"]}, threads=2)
+    df.with_functions({**colonnade.corrections(simple()), "twice": lambda x: 2 * x})
+    found = df.take("Map(pt, [&](double p) { return p < 40 ? sf(p, s) + twice(p) : 0.0; })")
+    assert found.value.to_list() == [[21.5, 62.5], [], [13.0]]

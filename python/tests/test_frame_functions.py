@@ -381,6 +381,10 @@ def take(values, count, default=0.0):
 
 LISTS = {
     "x.size()": lambda r: len(r.x),
+    "size(x)": lambda r: len(r.x),
+    "empty(z)": lambda r: len(r.z) == 0,
+    "clamp(x, -2.5, 10.0)": lambda r: np.clip(r.x, -2.5, 10),
+    "clamp(n, 0, k)": lambda r: min(max(int(r.n), 0), int(r.k)),
     "x.empty()": lambda r: len(r.x) == 0,
     "x.at(1, -7.0)": lambda r: r.x[1] if len(r.x) > 1 else -7,
     if_any("x", "x.at(0)"): lambda r: r.x[0] if len(r.x) else -1,
@@ -443,6 +447,9 @@ def multiset_intersection(a, b):
 
 
 STRINGS = {
+    "to_string(n)": lambda r: str(int(r.n)),
+    "to_string(d)": lambda r: f"{r.d:f}",
+    's.find("b") == std::string::npos': lambda r: "b" not in r.s,
     's.find("b")': lambda r: r.s.encode().find(b"b") % 2**64,
     's.find("b", 2)': lambda r: r.s.encode().find(b"b", 2) % 2**64,
     's.rfind("a")': lambda r: r.s.encode().rfind(b"a") % 2**64,
@@ -588,7 +595,45 @@ PHYSICS = {
     ],
 }
 
+LAMBDAS = {
+    "Map(x, [](double v) { return v * 2; })": lambda r: [v * 2 for v in r.x],
+    "Map(x, y, [](auto v, auto w) { return v * w; })": lambda r: r.x * r.y,
+    "Map(x, [&](double v) { return v + n + d; })": lambda r: [v + int(r.n) + r.d for v in r.x],
+    "Map(x, [](double v) -> int { return v; })": lambda r: [int(v) for v in r.x],
+    "Map(i, [](int v) { return v != 0 ? 12 / v : -1; })": lambda r: [
+        truncate(12, v) if v else -1 for v in r.i.tolist()
+    ],
+    "Map(i, [&](int v) { return v >= 0 && v < int(x.size()) && x[v] > 0; })": lambda r: [
+        0 <= v < len(r.x) and r.x[v] > 0 for v in r.i.tolist()
+    ],
+    "Map(i, [&](int v) { return v < 0 || v >= int(z.size()) || z[v] > 0; })": lambda r: [
+        v < 0 or v >= len(r.z) or r.z[v] > 0 for v in r.i.tolist()
+    ],
+    "Map(x, [](double v) { if (v < 0) return 0; else if (v > 10) return 2; return 1; })": lambda r: [
+        0 if v < 0 else 2 if v > 10 else 1 for v in r.x
+    ],
+    "Map(x, [&](double v) { return Sum(Map(z, [&](double w) { return w > v ? w - v : 0.0; })); })": lambda r: [
+        sum(max(w - v, 0) for w in r.z.tolist()) for v in r.x.tolist()
+    ],
+    "Sum(Map(Map(x, [&](double v) { return z * v; }), [](auto v) { return Sum(v); }))": lambda r: sum(
+        sum(w * v for w in r.z.tolist()) for v in r.x.tolist()
+    ),
+    "Map(x, [&](double v) { return s.size() + v; })": lambda r: [len(r.s.encode()) + v for v in r.x],
+    'Map(Map(i, [&](int v) { return v > 0 ? s + "x" : s; }), [](const std::string& t) { return t.size(); })': (
+        lambda r: [len(r.s.encode()) + (v > 0) for v in r.i]
+    ),
+    "auto c = 2.0; return Map(x, [=](double v) { return v * c; });": lambda r: [v * 2 for v in r.x],
+    "auto c = 3.0; return Map(x, [=](double v) { return v * c; });": lambda r: [v * 3 for v in r.x],
+    "Filter(x, [](double v) { return v > 1; })": lambda r: r.x[r.x > 1],
+    "ROOT::VecOps::Filter(i, [&](int v) { return v % 2 == 0 && n > 0; })": lambda r: [
+        v for v in r.i.tolist() if v % 2 == 0 and r.n > 0
+    ],
+    "n > 0 ? Sum(Map(x, [](double v) { return v; })) : 0.0": lambda r: sum(r.x) if r.n > 0 else 0,
+    "Map(ROOT::VecOps::RVecD{1.5, 2.5}, [&](double v) { return v * n; })": lambda r: [1.5 * r.n, 2.5 * r.n],
+}
+
 GROUPS = {
+    "lambdas": LAMBDAS,
     "operators": OPERATORS,
     "math": MATH,
     "lists": LISTS,
@@ -682,3 +727,53 @@ def test_wrong_values_name_the_entry(expression, problem):
     data["x"] = ak.unflatten(np.empty(0), [0, 0])
     with pytest.raises(colonnade.Error, match=problem):
         DataFrame.from_arrays(data).take(expression).value  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("Map(x)", "Map needs a lambda as its last argument"),
+        ("Map(x, sqrt)", "Map needs a lambda as its last argument"),
+        ("Map(n, [](int v) { return v; })", "goes through the items of lists, got"),
+        ("Map(x, z, [](double v) { return v; })", "Map has 2 lists for a lambda of 1 parameter"),
+        ("Filter(x, z, [](double v, double w) { return v > w; })", "Filter has 2 lists"),
+        ("Map([](double v) { return v; })", "Map has 0 lists"),
+        ("Sort(x, [](double v, double w) { return v > w; })", "a lambda can only be the last argument"),
+        ("Map(x, [](double v) { return w; })", "there is no column 'w'"),
+        ("Map(x, [](Muon v) { return v; })", "unknown type 'Muon'"),
+        ("Map(x, [](std::string v) { return v; })", "does not convert"),
+        ("Map(x, [](double v) { v; })", "statements are declarations"),
+        ("Filter(x, [](double v) { return std::to_string(v); })", "a condition is a bool or a number"),
+        ("clamp(x, 1.0)", "argument"),
+        ("to_string(x)", "needs one number"),
+        ("Sort(Map(x, [](double v) { return ROOT::Math::XYZVector(v, v, v); }))", "numbers or texts"),
+    ],
+)
+def test_misuse_of_lambdas_is_said_when_booked(expression, problem):
+    frame = DataFrame.from_arrays({"n": [1], "x": ak.Array([[1.0]]), "z": ak.Array([[1.0]])})
+    with pytest.raises(colonnade.Error, match=re.escape(problem)):
+        frame.define("y", expression)
+
+
+def test_errors_within_lambdas_name_the_entry():
+    frame = DataFrame.from_arrays({"n": [1, 2, 3], "x": ak.Array([[0.0], [], [0.0, 5.0]])})
+    with pytest.raises(colonnade.Error, match="in entry 2, the index 5 is beyond"):
+        frame.filter("n != 2").take("Map(x, [&](double v) { return x[int(v)]; })").value  # noqa: B018
+    with pytest.raises(colonnade.Error, match="in entry 1, the lists of Map have"):
+        frame.take("Map(x, ROOT::VecOps::RVecD{1}, [](double v, double w) { return v + w; })").value  # noqa: B018
+    kept = frame.filter("x.size() == 1").take(
+        "Map(x, ROOT::VecOps::RVecD{1}, [](double v, double w) { return v + w; })"
+    )
+    assert kept.value.to_list() == [[1.0]]
+
+
+def test_texts_are_sorted_within_lists():
+    lists = [["b", "a", "", "Ünicode", "ab"], [], ["x"]]
+    frame = DataFrame.from_arrays({"w": ak.Array(lists)})
+    ordered = [sorted(each, key=str.encode) for each in lists]
+    assert frame.take("Sort(w)").value.to_list() == ordered
+    assert frame.take("StableSort(w)").value.to_list() == ordered
+    assert frame.take("Take(w, Argsort(w))").value.to_list() == ordered
+    assert frame.take("Map(w, [](const std::string& t) { return t.size(); })").value.to_list() == [
+        [len(text.encode()) for text in each] for each in lists
+    ]

@@ -30,6 +30,8 @@ ExpressionId Binder::bind(NodeIndex index) {
       return cast(node, node.text, bind(node.children.front()));
     case NodeKind::list:
       return list(node, std::nullopt);
+    case NodeKind::lambda:
+      fail(ErrorKind::usage, node.whole, "a lambda can only be the last argument of Map and Filter");
     case NodeKind::let:
       break;
   }

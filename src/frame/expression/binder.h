@@ -65,6 +65,12 @@ class Binder {
   std::optional<ExpressionId> fill(const Node& node, const ValueType& item);
   ExpressionId list(const Node& node, const std::optional<ValueType>& item);
   ExpressionId limit(const Node& node);
+
+  // ---- Lambdas (binder_lambda.cpp)
+  friend class LambdaScope;
+  bool is_over_items(const Node& node) const;
+  ExpressionId over_items(const Node& node);
+  std::vector<ExpressionId> lists_of(const Node& node, const Node& lambda);
   [[noreturn]] void unknown_function(const Node& node) const;
   std::vector<ExpressionId> bind_all(const std::vector<NodeIndex>& nodes);
   static std::string written_type(const Node& node);

@@ -69,6 +69,7 @@ std::string Binder::written_type(const Node& node) {
 ExpressionId Binder::call(const Node& node) {
   const std::string_view name = without_namespace(node.text);
   if (name.starts_with("numeric_limits::")) return limit(node);
+  if (is_over_items(node)) return over_items(node);
   const Function* function = node.braces ? nullptr : functions_.find(name);
   if (function == nullptr && !node.braces) function = scope_.find_function(node.text);
   if (function == nullptr) {
@@ -90,6 +91,7 @@ void Binder::unknown_function(const Node& node) const {
     fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}'", written_type(node)));
   const std::string_view name = without_namespace(node.text);
   std::vector<std::string> known = functions_.names(false);
+  known.insert(known.end(), {"Filter", "Map"});
   std::ranges::move(scope_.function_names(), std::back_inserter(known));
   fail(ErrorKind::not_found, node.mark,
        fmt::format("unknown function '{}'{}", node.text, near_names(name, known)));

@@ -37,6 +37,8 @@ const std::vector<NamedConstant>& named_constants() {
       {"M_LN10", number(ln10)},
       {"M_SQRT2", number(sqrt2)},
       {"M_SQRT1_2", number(sqrt2 / 2)},
+      {"std::string::npos", number(~std::uint64_t{0})},
+      {"string::npos", number(~std::uint64_t{0})},
       {"INFINITY", number(std::numeric_limits<float>::infinity())},
       {"NAN", number(std::numeric_limits<float>::quiet_NaN())},
       {"INT_MAX", number(std::numeric_limits<int>::max())},

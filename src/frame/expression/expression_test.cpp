@@ -91,6 +91,7 @@ TEST_F(Expressions, KnowNamedConstants) {
   EXPECT_EQ(results("M_PI", 1), "double: 3.141592653589793");
   EXPECT_EQ(results("std::numeric_limits<int>::max()", 1), "std::int32_t: 2147483647");
   EXPECT_EQ(results("kTRUE", 1), "bool: true");
+  EXPECT_EQ(results("std::string(\"ab\").find(\"c\") == std::string::npos", 1), "bool: true");
 }
 
 TEST_F(Expressions, ComputeTheRightSideOnlyWhereItCounts) {

@@ -31,6 +31,8 @@ class NameCollector {
       if (left_deep) return visit_chain(index, locals);
       for (std::size_t i = 0; i + 1 < node.children.size(); ++i) visit(node.children[i], locals);
       if (node.kind == NodeKind::let) locals.push_back(node.text);
+      if (node.kind == NodeKind::lambda)
+        locals.insert(locals.end(), node.parameters.begin(), node.parameters.end());
       index = node.children.back();
     }
   }

@@ -51,6 +51,12 @@ std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
       return "(cast<" + node.text + ">" + below + ")";
     case NodeKind::list:
       return "({}" + below + ")";
+    case NodeKind::lambda: {
+      std::string parameters;
+      for (std::size_t i = 0; i < node.parameters.size(); ++i)
+        parameters += " " + node.template_types[i] + ":" + node.parameters[i];
+      return "(lambda" + parameters + (node.type.empty() ? "" : " -> " + node.type) + below + ")";
+    }
     case NodeKind::let:
       break;
   }
@@ -253,10 +259,17 @@ TEST(ParseErrors, ExplainStatements) {
       message("auto s = 0; for (auto v : x) s += v; return s;"),
       "statements are declarations, 'if' and 'return'; for loops and changing variables, define the column "
       "with a function instead\n  auto s = 0; for (auto v : x) s += v; return s;\n              ^~~");
-  EXPECT_EQ(message("Map(x, [](float v) { return v; })"),
-            "lambdas cannot stand in an expression; define a column with one instead\n  Map(x, [](float v) { "
-            "return "
-            "v; })\n         ^");
+  EXPECT_EQ(message("Map(x, [](float v) { x; })").substr(0, 10), "statements");
+  EXPECT_EQ(message("Map(x, [](float) { return 1; })").substr(0, 32), "expected the name of a parameter");
+  EXPECT_EQ(message("Map(x, [y](float v) return v;)").substr(0, 12), "expected '{'");
+}
+
+TEST(Parse, TakesLambdas) {
+  EXPECT_EQ(tree("Map(x, [&](const auto& v, int w) -> float { auto u = v; return u * w; })"),
+            "(call Map x (lambda auto:v int:w -> float (let auto u v (* u w))))");
+  EXPECT_EQ(tree("Filter(x, [=, &y](float v) { if (v > 1) return 2; return 3; })"),
+            "(call Filter x (lambda float:v (? (> v 1) 2 3)))");
+  EXPECT_EQ(tree("f([] { return 1; })"), "(call f (lambda 1))");
 }
 
 TEST(ParseErrors, ShowTheLineAndCutLongOnes) {

@@ -260,8 +260,7 @@ NodeIndex Parser::primary() {
     return value;
   }
   if (token.is("{")) return list();
-  if (token.is("["))
-    fail(token.place, "lambdas cannot stand in an expression; define a column with one instead");
+  if (token.is("[")) return lambda();
   if (token.is("*") || token.is("&"))
     fail(token.place, "there are no pointers in expressions; for powers, write pow(x, y)");
   fail_here("a value");
@@ -285,6 +284,47 @@ NodeIndex Parser::list() {
   std::vector<NodeIndex> children = items("}", open);
   const Place mark = from(open.place);
   return add(make(NodeKind::list, mark, std::move(children)));
+}
+
+// What is captured need not be named: everything around a lambda can be seen in it.
+NodeIndex Parser::lambda() {
+  const Token& open = take();
+  while (here().kind == Token::Kind::name || here().is("&") || here().is("=") || here().is(",")) take();
+  expect("]", open);
+  Node head;
+  lambda_parameters(head);
+  if (accept("->")) {
+    const auto type = type_at(at_);
+    if (!type) fail_here("the type of the result");
+    head.type = type->name;
+    at_ = type->end;
+  }
+  const Token& brace = here();
+  if (!accept("{")) fail_here("'{'");
+  if (++nesting_ > most_nested) fail(brace.place, "too many lambdas within lambdas");
+  const NodeIndex body = statements(true);
+  expect("}", brace);
+  --nesting_;
+  Node node = make(NodeKind::lambda, from(open.place), {body});
+  node.whole = node.mark;
+  node.parameters = std::move(head.parameters);
+  node.template_types = std::move(head.template_types);
+  node.type = std::move(head.type);
+  return add(std::move(node));
+}
+
+void Parser::lambda_parameters(Node& node) {
+  const Token& open = here();
+  if (!accept("(") || accept(")")) return;
+  do {
+    const auto type = type_at(at_);
+    if (!type) fail_here("the type of a parameter");
+    at_ = type->end;
+    if (here().kind != Token::Kind::name) fail_here("the name of a parameter");
+    node.template_types.push_back(type->name);
+    node.parameters.emplace_back(take().text);
+  } while (accept(","));
+  expect(")", open);
 }
 
 // ---- Names: of columns, functions, types

@@ -48,6 +48,8 @@ class Parser {
   NodeIndex call(std::string callee, std::vector<std::string> template_types, Place mark);
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
+  NodeIndex lambda();
+  void lambda_parameters(Node& node);
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
 
   // ---- Statements (statements.cpp)

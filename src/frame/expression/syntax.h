@@ -26,6 +26,7 @@ enum class NodeKind : std::uint8_t {
   conditional,  // children: condition, yes, no
   cast,         // text: the type; child
   list,         // {children}
+  lambda,       // parameters, template_types: their types, type: of the result or nothing; child: the body
   let           // text: a name, type: its type or "auto"; children: its value, what it is used in
 };
 
@@ -39,6 +40,7 @@ struct Node {
   std::string text;
   std::string type;
   std::vector<std::string> template_types;
+  std::vector<std::string> parameters;  // names
   std::vector<NodeIndex> children;
   ValuesPtr value;
 };

@@ -4,9 +4,11 @@
 // to 16, as they do in libstdc++'s std::sort; in longer ones only with the stable functions.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "frame/functions/lists.h"
+#include "frame/functions/strings.h"
 
 namespace colonnade::frame::lists {
 namespace {
@@ -106,9 +108,57 @@ ValuesPtr by_rows(const CallContext& context, const ValuesPtr& list, ElementType
                    list);
 }
 
+// Texts by their bytes, as std::string compares them; equal ones keep their order.
+void argsort_texts(const Strings& texts, std::int64_t begin, std::size_t count, std::int64_t* out) {
+  std::iota(out, out + count, begin);
+  std::stable_sort(out, out + count, [&texts](std::int64_t a, std::int64_t b) {
+    return texts[static_cast<std::size_t>(a)] < texts[static_cast<std::size_t>(b)];
+  });
+}
+
+ValuesPtr sort_texts(const CallContext& context, std::span<const ValuesPtr> arguments) {
+  const ListView view(*arguments[0]);
+  const ValuesPtr items = dense_items(*arguments[0], context.memory);
+  const Strings texts(*items);
+  const std::size_t total = view.total(context.rows.size);
+  auto [indices, owner] = context.memory.array<std::int64_t>(total);
+  for (std::size_t row = 0; row < context.rows.size; ++row)
+    argsort_texts(texts, view.begin(row), view.count(row), indices + view.begin(row));
+  return make_list(context.rows.size, view.offsets(), pick(items, {indices, total}, context.memory),
+                   arguments[0]);
+}
+
+ValuesPtr order_of_texts(const CallContext& context, std::span<const ValuesPtr> arguments) {
+  const ListView view(*arguments[0]);
+  const ValuesPtr items = dense_items(*arguments[0], context.memory);
+  const Strings texts(*items);
+  const std::size_t total = view.total(context.rows.size);
+  auto [order, owner] = context.memory.array<std::uint64_t>(total);
+  std::vector<std::int64_t> indices;
+  for (std::size_t row = 0; row < context.rows.size; ++row) {
+    indices.resize(view.count(row));
+    argsort_texts(texts, view.begin(row), indices.size(), indices.data());
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      order[static_cast<std::size_t>(view.begin(row)) + i] =
+          static_cast<std::uint64_t>(indices[i] - view.begin(row));
+  }
+  return make_list(context.rows.size, view.offsets(),
+                   make_scalars(ElementType::uint64, total, order, std::move(owner)), arguments[0]);
+}
+
+// Nothing for a list of numbers; else the sorting of texts, or why there is none.
+std::optional<Bound> sorting_of_texts(const char* name, const Call& call, const ValueType& result,
+                                      Body body) {
+  const ValueType& list = call.arguments[0].type;
+  if (is_number_list(list)) return std::nullopt;
+  if (list.item().is_string()) return make_bound({name, result, {}, std::move(body)});
+  return Bound{nullptr, "needs a list of numbers or texts, got " + list.name()};
+}
+
 template <bool stable>
 Bound bind_sort(const char* name, const Call& call) {
   const auto& list = call.arguments[0].type;
+  if (auto texts = sorting_of_texts(name, call, list, sort_texts)) return *std::move(texts);
   const ElementType element = list.item().element();
   return with_number(element, [&]<class T>() {
     return make_bound(
@@ -120,6 +170,8 @@ Bound bind_sort(const char* name, const Call& call) {
 
 template <bool stable>
 Bound bind_argsort(const char* name, const Call& call) {
+  const ValueType order = ValueType::list(ElementType::uint64);
+  if (auto texts = sorting_of_texts(name, call, order, order_of_texts)) return *std::move(texts);
   return with_number(call.arguments[0].type.item().element(), [&]<class T>() {
     return make_bound({name,
                        ValueType::list(ElementType::uint64),
@@ -148,12 +200,12 @@ ValuesPtr reverse(const CallContext& context, std::span<const ValuesPtr> argumen
 
 std::vector<Function> order_functions() {
   return {
-      function("Sort", "Sort(list)", "N", [](const Call& call) { return bind_sort<false>("Sort", call); }),
-      function("StableSort", "StableSort(list)", "N",
+      function("Sort", "Sort(list)", "L", [](const Call& call) { return bind_sort<false>("Sort", call); }),
+      function("StableSort", "StableSort(list)", "L",
                [](const Call& call) { return bind_sort<true>("StableSort", call); }),
-      function("Argsort", "Argsort(list)", "N",
+      function("Argsort", "Argsort(list)", "L",
                [](const Call& call) { return bind_argsort<false>("Argsort", call); }),
-      function("StableArgsort", "StableArgsort(list)", "N",
+      function("StableArgsort", "StableArgsort(list)", "L",
                [](const Call& call) { return bind_argsort<true>("StableArgsort", call); }),
       function("Reverse", "Reverse(list)", "L",
                [](const Call& call) { return make_bound({"Reverse", call.arguments[0].type, {}, reverse}); }),

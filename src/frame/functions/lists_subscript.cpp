@@ -311,6 +311,15 @@ std::vector<Function> subscript_functions() {
                  return bind_size<std::uint64_t>(
                      ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
                }),
+      function("size", "size(list)", "S",
+               [](const Call&) {
+                 return bind_size<std::uint64_t>(
+                     ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
+               }),
+      function("empty", "empty(list)", "S",
+               [](const Call&) {
+                 return bind_size<bool>(".empty", [](std::size_t count) { return count == 0; });
+               }),
       function(".has_value", "optional.has_value()", "L", bind_has_value),
       function(".value", "optional.value()", "L", bind_value),
       function(".value_or", "optional.value_or(number)", "L*", bind_value_or),

@@ -358,6 +358,17 @@ TEST(Combinations, OfTwoListsOrSizes) {
       expected);
 }
 
+TEST(Lists, SortTextsByTheirBytes) {
+  const Lists<std::string> lists = {{"b", "a", "", "ab", "a"}, {}, {"x"}};
+  Lists<std::string> sorted = lists;
+  for (auto& list : sorted) std::ranges::sort(list);
+  for (const char* name : {"Sort", "StableSort"})
+    EXPECT_EQ(rows_of<std::vector<std::string>>(*result_of(name, {values_of(lists)})), sorted) << name;
+  const Lists<Index> places = {{2, 1, 4, 3, 0}, {}, {0}};
+  for (const char* name : {"Argsort", "StableArgsort"})
+    EXPECT_EQ(rows_of<std::vector<Index>>(*result_of(name, {values_of(lists)})), places) << name;
+}
+
 // ---- Constants and empty blocks
 
 // A list that is the same for all rows, beside one that is not.

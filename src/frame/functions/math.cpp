@@ -109,6 +109,39 @@ namespace {
 using math::exact;
 using math::overloaded;
 
+// As std::clamp: NaN stays what it is.
+class ClampKernel final : public Kernel {
+ public:
+  ClampKernel(KernelPtr at_least, KernelPtr at_most)
+      : at_least_(std::move(at_least)), at_most_(std::move(at_most)) {}
+  ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
+    const ValuesPtr both[] = {at_least_->run(context, arguments.first(2)), arguments[2]};
+    return at_most_->run(context, both);
+  }
+  const ValueType& result() const noexcept override { return at_most_->result(); }
+  std::string key() const override { return "clamp"; }
+  bool only_where_needed() const noexcept override {
+    return at_least_->only_where_needed() || at_most_->only_where_needed();
+  }
+
+ private:
+  KernelPtr at_least_;
+  KernelPtr at_most_;
+};
+
+Function clamp() {
+  return {"clamp", "clamp(x, low, high)", [](const Call& call) -> Bound {
+            if (auto refused = math::refuse(call, 3, 3)) return *refused;
+            Bound low =
+                math::either_of_two("max", Operation::maximum).bind({"max", {}, call.arguments.first(2)});
+            if (low.kernel == nullptr) return low;
+            const Argument both[] = {{low.kernel->result()}, call.arguments[2]};
+            Bound high = math::either_of_two("min", Operation::minimum).bind({"min", {}, both});
+            if (high.kernel == nullptr) return high;
+            return {std::make_shared<ClampKernel>(low.kernel, high.kernel), {}};
+          }};
+}
+
 // The absolute value of an integer is an integer, but of a list of integers, as for RVec, a list of double.
 Function absolute() {
   return {"abs", "abs(x)", [](const Call& call) -> Bound {
@@ -250,6 +283,7 @@ std::vector<Function> math_functions() {
   table.push_back(exact("sqrt", Operation::square_root));
   table.push_back(math::either_of_two("min", Operation::minimum));
   table.push_back(math::either_of_two("max", Operation::maximum));
+  table.push_back(clamp());
   table.push_back(power());
   table.push_back(hypotenuse());
   add_elementary(table);

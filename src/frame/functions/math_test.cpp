@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -323,6 +324,18 @@ TEST(Tables, HaveEveryNameOnceWithASignature) {
       EXPECT_TRUE(names.insert(function.name).second) << function.name;
       EXPECT_FALSE(function.signature.empty()) << function.name;
     }
+}
+
+TEST(Math, ClampsAsTheStandardLibrary) {
+  const std::vector<double> x = numbers<double>();
+  std::vector<double> expected;
+  for (const double each : x) expected.push_back(std::clamp(each, -1.0, 2.5));
+  const auto clamped = call("clamp", {values_of(x), constant_of(x.size(), -1.0), constant_of(x.size(), 2.5)});
+  expect_same_bits(rows_of<double>(*clamped), expected, "clamp");
+  const auto lists = call("clamp", {values_of<std::vector<int>>({{1, 5}, {}, {9}}),
+                                    values_of(std::vector<int>{2, 2, 2}), constant_of(3, 7)});
+  EXPECT_EQ(rows_of<std::vector<int>>(*lists), (std::vector<std::vector<int>>{{2, 5}, {}, {7}}));
+  EXPECT_THAT(calls::bind("clamp", {values_of(x), values_of(x)}).why_not, HasSubstr("3"));
 }
 
 }  // namespace

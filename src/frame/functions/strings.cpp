@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "colonnade/error.h"
+#include "frame/functions/lists.h"
 
 namespace colonnade::frame {
 
@@ -285,6 +287,51 @@ constexpr std::array methods = {
 
 constexpr Method string_plus{"operator+", "text + text", 2, 0, 0, uint64, nullptr, both_texts};
 
+// As std::to_string: floating-point numbers with six digits behind the point.
+template <class T>
+Bound number_as_text(const ValueType& from, ElementType as) {
+  return lists::make_bound({"to_string",
+                            ValueType::string(),
+                            {lists::convert(from, as)},
+                            [](const CallContext& context, std::span<const ValuesPtr> arguments) {
+                              const lists::ScalarView<T> numbers(*arguments[0]);
+                              const std::size_t rows = context.rows.size;
+                              auto [offsets, memory] = context.memory.array<std::int64_t>(rows + 1);
+                              auto characters = std::make_shared<std::string>();
+                              offsets[0] = 0;
+                              for (std::size_t i = 0; i < rows; ++i) {
+                                if constexpr (std::is_floating_point_v<T>) {
+                                  fmt::format_to(std::back_inserter(*characters), "{:f}", numbers[i]);
+                                } else {
+                                  fmt::format_to(std::back_inserter(*characters), "{}", numbers[i]);
+                                }
+                                offsets[i + 1] = static_cast<std::int64_t>(characters->size());
+                              }
+                              auto values = std::make_shared<Values>();
+                              values->type = ValueType::string();
+                              values->size = rows;
+                              values->offsets = offsets;
+                              values->owners.push_back(std::move(memory));
+                              const std::size_t count = characters->size();
+                              const void* data = characters->data();
+                              values->children.push_back(
+                                  make_scalars(ElementType::character, count, data, std::move(characters)));
+                              return values;
+                            }});
+}
+
+Bound bind_to_string(const Call& call) {
+  const ValueType& type = call.arguments.empty() ? ValueType::string() : call.arguments[0].type;
+  if (call.arguments.size() != 1 || !type.is_scalar())
+    return {nullptr,
+            fmt::format("needs one number, got {}",
+                        call.arguments.size() == 1 ? type.name()
+                                                   : fmt::format("{} arguments", call.arguments.size()))};
+  if (type.is_floating()) return number_as_text<double>(type, ElementType::float64);
+  if (type.element() == ElementType::uint64) return number_as_text<std::uint64_t>(type, ElementType::uint64);
+  return number_as_text<std::int64_t>(type, ElementType::int64);
+}
+
 }  // namespace
 
 Bound string_operator(const Call& call) {
@@ -296,6 +343,7 @@ std::vector<Function> string_functions() {
   for (const Method& method : methods)
     functions.push_back({std::string(method.name), std::string(method.signature),
                          [&method](const Call& call) { return bind_method(method, call); }});
+  functions.push_back({"to_string", "to_string(number)", bind_to_string});
   return functions;
 }
 

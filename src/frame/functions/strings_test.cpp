@@ -135,5 +135,17 @@ TEST(Strings, SayHowTheyAreCalled) {
   EXPECT_THAT(calls::bind(".substr", {texts({"a"}), values_of<double>({1})}).why_not, HasSubstr("double"));
 }
 
+TEST(Strings, NumbersBecomeTexts) {
+  EXPECT_EQ(rows_of<std::string>(*call("to_string", {values_of(std::vector<int>{1, -20})})),
+            (Texts{"1", "-20"}));
+  EXPECT_EQ(rows_of<std::string>(*call("to_string", {values_of(std::vector<double>{0.5, -1e9, 1e-7})})),
+            (Texts{std::to_string(0.5), std::to_string(-1e9), std::to_string(1e-7)}));
+  EXPECT_EQ(
+      rows_of<std::string>(*call("to_string", {values_of(std::vector<std::uint64_t>{~std::uint64_t{0}})})),
+      (Texts{"18446744073709551615"}));
+  const auto constant = call("to_string", {constant_of(3, 7)});
+  EXPECT_EQ(rows_of<std::string>(*constant), (Texts{"7", "7", "7"}));
+}
+
 }  // namespace
 }  // namespace colonnade::frame

@@ -1,0 +1,123 @@
+// Map and Filter with lambdas: the body is bound in a pool of its own, see lambda.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "frame/expression/binder.h"
+#include "frame/expression/lambda.h"
+
+namespace colonnade::frame {
+
+// Names within a lambda: its parameters, then what they mean around it, which is captured.
+class LambdaScope final : public Scope {
+ public:
+  LambdaScope(const Binder& outside, ExpressionPool& inside, std::size_t lists)
+      : outside_(outside), inside_(inside), lists_(lists) {}
+
+  void add_parameter(std::string_view name, ExpressionId value) { parameters_.emplace_back(name, value); }
+  const std::vector<ExpressionId>& captured() const noexcept { return captured_; }
+
+  std::optional<ExpressionId> find(std::string_view name) const override {
+    const std::string_view first = name.substr(0, name.find('.'));
+    for (const auto& [parameter, value] : parameters_)
+      if (parameter == first) return name == first ? std::optional(value) : std::nullopt;
+    for (const auto& [local, value] : std::views::reverse(outside_.locals_))
+      if (local == first) return name == first ? std::optional(capture(value)) : std::nullopt;
+    const auto found = outside_.scope_.find(name);
+    return found ? std::optional(capture(*found)) : std::nullopt;
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> all = outside_.scope_.names();
+    for (const auto& [name, value] : parameters_) all.emplace_back(name);
+    return all;
+  }
+  const Function* find_function(std::string_view name) const override {
+    return outside_.scope_.find_function(name);
+  }
+  std::vector<std::string> function_names() const override { return outside_.scope_.function_names(); }
+
+ private:
+  ExpressionId capture(ExpressionId outer) const {
+    // Constants, too: as arguments they tell two lambdas of one text apart.
+    const auto known = std::ranges::find(captured_, outer);
+    const auto place = static_cast<std::size_t>(known - captured_.begin());
+    if (known == captured_.end()) captured_.push_back(outer);
+    return inside_.column(static_cast<std::uint32_t>(lists_ + place), outside_.pool_[outer].type);
+  }
+
+  const Binder& outside_;
+  ExpressionPool& inside_;
+  std::size_t lists_;
+  std::vector<std::pair<std::string_view, ExpressionId>> parameters_;
+  mutable std::vector<ExpressionId> captured_;
+};
+
+bool Binder::is_over_items(const Node& node) const {
+  const std::string_view name = without_namespace(node.text);
+  return !node.braces && (name == "Map" || name == "Filter") && functions_.find(name) == nullptr &&
+         scope_.find_function(node.text) == nullptr;
+}
+
+// The lists whose items are the parameters.
+std::vector<ExpressionId> Binder::lists_of(const Node& node, const Node& lambda) {
+  std::vector<ExpressionId> lists;
+  for (const NodeIndex child : std::span(node.children).first(node.children.size() - 1)) {
+    lists.push_back(bind(child));
+    const ValueType& list = type(lists.back());
+    if (!list.is_list() || list.is_optional())
+      fail(ErrorKind::type, syntax_[child].whole,
+           fmt::format("{} goes through the items of lists, got {}", node.text, list.name()));
+  }
+  const bool is_filter = without_namespace(node.text) == "Filter";
+  if (lists.size() != lambda.parameters.size() || lists.empty() || (is_filter && lists.size() != 1))
+    fail(ErrorKind::type, node.whole,
+         fmt::format("{} has {} {} for a lambda of {} {}", node.text, lists.size(),
+                     lists.size() == 1 ? "list" : "lists", lambda.parameters.size(),
+                     lambda.parameters.size() == 1 ? "parameter" : "parameters"),
+         is_filter ? "Filter takes one list" : "one list for each parameter");
+  return lists;
+}
+
+ExpressionId Binder::over_items(const Node& node) {
+  if (node.children.empty() || syntax_[node.children.back()].kind != NodeKind::lambda)
+    fail(ErrorKind::type, node.whole,
+         fmt::format("{0} needs a lambda as its last argument: {0}(x, [](auto v) {{ return v * 2; }})",
+                     node.text));
+  const Node& lambda = syntax_[node.children.back()];
+  std::vector<ExpressionId> arguments = lists_of(node, lambda);
+  const auto pool = std::make_shared<ExpressionPool>();
+  LambdaScope scope(*this, *pool, arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    ExpressionId item = pool->column(static_cast<std::uint32_t>(i), type(arguments[i]).item());
+    if (const std::string& named = lambda.template_types[i]; named != "auto") {
+      const auto wanted = type_of_name(named);
+      if (!wanted) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", named));
+      item = at(lambda.whole, [&] { return pool->convert(item, *wanted); });
+    }
+    scope.add_parameter(lambda.parameters[i], item);
+  }
+  ExpressionId result = Binder(syntax_, *pool, scope, functions_).bind(lambda.children.front());
+  if (!lambda.type.empty() && lambda.type != "auto") {
+    const auto wanted = type_of_name(lambda.type);
+    if (!wanted) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", lambda.type));
+    result = at(lambda.whole, [&] { return pool->convert(result, *wanted); });
+  }
+  const bool is_filter = without_namespace(node.text) == "Filter";
+  if (is_filter) result = at(lambda.whole, [&] { return pool->as_condition(result); });
+
+  const ExpressionId list = arguments.front();
+  const std::size_t lists = arguments.size();
+  std::ranges::copy(scope.captured(), std::back_inserter(arguments));
+  const std::string text = fmt::format(
+      "{} {}", is_filter, syntax_.text.substr(lambda.whole.begin, lambda.whole.end - lambda.whole.begin));
+  const ExpressionId mapped =
+      pool_.call(map_kernel({pool, result, lists, text}), std::move(arguments), "Map");
+  if (!is_filter) return mapped;
+  std::string why_not;
+  const auto chosen = invoke(node, *functions_.find("operator[]"), node.text, {list, mapped}, {}, why_not);
+  if (!chosen) fail(ErrorKind::type, node.whole, fmt::format("{} cannot be called: {}", node.text, why_not));
+  return *chosen;
+}
+
+}  // namespace colonnade::frame
