@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "codec/column_codec.h"
+#include "container/object_store/reader.h"
 #include "dataset/columnar_reader.h"
 #include "dataset/open_source.h"
 #include "dataset/schema_walk.h"
@@ -233,7 +234,13 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
 }
 
 std::vector<std::string> data_sets(const std::string& uri) {
-  return container::open_while_written([&] { return container::open_container(uri)->data_sets(); });
+  return container::open_while_written([&] {
+    const auto container = container::open_container(uri);
+    std::vector<std::string> names = container->data_sets();
+    const auto* store = dynamic_cast<const container::ObjectContainerReader*>(container.get());
+    if (names.empty() && store != nullptr) store->check_is_there();
+    return names;
+  });
 }
 
 std::vector<StoredObject> stored_objects(const std::string& uri) {

@@ -56,6 +56,13 @@ std::vector<std::string> ObjectContainerReader::data_sets() const {
   return names;
 }
 
+// Every data set that was ever begun took a number from the counter.
+void ObjectContainerReader::check_is_there() const {
+  if (store_->get(directory_value(counter_place, counter_key))) return;
+  throw Error(ErrorKind::not_found, "there is no object store: nothing was ever written under this name",
+              "check the name, upper and lower case included", {.uri = uri()});
+}
+
 Anchor ObjectContainerReader::anchor(std::string_view path) const {
   return find(path).anchor.anchor;
 }

@@ -34,6 +34,8 @@ class ObjectContainerReader final : public ReadContainer {
   Error locate(const Error& error, const Locator& locator) const override;
   const io::RandomAccessFile& file() const override;
   std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& descriptor) const override;
+  // Throws ErrorKind::not_found where nothing was ever written: object stores have no folder that is missing.
+  void check_is_there() const;
 
  private:
   PlaceRecord find(std::string_view path) const;

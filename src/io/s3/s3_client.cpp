@@ -116,7 +116,12 @@ class Client final : public S3ClientWithCaller {
     const S3Call first = window_call(key, range_header(0, head_window), head_window);
     const S3Call last = window_call(key, fmt::format("bytes=-{}", tail_window), tail_window);
     const auto [head_answer, tail_answer] = caller_.call_both(first, last);
-    if (head_answer.has_status(404)) return std::nullopt;
+    if (head_answer.has_status(404)) {
+      // Some servers answer so where they do not know the access key.
+      const std::string& code = head_answer.code;
+      if (code.empty() || code == "NoSuchKey" || code == "NoSuchBucket") return std::nullopt;
+      throw caller_.error(first, head_answer);
+    }
     if (head_answer.has_status(400) || head_answer.has_status(403)) throw caller_.error(first, head_answer);
     std::optional<FoundWindow> found = window_in(head_answer.http);
     if (!found) {  // an empty object has no range
