@@ -19,7 +19,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format minimal simulate simulate-mutations $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format minimal simulate simulate-mutations $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
 	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints"
 	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
+	@echo "make packages               the C++ library as packages of Debian and archives, in dist/"
 	@echo "others:                     setup format minimal clean"
 
 setup:
@@ -125,6 +126,11 @@ wheel: python-package
 
 wheel-check: python-package
 	@tools/wheel.sh check
+
+# The C++ library as packages of Debian and as archives, in dist/.
+packages: build
+	@cd build/default && cpack >cpack.log || { tail -n 50 cpack.log; exit 1; }
+	@rm -rf dist/_CPack_Packages && ls dist
 
 # With compiler and flags of `build`, so that the compiler cache has most of it; without, those that Python was built with.
 $(PACKAGE_STAMP): $(PACKAGE_INPUTS)

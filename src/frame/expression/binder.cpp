@@ -6,7 +6,7 @@
 namespace colonnade::frame {
 
 ExpressionId Binder::bind(NodeIndex index) {
-  const Node& node = syntax_[index];
+  const SyntaxNode& node = syntax_[index];
   switch (node.kind) {
     case NodeKind::literal:
       return pool_.constant(node.value);
@@ -45,7 +45,7 @@ std::vector<ExpressionId> Binder::bind_all(const std::vector<NodeIndex>& nodes) 
   return bound;
 }
 
-std::optional<ExpressionId> Binder::invoke(const Node& node, const Function& function,
+std::optional<ExpressionId> Binder::invoke(const SyntaxNode& node, const Function& function,
                                            std::string_view written,
                                            const std::vector<ExpressionId>& arguments,
                                            std::span<const std::string> template_types,
@@ -80,7 +80,7 @@ std::optional<ValueType> Binder::common_type(const ValueType& a, const ValueType
 
 // What stands in the braces of {a, b}, RVecF{a, b} or RVecF({a, b}).
 std::optional<Binder::Items> Binder::items_of(NodeIndex index) {
-  const Node* node = &syntax_[index];
+  const SyntaxNode* node = &syntax_[index];
   Items items;
   if (node->kind == NodeKind::call) {
     const auto type = type_of_name(written_type(*node));

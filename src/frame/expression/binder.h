@@ -37,43 +37,43 @@ class Binder {
   // ---- Names (binder_names.cpp)
   ExpressionId name(NodeIndex index);
   ExpressionId member(NodeIndex index);
-  ExpressionId member_of(const Node& node, ExpressionId object);
-  std::optional<ExpressionId> look_up(const Node& node, std::string_view path);
-  std::optional<ExpressionId> size_of_list(const Node& node, std::string_view path);
-  [[noreturn]] void unknown_column(const Node& node, std::string_view path) const;
-  void declare(const Node& node);
-  ExpressionId let(const Node& node);
+  ExpressionId member_of(const SyntaxNode& node, ExpressionId object);
+  std::optional<ExpressionId> look_up(const SyntaxNode& node, std::string_view path);
+  std::optional<ExpressionId> size_of_list(const SyntaxNode& node, std::string_view path);
+  [[noreturn]] void unknown_column(const SyntaxNode& node, std::string_view path) const;
+  void declare(const SyntaxNode& node);
+  ExpressionId let(const SyntaxNode& node);
 
   // ---- Operators (binder_operators.cpp)
-  ExpressionId unary(const Node& node);
+  ExpressionId unary(const SyntaxNode& node);
   ExpressionId binary(NodeIndex index);
-  ExpressionId apply(const Node& node, ExpressionId left, ExpressionId right);
+  ExpressionId apply(const SyntaxNode& node, ExpressionId left, ExpressionId right);
   ExpressionId logical_chain(NodeIndex index);
-  ExpressionId both(Op op, const Node& node, ExpressionId left, ExpressionId right);
-  ExpressionId halved(Op op, const Node& node, std::span<const ExpressionId> values);
+  ExpressionId both(Op op, const SyntaxNode& node, ExpressionId left, ExpressionId right);
+  ExpressionId halved(Op op, const SyntaxNode& node, std::span<const ExpressionId> values);
   ExpressionId conditional(NodeIndex index);
-  ExpressionId choose(const Node& node, ExpressionId condition, ExpressionId yes, ExpressionId no);
-  ExpressionId subscript(const Node& node);
-  std::string refusal(const Node& node, const std::vector<ExpressionId>& arguments,
+  ExpressionId choose(const SyntaxNode& node, ExpressionId condition, ExpressionId yes, ExpressionId no);
+  ExpressionId subscript(const SyntaxNode& node);
+  std::string refusal(const SyntaxNode& node, const std::vector<ExpressionId>& arguments,
                       const std::string& why) const;
 
   // ---- Calls and types (binder_calls.cpp)
-  ExpressionId call(const Node& node);
-  ExpressionId method(const Node& node);
-  ExpressionId cast(const Node& node, std::string_view type, ExpressionId value);
-  ExpressionId construct(const Node& node, const ValueType& type);
-  std::optional<ExpressionId> fill(const Node& node, const ValueType& item);
-  ExpressionId list(const Node& node, const std::optional<ValueType>& item);
-  ExpressionId limit(const Node& node);
+  ExpressionId call(const SyntaxNode& node);
+  ExpressionId method(const SyntaxNode& node);
+  ExpressionId cast(const SyntaxNode& node, std::string_view type, ExpressionId value);
+  ExpressionId construct(const SyntaxNode& node, const ValueType& type);
+  std::optional<ExpressionId> fill(const SyntaxNode& node, const ValueType& item);
+  ExpressionId list(const SyntaxNode& node, const std::optional<ValueType>& item);
+  ExpressionId limit(const SyntaxNode& node);
 
   // ---- Lambdas (binder_lambda.cpp)
   friend class LambdaScope;
-  bool is_over_items(const Node& node) const;
-  ExpressionId over_items(const Node& node);
-  std::vector<ExpressionId> lists_of(const Node& node, const Node& lambda);
-  [[noreturn]] void unknown_function(const Node& node) const;
+  bool is_over_items(const SyntaxNode& node) const;
+  ExpressionId over_items(const SyntaxNode& node);
+  std::vector<ExpressionId> lists_of(const SyntaxNode& node, const SyntaxNode& lambda);
+  [[noreturn]] void unknown_function(const SyntaxNode& node) const;
   std::vector<ExpressionId> bind_all(const std::vector<NodeIndex>& nodes);
-  static std::string written_type(const Node& node);
+  static std::string written_type(const SyntaxNode& node);
 
   // ---- Items of Vary (binder.cpp)
   std::optional<Items> items_of(NodeIndex index);
@@ -82,8 +82,8 @@ class Binder {
 
   // ---- Tools
   // The call of a function of the table; nothing, and why, if it does not take these arguments.
-  std::optional<ExpressionId> invoke(const Node& node, const Function& function, std::string_view written,
-                                     const std::vector<ExpressionId>& arguments,
+  std::optional<ExpressionId> invoke(const SyntaxNode& node, const Function& function,
+                                     std::string_view written, const std::vector<ExpressionId>& arguments,
                                      std::span<const std::string> template_types, std::string& why_not);
   std::string types_of(const std::vector<ExpressionId>& arguments) const;
   std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) const;

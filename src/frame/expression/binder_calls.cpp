@@ -61,12 +61,12 @@ ValuesPtr zero_of(ElementType element) {
 }  // namespace
 
 // "std::vector<float>" of std::vector<float>{...}.
-std::string Binder::written_type(const Node& node) {
+std::string Binder::written_type(const SyntaxNode& node) {
   if (node.template_types.empty()) return node.text;
   return fmt::format("{}<{}>", node.text, fmt::join(node.template_types, ", "));
 }
 
-ExpressionId Binder::call(const Node& node) {
+ExpressionId Binder::call(const SyntaxNode& node) {
   const std::string_view name = without_namespace(node.text);
   if (name.starts_with("numeric_limits::")) return limit(node);
   if (is_over_items(node)) return over_items(node);
@@ -86,7 +86,7 @@ ExpressionId Binder::call(const Node& node) {
        fmt::format("it is {}", function->signature));
 }
 
-void Binder::unknown_function(const Node& node) const {
+void Binder::unknown_function(const SyntaxNode& node) const {
   if (!node.template_types.empty() && node.braces)
     fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}'", written_type(node)));
   const std::string_view name = without_namespace(node.text);
@@ -97,7 +97,7 @@ void Binder::unknown_function(const Node& node) const {
        fmt::format("unknown function '{}'{}", node.text, near_names(name, known)));
 }
 
-ExpressionId Binder::method(const Node& node) {
+ExpressionId Binder::method(const SyntaxNode& node) {
   const std::vector<ExpressionId> arguments = bind_all(node.children);
   const ValueType type = this->type(arguments.front());
   const Function* const function = functions_.find(fmt::format(".{}", node.text));
@@ -118,7 +118,7 @@ ExpressionId Binder::method(const Node& node) {
 
 // ---- Types
 
-ExpressionId Binder::cast(const Node& node, std::string_view type, ExpressionId value) {
+ExpressionId Binder::cast(const SyntaxNode& node, std::string_view type, ExpressionId value) {
   const std::string target(type);
   const Function* const function = functions_.find("cast");
   std::string why_not;
@@ -131,11 +131,11 @@ ExpressionId Binder::cast(const Node& node, std::string_view type, ExpressionId 
 }
 
 // float(x), int{x}, RVecF{a, b}, std::vector<int>()
-ExpressionId Binder::construct(const Node& node, const ValueType& type) {
+ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
   // Of one type, braces hold items and parentheses arguments, as in C++.
   if (type.is_list() && (node.braces || node.children.empty())) return list(node, type.item());
   if (type.is_list() && node.children.size() == 1) {
-    const Node& inner = syntax_[node.children.front()];
+    const SyntaxNode& inner = syntax_[node.children.front()];
     if (inner.kind == NodeKind::list) return list(inner, type.item());
   }
   if (type.is_list() && type.item().is_scalar() && node.children.size() <= 2)
@@ -149,7 +149,7 @@ ExpressionId Binder::construct(const Node& node, const ValueType& type) {
 }
 
 // RVecF(n) and RVecF(n, value); nothing if the one argument is what is to be converted.
-std::optional<ExpressionId> Binder::fill(const Node& node, const ValueType& item) {
+std::optional<ExpressionId> Binder::fill(const SyntaxNode& node, const ValueType& item) {
   std::vector<ExpressionId> arguments = bind_all(node.children);
   if (arguments.size() == 1) {
     if (!type(arguments[0]).is_integer()) return std::nullopt;
@@ -162,7 +162,7 @@ std::optional<ExpressionId> Binder::fill(const Node& node, const ValueType& item
   return pool_.call(bound.kernel, arguments, written_type(node));
 }
 
-ExpressionId Binder::list(const Node& node, const std::optional<ValueType>& item) {
+ExpressionId Binder::list(const SyntaxNode& node, const std::optional<ValueType>& item) {
   if (node.children.empty()) {
     if (!item)
       fail(ErrorKind::type, node.whole, "a list without items has no type; write ROOT::RVecF{}, say");
@@ -170,7 +170,7 @@ ExpressionId Binder::list(const Node& node, const std::optional<ValueType>& item
   }
   std::vector<ExpressionId> items;
   for (const NodeIndex child : node.children) {
-    const Node& inner = syntax_[child];
+    const SyntaxNode& inner = syntax_[child];
     const bool nested = item && item->is_list() && inner.kind == NodeKind::list;
     const ExpressionId value = nested ? list(inner, item->item()) : bind(child);
     items.push_back(item ? at(inner.whole, [&] { return pool_.convert(value, *item); }) : value);
@@ -182,7 +182,7 @@ ExpressionId Binder::list(const Node& node, const std::optional<ValueType>& item
   fail(ErrorKind::type, node.whole, fmt::format("no list can be made of {}: {}", types_of(items), why_not));
 }
 
-ExpressionId Binder::limit(const Node& node) {
+ExpressionId Binder::limit(const SyntaxNode& node) {
   const std::string_view name = std::string_view(node.text).substr(node.text.rfind(':') + 1);
   const auto type = node.template_types.size() == 1 ? type_of_name(node.template_types[0]) : std::nullopt;
   const ValuesPtr value = type && type->is_scalar() ? limit_of(type->element(), name) : nullptr;

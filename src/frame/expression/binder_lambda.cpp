@@ -53,14 +53,14 @@ class LambdaScope final : public Scope {
   mutable std::vector<ExpressionId> captured_;
 };
 
-bool Binder::is_over_items(const Node& node) const {
+bool Binder::is_over_items(const SyntaxNode& node) const {
   const std::string_view name = without_namespace(node.text);
   return !node.braces && (name == "Map" || name == "Filter") && functions_.find(name) == nullptr &&
          scope_.find_function(node.text) == nullptr;
 }
 
 // The lists whose items are the parameters.
-std::vector<ExpressionId> Binder::lists_of(const Node& node, const Node& lambda) {
+std::vector<ExpressionId> Binder::lists_of(const SyntaxNode& node, const SyntaxNode& lambda) {
   std::vector<ExpressionId> lists;
   for (const NodeIndex child : std::span(node.children).first(node.children.size() - 1)) {
     lists.push_back(bind(child));
@@ -79,12 +79,12 @@ std::vector<ExpressionId> Binder::lists_of(const Node& node, const Node& lambda)
   return lists;
 }
 
-ExpressionId Binder::over_items(const Node& node) {
+ExpressionId Binder::over_items(const SyntaxNode& node) {
   if (node.children.empty() || syntax_[node.children.back()].kind != NodeKind::lambda)
     fail(ErrorKind::type, node.whole,
          fmt::format("{0} needs a lambda as its last argument: {0}(x, [](auto v) {{ return v * 2; }})",
                      node.text));
-  const Node& lambda = syntax_[node.children.back()];
+  const SyntaxNode& lambda = syntax_[node.children.back()];
   std::vector<ExpressionId> arguments = lists_of(node, lambda);
   const auto pool = std::make_shared<ExpressionPool>();
   LambdaScope scope(*this, *pool, arguments.size());

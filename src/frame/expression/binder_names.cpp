@@ -88,7 +88,7 @@ bool is_named_constant(std::string_view name) {
 
 // A local variable, a constant, or a column.
 ExpressionId Binder::name(NodeIndex index) {
-  const Node& node = syntax_[index];
+  const SyntaxNode& node = syntax_[index];
   if (node.quoted) {
     if (const auto column = at(node.whole, [&] { return scope_.find(node.text); })) return *column;
     unknown_column(node, node.text);
@@ -100,14 +100,14 @@ ExpressionId Binder::name(NodeIndex index) {
   unknown_column(node, node.text);
 }
 
-std::optional<ExpressionId> Binder::look_up(const Node& node, std::string_view path) {
+std::optional<ExpressionId> Binder::look_up(const SyntaxNode& node, std::string_view path) {
   if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
   if (const auto special = special_of(path)) return pool_.special(*special);
   return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
 }
 
 // "#x" for an x that is no column of the source, but a list all the same.
-std::optional<ExpressionId> Binder::size_of_list(const Node& node, std::string_view path) {
+std::optional<ExpressionId> Binder::size_of_list(const SyntaxNode& node, std::string_view path) {
   const auto list = at(node.whole, [&] { return scope_.find(path); });
   const Function* const size = functions_.find(".size");
   if (!list || size == nullptr) return std::nullopt;
@@ -121,7 +121,7 @@ ExpressionId Binder::member(NodeIndex index) {
   NodeIndex object = index;
   for (; syntax_[object].kind == NodeKind::member; object = syntax_[object].children.front())
     levels.push_back(object);
-  const Node& base = syntax_[object];
+  const SyntaxNode& base = syntax_[object];
   const bool is_local =
       base.kind == NodeKind::name && !base.quoted &&
       std::ranges::any_of(locals_, [&](const auto& local) { return local.first == base.text; });
@@ -140,7 +140,7 @@ ExpressionId Binder::member(NodeIndex index) {
   return *value;
 }
 
-ExpressionId Binder::member_of(const Node& node, ExpressionId object) {
+ExpressionId Binder::member_of(const SyntaxNode& node, ExpressionId object) {
   const ValueType type = this->type(object);
   if (!type.innermost().is_record())
     fail(ErrorKind::type, node.mark, fmt::format("{} has no member '{}'", type.name(), node.text));
@@ -155,7 +155,7 @@ ExpressionId Binder::member_of(const Node& node, ExpressionId object) {
   return pool_.call(member_kernel(type, index), {object}, fmt::format(".{}", node.text));
 }
 
-void Binder::unknown_column(const Node& node, std::string_view path) const {
+void Binder::unknown_column(const SyntaxNode& node, std::string_view path) const {
   if (functions_.find(without_namespace(path)) != nullptr)
     fail(ErrorKind::not_found, node.whole,
          fmt::format("there is no column '{}'; the function is called as {}(...)", path, path));
@@ -165,7 +165,7 @@ void Binder::unknown_column(const Node& node, std::string_view path) const {
 
 // ---- Local variables
 
-void Binder::declare(const Node& node) {
+void Binder::declare(const SyntaxNode& node) {
   ExpressionId value = bind(node.children.front());
   if (node.type != "auto") {
     const auto type = type_of_name(node.type);
@@ -176,7 +176,7 @@ void Binder::declare(const Node& node) {
   locals_.emplace_back(node.text, value);
 }
 
-ExpressionId Binder::let(const Node& node) {
+ExpressionId Binder::let(const SyntaxNode& node) {
   declare(node);
   const ExpressionId result = bind(node.children[1]);
   locals_.pop_back();

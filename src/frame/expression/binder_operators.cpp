@@ -13,13 +13,13 @@ namespace {
 // what computes them needs no deep recursion.
 constexpr std::size_t long_chain = 64;
 
-bool is_logical(const Node& node) {
+bool is_logical(const SyntaxNode& node) {
   return node.kind == NodeKind::binary && (node.text == "&&" || node.text == "||");
 }
 
 }  // namespace
 
-std::string Binder::refusal(const Node& node, const std::vector<ExpressionId>& arguments,
+std::string Binder::refusal(const SyntaxNode& node, const std::vector<ExpressionId>& arguments,
                             const std::string& why) const {
   std::string message = fmt::format("'{}' does not take {}", node.text, type(arguments.front()).name());
   if (arguments.size() > 1) message += fmt::format(" and {}", type(arguments[1]).name());
@@ -28,7 +28,7 @@ std::string Binder::refusal(const Node& node, const std::vector<ExpressionId>& a
   return message;
 }
 
-ExpressionId Binder::unary(const Node& node) {
+ExpressionId Binder::unary(const SyntaxNode& node) {
   const std::vector<ExpressionId> arguments = {bind(node.children.front())};
   const Function* const function = functions_.find(fmt::format("unary{}", node.text));
   std::string why_not;
@@ -37,7 +37,7 @@ ExpressionId Binder::unary(const Node& node) {
   fail(ErrorKind::type, node.mark, refusal(node, arguments, why_not));
 }
 
-ExpressionId Binder::apply(const Node& node, ExpressionId left, ExpressionId right) {
+ExpressionId Binder::apply(const SyntaxNode& node, ExpressionId left, ExpressionId right) {
   const std::vector<ExpressionId> arguments = {left, right};
   const Function* const function = functions_.find(fmt::format("operator{}", node.text));
   std::string why_not;
@@ -55,7 +55,7 @@ ExpressionId Binder::binary(NodeIndex index) {
     spine.push_back(index);
   ExpressionId value = bind(index);
   for (const NodeIndex operation : std::views::reverse(spine)) {
-    const Node& node = syntax_[operation];
+    const SyntaxNode& node = syntax_[operation];
     value = apply(node, value, bind(node.children[1]));
   }
   return value;
@@ -75,18 +75,18 @@ ExpressionId Binder::logical_chain(NodeIndex index) {
   if (values.size() > long_chain && !any_list) return halved(op, syntax_[operations.front()], values);
   ExpressionId value = values.front();
   for (std::size_t i = 1; i < values.size(); ++i) {
-    const Node& node = syntax_[operations[operations.size() - i]];
+    const SyntaxNode& node = syntax_[operations[operations.size() - i]];
     value = type(value).is_list() || type(values[i]).is_list() ? apply(node, value, values[i])
                                                                : both(op, node, value, values[i]);
   }
   return value;
 }
 
-ExpressionId Binder::both(Op op, const Node& node, ExpressionId left, ExpressionId right) {
+ExpressionId Binder::both(Op op, const SyntaxNode& node, ExpressionId left, ExpressionId right) {
   return at(node.mark, [&] { return pool_.logical(op, left, right); });
 }
 
-ExpressionId Binder::halved(Op op, const Node& node, std::span<const ExpressionId> values) {
+ExpressionId Binder::halved(Op op, const SyntaxNode& node, std::span<const ExpressionId> values) {
   if (values.size() == 1) return values.front();
   const std::size_t half = values.size() / 2;
   return both(op, node, halved(op, node, values.first(half)), halved(op, node, values.subspan(half)));
@@ -95,12 +95,12 @@ ExpressionId Binder::halved(Op op, const Node& node, std::span<const ExpressionI
 // a ? b : c ? d : e, from the end.
 ExpressionId Binder::conditional(NodeIndex index) {
   struct Arm {
-    const Node* node;
+    const SyntaxNode* node;
     ExpressionId condition, yes;
   };
   std::vector<Arm> arms;
   for (; syntax_[index].kind == NodeKind::conditional; index = syntax_[index].children[2]) {
-    const Node& node = syntax_[index];
+    const SyntaxNode& node = syntax_[index];
     const ExpressionId condition = bind(node.children[0]);
     const Place place = syntax_[node.children[0]].whole;
     if (type(condition).is_list())
@@ -115,7 +115,8 @@ ExpressionId Binder::conditional(NodeIndex index) {
   return value;
 }
 
-ExpressionId Binder::choose(const Node& node, ExpressionId condition, ExpressionId yes, ExpressionId no) {
+ExpressionId Binder::choose(const SyntaxNode& node, ExpressionId condition, ExpressionId yes,
+                            ExpressionId no) {
   const auto common = common_type(type(yes), type(no));
   if (!common)
     fail(ErrorKind::type, node.mark,
@@ -124,7 +125,7 @@ ExpressionId Binder::choose(const Node& node, ExpressionId condition, Expression
             [&] { return pool_.choose(condition, pool_.convert(yes, *common), pool_.convert(no, *common)); });
 }
 
-ExpressionId Binder::subscript(const Node& node) {
+ExpressionId Binder::subscript(const SyntaxNode& node) {
   const std::vector<ExpressionId> arguments = {bind(node.children[0]), bind(node.children[1])};
   const Function* const function = functions_.find("operator[]");
   std::string why_not;

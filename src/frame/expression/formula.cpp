@@ -21,7 +21,7 @@ class NameCollector {
   void visit(NodeIndex index, Locals locals) {
     // What a node goes on with in its last child, as let and ?: do, needs no recursion.
     for (;;) {
-      const Node& node = syntax_[index];
+      const SyntaxNode& node = syntax_[index];
       if (node.kind == NodeKind::name || node.kind == NodeKind::member) {
         const std::string path = dotted_path(syntax_, index);
         if (!path.empty()) return add(path, locals, is_quoted(index));

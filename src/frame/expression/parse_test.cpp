@@ -13,13 +13,13 @@ namespace {
 
 std::string shown(const Formula::Syntax& syntax, NodeIndex index);
 
-std::string children(const Formula::Syntax& syntax, const Node& node) {
+std::string children(const Formula::Syntax& syntax, const SyntaxNode& node) {
   std::string text;
   for (const NodeIndex child : node.children) text += " " + shown(syntax, child);
   return text;
 }
 
-std::string with_types(const Node& node) {
+std::string with_types(const SyntaxNode& node) {
   std::string text = node.text;
   for (const std::string& type : node.template_types) text += "<" + type + ">";
   return text;
@@ -27,7 +27,7 @@ std::string with_types(const Node& node) {
 
 // The tree as (operator operand operand).
 std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
-  const Node& node = syntax[index];
+  const SyntaxNode& node = syntax[index];
   const std::string below = children(syntax, node);
   switch (node.kind) {
     case NodeKind::literal:

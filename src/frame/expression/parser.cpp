@@ -85,12 +85,12 @@ void Parser::expect(std::string_view symbol, const Token& open) {
   fail_here(fmt::format("an operator or '{}'", symbol));
 }
 
-Node Parser::make(NodeKind kind, Place mark, std::vector<NodeIndex> children) const {
-  Node node;
+SyntaxNode Parser::make(NodeKind kind, Place mark, std::vector<NodeIndex> children) const {
+  SyntaxNode node;
   node.kind = kind;
   node.mark = node.whole = mark;
   for (const NodeIndex child : children) {
-    const Node& below = syntax_.nodes[child];
+    const SyntaxNode& below = syntax_.nodes[child];
     node.depth = std::max(node.depth, below.depth + 1);
     node.whole.begin = std::min(node.whole.begin, below.whole.begin);
     node.whole.end = std::max(node.whole.end, below.whole.end);
@@ -99,7 +99,7 @@ Node Parser::make(NodeKind kind, Place mark, std::vector<NodeIndex> children) co
   return node;
 }
 
-NodeIndex Parser::add(Node node) {
+NodeIndex Parser::add(SyntaxNode node) {
   if (node.depth > deepest) fail(node.mark, fmt::format("more than {} operations upon one another", deepest));
   syntax_.nodes.push_back(std::move(node));
   return static_cast<NodeIndex>(syntax_.nodes.size() - 1);
@@ -144,10 +144,10 @@ NodeIndex Parser::binary(int lowest) {
   for (int level = precedence(here()); level >= lowest; level = precedence(here())) {
     const Token& symbol = take();
     const NodeIndex right = binary(level + 1);
-    Node node = make(NodeKind::binary, symbol.place, {left, right});
+    SyntaxNode node = make(NodeKind::binary, symbol.place, {left, right});
     node.text = symbol.text;
     // Chains of && are gone through in a loop, however long they are.
-    const Node& below = syntax_.nodes[left];
+    const SyntaxNode& below = syntax_.nodes[left];
     if (is_logical(node.text) && below.kind == NodeKind::binary && below.text == node.text)
       node.depth = std::max(below.depth, syntax_.nodes[right].depth + 1);
     left = add(std::move(node));
@@ -175,7 +175,7 @@ NodeIndex Parser::unary() {
   }
   NodeIndex value = postfix();
   for (std::size_t i = prefixes.size(); i-- > 0;) {
-    Node node = make(prefixes[i].is_cast ? NodeKind::cast : NodeKind::unary, prefixes[i].mark, {value});
+    SyntaxNode node = make(prefixes[i].is_cast ? NodeKind::cast : NodeKind::unary, prefixes[i].mark, {value});
     node.text = std::move(prefixes[i].text);
     value = add(std::move(node));
   }
@@ -193,7 +193,7 @@ NodeIndex Parser::postfix() {
       const NodeIndex index = expression();
       if (here().is(",")) fail(here().place, "a subscript takes one index; write x[i][j]");
       expect("]", token);
-      Node node = make(NodeKind::subscript, from(token.place), {value, index});
+      SyntaxNode node = make(NodeKind::subscript, from(token.place), {value, index});
       node.whole.end = node.mark.end;
       value = add(std::move(node));
     } else if (token.is("(")) {
@@ -211,19 +211,19 @@ NodeIndex Parser::member(NodeIndex object) {
   const Token& name = take();
   if (here().is("::")) {  // of a base class: "object.Base::member"
     at_ = *qualified_name_at(first);
-    Node node = make(NodeKind::member, from(name.place), {object});
+    SyntaxNode node = make(NodeKind::member, from(name.place), {object});
     node.text = spelled(first, at_);
     return add(std::move(node));
   }
   if (!here().is("(")) {
-    Node node = make(NodeKind::member, name.place, {object});
+    SyntaxNode node = make(NodeKind::member, name.place, {object});
     node.text = name.text;
     return add(std::move(node));
   }
   const Token& open = take();
   std::vector<NodeIndex> children = items(")", open);
   children.insert(children.begin(), object);
-  Node node = make(NodeKind::method, name.place, std::move(children));
+  SyntaxNode node = make(NodeKind::method, name.place, std::move(children));
   node.text = name.text;
   node.whole = {node.whole.begin, token(at_ - 1).place.end};
   return add(std::move(node));
@@ -268,7 +268,7 @@ NodeIndex Parser::primary() {
 
 NodeIndex Parser::literal() {
   const Token& first = take();
-  Node node = make(NodeKind::literal, first.place);
+  SyntaxNode node = make(NodeKind::literal, first.place);
   node.value = first.value;
   if (first.is_string && here().is_string) {
     std::string joined = first.string_value;
@@ -291,7 +291,7 @@ NodeIndex Parser::lambda() {
   const Token& open = take();
   while (here().kind == Token::Kind::name || here().is("&") || here().is("=") || here().is(",")) take();
   expect("]", open);
-  Node head;
+  SyntaxNode head;
   lambda_parameters(head);
   if (accept("->")) {
     const auto type = type_at(at_);
@@ -305,7 +305,7 @@ NodeIndex Parser::lambda() {
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
-  Node node = make(NodeKind::lambda, from(open.place), {body});
+  SyntaxNode node = make(NodeKind::lambda, from(open.place), {body});
   node.whole = node.mark;
   node.parameters = std::move(head.parameters);
   node.template_types = std::move(head.template_types);
@@ -313,7 +313,7 @@ NodeIndex Parser::lambda() {
   return add(std::move(node));
 }
 
-void Parser::lambda_parameters(Node& node) {
+void Parser::lambda_parameters(SyntaxNode& node) {
   const Token& open = here();
   if (!accept("(") || accept(")")) return;
   do {
@@ -333,13 +333,13 @@ NodeIndex Parser::name() {
   const std::size_t first = at_;
   const Place begin = here().place;
   if (here().is_quoted) {
-    Node node = make(NodeKind::name, begin);
+    SyntaxNode node = make(NodeKind::name, begin);
     node.text = take().text;
     node.quoted = true;
     return add(std::move(node));
   }
   if (here().is_name("true") || here().is_name("false")) {
-    Node node = make(NodeKind::literal, begin);
+    SyntaxNode node = make(NodeKind::literal, begin);
     node.value = make_constant<bool>(1, take().is_name("true"));
     return add(std::move(node));
   }
@@ -368,7 +368,7 @@ NodeIndex Parser::name() {
     }
   }
   if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
-  Node node = make(NodeKind::name, from(begin));
+  SyntaxNode node = make(NodeKind::name, from(begin));
   node.text = std::move(text);
   return add(std::move(node));
 }
@@ -378,7 +378,7 @@ NodeIndex Parser::call(std::string callee, std::vector<std::string> template_typ
   if (!here().is("(") && !here().is("{")) fail_here("'('");
   const Token& open = take();
   std::vector<NodeIndex> children = items(open.is("(") ? ")" : "}", open);
-  Node node = make(NodeKind::call, mark, std::move(children));
+  SyntaxNode node = make(NodeKind::call, mark, std::move(children));
   node.text = std::move(callee);
   node.template_types = std::move(template_types);
   node.braces = open.is("{");
@@ -398,7 +398,7 @@ NodeIndex Parser::static_cast_of(std::size_t name) {
   if (!accept("(")) fail_here("'('");
   const NodeIndex value = expression();
   expect(")", open);
-  Node node = make(NodeKind::cast, mark, {value});
+  SyntaxNode node = make(NodeKind::cast, mark, {value});
   node.text = types->first.front();
   node.whole = from(begin);
   return add(std::move(node));
@@ -413,7 +413,7 @@ Formula::Syntax parse(std::string text) {
 
 std::string dotted_path(const Formula::Syntax& syntax, NodeIndex index) {
   std::vector<std::string_view> parts;
-  const Node* node = &syntax[index];
+  const SyntaxNode* node = &syntax[index];
   for (; node->kind == NodeKind::member; node = &syntax[node->children.front()]) parts.push_back(node->text);
   if (node->kind != NodeKind::name) return {};
   std::string path = node->text;

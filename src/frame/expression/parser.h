@@ -49,7 +49,7 @@ class Parser {
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
   NodeIndex lambda();
-  void lambda_parameters(Node& node);
+  void lambda_parameters(SyntaxNode& node);
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
 
   // ---- Statements (statements.cpp)
@@ -79,8 +79,8 @@ class Parser {
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol, const Token& open);
   Place from(Place begin) const { return {begin.begin, token(at_ - 1).place.end}; }
-  NodeIndex add(Node node);
-  Node make(NodeKind kind, Place mark, std::vector<NodeIndex> children = {}) const;
+  NodeIndex add(SyntaxNode node);
+  SyntaxNode make(NodeKind kind, Place mark, std::vector<NodeIndex> children = {}) const;
   [[noreturn]] void fail(Place place, std::string_view problem) const;
   [[noreturn]] void fail_here(std::string_view wanted) const;
 

@@ -115,7 +115,7 @@ NodeIndex Parser::assemble(const std::vector<Step>& steps, NodeIndex last) {
   for (std::size_t i = steps.size(); i-- > 0;) {
     const Step& step = steps[i];
     if (step.is_let) {
-      Node node = make(NodeKind::let, step.mark, {step.value, last});
+      SyntaxNode node = make(NodeKind::let, step.mark, {step.value, last});
       node.text = step.name;
       node.type = step.type;
       last = add(std::move(node));

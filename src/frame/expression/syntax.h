@@ -30,7 +30,7 @@ enum class NodeKind : std::uint8_t {
   let           // text: a name, type: its type or "auto"; children: its value, what it is used in
 };
 
-struct Node {
+struct SyntaxNode {
   NodeKind kind = NodeKind::literal;
   bool braces = false;  // a call spelled T{...}
   bool quoted = false;
@@ -47,10 +47,10 @@ struct Node {
 
 struct Formula::Syntax {
   std::string text;
-  std::vector<Node> nodes;
+  std::vector<SyntaxNode> nodes;
   NodeIndex root = 0;
 
-  const Node& operator[](NodeIndex index) const { return nodes[index]; }
+  const SyntaxNode& operator[](NodeIndex index) const { return nodes[index]; }
 };
 
 // Throws ErrorKind::usage.
