@@ -17,7 +17,7 @@ from pathlib import Path
 
 import runner
 from cluster_simulation import Machine, simulate
-from common import Run, Series, describe_machine, execute, ratios, run_python
+from common import Run, Series, describe_machine, execute, ratios, run_python, spread
 from local_report import plot_rows, rows_table
 from local_results import Results, Row, Table
 from local_session import Session, faster, seconds_of
@@ -27,6 +27,8 @@ import colonnade
 from colonnade import distributed
 
 FILES = 4
+TIMES = 30
+"""How often a long job has the files."""
 ENGINES = ("processes", "dask", "spark")
 
 
@@ -42,15 +44,20 @@ def sample(session: Session) -> list[Path]:
     return files
 
 
-def side(engine: str, workers: int, files: list[Path]) -> Callable[[], Run]:
-    return partial(run_python, "cluster_side.py", engine, workers, *files)
+def side(engine: str, workers: int, files: list[Path], times: int = 1) -> Callable[[], Run]:
+    return partial(run_python, "cluster_side.py", engine, workers, times, *files)
+
+
+def rate(run: Run) -> float:
+    """Seconds for the sample, of what is proportional to the entries."""
+    return (float(run["seconds"]) - float(run["short_seconds"])) / (TIMES - 1)
 
 
 def scaling(session: Session) -> None:
     """Two workers against one, on each engine; threads of one process beside."""
     files = sample(session)
-    label = "B mass, Zstd 5"
-    sides = {f"{name} {n}": side(name, n, files) for name in ("threads", *ENGINES) for n in (1, 2)}
+    label = f"B mass, Zstd 5, {TIMES} times"
+    sides = {f"{name} {n}": side(name, n, files, TIMES) for name in ("threads", *ENGINES) for n in (1, 2)}
     series = session.turns(label, sides)
     session.same(label, series, "candidates", "bins")
     for name in ("threads", *ENGINES):
@@ -66,6 +73,13 @@ def scaling(session: Session) -> None:
                 reference=f"1 {seconds_of(one)}",
             )
         )
+        for workers, runs in (("1", one.runs), ("2", two.runs)):
+            fixed = [1000 * (float(run["short_seconds"]) - rate(run)) for run in runs]
+            slope = spread([1e9 * rate(run) / session.events for run in runs])
+            work = f"a job on {name}, {workers} at work"
+            session.add(
+                Row("fixed", work, "milliseconds beyond the entries", fixed, ours=f"{slope} ns per entry")
+            )
 
 
 def distrdf(session: Session) -> None:
@@ -102,7 +116,7 @@ def measured_machine(session: Session) -> Machine:
     files = sample(session)
     size = sum(path.stat().st_size for path in files)
     seconds = statistics.median(
-        float(run_python("cluster_side.py", "threads", 1, *files)["seconds"]) for _ in range(3)
+        float(run_python("cluster_side.py", "threads", 1, 1, *files)["seconds"]) for _ in range(3)
     )
     return Machine(core_rate=size / seconds, per_task=0.01)
 

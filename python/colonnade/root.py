@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .errors import UnsupportedError
+from .errors import UnsupportedError, UsageError
 from .frame import root_facade as _facade
 from .frame import root_models as _models
 from .frame.root_facade import (
@@ -67,18 +67,28 @@ class _Dask(metaclass=_Namespace):
     """RDataFrames on Dask, as they were made before `executor`."""
 
     @staticmethod
-    def RDataFrame(*arguments: Any, daskclient: Any, npartitions: int | None = None) -> RDataFrame:
+    def RDataFrame(
+        *arguments: Any, daskclient: Any = None, executor: Any = None, npartitions: int | None = None
+    ) -> RDataFrame:
         """Make an RDataFrame whose work is done on a cluster of Dask."""
-        return RDataFrame(*arguments, executor=daskclient, npartitions=npartitions)
+        return _on(arguments, daskclient if executor is None else executor, npartitions)
 
 
 class _Spark(metaclass=_Namespace):
     """RDataFrames on Spark, as they were made before `executor`."""
 
     @staticmethod
-    def RDataFrame(*arguments: Any, sparkcontext: Any, npartitions: int | None = None) -> RDataFrame:
+    def RDataFrame(
+        *arguments: Any, sparkcontext: Any = None, executor: Any = None, npartitions: int | None = None
+    ) -> RDataFrame:
         """Make an RDataFrame whose work is done on a cluster of Spark."""
-        return RDataFrame(*arguments, executor=sparkcontext, npartitions=npartitions)
+        return _on(arguments, sparkcontext if executor is None else executor, npartitions)
+
+
+def _on(arguments: tuple[Any, ...], executor: Any, npartitions: int | None) -> RDataFrame:
+    if executor is None:
+        raise UsageError("an RDataFrame of a cluster needs the cluster", "executor=client")
+    return RDataFrame(*arguments, executor=executor, npartitions=npartitions)
 
 
 class _Distributed(metaclass=_Namespace):

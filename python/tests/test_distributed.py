@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -35,6 +36,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
+from colonnade.frame.progress import PassBar
 
 PART_ENTRIES = 40
 FILES = (310, 5, 0, 420, 265)
@@ -312,6 +314,47 @@ def test_cached_columns_and_steps(processes: Any, files: list[str]) -> None:
     df = DataFrame("Events", files, executor=processes).define("y", "x * 2")
     assert df.cache(["y"]).sum("y").value == DataFrame("Events", files).sum("x * 2").value
     assert sum(len(step) for step in df.iterate(["y"], step_size=100)) == ENTRIES
+
+
+@pytest.mark.parametrize("place", ["folder", "obj"])
+def test_cached_columns_stay_where_workers_reach_them(
+    executor: Any, files: list[str], tmp_path: Path, place: str
+) -> None:
+    where = str(tmp_path / "kept") if place == "folder" else f"obj://{tmp_path}/kept"
+    names = ["y", "v", "s", "n"]
+    local = DataFrame("Events", files).define("y", "x * 2").filter("n > 1")
+    df = DataFrame("Events", files, executor=executor).define("y", "x * 2").filter("n > 1")
+    kept = df.cache(names, place=where)
+    assert kept.column_names == names
+    assert bits(kept.to_awkward(names)) == bits(local.to_awkward(names))
+    assert kept.filter("n > 2").sum("y").value == local.filter("n > 2").sum("y").value
+    later = kept.filter("n > 3").count()  # what stands on it keeps it
+    del kept
+    gc.collect()
+    assert later.value == local.filter("n > 3").count().value
+    del later
+    gc.collect()
+    if place == "folder":
+        assert list(Path(where).iterdir()) == []
+    else:
+        assert [each for each in _core.data_sets(where) if each.startswith("cache-")] == []
+
+
+def test_cached_columns_survive_workers(files: list[str], tmp_path: Path) -> None:
+    engine = Processes(2)
+    kept = DataFrame("Events", files, executor=engine).define("y", "x * 2").cache(["y"], place=tmp_path)
+    engine.close()  # all of them are gone, and new ones start
+    assert kept.sum("y").value == DataFrame("Events", files).sum("x * 2").value
+    engine.close()
+
+
+def test_cached_columns_of_one_process(files: list[str], tmp_path: Path) -> None:
+    kept = DataFrame("Events", files).cache(["x"], place=tmp_path)
+    assert bits(kept.take("x").value) == bits(DataFrame("Events", files).take("x").value)
+    assert len(list(tmp_path.iterdir())) == 1
+    del kept
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 # ---- Plans, tasks, partial results
@@ -625,6 +668,28 @@ def test_a_killed_worker_costs_time_only(
     assert bits(found[1]) == bits(local.take("x").value)
 
 
+def test_processes_are_shared_and_have_the_environment_of_now(
+    files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(name: str) -> Any:
+        df = DataFrame("Events", files[0], executor=1)
+        return df.define("u", lambda x: float(os.environ[name]) + 0 * x, ["x"]).max("u").value
+
+    def process() -> set[float]:
+        df = DataFrame("Events", files[0], executor=1)
+        return set(df.define("u", lambda x: float(os.getpid()) + 0 * x, ["x"]).take("u").value)
+
+    (first,) = process()
+    assert first != os.getpid()
+    assert process() == {first}
+    monkeypatch.setenv("COLONNADE_TEST_LOOK", "17")
+    assert look("COLONNADE_TEST_LOOK") == 17
+    assert process() != {first}
+    os.kill(int(next(iter(process()))), signal.SIGKILL)
+    assert look("COLONNADE_TEST_LOOK") == 17
+    Processes.shared(1).close()
+
+
 def test_a_worker_that_always_dies_is_an_error(files: list[str]) -> None:
     def die(x: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -883,7 +948,29 @@ def test_interrupting_ends_the_work(files: list[str], monkeypatch: pytest.Monkey
 def test_progress_counts_everything(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     df = DataFrame("Events", files, executor=Shuffled(1), progress=True)
     df.sum("x").value  # noqa: B018
-    assert "100%" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "100%" in shown
+    assert " tasks, 0 on 5 workers" in shown
+
+
+def test_progress_of_a_cluster(executor: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def note(self: Any, progress: Any, tasks: Any) -> bool:
+        seen.append((progress.entries, progress.bytes, tasks))
+        return True
+
+    monkeypatch.setattr(PassBar, "update", note)
+    assert DataFrame("Events", files, executor=executor).filter("n > 1").range(5, 0).count().value > 0
+    begun_anew = [late for early, late in itertools.pairwise(seen) if late[0] < early[0]]
+    entries, read, tasks = seen[-1]
+    assert entries == ENTRIES
+    assert begun_anew  # the phase before shows itself, too
+    assert 0 < read <= 2 * sum(os.path.getsize(each) for each in files)
+    assert tasks.done == tasks.total > 1
+    assert tasks.workers >= 2
+    assert all(0 <= each.running <= each.workers for _, _, each in seen)
+    assert tasks.running == 0
 
 
 def test_a_worker_that_cannot_open_files_is_passed_over(dask: Any, files: list[str], tmp_path: Path) -> None:

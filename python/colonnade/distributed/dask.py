@@ -30,6 +30,9 @@ def _merge(plans: dict[str, bytes], *partials: Partial) -> Partial:
 class Dask:
     """A client of `distributed`."""
 
+    tasks_per_slot = 8
+    """The scheduler and the loops of workers take some milliseconds for each."""
+
     def __init__(self, client: Any) -> None:
         self._client = client
 
@@ -61,6 +64,7 @@ class _Futures:
         by_fingerprint = {plan.fingerprint: plan.to_bytes() for plan in plans}
         (self._plans,) = client.scatter([by_fingerprint], broadcast=True, hash=False)
         self._homes = _Homes(client)
+        self._planned = 0
         self.pending: Any = distributed.as_completed()  # type: ignore[no-untyped-call]
         self.running: dict[Any, tuple[Task | None, int]] = {}
         """What each future is: a task, or a merging; and how often its result was merged."""
@@ -73,7 +77,7 @@ class _Futures:
             task = tasks.popleft()
             where = self._homes.of(task)
             future = self._client.submit(
-                _run, self._plans, task, pure=False, workers=where, allow_other_workers=True
+                _run, self._plans, task, pure=False, workers=where, allow_other_workers=where is not None
             )
             self._watch(future, task, 0)
 
@@ -92,7 +96,9 @@ class _Futures:
             yield self._client.gather(future)
             return
         if task is not None:
-            yield Partial(counters=Counters(tasks=1, entries=task.last - task.first))
+            # What was read is known when all is merged; until then it is what was planned.
+            self._planned += task.bytes
+            yield Partial(counters=Counters(1, task.last - task.first, task.bytes))
         self._done[level].append(future)
         if len(self._done[level]) == _GROUP:
             self._watch(self._merging(self._done.pop(level)), None, level + 1)
@@ -104,6 +110,7 @@ class _Futures:
             return
         whole: Partial = self._client.gather(left[0] if len(left) == 1 else self._merging(left))
         whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
+        whole.counters.bytes -= self._planned
         yield whole
 
     def _merging(self, futures: list[Any]) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from colonnade import _core
 from colonnade.errors import ResourceError, UsageError
-from colonnade.frame.progress import PassBar
+from colonnade.frame.progress import PassBar, Tasks
 from colonnade.frame.session import Session, Skipped
 
 from .engines import Engine, InThisProcess, WorkerLostError, engine_of
@@ -35,6 +35,8 @@ __all__ = ["Driver", "finish", "here", "remote_of"]
 
 _ATTEMPTS = 4
 """How often a task is tried."""
+_MANY_TASKS = 128
+"""Up to so many a worker has more than four, so that all workers end at the same time."""
 _MERGED_AT = 16
 """Partial results that are put together at once."""
 _SHOWN_EVERY = 0.5
@@ -113,12 +115,22 @@ class _State:
     entries: int = 0
     bytes: int = 0
     cache_bytes: int = 0
+    tasks: int = 0
+    workers: int = 0
+    looked: float = float("-inf")
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.begin
 
+    def tasks_of(self, engine: Engine, total: int) -> Tasks:
+        """How far tasks are. Engines are asked twice a second at most how many workers there are: some of afar."""
+        if self.seconds - self.looked > _SHOWN_EVERY:
+            self.workers, self.looked = engine.slots, self.seconds
+        return Tasks(self.tasks, total, min(self.workers, max(total - self.tasks, 0)), self.workers)
+
     def add(self, counters: Counters) -> None:
+        self.tasks += counters.tasks
         self.entries += counters.entries
         self.bytes += counters.bytes
         self.cache_bytes += counters.cache_bytes
@@ -195,7 +207,9 @@ class Driver:
 
     def target(self) -> int:
         """How many tasks the work of a plan is cut into."""
-        return self._npartitions or 4 * self._engine.slots
+        slots = self._engine.slots
+        per_slot = getattr(self._engine, "tasks_per_slot", 16)
+        return self._npartitions or max(4 * slots, min(per_slot * slots, _MANY_TASKS))
 
     @property
     def skips(self) -> bool:
@@ -244,17 +258,22 @@ class _Run:
         watched = self._merges and any(session.watchers for session in self._sessions)
         wanted = {each.progress for each in self._sessions}
         state = _State(sum(task.last - task.first for task in todo), time.monotonic())
-        with PassBar(True if True in wanted else None if None in wanted else False) as bar:
+        wants_bar = True if True in wanted else None if None in wanted else False
+        total = len(todo)
+        with PassBar(wants_bar, "entries" if self._merges or not self._resumes else "counting") as bar:
             # Where they are shown, kept or given back, pieces are needed one by one.
             piecemeal = watched or not self._merges or self._driver.checkpoint is not None
             while todo:  # an engine whose workers are gone leaves tasks
                 with closing(self._driver.engine.run(self._plans, todo, piecemeal)) as outcomes:
                     for partial in outcomes:
                         state.add(partial.counters)
-                        bar.update(state)
+                        bar.update(state, state.tasks_of(self._driver.engine, total))
                         self._check(partial.failures)
+                        total += partial.counters.tasks if partial.failures else 0
                         for failure in partial.failures:
-                            todo.extend(self._noted(self._again(failure)))
+                            again = self._noted(self._again(failure))
+                            total += len(again) - 1
+                            todo.extend(again)
                         self._take(partial)
                         if watched:
                             self._show()

@@ -12,6 +12,7 @@ import atexit
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import (
@@ -23,7 +24,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import closing
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from colonnade.errors import UsageError
 
@@ -98,34 +99,68 @@ class Futures:
 class Processes:
     """Processes of this machine, started when they are needed, and again when one was killed."""
 
+    _shared: ClassVar[dict[tuple[int, int], Processes]] = {}
+
+    @classmethod
+    def shared(cls, number: int) -> Processes:
+        """Those that all DataFrames use which ask for so many: starting one takes longer than many an analysis."""
+        key = os.getpid(), number  # a forked process has none of them
+        if key not in cls._shared:
+            cls._shared[key] = cls(number)
+        return cls._shared[key]
+
     def __init__(self, number: int) -> None:
         if number < 1:
             raise UsageError(f"there is no work without processes, and {number} are none", "1, 2, ...")
         self.slots = number
         self._pool: ProcessPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self._runs = 0
+        self._started_with: tuple[dict[str, str], str] = {}, ""
 
     def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task, as they come."""
-        if self._pool is None:
-            # Not forked: this process may have threads. Ctrl-C is for this process, which ends theirs.
-            self._pool = ProcessPoolExecutor(
-                self.slots,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=signal.signal,
-                initargs=(signal.SIGINT, signal.SIG_IGN),
-            )
-            atexit.register(self.close)
-        with closing(Futures(self._pool, self.slots).run(plans, tasks, piecemeal)) as outcomes:
-            for partial in outcomes:
-                if any(isinstance(each.error, WorkerLostError) for each in partial.failures):
-                    self.close()
-                yield partial
+        pool = self._started()
+        try:
+            with closing(Futures(pool, self.slots).run(plans, tasks, piecemeal)) as outcomes:
+                for partial in outcomes:
+                    if any(isinstance(each.error, WorkerLostError) for each in partial.failures):
+                        self._end(pool)
+                    yield partial
+        finally:
+            with self._lock:
+                self._runs -= 1
 
     def close(self) -> None:
         """End the processes, after what they are at."""
         if self._pool is not None:
-            pool, self._pool = self._pool, None
-            pool.shutdown(cancel_futures=True)
+            self._end(self._pool)
+
+    def _started(self) -> ProcessPoolExecutor:
+        # Credentials may have come since, and names of files are those of the folder.
+        now = dict(os.environ), os.getcwd()
+        if self._pool is not None and self._runs == 0 and now != self._started_with:
+            self.close()
+        with self._lock:
+            self._runs += 1
+            if self._pool is None:
+                self._started_with = now
+                # Not forked: this process may have threads. Ctrl-C is for this process, which ends theirs.
+                self._pool = ProcessPoolExecutor(
+                    self.slots,
+                    mp_context=multiprocessing.get_context("spawn"),
+                    initializer=signal.signal,
+                    initargs=(signal.SIGINT, signal.SIG_IGN),
+                )
+                atexit.register(self.close)
+            return self._pool
+
+    def _end(self, pool: ProcessPoolExecutor) -> None:
+        with self._lock:
+            if self._pool is pool:  # another run may have started others
+                self._pool = None
+                atexit.unregister(self.close)
+        pool.shutdown(cancel_futures=True)
 
 
 def engine_of(executor: Any) -> Engine:
@@ -135,7 +170,7 @@ def engine_of(executor: Any) -> Engine:
         UsageError: there is none.
     """
     if isinstance(executor, int) and not isinstance(executor, bool):
-        return Processes(executor)
+        return Processes.shared(executor)
     module = type(executor).__module__.partition(".")[0]
     if module in ("distributed", "dask"):
         from .dask import Dask

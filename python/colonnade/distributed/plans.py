@@ -148,7 +148,29 @@ class Plan:
     ) -> Task:
         """Make a task of some results for some entries; see `Task`."""
         return Task(
-            self.fingerprint, first, last, results, uris=self._uris_between(first, last), reached=reached
+            self.fingerprint,
+            first,
+            last,
+            results,
+            uris=self._uris_between(first, last),
+            bytes=self._bytes_between(first, last),
+            reached=reached,
+        )
+
+    @cached_property
+    def _bytes_before(self) -> list[int]:
+        return list(itertools.accumulate(self._sizes or [], initial=0))
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [first for first, _ in self.parts]
+
+    def _bytes_between(self, first: int, last: int) -> int:
+        if not self._sizes:
+            return 0
+        before = self._bytes_before
+        return (
+            before[bisect.bisect_left(self._begins, last)] - before[bisect.bisect_left(self._begins, first)]
         )
 
     # ---- Ranges
@@ -219,7 +241,7 @@ class Plan:
             graph["callables"] = sum("payload" in node.get("definition", {}) for node in graph["nodes"])
         asked = [_described(Booking("count", parent), True) for parent in parents]
         plan = Plan(json.dumps({**self._content, "graph": graph, "results": asked}))
-        plan._session = self._session
+        plan._session, plan._sizes = self._session, self._sizes
         plan._owners = [
             tuple(number for k in range(len(self)) if node in self.ranges(k) for number in self.owners(k))
             for node in nodes

@@ -17,12 +17,17 @@ from .worker import merge, run_task
 
 __all__ = ["Spark"]
 
+_BROUGHT = 32
+"""Partial results that the driver merges itself: a tree takes stages, and each of their tasks tens of milliseconds."""
 _POLL = 0.1
 """Seconds between two looks at how far a job is."""
 
 
 class Spark:
     """A SparkSession or SparkContext."""
+
+    tasks_per_slot = 4
+    """Each takes tens of milliseconds beyond its work."""
 
     def __init__(self, spark: Any) -> None:
         self._context = getattr(spark, "sparkContext", spark)
@@ -50,25 +55,30 @@ class Spark:
             return merge(load_all(list(sent.value.values())), [one, other])
 
         computed = self._context.parallelize(tasks, len(tasks)).map(compute)
-        job = _Job(self._context, computed.collect if piecemeal else lambda: [computed.treeReduce(together)])
+        brings_all = piecemeal or len(tasks) <= _BROUGHT
+        job = _Job(self._context, computed.collect if brings_all else lambda: [computed.treeReduce(together)])
         try:
             done = 0
             while not job.wait(_POLL):
                 finished = min(job.finished_tasks(), len(tasks))
                 if finished > done:
-                    entries = sum(task.last - task.first for task in tasks[done:finished])
-                    yield Partial(counters=Counters(tasks=finished - done, entries=entries))
+                    yield Partial(counters=_planned(tasks[done:finished]))
                     done = finished
             if job.error is not None:
                 # Spark has tried each task several times by now.
                 lost = WorkerLostError(str(job.error).split("\n", 1)[0])
                 yield Partial(failures=[Failure(task, lost) for task in tasks])
                 return
-            counted = sum(task.last - task.first for task in tasks[:done])
-            yield Partial(counters=Counters(tasks=-done, entries=-counted))  # they come again
+            yield Partial(counters=_planned(tasks[:done], -1))  # they come again
             yield from job.result
         finally:
             job.cancel()
+
+
+def _planned(tasks: Sequence[Task], sign: int = 1) -> Counters:
+    """What tasks will have done, about."""
+    entries = sum(task.last - task.first for task in tasks)
+    return Counters(sign * len(tasks), sign * entries, sign * sum(task.bytes for task in tasks))
 
 
 class _Job:

@@ -21,6 +21,8 @@ class Task:
     attempt: int = 0
     uris: tuple[str, ...] = ()
     """The files that it reads."""
+    bytes: int = 0
+    """Stored ones of the columns in use, about."""
     reached: tuple[tuple[int, str, int], ...] = ()
     """Rows that reach ranges behind filters before `first`: the range's node, the variation, and how many."""
 

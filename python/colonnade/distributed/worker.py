@@ -127,7 +127,8 @@ def loaded(plan: Plan | bytes) -> LoadedPlan:
     with _plans_lock:
         known = _plans.get(fingerprint)
         if known is None:
-            made = Plan.from_bytes(plan) if isinstance(plan, bytes) else plan
+            # A plan that a DataFrame made holds on to it.
+            made = Plan.from_bytes(plan) if isinstance(plan, bytes) else Plan(plan.text)
             known = _plans[fingerprint] = LoadedPlan(made)
         _plans.move_to_end(fingerprint)
         while len(_plans) > _MOST_PLANS:

@@ -517,10 +517,22 @@ class Actions(Node):
         names = self._select(columns)
         return Steps(self, dict(zip(names, self._texts(names), strict=True)))
 
-    def cache(self, columns: Columns = None) -> DataFrame:
-        """Compute columns now and keep them in memory, as a new DataFrame of these alone."""
+    def cache(self, columns: Columns = None, place: str | os.PathLike[str] | None = None) -> DataFrame:
+        """Compute columns now and keep them, as a new DataFrame of these alone.
+
+        Args:
+            columns: which; all if None.
+            place: a folder, or an object store, that all workers reach: the columns stay there until nothing uses the
+                new DataFrame, whose results are computed as those of this one. In the memory of this process if None;
+                then all that follows is computed here.
+
+        Returns:
+            A DataFrame of the columns.
+        """
         from .dataframe import DataFrame
 
+        if place is not None:
+            return self._cached_at(columns, place)
         names = self._select(columns)
         kept = self._book("take", self._texts(names), {"names": names}, _columns, "cache").value
         source = _core.array_source([(name, values) for name, values in kept])
@@ -617,6 +629,21 @@ class Actions(Node):
         return DataFrame(name, os.fspath(uri), threads=threads, progress=progress)
 
     # ---- Inside
+
+    def _cached_at(self, columns: Columns, place: str | os.PathLike[str]) -> DataFrame:
+        from .cached import CachePlace
+        from .dataframe import DataFrame
+
+        before = self._session
+        kept = CachePlace(place, of_tasks=before.remote is not None)
+        _ = self.snapshot(kept.target, kept.name, columns, lazy=True, compression="lz4:1").value
+        made = DataFrame(kept.name, kept.files)
+        session = made._session
+        session.threads, session.progress, session.remote = before.threads, before.progress, before.remote
+        session.place, session.block_entries = f"columns of {before.place}", before.block_entries
+        session.graph.set_block_entries(before.block_entries)
+        kept.leave_with(session)
+        return made
 
     def _check_folder(self, uri: str) -> None:
         if self._session.remote is None:

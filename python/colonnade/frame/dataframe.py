@@ -59,7 +59,7 @@ class DataFrame(Actions):
             "x" where nothing else is called so.
         executor: what computes results elsewhere: a `concurrent.futures.Executor`, a client of Dask, a session or
             context of Spark, or a number of processes of this machine. None: the threads of this process.
-        npartitions: how many tasks a run is cut into, at least; four for each worker if None.
+        npartitions: how many tasks a run is cut into, about; if None, four for each worker, and more if they are few.
         on_error: "raise", or "skip" to leave out what cannot be read; `skipped` says what that is.
         checkpoint: a folder in which finished tasks are kept, for a run that is repeated or goes on.
         **options: how files are read, see `colonnade.open`.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["HowFar", "PassBar"]
+__all__ = ["HowFar", "PassBar", "Tasks"]
 
 _SHOWN_AFTER = 2.0
 """Seconds that a pass takes before a bar appears of itself."""
@@ -38,20 +38,30 @@ class HowFar(Protocol):
         """Since the beginning."""
 
 
+class Tasks(NamedTuple):
+    """How far tasks of a cluster are."""
+
+    done: int
+    total: int
+    running: int
+    workers: int
+
+
 class PassBar:
     """Shows how far a pass is, as a context manager whose `update` the pass calls.
 
     Args:
         wanted: always (True), never (False), or for passes over two seconds where somebody sees it: on a terminal and
             in a notebook (None).
+        what: the pass counts.
     """
 
-    def __init__(self, wanted: bool | None) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: bool | None, what: str = "entries") -> None:
+        self._wanted, self._what = wanted, what
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def update(self, progress: HowFar) -> bool:
+    def update(self, progress: HowFar, tasks: Tasks | None = None) -> bool:
         """Show the state; never stops the pass."""
         if self._bar is None and self._is_time(progress.seconds):
             self._start(progress.total)
@@ -64,6 +74,9 @@ class PassBar:
                 speed += (
                     f", {100 * min(progress.cache_bytes / max(progress.bytes, 1), 1):.0f}% from the cache"
                 )
+            if tasks is not None:
+                workers = f"{tasks.workers} worker{'s' * (tasks.workers != 1)}"
+                speed = f"{tasks.done}/{tasks.total} tasks, {tasks.running} on {workers}, {speed}"
             self._bar.update(self._task, completed=progress.entries, total=progress.total, speed=speed)
         return True
 
@@ -95,13 +108,13 @@ class PassBar:
 
         self._bar = Progress(
             TextColumn("[progress.description]{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=10),
             TaskProgressColumn(),
             TextColumn("{task.fields[speed]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
         )
-        self._task = self._bar.add_task("entries", total=total, speed="")
+        self._task = self._bar.add_task(self._what, total=total, speed="")
         self._bar.start()
 
 

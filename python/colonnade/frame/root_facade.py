@@ -632,6 +632,12 @@ def LiveVisualize(
         callback: called for all of them with what is computed so far.
     """
     own = dict(drawables) if isinstance(drawables, Mapping) else dict.fromkeys(drawables)
+    for each in own:
+        if not isinstance(each, RResultPtr):
+            raise UsageError(
+                f"a {type(each).__name__} is no result that fills while it is computed",
+                "what Histo1D, Graph, ... return",
+            )
     for result, of_result in own.items():
         calls = [each for each in (of_result, callback) if each is not None] or [_drawing()]
         for call in calls:
@@ -650,9 +656,13 @@ def _drawing() -> Callable[[Any], object]:
     return lambda value: handle.update(value) if handle is not None else None
 
 
-def FromSpec(specification: str | os.PathLike[str]) -> RDataFrame:
-    """Make an RDataFrame of the samples of a specification in JSON."""
-    return RDataFrame(DataFrame.from_spec(specification, threads=_threads))
+def FromSpec(
+    specification: str | os.PathLike[str], executor: Any = None, npartitions: int | None = None
+) -> RDataFrame:
+    """Make an RDataFrame of the samples of a specification in JSON; `executor` and `npartitions` as there."""
+    return RDataFrame(
+        DataFrame.from_spec(specification, threads=_threads, executor=executor, npartitions=npartitions)
+    )
 
 
 def SaveGraph(node: RDataFrame | RResultPtr[Any], path: str | None = None) -> str | None:

@@ -1,0 +1,57 @@
+"""Columns that are kept in a place that all workers reach: a data set that lives as long as its DataFrame."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+import weakref
+from typing import TYPE_CHECKING
+
+from colonnade import _core
+from colonnade.errors import Error
+from colonnade.maintenance.garbage import remove_data_set
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["CachePlace"]
+
+
+class CachePlace:
+    """Where the columns of one DataFrame are kept: in an object store, a local folder, or one beyond it."""
+
+    def __init__(self, place: str | os.PathLike[str], of_tasks: bool) -> None:
+        where = os.fspath(place).rstrip("/")
+        self.name = f"cache-{uuid.uuid4().hex[:16]}"
+        self._is_store = _core.is_object_store(where)
+        self._is_folder = of_tasks and not self._is_store and "://" not in where
+        if self._is_store:
+            self.target = where
+        elif self._is_folder:  # a file of each task, which nobody has to copy
+            self.target = f"{where}/{self.name}/"
+        else:
+            self.target = f"{where}/{self.name}.root"
+        if "://" not in where:
+            os.makedirs(where, exist_ok=True)
+
+    @property
+    def files(self) -> str:
+        """What a DataFrame over the columns opens."""
+        return f"{self.target}*.root" if self._is_folder else self.target
+
+    def leave_with(self, session: Session) -> None:
+        """Remove the columns when nothing uses a DataFrame's session any more, or this process ends."""
+        weakref.finalize(session, _remove, self.target, self.name, self._is_store, self._is_folder)
+
+
+def _remove(target: str, name: str, is_store: bool, is_folder: bool) -> None:
+    if is_folder:
+        shutil.rmtree(target, ignore_errors=True)
+        return
+    with contextlib.suppress(Error):
+        if is_store:
+            remove_data_set(target, name)
+        else:
+            _core.remove_file(target)
