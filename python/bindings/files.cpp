@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codec/checksum.h"
 #include "colonnade/error.h"
 #include "colonnade/reader.h"
 #include "io/local/local_file.h"
@@ -40,6 +41,19 @@ nb::bytes read_bytes(const io::RandomAccessFile& file, std::uint64_t begin, std:
   const nb::gil_scoped_release released;
   file.read(begin, {memory, static_cast<std::size_t>(end - begin)});
   return result;
+}
+
+std::uint64_t sum_of_file(const std::string& uri) {
+  constexpr std::uint64_t step = std::uint64_t{4} << 20;
+  const std::shared_ptr<io::RandomAccessFile> file = io::open_for_reading(uri);
+  codec::Xxh3 sum;
+  Bytes bytes(static_cast<std::size_t>(std::min(step, file->size())));
+  for (std::uint64_t begin = 0; begin < file->size(); begin += step) {
+    const auto size = static_cast<std::size_t>(std::min(step, file->size() - begin));
+    file->read(begin, MutableByteSpan(bytes).first(size));
+    sum.add(ByteSpan(bytes).first(size));
+  }
+  return sum.value();
 }
 
 void remove_file(const std::string& uri) {
@@ -78,6 +92,8 @@ void register_files(nb::module_& module) {
       "has_file_names", [](const std::string& uri) { return io::transport_for(uri).file_system != nullptr; },
       nb::arg("uri"), "Whether files there have names that can be changed and removed.");
   module.def("local_path", &path_of_local, nb::arg("uri"), "The path of a local file or folder.");
+  module.def("sum_of_file", &sum_of_file, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>(),
+             "XXH3 of all its bytes.");
   module.def("remove_file", &remove_file, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>());
   module.def("data_sets", &list_data_sets, nb::arg("uri"), "Paths of the data sets of a file.");
   module.def("stored_objects", &stored_objects, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>(),

@@ -342,9 +342,14 @@ def test_a_tree_that_changed_is_imported_again(tmp_path, tree):
 def test_damaged_files_of_a_cache_are_imported_again(tmp_path, tree):
     home = str(tmp_path / "home")
     expected = DataFrame("Events", str(tree), cache=home).sum("run").value
-    (kept,) = tree_columns.kept_files(home)
-    whole = Path(kept.path).read_bytes()
-    for damaged in (b"", whole[: len(whole) // 2], b"\0" * len(whole)):
+    random = np.random.default_rng(2)
+    for turn in range(12):
+        (kept,) = tree_columns.kept_files(home)
+        damaged = bytearray(Path(kept.path).read_bytes())
+        if turn < 3:
+            damaged = damaged[: len(damaged) * turn // 2] + bytes(turn)
+        else:
+            damaged[random.integers(0, len(damaged))] ^= 1 << random.integers(0, 8)
         Path(kept.path).write_bytes(damaged)
         assert DataFrame("Events", str(tree), cache=home).sum("run").value == expected
     assert cache.verify(home).damaged == 0

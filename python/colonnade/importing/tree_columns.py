@@ -253,37 +253,63 @@ class KeptFile:
 
 
 class _Kept:
-    """Imported columns: files in a folder for each state of a tree."""
+    """Imported columns: files in a folder for each state of a tree.
+
+    In folders the names of files have the checksum of the whole, which is compared when a process first uses one.
+    """
 
     def __init__(self, base: str, budget: int | None = None) -> None:
         self.base = base
         self._budget = budget
+        self._is_local = "://" not in base
         self._known: dict[str, frozenset[str]] = {}
+        self._whole: set[str] = set()
 
     def find(self, tree: _TreeFile, branches: frozenset[str]) -> str:
         """Return a file that has the branches; empty if none has all of them."""
         for path in _listed(f"{self.base}/{tree.identity}/*.root"):
             if path not in self._known:
                 self._known[path] = _branches_in(path)
-            if branches <= self._known[path]:
+            if self._known[path] >= branches and self._is_whole(path):
                 with contextlib.suppress(OSError):
-                    if "://" not in path:
+                    if self._is_local:
                         os.utime(path)
                 return path
         return ""
 
+    def _is_whole(self, path: str) -> bool:
+        if not self._is_local or path in self._whole:
+            return True
+        try:
+            found = f"{_core.sum_of_file(path):016x}" == Path(path).stem.rpartition("-")[2]
+        except Error:
+            found = False
+        if found:
+            self._whole.add(path)
+        else:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+        return found
+
     def add(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
         """Import branches to a file; raises `Error` where it cannot be written."""
         name = hashlib.sha256("\n".join(sorted(branches)).encode()).hexdigest()[:20]
-        path = f"{self.base}/{tree.identity}/{name}.root"
-        if "://" not in path:
+        folder = f"{self.base}/{tree.identity}"
+        path = f"{folder}/{name}.root"
+        if self._is_local:
+            aside = f"{folder}/.{name}.{os.getpid()}.root"
             try:
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.makedirs(folder, exist_ok=True)
+                tree.write(branches, aside, watch)
+                path = f"{folder}/{name}-{_core.sum_of_file(aside):016x}.root"
+                os.replace(aside, path)
             except OSError as error:
                 raise StorageError(f"it cannot be written: {error.strerror}", uri=self.base) from error
-        tree.write(branches, path, watch)
+            self._whole.add(path)
+        else:
+            tree.write(branches, path, watch)
         self._known[path] = branches
-        if "://" not in path and self._budget is not None:
+        if self._is_local and self._budget is not None:
             evict(kept_in(self.base), self._budget, spare=path)
         return path
 
@@ -304,9 +330,13 @@ def _listed(pattern: str) -> list[str]:
 
 
 def _branches_in(path: str) -> frozenset[str]:
-    """What an imported file says that it has; nothing if it is damaged or none."""
+    """What an imported file says that it has. One that is damaged, or none, is removed."""
     found = _record(path)
-    return frozenset(found["branches"]) if found else frozenset()
+    if found is None:
+        with contextlib.suppress(Error):
+            _core.remove_file(path)
+        return frozenset()
+    return frozenset(found["branches"])
 
 
 def _record(path: str) -> dict[str, Any] | None:

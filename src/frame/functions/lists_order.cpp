@@ -111,8 +111,9 @@ ValuesPtr by_rows(const CallContext& context, const ValuesPtr& list, ElementType
 // Texts by their bytes, as std::string compares them; equal ones keep their order.
 void argsort_texts(const Strings& texts, std::int64_t begin, std::size_t count, std::int64_t* out) {
   std::iota(out, out + count, begin);
-  std::stable_sort(out, out + count, [&texts](std::int64_t a, std::int64_t b) {
-    return texts[static_cast<std::size_t>(a)] < texts[static_cast<std::size_t>(b)];
+  std::sort(out, out + count, [&texts](std::int64_t a, std::int64_t b) {
+    const int order = texts[static_cast<std::size_t>(a)].compare(texts[static_cast<std::size_t>(b)]);
+    return order < 0 || (order == 0 && a < b);
   });
 }
 
