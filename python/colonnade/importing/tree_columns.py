@@ -16,6 +16,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -40,6 +41,8 @@ _RULES = 1
 """Of names and types; files that were imported by other ones are not used."""
 _TEMPORARY = "colonnade-trees-"
 _SIZEOF = ("#", "R_rdf_sizeof_")
+_OPENED = 16
+"""Files at once."""
 Watch: TypeAlias = Callable[[ImportProgress], object]
 
 
@@ -110,8 +113,16 @@ class _TreeFile:
                 return [min((leaf.path for leaf in members.values()), key=lambda branch: self._sizes[branch])]
         return []
 
-    def write_shape(self, to: str) -> None:
-        """Write a data set with all fields and no entries."""
+    def shape(self) -> str:
+        """Return a file with all fields and no entries, which trees that are alike share."""
+        told = [self.name, self.title, self.plan.schema(), self._projections, self.plan.titles()]
+        digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:20]
+        path = f"{_Temporary.folder()}/{digest}.shape.root"
+        if not os.path.exists(path):
+            self._write_shape(path)
+        return path
+
+    def _write_shape(self, to: str) -> None:
         writer = _Writer(
             to,
             self.name,
@@ -425,13 +436,14 @@ class TreeColumns:
         self.entries: list[int] = []
         self.shapes: list[str] = []
         self.name = name.strip("/")
-        for uri in files:
-            self._add(uri, name)
+        with ThreadPoolExecutor(_OPENED) as executor:
+            for uri, (there, tree) in zip(
+                self.files, executor.map(lambda each: _look(each, name), self.files), strict=True
+            ):
+                self._add(uri, there, tree)
         self._home = self._home_of(cache)
 
-    def _add(self, uri: str, name: str) -> None:
-        there = _stored_name(uri, name)
-        tree = None if there else _TreeFile(uri, name)
+    def _add(self, uri: str, there: str, tree: _TreeFile | None) -> None:
         found = there or (tree.name if tree else "")
         if self.name and found != self.name:
             raise SchemaError(f"there is '{found}', and '{self.name}' before", "name one of them", uri=uri)
@@ -445,8 +457,7 @@ class TreeColumns:
         if tree.plan.unreadable:
             reasons = [(one.branch, one.reason) for one in tree.plan.unreadable]
             warn_left_out(reasons, f"{uri}, '{tree.name}'", stacklevel=5)
-        self.shapes.append(f"{_Temporary.folder()}/{tree.identity}.shape.root")
-        tree.write_shape(self.shapes[-1])
+        self.shapes.append(tree.shape())
 
     def _home_of(self, cache: str | os.PathLike[str] | None) -> _Kept | None:
         remote = any("://" in uri for uri in self.files)
@@ -488,6 +499,12 @@ class TreeColumns:
                 return self._home.find(tree, branches) or self._home.add(tree, branches, watch)
         own = _Kept(_Temporary.folder())
         return own.find(tree, branches) or own.add(tree, branches, watch)
+
+
+def _look(uri: str, name: str) -> tuple[str, _TreeFile | None]:
+    """The name of the data set of a file, or the tree that it has instead."""
+    there = _stored_name(uri, name)
+    return there, None if there else _TreeFile(uri, name)
 
 
 def _stored_name(uri: str, name: str) -> str:
