@@ -221,6 +221,15 @@ def test_columns_are_imported_as_they_are_used(tree, imported):
     assert len(imported) == 2
 
 
+def test_members_first_then_the_whole(tree):
+    frame = DataFrame("Events", str(tree))
+    first = frame.take("Muon.pt").value
+    whole = frame.take("Muon").value
+    assert [[muon["pt"] for muon in event] for event in ak.to_list(whole)] == ak.to_list(first)
+    data_set = colonnade.open(tree)
+    assert data_set["Muon.pt"].to_list() == data_set["Muon"].pt.to_list()
+
+
 def test_baskets_of_other_branches_are_not_read(tree, monkeypatch):
     read = []
     arrays = _Import._arrays

@@ -119,12 +119,8 @@ bool LateSource::look_up(Column& column, std::size_t source) const {
   for (unsigned k = 0; k < samples_.size(); ++k)
     if (samples_[k].entries != 0 && shape_->has(column.shape, k) && !fetched_[source]->has(*found, k))
       return false;
-  const ValueType& is = fetched_[source]->type(*found);
-  const ValueType& expected = shape_->type(column.shape);
-  if (!(is == expected))
-    throw Error(ErrorKind::type,
-                fmt::format("the column is of type {}, not {} as the file said", is.name(), expected.name()),
-                "the file may have been replaced; open it again", {.field = column.path});
+  // Of a record, perhaps only some members were asked for then.
+  if (!(fetched_[source]->type(*found) == shape_->type(column.shape))) return false;
   column.place = Place{source, *found};
   return true;
 }
@@ -137,6 +133,16 @@ std::vector<std::uint32_t> LateSource::missing_of(std::span<const std::uint32_t>
   for (std::size_t k = 0; k < fetched_.size(); ++k)
     std::erase_if(missing, [&](std::uint32_t column) { return look_up(columns_[column], k); });
   return missing;
+}
+
+void LateSource::fail_missing(const Column& column) const {
+  const auto found = fetched_.back()->find(column.path);
+  const std::string expected = shape_->type(column.shape).name();
+  throw Error(ErrorKind::type,
+              found ? fmt::format("the column is of type {}, not {} as the file said",
+                                  fetched_.back()->type(*found).name(), expected)
+                    : fmt::format("the column of type {} is not there any more", expected),
+              "the file may have been replaced; open it again", {.field = column.path});
 }
 
 void LateSource::fetch(std::span<const std::uint32_t> columns) const {
@@ -153,8 +159,7 @@ void LateSource::fetch(std::span<const std::uint32_t> columns) const {
   const std::lock_guard lock(mutex_);
   fetched_.push_back(std::move(brought));
   for (const std::uint32_t column : missing)
-    if (!look_up(columns_[column], fetched_.size() - 1))
-      throw Error(ErrorKind::not_found, "the column was not brought", {}, {.field = columns_[column].path});
+    if (!look_up(columns_[column], fetched_.size() - 1)) fail_missing(columns_[column]);
 }
 
 LateSource::Place LateSource::place_of(std::uint32_t column) const {

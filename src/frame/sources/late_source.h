@@ -64,6 +64,7 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   void check(const Source& brought) const;
   void fetch(std::span<const std::uint32_t> columns) const;
   std::vector<std::uint32_t> missing_of(std::span<const std::uint32_t> columns) const;
+  [[noreturn]] void fail_missing(const Column& column) const;
   bool look_up(Column& column, std::size_t source) const;
 
   std::shared_ptr<Source> shape_;
