@@ -64,7 +64,7 @@ class BodyRun {
   }
 
   ValuesPtr logical(const Expression& expression, ItemSet& set) {
-    const ValuesPtr left = value(expression.arguments[0], set);
+    ValuesPtr left = value(expression.arguments[0], set);
     const bool is_and = expression.op == Op::logical_and;
     ItemSet needed = where(*left, is_and, set);
     if (needed.rows.size == 0) return left;
