@@ -32,8 +32,15 @@ def run_target(program: Path, findings: Path, seconds: int) -> tuple[str, bool, 
             "-print_final_stats=1",
             f"-artifact_prefix={findings}/{name}-",
         ]
+        # Memory that was freed long ago does not count against the limit.
+        options = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=64"]))
         done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env=os.environ | {"ASAN_OPTIONS": options},
         )
     tail = done.stdout.splitlines()
     if done.returncode == 0:
@@ -53,7 +60,7 @@ def main() -> int:
     findings.mkdir(exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda program: run_target(program, findings, seconds), programs))
-    for name, passed, output in results:
+    for name, passed, output in sorted(results, key=lambda result: not result[1]):  # failures last
         print(f"fuzz {name}: {'passed' if passed else 'FAILED'}\n{output}")
     failed = sum(not passed for _, passed, _ in results)
     print(f"fuzz targets: {len(results) - failed} passed, {failed} failed")

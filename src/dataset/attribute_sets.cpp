@@ -181,9 +181,9 @@ std::vector<std::uint64_t> AttributeSet::within(const IndexRange& entries) {
 std::string AttributeSet::row_text(std::uint64_t row) {
   if (field_names().empty()) return "{}";
   const std::string path(dataset::user_data_field);
+  // Without {"_userData": and }. What is between need not begin with {: pairs are shown in brackets.
   const std::string text = reader_->entry_text(row, std::span(&path, 1));
-  // {"_userData": {...}}
-  const std::size_t begin = text.find('{', 1);
+  const std::size_t begin = fmt::formatted_size("{{\"{}\": ", path);
   return text.substr(begin, text.size() - begin - 1);
 }
 

@@ -532,6 +532,16 @@ TEST(AttributeSets, OfLaterMinorVersionsMayHaveMoreFields) {
   EXPECT_THAT(set->field_names(), ElementsAre("number"));
 }
 
+TEST(AttributeSets, OfPairsAreShown) {
+  auto model = Model::create();
+  model->make_field<std::uint64_t>("_rangeStart");
+  model->make_field<std::uint64_t>("_rangeLen");
+  model->make_field<std::pair<std::int32_t, std::int32_t>>("_userData");
+  Linked file(std::move(model));
+  file.store([](const auto&) {});
+  EXPECT_EQ(Reader::open("Data", file.uri())->attribute_set("bad")->row_text(0), "[0, 0]");
+}
+
 TEST(AttributeSets, WithoutTheFieldsOfOneAreRefused) {
   const auto problem = [](auto&& build) {
     auto model = Model::create();

@@ -95,6 +95,10 @@ class HostileFiles {
   const std::string& name() const noexcept { return name_; }
   const Bytes& original() const noexcept { return original_; }
 
+  // How often at most something is repeated, as a power of two. Fuzzing keeps files small: what takes seconds
+  // with instrumentation would hide what takes for ever.
+  int largest_repetition = 18;
+
   // The next file: with at least one change, all of them behind correct checksums.
   Bytes make(Dice& dice) const {
     Bytes file = original_;
@@ -393,8 +397,9 @@ class HostileFiles {
   }
 
   // Much of one thing, which compresses to next to nothing.
-  static void multiply(Dice& dice, Descriptor& d) {
-    const std::size_t times = std::size_t{1} << dice.below(dice.one_in(50) ? 18 : 11);
+  void multiply(Dice& dice, Descriptor& d) const {
+    const int most = dice.one_in(50) ? largest_repetition : 11;
+    const std::size_t times = std::size_t{1} << dice.below(static_cast<std::size_t>(most));
     switch (d.fields.empty() ? 3 : dice.below(6)) {
       case 0: {  // side by side
         const FieldDescriptor copy = dice.of(d.fields);

@@ -351,6 +351,13 @@ INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools,
                                   (way.param.queued ? "Queued" : "");
                          });
 
+TEST(PageBuffersTest, TakeLittleMemoryForSmallPages) {
+  const auto buffers = std::make_shared<PageBuffers>(std::size_t{8} << 20);
+  std::vector<PageBuffers::Loan> many;
+  for (int i = 0; i < 1000; ++i) many.push_back(buffers->lend(16));
+  EXPECT_LE(buffers->statistics().lent, 1000u * 256);
+}
+
 TEST(PageBuffersTest, HandOutAgainWhatComesBack) {
   const auto buffers = std::make_shared<PageBuffers>(std::size_t{8} << 20);
   const std::byte* first = nullptr;

@@ -13,7 +13,8 @@
 namespace colonnade::page {
 namespace {
 
-constexpr std::size_t smallest = std::size_t{4} << 10;
+// Files may have many pages of a few bytes: what is read ahead must not take a page of memory for each.
+constexpr std::size_t smallest = 256;
 constexpr std::size_t slab_size = std::size_t{2} << 20;  // a huge page
 constexpr std::size_t largest_shared = slab_size / 2;
 constexpr std::size_t smallest_shared = slab_size / 32;
@@ -36,7 +37,7 @@ void PageBuffers::note_lent(std::size_t size) {
 }
 
 PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
-  // Blocks are aligned to their size, up to 4 KiB at least; larger alignments need larger blocks.
+  // Blocks are aligned to their size, up to that of a slab; larger alignments need larger blocks.
   const std::size_t wanted = block_size_for(std::max(size, alignment));
   const std::lock_guard lock(mutex_);
   auto found = free_.lower_bound(wanted);
