@@ -101,12 +101,13 @@ void register_frame_sources(nb::module_& module) {
       .def_ro("columns", &frame::JoinedColumns::columns)
       .def_ro("entry", &frame::JoinedColumns::entry);
   nb::class_<frame::Join>(module, "Join", "Another source, whose entries are found by keys.")
-      .def(nb::new_([](std::shared_ptr<frame::Source> source, std::vector<std::string> keys, bool first) {
-             return frame::Join::make(
-                 std::move(source), std::move(keys),
-                 first ? frame::Join::Duplicates::first : frame::Join::Duplicates::error);
+      .def(nb::new_([](std::shared_ptr<frame::Source> source, std::vector<std::string> keys, bool first,
+                       std::string table) {
+             return frame::Join::make(std::move(source), std::move(keys),
+                                      first ? frame::Join::Duplicates::first : frame::Join::Duplicates::error,
+                                      std::move(table));
            }),
-           nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"))
+           nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"), nb::arg("table"))
       .def("columns", &frame::Join::columns)
       .def(
           "wanted",

@@ -355,6 +355,111 @@ def test_joins_in_a_row_and_of_the_same_files(sides: Sides) -> None:
     )
 
 
+def test_what_a_left_join_does_not_find_is_missing(sides: Sides) -> None:
+    left = DataFrame("Events", sides.left).join("More", sides.right, on=["run", "event"], how="left")
+    numbers = [sides.number_of.get(key) for key in sides.keys]
+    found = [number for number in numbers if number is not None]
+    assert left.filter_available("number").take("number").value.tolist() == found
+    assert left.filter_missing("number").count().value == len(numbers) - len(found)
+    filled = left.default_value_for("number", -1)
+    assert filled.column_type("number") == "double"
+    assert filled.take("number").value.tolist() == [-1 if n is None else n for n in numbers]
+    again = left.alias("other", "number").default_value_for("other", "x * 2")
+    assert again.take("other").value.tolist() == [
+        x * 2 if n is None else n for x, n in zip(sides.x.tolist(), numbers, strict=True)
+    ]
+
+
+def test_keys_may_be_taken(sides: Sides) -> None:
+    df = DataFrame("Events", sides.left)
+    joined = df.join("More", sides.right, on=["run", "event"], columns=["event", "number"])
+    assert joined.filter("More_event != event").count().value == 0
+    assert joined.column_type("More_event") == "std::int64_t"
+
+
+# ---- Tables of keys in files
+
+
+def test_tables_are_saved_and_used(sides: Sides, tmp_path: Path) -> None:
+    table, expected = tmp_path / "more.keys", all_bits(frames(sides))["count"]
+    df = DataFrame("Events", sides.left).filter("x > -4")
+
+    def count(files: list[str]) -> str:
+        return str(df.join("More", files, on=["run", "event"], table=table).count().value)
+
+    assert count(sides.right) == expected
+    made = table.stat().st_mtime_ns, table.read_bytes()
+    assert count(sides.right) == expected
+    assert (table.stat().st_mtime_ns, table.read_bytes()) == made
+    # Of other files, or of the same in another order: made anew.
+    assert count(sides.right[:1]) != expected
+    assert table.read_bytes() != made[1]
+    assert count(sides.right[::-1]) == expected
+
+
+def test_a_damaged_table_is_an_error(tmp_path: Path) -> None:
+    right, table = tmp_path / "r.root", tmp_path / "r.keys"
+    with colonnade.create(right, "More") as writer:
+        writer.extend({"key": np.arange(3), "z": np.arange(3) / 2})
+    df = DataFrame.from_arrays({"key": np.arange(3)})
+    assert df.join("More", right, on="key", table=table).sum("z").value == 1.5
+    content = bytearray(table.read_bytes())
+    first = content.index(np.arange(3, dtype="<u4").tobytes(), 65536)
+    content[first : first + 12] = np.array([1, 0, 2], "<u4").tobytes()
+    table.write_bytes(content)
+    with pytest.raises(colonnade.FormatError, match=r"checksum is wrong.*r\.keys"):
+        df.join("More", right, on="key", table=table).sum("z").value  # noqa: B018
+    table.unlink()
+    assert df.join("More", right, on="key", table=table).sum("z").value == 1.5
+
+
+def test_tables_travel_with_plans(sides: Sides, tmp_path: Path) -> None:
+    table = tmp_path / "more.keys"
+    df = DataFrame("Events", sides.left, executor=Shuffled(1), npartitions=5)
+    joined = df.join("More", sides.right, on=["run", "event"], table=table)
+    here = DataFrame("Events", sides.left).join("More", sides.right, on=["run", "event"])
+    assert joined.sum("number").value == here.sum("number").value
+    assert table.exists()
+    plan = here.join("More", sides.right, on=["run", "event"], prefix="a_", table=table)
+    frozen = plan.freeze(plan.sum("a_number"))
+    with pytest.raises(colonnade.UsageError, match=r'the plan writes ".*more\.keys", which it may not'):
+        frozen.graph(may_use=lambda uri, writes: not writes)
+
+
+def test_tables_need_files_and_a_place(
+    sides: Sides, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    df = DataFrame("Events", sides.left)
+    with pytest.raises(colonnade.UnsupportedError, match="write them to a file first"):
+        df.join({"run": np.arange(5)}, on="run", table=tmp_path / "t")
+    not_ours = tmp_path / "other"
+    not_ours.write_text("not a table")
+    with pytest.raises(colonnade.FormatError, match="no table of keys"):
+        df.join("More", sides.right, on=["run", "event"], table=not_ours).count().value  # noqa: B018
+    assert not_ours.read_text() == "not a table"
+    nowhere = df.join("More", sides.right, on=["run", "event"], table=tmp_path / "no" / "t")
+    assert nowhere.count().value > 0
+    assert "the table of keys was not saved in" in capfd.readouterr().err
+
+
+def test_what_exceeds_the_memory_lies_in_a_file(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
+    def numbers() -> tuple[Any, ...]:
+        joined = DataFrame("Events", sides.left).join("More", sides.right, on=["run", "event"])
+        return joined.take("number").value.tolist(), joined.sum("More_x").value, joined.count().value
+
+    usual = numbers()
+    monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "0")
+    assert numbers() == usual
+    with pytest.raises(colonnade.Error, match="no numbers take more memory than they may: 'text'"):
+        frames(sides)["texts"].value  # noqa: B018
+    monkeypatch.setenv("TMPDIR", "/nonexistent")
+    with pytest.raises(colonnade.Error, match="COLONNADE_JOIN_MEMORY_MIB or TMPDIR"):
+        numbers()
+    monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "much")
+    with pytest.raises(colonnade.UsageError, match="is 'much', which is no number"):
+        frames(sides)
+
+
 def test_keys_may_be_expressions(sides: Sides) -> None:
     table = {"slot": np.arange(7)[::-1].copy(), "weight": np.arange(7) / 2}
     df = DataFrame("Events", sides.left).join(table, on={"event % 7": "slot"})
@@ -371,7 +476,54 @@ def test_unused_columns_are_not_read(sides: Sides, tmp_path: Path) -> None:
     assert joined.sum("x").value == df.sum("x").value
 
 
+def test_keys_behind_filters(sides: Sides) -> None:
+    df = DataFrame("Events", sides.left).filter("x > 1").define("number", "event + 1")
+    joined = df.join("More", sides.right, on={"run": "run", "number - 1": "event"})
+    expected = [
+        sides.number_of[key]
+        for key, x in zip(sides.keys, sides.x.tolist(), strict=True)
+        if x > 1 and key in sides.number_of
+    ]
+    assert joined.take("More_number").value.tolist() == expected
+
+
+def test_variations_of_keys(tmp_path: Path) -> None:
+    df = DataFrame.from_arrays({"slot": np.array([0, 1, 2])}).vary(
+        "slot", "{slot + 1, slot + 2}", ["one", "two"]
+    )
+    joined = df.join(
+        {"slot": np.array([0, 1, 2, 3, 4]), "w": np.array([1.0, 10, 100, 1000, 10000])}, on="slot"
+    )
+    sums = colonnade.variations_for(joined.sum("w"))
+    assert [sums[key] for key in ("nominal", "slot:one", "slot:two")] == [111, 1110, 11100]
+
+
+def test_arrays_in_memory(sides: Sides) -> None:
+    df = DataFrame("Events", sides.left)
+    joined = df.join({"run": np.arange(60), "scale": np.linspace(1, 2, 60)}, on="run")
+    assert "scale" in str(joined.display(["scale", "joined_entry"]))
+    assert joined.take("scale").value.tolist() == [np.linspace(1, 2, 60)[run] for run, _ in sides.keys]
+    remote = DataFrame("Events", sides.left, executor=Shuffled(0)).join({"run": np.arange(60)}, on="run")
+    with pytest.raises(colonnade.Error, match="memory"):
+        remote.count().value  # noqa: B018
+
+
 # ---- Errors
+
+
+def test_a_damaged_side_is_an_error_that_names_it(tmp_path: Path) -> None:
+    right = tmp_path / "r.root"
+    with colonnade.create(right, "Events") as writer:
+        writer.extend({"run": np.arange(100_000), "x": np.random.default_rng(1).normal(size=100_000)})
+    joined = DataFrame.from_arrays({"run": np.arange(100)}).join("Events", right, on="run")
+    content = bytearray(right.read_bytes())
+    content[len(content) // 2] ^= 1
+    right.write_bytes(content)
+    with pytest.raises(colonnade.Error, match=r"r\.root"):
+        joined.sum("x").value  # noqa: B018
+    content[len(content) // 2] ^= 1
+    right.write_bytes(content)
+    assert joined.sum("x").value != 0  # what failed is tried again
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ struct JoinOptions {
   std::vector<std::string> columns = {};  // of the other data set; all but the keys, if none are named
   std::string prefix = {};                // of all new names; if empty, "Name_" of those that are taken
   bool first_of_duplicates = false;       // where several entries have a key; else that is an error
+  // The file of the table of keys, which is made if there is none or it is one of other files.
+  std::string table = {};
   ReadOptions read = {};
 };
 

@@ -168,6 +168,7 @@ class DataFrame(Actions):
         columns: str | Sequence[str] | None = None,
         prefix: str = "",
         duplicates: Literal["error", "first"] = "error",
+        table: PathLike | None = None,
         **options: Unpack[ReadSettings],
     ) -> D:
         """Add the columns of another data set, for entries whose keys are the same.
@@ -181,9 +182,11 @@ class DataFrame(Actions):
                 columns there: {"run": "run_number", "event % 1000": "slot"}.
             how: "inner" leaves out entries without a match. "left" keeps them; joined columns are optional then:
                 `x.has_value()` and `x.value_or(0)` tell what they have.
-            columns: of the other data set; all but the keys if None.
+            columns: of the other data set; all but the keys if None. Keys may be named.
             prefix: of the names of all joined columns. Without one, "Name_" stands before those that are taken.
             duplicates: what is done where several entries there have the same key: an error, or the first is taken.
+            table: a file for the table of keys. One that was made of the same files is used; else it is made anew, and
+                replaces what is there.
             **options: see `open`.
 
         Returns:
@@ -204,7 +207,7 @@ class DataFrame(Actions):
             else {key: key for key in ([on] if isinstance(on, str) else on)}
         )
         source, title = _other_side(name, files, options)
-        join = _core.Join(source, list(pairs.values()), duplicates == "first")
+        join = _core.Join(source, list(pairs.values()), duplicates == "first", os.fspath(table or ""))
         chosen = [columns] if isinstance(columns, str) else list(columns or [])
         wanted = join.wanted(list(pairs), title, prefix, chosen, self.column_names, how == "inner")
         return self._at(self._graph.join(self._node, join, wanted))
@@ -300,7 +303,7 @@ class DataFrame(Actions):
         return self._at(self._graph.alias(self._node, name, column))
 
     def default_value_for(self: D, column: str, value: ExpressionLike | float | str) -> D:
-        """Give a column a value for the files that do not have it."""
+        """Give a column a value for the files that do not have it, or for entries without a match of a left join."""
         text = value if isinstance(value, str) else self._text(_constant(value))
         return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
 
@@ -371,11 +374,11 @@ class DataFrame(Actions):
         return self._at(self._graph.filter(self._node, definition, name))
 
     def filter_available(self: D, column: str) -> D:
-        """Keep the entries of files that have a column."""
+        """Keep the entries of files that have a column; those with a match if it is one of a left join."""
         return self._at(self._graph.filter_available(self._node, column))
 
     def filter_missing(self: D, column: str) -> D:
-        """Keep the entries of files that do not have a column."""
+        """Keep the entries of files that do not have a column; those without a match if it is one of a left join."""
         return self._at(self._graph.filter_missing(self._node, column))
 
     def range(self: D, start: int, stop: int | None = None, step: int = 1) -> D:

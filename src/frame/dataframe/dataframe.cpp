@@ -134,7 +134,8 @@ NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::
   }
   const auto join = frame::Join::make(
       frame::open_chain(name, uris, options.read), std::move(keys),
-      options.first_of_duplicates ? frame::Join::Duplicates::first : frame::Join::Duplicates::error);
+      options.first_of_duplicates ? frame::Join::Duplicates::first : frame::Join::Duplicates::error,
+      options.table);
   wanted.inner = !options.left;
   frame::name_columns(*join, wanted, name, options.prefix, options.columns,
                       [&](const std::string& column) { return graph.graph.has_column(node, column); });

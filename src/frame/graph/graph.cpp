@@ -110,6 +110,16 @@ Column column_before(Graph::State& state, const NameMap& names, Column::Kind kin
   return column;
 }
 
+// Whether rows may lack it because a join found nothing for them.
+bool is_joined_optional(const Graph::State& state, const NameMap& names, const std::string& name) {
+  std::optional<ColumnId> id = state.column_of(names, name);
+  while (id && state.columns[*id].kind != Column::Kind::computed) id = state.columns[*id].before;
+  if (!id) return false;
+  const Column& column = state.columns[*id];
+  return state.nodes[column.node].computation.definition.join &&
+         (*state.pool)[column.nominal].type.is_optional();
+}
+
 std::vector<bool> samples_with(Graph::State& state, const NameMap& names, const std::string& column) {
   if (!state.find(names, column, 0, nullptr)) state.throw_unknown(names, column);
   std::vector<bool> of_sample(state.source->samples().size(), true);
@@ -201,6 +211,12 @@ NodeId Graph::alias(NodeId parent, const std::string& name, const std::string& c
 
 NodeId Graph::default_value_for(NodeId parent, const std::string& column, Definition value) {
   return booking(fmt::format("default_value_for '{}'", column), [&] {
+    if (is_joined_optional(*state_, state_->node(parent).names, column)) {
+      if (value.make_kernel)
+        throw Error(ErrorKind::usage, "a joined column gets a default by an expression",
+                    "use define before it");
+      return redefine(parent, column, fmt::format("{}.value_or({})", column, value.text));
+    }
     Node node = child_of(*state_, parent, Node::Kind::default_value_for);
     Column made = column_before(*state_, node.names, Column::Kind::fallback, column);
     node.name = column;
@@ -305,6 +321,8 @@ NodeId Graph::filter(NodeId parent, Definition condition, const std::string& nam
 
 NodeId Graph::filter_available(NodeId parent, const std::string& column) {
   return booking("filter_available", [&] {
+    if (is_joined_optional(*state_, state_->node(parent).names, column))
+      return filter(parent, column + ".has_value()", {});
     Node node = child_of(*state_, parent, Node::Kind::filter_available);
     node.columns = {column};
     node.of_sample = samples_with(*state_, node.names, column);
@@ -315,6 +333,8 @@ NodeId Graph::filter_available(NodeId parent, const std::string& column) {
 
 NodeId Graph::filter_missing(NodeId parent, const std::string& column) {
   return booking("filter_missing", [&] {
+    if (is_joined_optional(*state_, state_->node(parent).names, column))
+      return filter(parent, fmt::format("!{}.has_value()", column), {});
     Node node = child_of(*state_, parent, Node::Kind::filter_missing);
     node.columns = {column};
     node.of_sample = samples_with(*state_, node.names, column);

@@ -144,9 +144,16 @@ void check_rights(const json& plan, const PlanRights& rights) {
       for (const json& file : source.at("index").at("files")) check(file.at(0).get<std::string>(), false);
     if (source.contains("first")) check_source(source.at("first"));
     for (const json& each : source.value("friends", json::array())) check_source(each.at("source"));
+    for (const json& each : source.value("fetched", json::array())) check_source(each);
+    for (const json& each : source.value("samples", json::array()))
+      check(each.value("uri", std::string()), false);
+    if (source.contains("shape")) check_source(source.at("shape"));
   };
   check_source(plan.at("source"));
-  for (const json& join : plan.value("joins", json::array())) check_source(join.at("source"));
+  for (const json& join : plan.value("joins", json::array())) {
+    check_source(join.at("source"));
+    if (const auto table = join.value("table", std::string()); !table.empty()) check(table, true);
+  }
   for (const json& result : plan.at("results"))
     if (result.value("kind", std::string()) == "snapshot")
       check(result.at("options").at("uri").get<std::string>(), true);

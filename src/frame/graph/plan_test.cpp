@@ -162,6 +162,23 @@ TEST_F(PlanTest, UrisAreLimitedBeforeAnythingIsOpened) {
   EXPECT_NE(Graph::from_json(plan, {.may_use = [](const std::string&, bool) { return true; }}), nullptr);
 }
 
+TEST_F(PlanTest, UrisOfAllKindsOfSourcesAreLimited) {
+  const auto refused = [&](const std::string& source, const std::string& joins = "[]") {
+    const std::string plan =
+        R"({"version": 1, "nodes": [], "results": [], "source": )" + source + R"(, "joins": )" + joins + "}";
+    const auto may_use = [](const std::string& uri, bool) { return uri != "secret"; };
+    return error_of([&] { Graph::from_json(plan, {.may_use = may_use}); }).context().uri;
+  };
+  const std::string chain = R"({"source": "chain", "name": "Events", "options": {}, "uris": ["secret"]})";
+  EXPECT_EQ(refused(chain), "secret");
+  EXPECT_EQ(refused(R"({"first": )" + chain + R"(, "friends": []})"), "secret");
+  EXPECT_EQ(refused(R"({"source": "late", "samples": [{"uri": "secret"}]})"), "secret");
+  EXPECT_EQ(refused(R"({"source": "late", "samples": [], "fetched": [)" + chain + "]}"), "secret");
+  EXPECT_EQ(refused(R"({"source": "late", "samples": [], "shape": )" + chain + "}"), "secret");
+  EXPECT_EQ(refused("{}", R"([{"source": )" + chain + "}]"), "secret");
+  EXPECT_EQ(refused("{}", R"([{"source": {}, "table": "secret"}])"), "secret");
+}
+
 TEST_F(PlanTest, DeepAndLongPlansAreRefused) {
   for (const char* open : {"[", R"({"options":)"}) {
     std::string deep = R"({"version": 1, "nodes": )";

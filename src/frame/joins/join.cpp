@@ -13,8 +13,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/memory_limit.h"
 #include "base/thread_pool.h"
+#include "base/warning.h"
+#include "codec/compression.h"
 #include "colonnade/error.h"
 #include "frame/results/element_visit.h"
 #include "frame/values/values.h"
@@ -40,10 +41,17 @@ void widen(const Values& values, std::uint64_t* to) {
   visit_element(values.type.element(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-      for (std::size_t i = 0; i < values.size; ++i)
-        to[i] = static_cast<std::uint64_t>(Wide{values.as<T>()[values.constant ? 0 : i]});
+      const T* from = values.as<T>();
+      if (values.constant)
+        std::fill_n(to, values.size, static_cast<std::uint64_t>(Wide{*from}));
+      else
+        for (std::size_t i = 0; i < values.size; ++i) to[i] = static_cast<std::uint64_t>(Wide{from[i]});
     }
   });
+}
+
+const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
+  return reinterpret_cast<const std::uint64_t*>(memory.get());
 }
 
 // Calls work(part number, cursor, part) for all parts of a source, in as many threads as there are
@@ -108,9 +116,17 @@ class EntryKernel final : public Kernel {
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
     const std::size_t rows = context.rows.size;
     std::vector<KeyColumn> keys;
+    std::vector<std::shared_ptr<const void>> owners;
     for (const ValuesPtr& argument : arguments) {
-      keys.push_back({is_signed(argument->type.element()), std::vector<std::uint64_t>(rows)});
-      widen(*argument, keys.back().values.data());
+      const bool is_wide = size_of(argument->type.element()) == sizeof(std::uint64_t) && !argument->constant;
+      const std::uint64_t* values = is_wide ? argument->as<std::uint64_t>() : nullptr;
+      if (!is_wide) {
+        auto [widened, owner] = context.memory.array<std::uint64_t>(rows);
+        widen(*argument, widened);
+        values = widened;
+        owners.push_back(std::move(owner));
+      }
+      keys.push_back({is_signed(argument->type.element()), {values, rows}});
     }
     auto [entries, memory] = context.memory.array<std::int64_t>(rows);
     join_->table().find(keys, rows, entries);
@@ -185,12 +201,16 @@ class ColumnKernel final : public Kernel {
 // ---- Making
 
 std::shared_ptr<Join> Join::make(std::shared_ptr<Source> right, std::vector<std::string> keys,
-                                 Duplicates duplicates) {
-  return std::shared_ptr<Join>(new Join(std::move(right), std::move(keys), duplicates));
+                                 Duplicates duplicates, std::string table) {
+  return std::shared_ptr<Join>(new Join(std::move(right), std::move(keys), duplicates, std::move(table)));
 }
 
-Join::Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates)
-    : source_(std::move(right)), keys_(std::move(keys)), duplicates_(duplicates) {
+Join::Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates,
+           std::string table)
+    : source_(std::move(right)),
+      keys_(std::move(keys)),
+      duplicates_(duplicates),
+      table_uri_(std::move(table)) {
   static std::atomic<std::uint64_t> joins{0};
   number_ = ++joins;
   if (keys_.empty()) throw Error(ErrorKind::usage, "a join needs at least one key");
@@ -204,12 +224,14 @@ Join::Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplica
                                                source_->type(*column).name()));
     key_columns_.push_back(*column);
   }
+  if (!table_uri_.empty()) static_cast<void>(identity());
 }
 
 std::string Join::specification() const {
   return json{{"source", json::parse(source_->specification(true))},
               {"keys", keys_},
-              {"duplicates", duplicates_ == Duplicates::error ? "error" : "first"}}
+              {"duplicates", duplicates_ == Duplicates::error ? "error" : "first"},
+              {"table", table_uri_}}
       .dump();
 }
 
@@ -219,7 +241,19 @@ std::shared_ptr<Join> Join::remake(const std::string& specification) {
   if (duplicates != "error" && duplicates != "first")
     throw Error(ErrorKind::format, "a join in the plan has an unknown rule for duplicates");
   return make(source_from(from.at("source").dump()), from.at("keys").get<std::vector<std::string>>(),
-              duplicates == "error" ? Duplicates::error : Duplicates::first);
+              duplicates == "error" ? Duplicates::error : Duplicates::first, from.value("table", ""));
+}
+
+// The files with what tells that they are the same, not the ways to read them.
+std::string Join::identity() const {
+  json made{{"source", json::parse(source_->specification(true))}, {"keys", keys_}};
+  made["duplicates"] = duplicates_ == Duplicates::error;
+  if (!made["source"].contains("index"))
+    throw Error(ErrorKind::usage, "a table of keys is saved for data sets in files alone",
+                "join without `table`, or import what is joined first");
+  made["source"].erase("options");
+  const std::string text = made.dump();
+  return fmt::format("{:016x} {}", codec::xxh3(as_bytes(text)), text.size());
 }
 
 std::vector<std::string> Join::columns() const {
@@ -297,57 +331,89 @@ Definition Join::definition(const std::string& description, std::vector<std::str
 
 // ---- The other side
 
-const KeyTable& Join::table() {
+template <class Make>
+decltype(auto) Join::once(Make&& make) {
+  const std::uint64_t before = failures_;
   const std::lock_guard turn(mutex_);
-  if (!table_) {
-    std::vector<KeyColumn> columns;
-    for (const std::uint32_t column : key_columns_) columns.push_back(read_key(column));
-    table_.emplace(std::move(columns), keys_, duplicates_, ThreadPool::processors());
+  if (failures_ != before) std::rethrow_exception(failure_);
+  try {
+    return make();
+  } catch (...) {
+    failure_ = std::current_exception();
+    ++failures_;
+    throw;
   }
-  return *table_;
+}
+
+const KeyTable& Join::table() {
+  return once([&]() -> const KeyTable& {
+    if (!table_) table_.emplace(load_or_make_table());
+    return *table_;
+  });
+}
+
+KeyTable Join::load_or_make_table() {
+  if (table_uri_.empty()) return make_table();
+  const std::string of = identity();
+  if (auto loaded = KeyTable::load(table_uri_, of, memory_)) return std::move(*loaded);
+  KeyTable made = make_table();
+  try {
+    made.save(table_uri_, of);
+  } catch (const Error& error) {  // what is asked for is there all the same
+    warn(fmt::format("the table of keys was not saved in {}: {}", table_uri_, error.problem()));
+  }
+  return made;
+}
+
+KeyTable Join::make_table() {
+  std::vector<std::shared_ptr<std::byte[]>> memory;
+  std::vector<KeyColumn> columns;
+  for (const std::uint32_t column : key_columns_) {
+    memory.push_back(read_key(column));
+    columns.push_back({is_signed(source_->type(column).element()),
+                       {numbers(memory.back()), static_cast<std::size_t>(source_->entries())}});
+  }
+  return {columns, keys_, duplicates_, ThreadPool::processors(), memory_};
 }
 
 ValuesPtr Join::values(std::uint32_t column) {
-  const std::lock_guard turn(mutex_);
-  ValuesPtr& values = columns_[column];
-  if (!values) {
-    values = read_column(column);
-    held_ += byte_count(*values);
-  }
-  return values;
+  return once([&] {
+    ValuesPtr& values = columns_[column];
+    if (!values) values = read_column(column);
+    return values;
+  });
 }
 
-KeyColumn Join::read_key(std::uint32_t column) const {
-  KeyColumn key{is_signed(source_->type(column).element()), std::vector<std::uint64_t>(source_->entries())};
+std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
+  auto memory = memory_.allocate(source_->entries() * sizeof(std::uint64_t));
+  auto* values = reinterpret_cast<std::uint64_t*>(memory.get());
   for_each_part(*source_, parts_with(*source_, column), [&](std::size_t, Cursor& cursor, const Part& part) {
-    BlockMemory memory;
+    BlockMemory blocks;
     for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
       const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
-      widen(*cursor.read(column, rows, memory), key.values.data() + first);
+      widen(*cursor.read(column, rows, blocks), values + first);
     }
   });
-  return key;
+  return memory;
 }
 
 // Numbers go where they belong as they are read; all else is put together at the end.
-ValuesPtr Join::read_column(std::uint32_t column) const {
+ValuesPtr Join::read_column(std::uint32_t column) {
   const std::vector<Part> parts = parts_with(*source_, column);
   const ValueType& type = source_->type(column);
   const auto entries = static_cast<std::size_t>(source_->entries());
   const std::size_t width = type.is_scalar() ? size_of(type.element()) : 0;
   std::atomic<std::uint64_t> held{held_};
   const auto take = [&](std::uint64_t bytes) {
-    if (held.fetch_add(bytes) + bytes <= machine_memory() / 2) return;
+    if (held.fetch_add(bytes) + bytes <= JoinMemory::default_budget()) return;
     throw Error(
         ErrorKind::resource,
-        fmt::format(
-            "the columns of a join take more than half of the memory: '{}', of {} values, does not fit",
-            source_->path(column), entries),
-        "join the other way round, or fewer entries");
+        fmt::format("the columns of a join that are no numbers take more memory than they may: '{}', of {} "
+                    "values, does not fit",
+                    source_->path(column), entries),
+        "join the other way round, or fewer entries, or set COLONNADE_JOIN_MEMORY_MIB");
   };
-  if (width > 0 && entries > machine_memory() / width) take(machine_memory());
-  take(entries * width);
-  const std::shared_ptr<std::byte[]> numbers(new std::byte[std::max<std::size_t>(entries * width, 1)]);
+  const std::shared_ptr<std::byte[]> numbers = memory_.allocate(std::uint64_t{entries} * width);
   std::vector<std::vector<ValuesPtr>> pieces(parts.size());
   for_each_part(*source_, parts, [&](std::size_t number, Cursor& cursor, const Part& part) {
     BlockMemory memory;
@@ -363,6 +429,7 @@ ValuesPtr Join::read_column(std::uint32_t column) const {
     }
   });
   if (width > 0) return make_scalars(type.element(), entries, numbers.get(), numbers);
+  held_ = held;
   BlockMemory memory;
   std::vector<ValuesPtr> all;
   for (std::vector<ValuesPtr>& some : pieces) std::ranges::move(some, std::back_inserter(all));
@@ -384,8 +451,11 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
   const std::string own = identifier(std::string(name.empty() ? "joined" : name));
   wanted.entry = prefix.empty() ? own + "_entry" : std::string(prefix) + "entry";
   const std::vector<std::string> all = join.columns();
+  const auto has = [](const std::vector<std::string>& names, const std::string& column) {
+    return std::ranges::find(names, column) != names.end();
+  };
   for (const std::string& column : chosen)
-    if (std::ranges::find(all, column) == all.end())
+    if (!has(all, column) && !has(join.keys(), column))
       throw Error(ErrorKind::not_found,
                   fmt::format("the joined data set has no column '{}' that can be taken", column),
                   fmt::format("one of: {}", fmt::join(all, ", ")));

@@ -6,7 +6,9 @@
 #ifndef COLONNADE_FRAME_JOINS_JOIN_H
 #define COLONNADE_FRAME_JOINS_JOIN_H
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,14 +41,17 @@ class Join : public std::enable_shared_from_this<Join> {
   using Duplicates = KeyTable::Duplicates;
 
   // Throws ErrorKind::not_found and type for keys that are no integers, and ErrorKind::usage without any.
+  // The table of keys is that of the file `table` if it is one of this source and these keys; else it is
+  // made, and saved there. Empty: no file.
   static std::shared_ptr<Join> make(std::shared_ptr<Source> right, std::vector<std::string> keys,
-                                    Duplicates duplicates);
+                                    Duplicates duplicates, std::string table = {});
   // What specification() gave.
   static std::shared_ptr<Join> remake(const std::string& specification);
   std::string specification() const;
 
   // The columns that can be taken, in order: those of the source that are no part of another one and no keys.
   std::vector<std::string> columns() const;
+  const std::vector<std::string>& keys() const noexcept { return keys_; }
 
   // Adds definitions, and a filter of an inner join, below a node; the caller holds the last one. Throws what
   // Graph::define() throws, and adds nothing then.
@@ -65,20 +70,31 @@ class Join : public std::enable_shared_from_this<Join> {
   ValuesPtr values(std::uint32_t column);
 
  private:
-  Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates);
-  KeyColumn read_key(std::uint32_t column) const;
-  ValuesPtr read_column(std::uint32_t column) const;
+  Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates,
+       std::string table);
+  // Makes something for all; what fails is not tried again by those who have waited for it.
+  template <class Make>
+  decltype(auto) once(Make&& make);
+  std::string identity() const;
+  KeyTable make_table();
+  KeyTable load_or_make_table();
+  std::shared_ptr<std::byte[]> read_key(std::uint32_t column);
+  ValuesPtr read_column(std::uint32_t column);
 
   std::shared_ptr<Source> source_;
   std::vector<std::string> keys_;
   std::vector<std::uint32_t> key_columns_;
   Duplicates duplicates_;
+  std::string table_uri_;
   std::uint64_t number_;  // of the join, for the keys of kernels
+  JoinMemory memory_;
 
   std::mutex mutex_;
   std::optional<KeyTable> table_;
   std::map<std::uint32_t, ValuesPtr> columns_;
-  std::uint64_t held_ = 0;  // bytes of the columns
+  std::exception_ptr failure_;  // the last one
+  std::atomic<std::uint64_t> failures_{0};
+  std::uint64_t held_ = 0;  // bytes of the columns that are no numbers
 };
 
 // Chooses the names of joined columns: all of the join, or those of `chosen`. Every name begins with

@@ -1,21 +1,30 @@
-// Which entry has a key: a hash table over one or several columns of integers.
+// Which entry has a key: a table over one or several columns of integers.
 //
-// An entry takes 4 or 8 bytes for each key (4 where its values span less than 2^32), and 6.4 for its place.
+// The keys of an entry are one number, its rank: their distances from the least of each column, in a system
+// of digits. Where ranks are dense, the table is an array of entries by rank: 4 bytes for each rank. Else it
+// is a hash table with 12.8 bytes for each entry; 8 more where ranks exceed 32 bits. Keys that exceed 64 bits
+// together are kept as they are, with 6.4 bytes for each place.
 #ifndef COLONNADE_FRAME_JOINS_KEY_TABLE_H
 #define COLONNADE_FRAME_JOINS_KEY_TABLE_H
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/bytes.h"
+#include "frame/joins/join_memory.h"
 
 namespace colonnade::frame {
 
 // The values of a column of integers as 64 bits, signed ones extended by their sign.
 struct KeyColumn {
   bool is_signed = true;
-  std::vector<std::uint64_t> values;
+  std::span<const std::uint64_t> values;
 };
 
 class KeyTable {
@@ -26,48 +35,97 @@ class KeyTable {
   KeyTable() = default;
   // All columns have as many values. Throws ErrorKind::usage for a key that two entries have, if that is an
   // error; else the first of them is found. `names` are those of the columns.
-  KeyTable(std::vector<KeyColumn> columns, std::span<const std::string> names, Duplicates duplicates,
-           unsigned threads);
+  KeyTable(std::span<const KeyColumn> columns, std::span<const std::string> names, Duplicates duplicates,
+           unsigned threads, JoinMemory& memory);
 
-  // The entry for each of `count` keys, or none. keys[k][i] is value i of column k.
+  // The entry for each of `count` keys, or none. keys[k].values[i] is value i of column k.
   void find(std::span<const KeyColumn> keys, std::size_t count, std::int64_t* entries) const;
 
   std::uint64_t bytes() const noexcept;
 
+  // A file that load() takes, which appears when it is complete. `identity` says of what the table was made.
+  void save(const std::string& uri, std::string_view identity) const;
+  // Nothing if there is no such file or it is of something else. Throws ErrorKind::format for a damaged one.
+  static std::optional<KeyTable> load(const std::string& uri, std::string_view identity, JoinMemory& memory);
+
  private:
-  // A column in as few bits as it needs.
-  struct Packed {
+  enum class Form : std::uint8_t {
+    direct,  // slots by rank: 32 bits, the entry
+    exact,   // slots by hash: the rank and the entry
+    tagged,  // slots by hash: bits of the hash and the entry, whose rank is in ranks_
+    wide     // slots by hash: 32 bits, the entry, whose keys are in columns_
+  };
+  struct Digit {
     bool is_signed = true;
     std::uint64_t least = 0;
-    std::vector<std::uint32_t> narrow;  // less `least`
-    std::vector<std::uint64_t> wide;
-
-    explicit Packed(KeyColumn column);
-    std::uint64_t operator[](std::size_t i) const noexcept {
-      return wide.empty() ? least + narrow[i] : wide[i];
-    }
+    std::uint64_t span = 0;    // the greatest less the least
+    std::uint64_t stride = 1;  // what one more adds to the rank
   };
-  // Where the search for a hash begins, and the region of the table in which it goes round.
-  struct Region {
-    std::size_t first = 0, size = 0, place = 0;
+  template <class T>
+  struct Array {
+    std::shared_ptr<const std::byte[]> memory;
+    std::size_t size = 0;
+    const T* data() const noexcept { return reinterpret_cast<const T*>(memory.get()); }
+    T* writable() noexcept { return const_cast<T*>(data()); }
+    const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+    ByteSpan bytes() const noexcept { return {memory.get(), size * sizeof(T)}; }
   };
+  // Part of a hash table that one thread fills: searches go round in it.
+  struct Place {
+    std::size_t first = 0, at = 0;
+  };
+  struct Filling;
 
-  static constexpr std::uint32_t empty = 0xffffffffu;
+  template <class T>
+  static Array<T> array(std::size_t size, JoinMemory& memory);
+  void choose_form(std::span<const KeyColumn> columns, unsigned threads);
+  void ranks(std::span<const KeyColumn> keys, std::size_t first, std::size_t count, std::uint64_t* to) const;
+  std::uint64_t hash(std::uint64_t rank) const noexcept;
+  Place place_of(std::uint64_t hash) const noexcept;
+  template <class Slot>
+  static Slot slot_for(Form form, std::uint64_t rank, std::uint64_t hash, std::uint64_t entry) noexcept;
+  bool has_keys(std::uint32_t entry, std::span<const KeyColumn> keys, std::size_t row) const noexcept;
 
-  Region region_of(std::uint64_t hash) const noexcept;
-  std::uint64_t hash_of(std::size_t entry) const noexcept;
-  bool equal(std::size_t a, std::size_t b) const noexcept;
-  void insert(std::size_t region, Duplicates duplicates, std::size_t& first_duplicate, std::size_t& same_as);
-  [[noreturn]] void fail_duplicate(std::span<const std::string> names, std::size_t entry,
-                                   std::size_t other) const;
+  void fill_direct(Filling& filling);
+  template <class Slot>
+  void fill_hashed(Filling& filling, Array<Slot>& slots);
+  template <class Slot>
+  void insert(const Filling& filling, Slot* slots, std::size_t region, std::size_t& first_duplicate,
+              std::size_t& same_as) const;
+  void find_direct(const std::uint64_t* ranks, std::size_t count, std::int64_t* entries) const;
+  template <class Slot>
+  void find_hashed(const Array<Slot>& slots, std::span<const KeyColumn> keys, std::size_t first,
+                   const std::uint64_t* ranks, std::size_t count, std::int64_t* entries) const;
+  // The arrays in the order in which they are saved.
+  template <class Table, class Work>
+  static void each_array(Table& table, Work&& work);
+  // Throws ErrorKind::format unless searches in it end and find entries that there are.
+  void check() const;
 
+  Form form_ = Form::direct;
   std::uint64_t seed_ = 0;
   std::size_t entries_ = 0;
-  std::size_t regions_ = 1;  // filled by one thread each
-  std::size_t region_size_ = 0;
-  std::vector<Packed> columns_;
-  std::vector<std::uint32_t> slots_;
+  std::size_t regions_ = 1;
+  std::size_t region_size_ = 0;  // slots
+  std::vector<Digit> digits_;
+  Array<std::uint32_t> entry_slots_;           // direct and wide
+  Array<std::uint64_t> tag_slots_;             // exact and tagged
+  Array<std::uint64_t> ranks_;                 // tagged
+  std::vector<Array<std::uint64_t>> columns_;  // wide
 };
+
+template <class T>
+KeyTable::Array<T> KeyTable::array(std::size_t size, JoinMemory& memory) {
+  return {memory.allocate(size * sizeof(T)), size};
+}
+
+template <class Table, class Work>
+void KeyTable::each_array(Table& table, Work&& work) {
+  work(table.entry_slots_);
+  work(table.tag_slots_);
+  work(table.ranks_);
+  for (auto& column : table.columns_) work(column);
+}
 
 }  // namespace colonnade::frame
 

@@ -1,0 +1,39 @@
+// The memory of joins: tables of keys and columns of the other side. What exceeds a budget lies in a file
+// without a name, which the system writes and reads as memory is needed.
+#ifndef COLONNADE_FRAME_JOINS_JOIN_MEMORY_H
+#define COLONNADE_FRAME_JOINS_JOIN_MEMORY_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace colonnade::frame {
+
+class JoinMemory {
+ public:
+  // COLONNADE_JOIN_MEMORY_MIB, else half of the machine's memory. Throws ErrorKind::usage for what is no
+  // number.
+  static std::uint64_t default_budget();
+
+  explicit JoinMemory(std::uint64_t budget = default_budget()) : budget_(budget) {}
+
+  // Uninitialised bytes, aligned to a page. Above the budget they are those of a file in the folder for
+  // temporary files; throws ErrorKind::resource if there is no room. Any number of threads.
+  std::shared_ptr<std::byte[]> allocate(std::uint64_t bytes);
+
+  std::uint64_t held() const noexcept { return use_->held; }        // bytes in memory
+  std::uint64_t spilled() const noexcept { return use_->spilled; }  // bytes in files
+
+ private:
+  struct Use {
+    std::atomic<std::uint64_t> held{0}, spilled{0};
+  };
+
+  std::uint64_t budget_;
+  std::shared_ptr<Use> use_ = std::make_shared<Use>();  // what was lent may outlive this
+};
+
+}  // namespace colonnade::frame
+
+#endif
