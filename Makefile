@@ -19,7 +19,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format minimal simulate simulate-mutations $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format api-docs terminal-files minimal simulate simulate-mutations $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -31,7 +31,8 @@ help:
 	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints"
 	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
 	@echo "make packages               the C++ library as packages of Debian and archives, in dist/"
-	@echo "others:                     setup format minimal clean"
+	@echo "make api-docs               the reference of the C++ interface, in build/api-docs/html"
+	@echo "others:                     setup format terminal-files minimal clean"
 
 setup:
 	@tools/bootstrap.sh test
@@ -111,7 +112,21 @@ fuzz:
 package: build minimal
 	tools/check_install.sh build/default
 
+# The reference of the C++ interface, in build/api-docs/html.
+api-docs:
+	@mkdir -p build
+	COLONNADE_VERSION=$$(sed -n 's/^project(Colonnade VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) doxygen docs/Doxyfile
+
 # ---- Python
+
+# Man pages and completions of the terminal program, which are in the wheel: made again when a command changes.
+terminal-files:
+	rm -rf python/share
+	mkdir -p python/share/man/man1 python/share/bash-completion/completions python/share/zsh/site-functions python/share/fish/vendor_completions.d
+	.venv/bin/click-man --target python/share/man/man1 --man-date 2026-01-01 colonnade
+	_COLONNADE_COMPLETE=bash_source .venv/bin/colonnade > python/share/bash-completion/completions/colonnade
+	_COLONNADE_COMPLETE=zsh_source .venv/bin/colonnade > python/share/zsh/site-functions/_colonnade
+	_COLONNADE_COMPLETE=fish_source .venv/bin/colonnade > python/share/fish/vendor_completions.d/colonnade.fish
 
 # Builds the package in build/python and installs it into .venv, unless none of its sources is newer than the last time.
 PACKAGE_STAMP := build/python/.installed
