@@ -19,7 +19,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format api-docs terminal-files minimal simulate simulate-mutations $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -32,6 +32,7 @@ help:
 	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
 	@echo "make packages               the C++ library as packages of Debian and archives, in dist/"
 	@echo "make api-docs               the reference of the C++ interface, in build/api-docs/html"
+	@echo "make fresh FRESH=cross      unit tests for aarch64, in an emulator; as root"
 	@echo "others:                     setup format terminal-files minimal clean"
 
 setup:
@@ -98,6 +99,14 @@ sanitize:
 	$(call configure,asan-ubsan)
 	cmake --build --preset asan-ubsan
 	ctest --preset asan-ubsan -L unit --no-tests=error
+
+# Unit tests for aarch64 in an emulator. It adds an architecture to the system's packages: `make fresh FRESH=cross` does that in
+# a folder.
+cross:
+	@tools/bootstrap.sh cross
+	cmake --preset aarch64
+	cmake --build --preset aarch64
+	ctest --preset aarch64
 
 tsan:
 	$(call configure,tsan)

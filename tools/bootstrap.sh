@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is missing to build (`bootstrap.sh build`), to run the Python package (`run`), to test (`test`), or to test
-# and to measure (`bench`): system packages through apt, Python packages into .venv. Does nothing, and asks for no
+# Installs what is missing to build (`bootstrap.sh build`), to run the Python package (`run`), to test (`test`), to test and
+# to measure (`bench`), or to build for aarch64 and test that (`cross`): system packages through apt, Python packages into .venv. Does nothing, and asks for no
 # privileges, where everything is there already.
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,6 +14,9 @@ test_packages="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev graphviz d
   openssl ca-certificates nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
   xrootd-server xrootd-scitokens-plugins libxrdcl3 openjdk-17-jre-headless"
 bench_packages="fio xrootd-client"
+cross_packages="cmake ninja-build pkg-config make git python3 crossbuild-essential-arm64 qemu-user-static libboost-dev nlohmann-json3-dev
+  libzstd-dev:arm64 liblz4-dev:arm64 libdeflate-dev:arm64 liblzma-dev:arm64 libxxhash-dev:arm64 libfmt-dev:arm64 libhwy-dev:arm64
+  liburing-dev:arm64 libcurl4-openssl-dev:arm64 libssl-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 libmpfr-dev:arm64"
 # The servers of tests/servers that are in no package: each a Go module, its version, and the name of its program.
 go_servers="github.com/versity/versitygw/cmd/versitygw v1.8.0 versitygw
 github.com/Shopify/toxiproxy/v2/cmd/server v2.5.0 toxiproxy-server"
@@ -22,8 +25,9 @@ case $level in
   build | run) packages=$build_packages ;;
   test) packages="$build_packages $test_packages" ;;
   bench) packages="$build_packages $test_packages $bench_packages" ;;
+  cross) packages=$cross_packages ;;
   *)
-    echo "usage: tools/bootstrap.sh [build|run|test|bench]" >&2
+    echo "usage: tools/bootstrap.sh [build|run|test|bench|cross]" >&2
     exit 2
     ;;
 esac
@@ -74,6 +78,7 @@ install_system_packages() {
     fail "cannot install$missing (neither root nor sudo); ask an administrator for: apt-get install$missing"
   fi
   say "these system packages are missing:$missing"
+  [ "$level" != cross ] || ${apt%%env *} dpkg --add-architecture arm64
   step "looking up system packages" $apt update
   step "downloading system packages" $apt install -y --no-install-recommends --download-only $missing
   step "installing system packages" $apt install -y --no-install-recommends $missing
@@ -150,6 +155,7 @@ install_for_tests() {
 }
 
 install_system_packages
+[ "$level" != cross ] || exit 0
 make_environment
 case $level in
   build | run) install_requirements "$level" ;;
