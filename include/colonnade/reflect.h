@@ -122,7 +122,7 @@ consteval auto raw_name() {
   std::string_view text = __PRETTY_FUNCTION__;
   const auto in_identifier = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c < 0;
+           c == '$' || static_cast<signed char>(c) < 0;
   };
   std::size_t end = text.size();
   while (!in_identifier(text[end - 1])) --end;

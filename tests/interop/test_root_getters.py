@@ -44,14 +44,15 @@ histogram = getattr(ROOT, kind)(*model)
 for row in rows:
     histogram.Fill(*row)
 found = {name: [getattr(histogram, name)(*call) for call in calls] for name, calls in getters.items()}
+MORE
 print(json.dumps(found))
 """
 
 
-def of_root(kind, model, columns, getters):
+def of_root(kind, model, columns, getters, more=""):
     rows = np.stack(columns, axis=1).tolist()
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM.replace("MORE", more)],
         input=json.dumps([kind, model, rows, getters]),
         capture_output=True,
         text=True,
@@ -90,6 +91,58 @@ def test_bins_above_a_threshold_of_two_axes(frame, values):
     model = ["h", "t", 8, -1.0, 5.0, 5, -4.0, 6.0]
     theirs = of_root("TH2D", model, [values["x"], values["y"]], ABOVE)
     assert_same(frame.Histo2D(tuple(model), "x", "y").GetValue(), theirs, ABOVE)
+
+
+SHAPES = {name: [(), (1,), (11,)] for name in ("GetSkewness", "GetKurtosis")}
+SHAPES |= {"GetSumw2N": [()], "Interpolate": [(x,) for x in (-3.0, -0.9, -0.625, 0.1, 2.0, 4.7, 9.0)]}
+ARRAYS = """
+from array import array
+found = {"integral": [histogram.GetIntegral()[k] for k in range(histogram.GetNbinsX() * histogram.GetNbinsY() + 1)]}
+for forward in (True, False):
+    sums = histogram.GetCumulative(forward)
+    found[f"sums {forward}"] = [sums.GetBinContent(k) for k in range(histogram.GetNcells())]
+    found[f"errors {forward}"] = [sums.GetBinError(k) for k in range(histogram.GetNcells())]
+    found[f"rest {forward}"] = [sums.GetMean(), sums.GetStdDev(), sums.GetEntries()]
+if histogram.GetDimension() == 1:
+    asked = array("d", [0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1])
+    quantiles, edges, error = array("d", [0] * 9), array("d", [0] * 9), array("d", [0])
+    found["count"] = histogram.GetQuantiles(9, quantiles, asked)
+    found["edge count"] = histogram.GetQuantiles(9, edges)
+    found["quantiles"], found["edges"] = list(quantiles), list(edges)
+    found["sum"] = [histogram.IntegralAndError(2, 5, error), error[0]]
+"""
+
+
+def arrays_of(histogram):
+    """What ARRAYS finds of a histogram, ROOT's or ours."""
+    names = {"histogram": histogram}
+    exec(ARRAYS, names)
+    return names["found"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shapes_and_sums(seed, weighted):
+    """Random histograms, some of whose bins are empty."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 200))
+    x = rng.choice([rng.normal(2, 2, count), rng.integers(-2, 6, count) + 0.3])
+    y, w = rng.normal(1, 3, count), rng.uniform(0.5, 2, count)
+    extra = [w] if weighted else []
+    frame = colonnade.RDataFrame(colonnade.DataFrame.from_arrays({"x": x, "y": y, "w": w}))
+    names = ["w"] if weighted else []
+    line, plane = ["h", "t", 8, -1.0, 5.0], ["g", "t", 6, -1.0, 5.0, 4, -4.0, 6.0]
+    ours = frame.Histo1D(tuple(line), "x", *names).GetValue()
+    assert_same(ours, of_root("TH1D", line, [x, *extra], SHAPES), SHAPES)
+    both = {name: [(1,), (2,), (12,)] for name in ("GetSkewness", "GetKurtosis")}
+    flat = frame.Histo2D(tuple(plane), "x", "y", *names).GetValue()
+    assert_same(flat, of_root("TH2D", plane, [x, y, *extra], both), both)
+    for kind, model, columns, mine in (("TH1D", line, [x], ours), ("TH2D", plane, [x, y], flat)):
+        theirs = of_root(kind, model, columns + extra, {}, ARRAYS)
+        found = arrays_of(mine)
+        assert found.keys() == theirs.keys()
+        for name, value in found.items():
+            assert value == pytest.approx(theirs[name], rel=1e-9, abs=1e-12), name
 
 
 def test_what_profiles_do_not_know_is_said(frame):

@@ -7,6 +7,7 @@ as ROOT does: 0 is the underflow, GetNbinsX() + 1 the overflow.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -386,6 +387,128 @@ class HistogramView(_Binned):
         return self.GetStdDev(axis) / float(np.sqrt(2 * effective)) if effective > 0 else 0.0
 
     GetRMSError = GetStdDevError
+
+    def GetSkewness(self, axis: int = 1) -> float:
+        """Return the skewness along an axis, of centers of bins; for axis 11 its error for a normal distribution."""
+        if axis > 10:
+            return self._error_of_shape(axis, 6)
+        return self._central_moment(axis, 3)
+
+    def GetKurtosis(self, axis: int = 1) -> float:
+        """Return the kurtosis, which is 0 for a normal distribution; see `GetSkewness`."""
+        if axis > 10:
+            return self._error_of_shape(axis, 24)
+        return self._central_moment(axis, 4) - 3
+
+    def _error_of_shape(self, axis: int, variance: float) -> float:
+        self._axis(axis - 11)
+        effective = self.GetEffectiveEntries()
+        return float(np.sqrt(variance / effective)) if effective > 0 else 0.0
+
+    def _central_moment(self, axis: int, power: int) -> float:
+        """Return the mean of a power of the distance from the mean, in standard deviations."""
+        along = self._axis(axis - 1)
+        centers = np.array([along.GetBinCenter(k + 1) for k in range(along.GetNbins())])
+        others = tuple(k for k in range(len(self._shape)) if k != axis - 1)
+        contents = self._inner(self._contents()).sum(axis=others)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            distances = (centers - self.GetMean(axis)) ** power
+            scale = contents.sum() * np.float64(self.GetStdDev(axis)) ** power
+            return float((contents * distances).sum() / scale)
+
+    def GetIntegral(self) -> Floats:
+        """Return the sums of the contents up to each inner bin in units of all, from 0 on."""
+        sums = np.concatenate([[0.0], np.cumsum(self._inner(self._contents()).ravel(order="F"))])
+        return sums / sums[-1] if sums[-1] else sums
+
+    def GetQuantiles(self, number: int, quantiles: Any, probabilities: Any = None) -> int:
+        """Put quantiles into an array that is given, as ROOT does, and return how many they are.
+
+        Contents are spread evenly over their bins. A probability at which a bin ends gives its center, as in ROOT.
+
+        Args:
+            number: of quantiles.
+            quantiles: an array with room for them.
+            probabilities: theirs; those of the edges of bins if left out.
+        """
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "GetQuantiles", "the quantiles of a projection")
+        integral, along = self.GetIntegral(), self._axes[0]
+        edges = len(integral)
+        if probabilities is None:
+            self._quantiles_at(integral[: min(number, edges)], quantiles, integral, along)
+            return edges
+        self._quantiles_at([float(probabilities[k]) for k in range(number)], quantiles, integral, along)
+        return number
+
+    @staticmethod
+    def _quantiles_at(probabilities: Any, quantiles: Any, integral: Floats, along: AxisView) -> None:
+        bins = along.GetNbins()
+        for k, probability in enumerate(probabilities):
+            # How many bins are wholly below it.
+            below = int(np.searchsorted(integral, probability, side="right")) - 1
+            if probability >= 1:
+                filled = np.flatnonzero(np.diff(integral))
+                quantiles[k] = along.GetBinUpEdge(int(filled[-1]) + 1 if len(filled) else bins)
+            elif 0 < probability == integral[below]:  # ROOT's choice where a bin ends
+                quantiles[k] = along.GetBinCenter(below)
+            else:
+                below = min(max(below, 0), bins - 1)
+                step = integral[below + 1] - integral[below]
+                inside = (probability - integral[below]) / step if step > 0 else 0.0
+                quantiles[k] = along.GetBinLowEdge(below + 1) + along.GetBinWidth(below + 1) * inside
+
+    def GetCumulative(self, forward: bool = True, suffix: str = "_cumulative") -> HistogramView:
+        """Return the histogram of the sums up to each bin, or from it on, without underflow and overflow."""
+        step = 1 if forward else -1
+
+        def summed(values: Any) -> Floats:
+            sums = np.zeros(self._shape)
+            inner = self._inner(self._shaped(values))
+            # Along all axes at once, the first one fastest, as ROOT does.
+            along = np.cumsum(inner.ravel(order="F")[::step])[::step]
+            self._inner(sums)[...] = along.reshape(inner.shape, order="F")
+            return sums
+
+        contents, nothing = summed(self._value.values), [0.0] * len(self._shape)
+        return HistogramView(
+            SimpleNamespace(
+                name=self.GetName() + suffix,
+                title=self._value.title,
+                axes=self._value.axes,
+                weighted=self._value.weighted,
+                entries=0.0,  # it is filled with nothing, and has no statistics, as ROOT's
+                values=contents.ravel(order="F"),
+                variances=summed(self._value.variances).ravel(order="F") if self._value.weighted else None,
+                moments=SimpleNamespace(sum_w=0.0, sum_w2=0.0, sum_wx=nothing, sum_wxx=nothing),
+            )
+        )
+
+    def GetSumw2(self) -> Floats:
+        """Return the sums of the squares of weights by the global numbers of bins; nothing without weights."""
+        return self._squared_errors().ravel(order="F") if self._value.weighted else np.zeros(0)
+
+    def GetSumw2N(self) -> int:
+        """Return how many sums of squares there are: 0 without weights."""
+        return self.GetNcells() if self._value.weighted else 0
+
+    def IntegralAndError(self, first: int, last: int, error: Any) -> float:
+        """Return the sum of the contents of bins, and put its error into the first place of an array that is given."""
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "IntegralAndError", "Integral(...) and GetBinError(...)")
+        bins = self._shape[0]
+        last = bins - 1 if last < first else min(last, bins - 1)
+        error[0] = float(np.sqrt(self._squared_errors()[max(first, 0) : last + 1].sum()))
+        return self.Integral(first, last)
+
+    def Interpolate(self, x: float) -> float:
+        """Return the content at a point, on straight lines between the centers of bins."""
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "Interpolate", "scipy.interpolate")
+        axis, contents = self._axes[0], self._contents()
+        bins = axis.GetNbins()
+        centers = np.array([axis.GetBinCenter(k + 1) for k in range(bins)])
+        return float(np.interp(x, centers, contents[1:-1]))
 
     def _mean_and_square(self, axis: int) -> tuple[float, float]:
         """Return the mean of the coordinates and that of their squares."""
