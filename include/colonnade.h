@@ -84,7 +84,7 @@ struct ArrowArrayStream {
 /* ---- Errors and versions */
 
 typedef int32_t colonnade_status;
-enum {
+enum colonnade_status_code {
   COLONNADE_OK = 0,
   COLONNADE_IO = 1,          /* the operating system or a server refused or failed */
   COLONNADE_FORMAT = 2,      /* the bytes are not what the format allows */
@@ -130,7 +130,11 @@ colonnade_status colonnade_data_sets(const char* uri, colonnade_strings** out);
 /* ---- Reading */
 
 /* Fields that are in some files of a chain only. */
-enum { COLONNADE_MISSING_ERROR = 0, COLONNADE_MISSING_FILL = 1, COLONNADE_MISSING_SKIP = 2 };
+enum colonnade_missing {
+  COLONNADE_MISSING_ERROR = 0,
+  COLONNADE_MISSING_FILL = 1,
+  COLONNADE_MISSING_SKIP = 2
+};
 
 typedef struct colonnade_read_options {
   size_t struct_size;     /* sizeof(colonnade_read_options) */
@@ -170,12 +174,12 @@ colonnade_status colonnade_reader_stream(colonnade_reader* reader, const char* c
 
 /* ---- Writing */
 
-enum {
+enum colonnade_write_mode {
   COLONNADE_WRITE_CREATE = 0,  /* what is there is an error */
   COLONNADE_WRITE_REPLACE = 1, /* what is there is replaced when the new one is complete */
   COLONNADE_WRITE_ADD = 2      /* a data set is added to a ROOT file */
 };
-enum {
+enum colonnade_nulls {
   COLONNADE_NULLS_REFUSED = 0, /* columns are plain; a missing value is an error */
   /* Fields that the schema calls nullable are optional, but for structs and lists of structs: RNTuple has no
    * optional of a type without name. */

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import awkward as ak  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 from numpy.typing import NDArray
+
+from colonnade.arrays.lazy import awkward as ak
 
 __all__ = [
     "BLOCK",

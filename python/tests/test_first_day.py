@@ -302,3 +302,10 @@ def test_export_command(run, file, tmp_path):
     assert (status, out) == (0, f"{tmp_path / 'f.parquet'}: 300 entries\n")
     assert run("export", file, tmp_path / "f.parquet")[0] == 1
     assert run("export", file, tmp_path / "f.parquet", "--overwrite", "--columns", "jets")[0] == 0
+
+
+def test_commands_import_no_more_than_they_need():
+    """Awkward alone takes as long as the rest."""
+    code = "import sys, colonnade.cli; print([name for name in ('awkward', 'pyarrow', 'hist') if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

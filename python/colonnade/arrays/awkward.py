@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import awkward as ak
 import numpy as np
-from awkward.contents import (
-    Content,
-    IndexedOptionArray,
-    ListOffsetArray,
-    NumpyArray,
-    RecordArray,
-    RegularArray,
-    UnionArray,
-    UnmaskedArray,
-)
-from awkward.index import Index8, Index64
+
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 
 from .forms import Flat
 
@@ -32,31 +23,35 @@ class AwkwardBuilder:
 
     def numbers(self, values: Flat) -> Content:
         """See `Builder`."""
-        return NumpyArray(values)
+        return ak.contents.NumpyArray(values)
 
     def text(self, offsets: Flat, characters: Flat) -> Content:
         """See `Builder`."""
-        content = NumpyArray(characters, parameters={"__array__": "char"})
-        return ListOffsetArray(Index64(offsets), content, parameters={"__array__": "string"})
+        content = ak.contents.NumpyArray(characters, parameters={"__array__": "char"})
+        return ak.contents.ListOffsetArray(
+            ak.index.Index64(offsets), content, parameters={"__array__": "string"}
+        )
 
     def list(self, offsets: Flat, content: Content) -> Content:
         """See `Builder`."""
-        return ListOffsetArray(Index64(offsets), content)
+        return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
 
     def regular(self, content: Content, size: int, count: int) -> Content:
         """See `Builder`."""
-        return RegularArray(content, size, zeros_length=count)
+        return ak.contents.RegularArray(content, size, zeros_length=count)
 
     def option(self, offsets: Flat, content: Content) -> Content:
         """See `Builder`; an option inside an option becomes one option."""
         present = offsets[1:] > offsets[:-1]
         if present.all():
-            return UnmaskedArray.simplified(content)
-        return IndexedOptionArray.simplified(Index64(np.where(present, offsets[:-1], -1)), content)
+            return ak.contents.UnmaskedArray.simplified(content)
+        return ak.contents.IndexedOptionArray.simplified(
+            ak.index.Index64(np.where(present, offsets[:-1], -1)), content
+        )
 
     def record(self, names: Sequence[str] | None, contents: Sequence[Content], count: int) -> Content:
         """See `Builder`."""
-        return RecordArray(list(contents), None if names is None else list(names), length=count)
+        return ak.contents.RecordArray(list(contents), None if names is None else list(names), length=count)
 
     def variant(self, tags: Flat, contents: Sequence[Content]) -> Content:
         """See `Builder`; variants inside a variant become one union, and types are never merged."""
@@ -114,16 +109,21 @@ def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Con
     if len(parts) == 1 and not optional:
         return parts[0]
     if len(parts) == 1:
-        return IndexedOptionArray(Index64(np.where(tags < 0, -1, index)), parts[0])
+        return ak.contents.IndexedOptionArray(ak.index.Index64(np.where(tags < 0, -1, index)), parts[0])
     if not optional:
-        return UnionArray(Index8(tags), Index64(index), parts)
+        return ak.contents.UnionArray(ak.index.Index8(tags), ak.index.Index64(index), parts)
     # Awkward keeps missing values in the alternatives: those here are one missing value at the end of the first.
     first = np.append(np.arange(parts[0].length, dtype=np.int64), -1)
-    contents = [IndexedOptionArray(Index64(first), parts[0]), *(UnmaskedArray(part) for part in parts[1:])]
+    contents = [
+        ak.contents.IndexedOptionArray(ak.index.Index64(first), parts[0]),
+        *(ak.contents.UnmaskedArray(part) for part in parts[1:]),
+    ]
     index = np.where(tags < 0, parts[0].length, index)
-    return UnionArray(Index8(np.where(tags < 0, 0, tags).astype(np.int8)), Index64(index), contents)
+    return ak.contents.UnionArray(
+        ak.index.Index8(np.where(tags < 0, 0, tags).astype(np.int8)), ak.index.Index64(index), contents
+    )
 
 
 def zip_fields(contents: dict[str, Content], count: int) -> ak.Array:
     """One record per entry."""
-    return ak.Array(RecordArray(list(contents.values()), list(contents), length=count))
+    return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=count))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content, UnionArray
-from awkward.index import Index8, Index64
 from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade._core import ArrayRole, ElementType, FieldKind
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, TypeMismatchError
 
 from .awkward import split_alternatives
@@ -210,7 +209,9 @@ def _required(field: _core.Field, content: Content, path: str) -> Content:
             return ak.contents.EmptyArray()
         if optional and np.any(tags < 0):
             return _required(
-                field, ak.contents.IndexedOptionArray(Index64(np.where(tags < 0, -1, 0)), parts[0]), path
+                field,
+                ak.contents.IndexedOptionArray(ak.index.Index64(np.where(tags < 0, -1, 0)), parts[0]),
+                path,
             )
         if len(used) == 1:
             return _required(field, _choose(np.zeros_like(tags), index, [parts[used[0]]]), path)
@@ -260,13 +261,13 @@ def _choose(tags: Flat, index: Flat, parts: list[Content]) -> Content:
     if len(parts) == 1:
         if len(index) == parts[0].length and np.array_equal(index, np.arange(len(index))):
             return parts[0]
-        return ak.contents.IndexedArray(Index64(index), parts[0]).project()
-    return UnionArray(Index8(tags.astype(np.int8)), Index64(index), parts)
+        return ak.contents.IndexedArray(ak.index.Index64(index), parts[0]).project()
+    return ak.contents.UnionArray(ak.index.Index8(tags.astype(np.int8)), ak.index.Index64(index), parts)
 
 
 def _merged(content: Content) -> Content:
     """Numbers of several types as numbers of one type."""
-    merged = UnionArray.simplified(content.tags, content.index, content.contents)
+    merged = ak.contents.UnionArray.simplified(content.tags, content.index, content.contents)
     return merged.project() if merged.is_indexed else merged
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content
 from numpy.typing import NDArray
 
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import awkward as ak
 import click
 
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.steps import clusters, steps
 

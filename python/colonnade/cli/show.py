@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-import awkward as ak
 import click
 
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, UnsupportedError
 from colonnade.reading.chain import MissingFields
 from colonnade.reading.dataset import DataSet

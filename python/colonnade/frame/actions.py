@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-import awkward as ak
 import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.arrays.awkward import zip_fields
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import UsageError, redacted
 from colonnade.writing.options import check_names, write_options

@@ -16,11 +16,11 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content
 
 from colonnade import _core
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
 
 from .compiled import compile_rows
@@ -297,7 +297,9 @@ class _Binder:
         return finished, call
 
     def _try(
-        self, run: Callable[[list[Content], int], tuple[Content, bool]], types: list[_core.ValueType]
+        self,
+        run: Callable[[list[Content], int], tuple[Content, bool]],
+        types: list[_core.ValueType],
     ) -> _core.ValueType:
         try:
             with turns.alone(), np.errstate(all="ignore"), warnings.catch_warnings():

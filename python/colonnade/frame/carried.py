@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import awkward as ak
 import numpy as np
 
 from colonnade._core import FieldKind
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, SchemaError
 from colonnade.reading.dataset import DataSet
 from colonnade.schema.fields import FieldInfo

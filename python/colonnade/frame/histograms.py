@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import awkward as ak
 import numpy as np
 
 from colonnade import _core
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import UnsupportedError, UsageError
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import TypeMismatchError, UsageError
 
 __all__ = ["ItemFunction", "Items", "Texts", "innermost"]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TextIO, TypeVar
 
-import awkward as ak
 import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, TypeMismatchError
 from colonnade.notebook import folded_table, html_table, most_rows
 

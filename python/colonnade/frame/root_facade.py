@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
-import awkward as ak
 import numpy as np
 
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, UnsupportedError, UsageError
 
 from .dataframe import DataFrame, run_graphs, variations_for

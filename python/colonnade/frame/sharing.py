@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content
+
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 
 __all__ = ["Guarded", "Turns", "is_shared", "kept", "turns"]
 

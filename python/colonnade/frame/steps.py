@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-import awkward as ak
-
 from colonnade import _core
 from colonnade.arrays.arrow import ArrowBuilder
 from colonnade.arrays.awkward import zip_fields
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy, to_series
 from colonnade.errors import UsageError
 from colonnade.reading.steps import parse_size

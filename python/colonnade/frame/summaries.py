@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import awkward as ak
 import numpy as np
+
+from colonnade.arrays.lazy import awkward as ak
 
 __all__ = ["Summary", "add_counts", "counts_of", "flat_values", "merge_counts", "quantiles_of"]
 

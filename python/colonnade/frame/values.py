@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content
 from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.forms import Builder
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, TypeMismatchError
 
 __all__ = [

@@ -17,11 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content, ListOffsetArray, RecordArray
-from awkward.index import Index64
 
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
@@ -124,7 +123,7 @@ class _Record:
     def content(self, arrays: Mapping[str, Content]) -> Content:
         parts = {member.name: member.content(arrays) for member in self.members}
         names = None if isinstance(self.spec, str) else list(parts)
-        return RecordArray(list(parts.values()), names)
+        return ak.contents.RecordArray(list(parts.values()), names)
 
 
 @dataclass
@@ -184,9 +183,11 @@ class _Collection:
                 sums = np.concatenate([[0], np.cumsum(counts)])
                 raise self._uneven(first.path, offsets, self.counter.path, sums)
         if self.is_plain:
-            return ListOffsetArray(Index64(offsets), items[0])
+            return ak.contents.ListOffsetArray(ak.index.Index64(offsets), items[0])
         names = None if isinstance(self.spec, str) else list(self.members)
-        return ListOffsetArray(Index64(offsets), RecordArray(items, names, length=int(offsets[-1])))
+        return ak.contents.ListOffsetArray(
+            ak.index.Index64(offsets), ak.contents.RecordArray(items, names, length=int(offsets[-1]))
+        )
 
     def _uneven(self, one: str, offsets: Any, other: str, others: Any) -> FormatError:
         differ = np.diff(offsets) != np.diff(others)

@@ -13,12 +13,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
     ConversionError,
     Error,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import awkward as ak
 import numpy as np
 
 from colonnade import _core
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import Error, FormatError, UnsupportedError, redacted
 
 if TYPE_CHECKING:

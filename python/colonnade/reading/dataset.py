@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, get_args, overload
 
-import awkward as ak
-
 from colonnade import _core
 from colonnade.arrays.forms import Assembler
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import Error, UsageError, locate, redacted, warn_left_out
 from colonnade.located import Located
 from colonnade.schema.fields import FieldInfo, Schema

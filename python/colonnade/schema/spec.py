@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from awkward.contents import Content
 
 from colonnade import _core
 from colonnade._core import FieldKind
+from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
 
 __all__ = ["Encoding", "Spec", "apply_encodings", "build_field", "infer"]

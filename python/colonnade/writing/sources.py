@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import awkward as ak
 import numpy as np
-from awkward.contents import Content, UnmaskedArray
 
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import TypeMismatchError, UsageError
 
 __all__ = ["Batch", "to_batch"]
@@ -96,7 +96,9 @@ def _from_pandas(data: Any) -> Batch:
     optional = {name for name, series in columns.items() if hasattr(series.array, "_mask")}
     notes = {name: _unit_of_series(series) for name, series in columns.items()}
     contents = {
-        name: UnmaskedArray.simplified(content) if name in optional and not content.is_option else content
+        name: ak.contents.UnmaskedArray.simplified(content)
+        if name in optional and not content.is_option
+        else content
         for name, content in batch.columns.items()
     }
     return batch._replace(

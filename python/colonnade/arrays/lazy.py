@@ -1,0 +1,23 @@
+"""Awkward, imported when it is first used: it takes longer than all the rest, and most commands have no use for it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import awkward
+    from awkward.contents import Content
+else:
+    Content = Any  # for annotations; ak.contents.Content is the class
+
+    class _Package:
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(importlib.import_module(self._name), attribute)
+
+    awkward = _Package("awkward")
+
+__all__ = ["Content", "awkward"]
