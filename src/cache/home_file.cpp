@@ -21,6 +21,7 @@ class HomeQueue final : public io::ReadQueue {
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
     const std::uint64_t key = next_key_++;
+    begin();
     reads_[key] = {.id = id, .offset = offset, .into = into};
     if (!data_set_->home_->is_here()) {  // a forked child: there are no threads
       finish_here(key);
@@ -28,17 +29,6 @@ class HomeQueue final : public io::ReadQueue {
     }
     start(key, !data_set_->home_->is_lost());
   }
-
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    std::size_t count = take(completions);
-    while (block && count == 0 && !reads_.empty()) {
-      wait_for_some();
-      count = take(completions);
-    }
-    return count;
-  }
-
-  std::size_t in_flight() const noexcept override { return reads_.size(); }
 
  private:
   struct Done {
@@ -99,13 +89,13 @@ class HomeQueue final : public io::ReadQueue {
     shared_->done.push_back(std::move(done));
   }
 
-  std::size_t take(std::span<Completion> completions) {
-    std::size_t count = 0;
-    while (count < completions.size()) {
+  void progress(bool block) override {
+    if (block) wait_for_answer();
+    while (true) {
       Done done;
       {
         const std::lock_guard lock(shared_->mutex);
-        if (shared_->done.empty()) break;
+        if (shared_->done.empty()) return;
         done = std::move(shared_->done.front());
         shared_->done.pop_front();
       }
@@ -115,14 +105,13 @@ class HomeQueue final : public io::ReadQueue {
       if (done.failure != nullptr && done.from_home && !found->second.asks_home) continue;
       if (done.failure == nullptr)
         std::memcpy(found->second.into.data(), done.bytes.data(), done.bytes.size());
-      completions[count++] = {found->second.id, done.failure};
+      finish(found->second.id, done.failure);
       reads_.erase(found);
     }
-    return count;
   }
 
   // Until something is done, or a read is late: then the origin is asked as well.
-  void wait_for_some() {
+  void wait_for_answer() {
     Home& home = *data_set_->home_;
     const auto timeout = home.settings().timeout;
     Home::Clock::time_point end = Home::Clock::time_point::max();
@@ -171,10 +160,7 @@ class HomeFile final : public io::RandomAccessFile {
     }
     HomeQueue queue(*data_set_);
     queue.submit(0, offset, into);
-    io::ReadQueue::Completion completion;
-    while (queue.wait({&completion, 1}, true) == 0) {
-    }
-    if (completion.failure != nullptr) std::rethrow_exception(completion.failure);
+    queue.wait_for_all();
   }
 
   std::unique_ptr<io::ReadQueue> open_queue(unsigned /*depth*/) const override {

@@ -1,117 +1,114 @@
-// The one place where asynchronous operations meet their owner: back ends begin operations and say when they
-// are done, from any thread; the owner takes what is done. All queues of the transports hold one.
+// The one place where asynchronous operations meet their owner. All queues of all transports are made of it:
+// a back end begins operations, something says when they are done, and the owner takes what is done.
 //
-//   owner's thread                     any thread
+//   owner's thread                          any thread
 //   begin(): waits while `depth` run
-//   (starts the operation)  ---->      finish(completion): leaves it, wakes the owner only if it waits
+//   (starts the operation)        ---->     finish(id, failure), or
+//                                           post(work), which the owner runs: it finishes what it is about
 //   wait(completions)
 //
-// It belongs to one thread at a time and to the process that made it: a lock that was held at a fork opens
-// nevermore, so that every call looks before it locks.
+// Back ends differ in who notices that something is done:
+//   - Threads of their own or of a library (HTTP, S3, XRootD, RADOS, blocking stores) call finish() or
+//   post().
+//   - Otherwise the owner's thread looks, in progress(): io_uring, DAOS, and queues over another queue
+//   (drain()).
+//
+// A queue belongs to one thread at a time and to the process that made it: in a forked child every call
+// throws ErrorKind::usage, and the destructor of a back end must not wait (is_of_this_process()).
 #ifndef COLONNADE_IO_COMPLETION_QUEUE_H
 #define COLONNADE_IO_COMPLETION_QUEUE_H
 
-#include <sys/types.h>
-#include <unistd.h>
-
-#include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
 #include <mutex>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "colonnade/error.h"
+#include "base/process.h"
 
 namespace colonnade::io {
 
-// Takes from a list of what is done as much as there is room for, first come first; gives how many.
-template <class List, class Completion>
-std::size_t move_out(List& done, std::span<Completion> into) {
-  const std::size_t count = std::min(into.size(), done.size());
-  const auto end = done.begin() + static_cast<std::ptrdiff_t>(count);
-  std::move(done.begin(), end, into.begin());
-  done.erase(done.begin(), end);
-  return count;
-}
+// What became of an operation.
+struct Completion {
+  std::uint64_t id = 0;
+  std::exception_ptr failure;  // null: done
+};
 
-template <class Completion>
 class CompletionQueue {
  public:
-  // `what` is said where the queue is used in a fork ("a queue of S3 requests").
-  CompletionQueue(const char* what, std::size_t depth)
-      : what_(what), depth_(std::max<std::size_t>(depth, 1)) {}
+  using Completion = io::Completion;
+  static constexpr std::size_t any_depth = std::numeric_limits<std::size_t>::max();
+
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
+  virtual ~CompletionQueue() = default;
 
-  bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+  // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
+  // gives 0.
+  std::size_t wait(std::span<Completion> completions, bool block = true);
+  // Waits for at least one operation, or for all; throws what made the first one fail that did.
+  void wait_for_some();
+  void wait_for_all();
   std::size_t in_flight() const noexcept { return in_flight_; }  // begun and not taken
 
-  // Before an operation is started; blocks while as many run as the queue is for.
-  void begin() {
-    check_process();
-    {
-      std::unique_lock lock(mutex_);
-      wait_until(lock, [this] { return running_ < depth_; });
-      ++running_;
-    }
-    ++in_flight_;
-  }
-  // In place of finish(), by the owner: it could not be started.
-  void withdraw() noexcept {
-    --in_flight_;
-    const std::lock_guard lock(mutex_);
-    --running_;
-  }
-  void finish(Completion&& completion) {
-    const std::lock_guard lock(mutex_);
-    --running_;
-    done_.push_back(std::move(completion));
-    if (owner_waits_) arrives_.notify_one();
-  }
+ protected:
+  explicit CompletionQueue(std::size_t depth = any_depth) : depth_(depth == 0 ? 1 : depth) {}
+
+  // ---- The owner's
+  // Before operations are started; blocks while as many run as the queue is for.
+  void begin(std::size_t count = 1);
+  // In place of finish(): it could not be started.
+  void withdraw() noexcept;
   // An operation of which the outcome is known without starting it.
-  void add_done(Completion&& completion) {
-    check_process();
-    ++in_flight_;
-    const std::lock_guard lock(mutex_);
-    done_.push_back(std::move(completion));
+  void add_done(std::uint64_t id, std::exception_ptr failure = nullptr);
+  bool is_of_this_process() const noexcept { return process_.is_current(); }
+  // Brings on what runs. With `block` it returns when something more was finished or posted. The default
+  // sleeps until another thread does that.
+  virtual void progress(bool block);
+  // What use in a forked child throws.
+  [[noreturn]] virtual void fail_in_child() const;
+  // The progress() of a queue over another one: gives all that `inner` has to `take`. With `block` it waits
+  // for the first.
+  template <class Take>
+  static void drain(CompletionQueue& inner, bool block, Take&& take) {
+    std::array<Completion, 32> some;
+    std::size_t count = 0;
+    do {
+      count = inner.wait(some, block);
+      for (Completion& completion : std::span(some).first(count)) take(completion);
+      block = false;
+    } while (count == some.size());
   }
 
-  // With `block` it waits until there is at least one; nothing in flight gives 0.
-  std::size_t wait(std::span<Completion> completions, bool block) {
-    if (in_flight_ == 0 || completions.empty()) return 0;
-    check_process();
-    std::unique_lock lock(mutex_);
-    if (block) wait_until(lock, [this] { return !done_.empty(); });
-    const std::size_t count = move_out(done_, completions);
-    in_flight_ -= count;
-    return count;
-  }
+  // ---- Of any thread. begin() has made room, so that they do not fail.
+  void finish(std::uint64_t id, std::exception_ptr failure = nullptr) noexcept;
+  // At most once for each operation that runs. `work` is run by the owner, in wait() or begin(), and does not
+  // throw.
+  void post(std::function<void()> work) noexcept;
 
  private:
   void check_process() const {
-    if (!is_of_this_process())
-      throw Error(ErrorKind::usage, std::string(what_) + " cannot be used in a fork of its process",
-                  "open it in the child");
+    if (!process_.is_current()) fail_in_child();
   }
+  void advance(bool block);
+  void tell_owner() noexcept;
 
-  template <class Condition>
-  void wait_until(std::unique_lock<std::mutex>& lock, Condition condition) {
-    owner_waits_ = true;
-    arrives_.wait(lock, condition);
-    owner_waits_ = false;
-  }
-
-  const char* const what_;
   const std::size_t depth_;
-  const pid_t process_ = ::getpid();
+  const Process process_;
   std::size_t in_flight_ = 0;  // of the owner alone
+  std::uint64_t seen_ = 0;     // of told_; of the owner alone
   std::mutex mutex_;
   std::condition_variable arrives_;
-  bool owner_waits_ = false;
+  bool owner_sleeps_ = false;
+  std::uint64_t told_ = 0;  // how often something was finished or posted
   std::size_t running_ = 0;
   std::vector<Completion> done_;
+  std::vector<std::function<void()>> posted_;
 };
 
 }  // namespace colonnade::io

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "io/object_queue.h"
+#include "io/thread_queue.h"
 
 namespace colonnade::io {
 
@@ -18,7 +18,7 @@ std::string to_text(const ValueAddress& address) {
 }
 
 std::unique_ptr<ObjectQueue> ObjectStore::open_queue(unsigned depth) {
-  return make_object_queue(*this, depth);
+  return make_thread_queue(*this, depth);
 }
 
 }  // namespace colonnade::io

@@ -14,7 +14,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "io/completion_queue.h"
 
 namespace colonnade::io {
 
@@ -71,23 +71,16 @@ struct UpdateItem {
 // Asynchronous operations. Belongs to one thread at a time. Items are copied, the memory that they point to
 // must stay until the completion is taken or the queue is gone. The destructor cancels what can be cancelled
 // and waits until the callers' memory is not touched any more.
-class ObjectQueue {
+class ObjectQueue : public CompletionQueue {
  public:
-  virtual ~ObjectQueue() = default;
-  struct Completion {
-    std::uint64_t id = 0;
-    std::exception_ptr failure;  // null: done; else what fetch() or update() would have thrown
-  };
+  using CompletionQueue::CompletionQueue;
   // One operation: several items of one <object, distribution key>; akeys of an update are distinct. `id`
-  // comes back with the completion. May block while as many are in flight as the queue was opened for.
+  // comes back with the completion, with what fetch() or update() would have thrown. May block while as many
+  // are in flight as the queue was opened for.
   virtual void submit_fetch(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
                             std::span<const FetchItem> items) = 0;
   virtual void submit_update(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
                              std::span<const UpdateItem> items) = 0;
-  // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
-  // gives 0.
-  virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;
-  virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
 };
 
 class ObjectStore {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "colonnade/options.h"
+#include "io/completion_queue.h"
 
 namespace colonnade::io {
 
@@ -45,23 +45,15 @@ struct QueuedRead {
 
 // Asynchronous reads of one file. Belongs to one thread at a time; lives at most as long as its file. The
 // destructor waits until nothing is written to the callers' memory any more.
-class ReadQueue {
+class ReadQueue : public CompletionQueue {
  public:
-  virtual ~ReadQueue() = default;
-  struct Completion {
-    std::uint64_t id = 0;
-    std::exception_ptr failure;  // null if all bytes are there
-  };
+  using CompletionQueue::CompletionQueue;
   // Starts to fill `into` (all of it, or it fails). `id` comes back with the completion. May block while as
   // many requests are in flight as the queue was opened for.
   virtual void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) = 0;
   // Several at once, in the order of need: what a back end can put into one operation, it may. The default
   // submits one after the other.
   virtual void submit_batch(std::span<const QueuedRead> reads);
-  // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
-  // gives 0.
-  virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;
-  virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
   // Whether submit() returns when the bytes are there, so that nothing is gained by submitting early.
   virtual bool reads_in_submit() const noexcept { return false; }
 };

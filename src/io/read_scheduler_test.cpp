@@ -179,6 +179,7 @@ class HeldFile final : public RandomAccessFile {
     void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
       EXPECT_LT(file_->held_.size(), file_->traits_.concurrency);
       file_->order.push_back(offset);
+      begin();
       file_->held_.push_back({id, offset, into});
     }
     void submit_batch(std::span<const QueuedRead> reads) override {
@@ -188,26 +189,22 @@ class HeldFile final : public RandomAccessFile {
         submit(read.id, read.offset, read.into);
       }
     }
-    std::size_t wait(std::span<Completion> completions, bool block) override {
-      std::size_t count = 0;
-      while (count < completions.size() && !file_->held_.empty() &&
-             (file_->to_answer_ > 0 || (block && count == 0))) {
+
+   private:
+    void progress(bool block) override {
+      for (; !file_->held_.empty() && (file_->to_answer_ > 0 || block); block = false) {
         const Held request = file_->held_.front();
         file_->held_.erase(file_->held_.begin());
         if (file_->to_answer_ > 0) --file_->to_answer_;
-        completions[count].id = request.id;
-        completions[count].failure = nullptr;
-        if (request.offset == file_->bad_offset)
-          completions[count].failure = std::make_exception_ptr(Error(ErrorKind::io, "the disk is on fire"));
-        else
+        if (request.offset == file_->bad_offset) {
+          finish(request.id, std::make_exception_ptr(Error(ErrorKind::io, "the disk is on fire")));
+        } else {
           file_->read(request.offset, request.into);
-        ++count;
+          finish(request.id);
+        }
       }
-      return count;
     }
-    std::size_t in_flight() const noexcept override { return file_->held_.size(); }
 
-   private:
     const HeldFile* file_;
   };
   std::string uri_ = "held:";

@@ -1,39 +1,156 @@
 // See thread_queue.h.
 #include "io/thread_queue.h"
 
-#include "io/request_threads.h"
+#include <deque>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 namespace colonnade::io {
 namespace {
 
-class ThreadQueue final : public ReadQueue {
+// Queue is ReadQueue or ObjectQueue.
+template <class Queue>
+class ThreadedQueue : public Queue {
  public:
-  ThreadQueue(const RandomAccessFile& file, unsigned depth)
-      : threads_(depth, [&file](const Request& request) { file.read(request.offset, request.into); }) {}
+  explicit ThreadedQueue(unsigned depth) : Queue(depth), depth_(depth) {}
+  ThreadedQueue(const ThreadedQueue&) = delete;
+  ThreadedQueue& operator=(const ThreadedQueue&) = delete;
 
-  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
-    threads_.submit({id, offset, into});
+  // Drops what nobody has begun and waits for the rest. The threads of a parent are not here to be waited
+  // for.
+  ~ThreadedQueue() override {
+    if (!Queue::is_of_this_process()) {
+      [[maybe_unused]] const auto* of_parent = new std::vector<std::thread>(std::move(threads_));
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      waiting_.clear();
+    }
+    wakes_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
   }
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    return threads_.wait(completions, block);
-  }
-  std::size_t in_flight() const noexcept override { return threads_.in_flight(); }
-  bool reads_in_submit() const noexcept override { return threads_.works_in_submit(); }
 
- private:
+ protected:
   struct Request {
     std::uint64_t id = 0;
-    std::uint64_t offset = 0;
-    MutableByteSpan into;
+    std::function<void()> work;
   };
 
-  RequestThreads<Request, Completion> threads_;
+  bool works_in_submit() const noexcept { return depth_ <= 1; }
+
+  void submit_work(Request request) {
+    Queue::begin();
+    if (works_in_submit()) return run(request);
+    std::unique_lock lock(mutex_);
+    waiting_.push_back(std::move(request));
+    if (threads_.size() < depth_ && threads_.size() < waiting_.size() + working_ && !start_thread()) {
+      run_next(lock);  // no thread at all to do it: then this one
+      return;
+    }
+    lock.unlock();
+    wakes_.notify_one();
+  }
+
+ private:
+  void run(const Request& request) noexcept {
+    try {
+      request.work();
+      Queue::finish(request.id);
+    } catch (...) {
+      Queue::finish(request.id, std::current_exception());
+    }
+  }
+
+  // Better than to wait for a thread that may not even have a processor.
+  void progress(bool block) override {
+    if (!block) return;
+    if (std::unique_lock lock(mutex_); !waiting_.empty()) return run_next(lock);
+    Queue::progress(true);
+  }
+
+  // False if the system gives no thread and there is none yet; fewer than asked for will do.
+  bool start_thread() {
+    try {
+      threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      return !threads_.empty();
+    }
+    return true;
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wakes_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      run_next(lock);
+    }
+  }
+
+  void run_next(std::unique_lock<std::mutex>& lock) {
+    const Request request = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++working_;
+    lock.unlock();
+    run(request);
+    lock.lock();
+    --working_;
+  }
+
+  const unsigned depth_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable wakes_;
+  std::deque<Request> waiting_;
+  std::size_t working_ = 0;  // requests that are being done
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+class ThreadedReads final : public ThreadedQueue<ReadQueue> {
+ public:
+  ThreadedReads(const RandomAccessFile& file, unsigned depth) : ThreadedQueue(depth), file_(&file) {}
+
+  void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    submit_work({id, [file = file_, offset, into] { file->read(offset, into); }});
+  }
+  bool reads_in_submit() const noexcept override { return works_in_submit(); }
+
+ private:
+  const RandomAccessFile* file_;
+};
+
+class ThreadedOperations final : public ThreadedQueue<ObjectQueue> {
+ public:
+  ThreadedOperations(ObjectStore& store, unsigned depth) : ThreadedQueue(depth), store_(&store) {}
+
+  void submit_fetch(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
+                    std::span<const FetchItem> items) override {
+    submit_work({id, [store = store_, object, dkey, kept = std::vector(items.begin(), items.end())] {
+                   store->fetch(object, dkey, kept);
+                 }});
+  }
+  void submit_update(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
+                     std::span<const UpdateItem> items) override {
+    submit_work({id, [store = store_, object, dkey, kept = std::vector(items.begin(), items.end())] {
+                   store->update(object, dkey, kept);
+                 }});
+  }
+
+ private:
+  ObjectStore* store_;
 };
 
 }  // namespace
 
 std::unique_ptr<ReadQueue> make_thread_queue(const RandomAccessFile& file, unsigned depth) {
-  return std::make_unique<ThreadQueue>(file, depth);
+  return std::make_unique<ThreadedReads>(file, depth);
+}
+
+std::unique_ptr<ObjectQueue> make_thread_queue(ObjectStore& store, unsigned depth) {
+  return std::make_unique<ThreadedOperations>(store, depth);
 }
 
 }  // namespace colonnade::io

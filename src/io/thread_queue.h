@@ -1,16 +1,19 @@
-// A ReadQueue for files that can only read one request at a time per thread: each request in flight has a
-// thread, and who waits for one reads meanwhile what no thread has begun.
+// Queues for files and stores whose operations block: each operation in flight has a thread, and who waits
+// for one does meanwhile what no thread has begun.
 #ifndef COLONNADE_IO_THREAD_QUEUE_H
 #define COLONNADE_IO_THREAD_QUEUE_H
 
 #include <memory>
 
+#include "io/object_store.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::io {
 
-// With `depth` 1 or less it reads in submit(), without a thread.
+// What they do is read(), or fetch() and update(). With `depth` 1 or less submitting does it, without a
+// thread.
 std::unique_ptr<ReadQueue> make_thread_queue(const RandomAccessFile& file, unsigned depth);
+std::unique_ptr<ObjectQueue> make_thread_queue(ObjectStore& store, unsigned depth);
 
 }  // namespace colonnade::io
 

@@ -3,14 +3,11 @@
 #include "container/object_store/read_queue.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include "io/completion_queue.h"
 
 namespace colonnade::container {
 namespace {
@@ -31,23 +28,10 @@ class ObjectReadQueue final : public io::ReadQueue {
   }
 
   void submit_batch(std::span<const io::QueuedRead> reads) override {
-    for (const io::QueuedRead& read : reads) begin(read);
+    for (const io::QueuedRead& read : reads) add(read);
     group();
     submit_what_fits();
   }
-
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    while (true) {
-      take(block && done_.empty());
-      submit_what_fits();
-      if (!done_.empty() || !block || in_flight_ == 0) break;
-    }
-    const std::size_t count = io::move_out(done_, completions);
-    in_flight_ -= count;
-    return count;
-  }
-
-  std::size_t in_flight() const noexcept override { return in_flight_; }
 
  private:
   struct Read {
@@ -67,19 +51,19 @@ class ObjectReadQueue final : public io::ReadQueue {
     ObjectPageFile::Part part;
   };
 
-  void begin(const io::QueuedRead& read) {
-    ++in_flight_;
+  void add(const io::QueuedRead& read) {
     parts_.clear();
     try {
       file_->split(read.offset, read.into, parts_);
     } catch (const Error&) {
-      done_.push_back({read.id, std::current_exception()});
+      add_done(read.id, std::current_exception());
       return;
     }
     if (parts_.empty()) {
-      done_.push_back({read.id, nullptr});
+      add_done(read.id);
       return;
     }
+    begin();
     const std::uint64_t key = next_key_++;
     reads_[key] = {.id = read.id, .missing = parts_.size(), .failure = {}};
     for (const ObjectPageFile::Part& part : parts_) fresh_.push_back({key, part});
@@ -121,29 +105,24 @@ class ObjectReadQueue final : public io::ReadQueue {
       try {
         operations_->submit_fetch(key, submitted.object, submitted.dkey, submitted.items);
       } catch (...) {
-        finish(key, std::current_exception());
+        settle(key, std::current_exception());
       }
     }
   }
 
-  void take(bool block) {
-    std::array<io::ObjectQueue::Completion, 32> completions;
-    std::size_t count = 0;
-    do {
-      count = operations_->wait(completions, block);
-      for (const io::ObjectQueue::Completion& completion : std::span(completions).first(count))
-        finish(completion.id, completion.failure);
-      block = false;
-    } while (count == completions.size());
+  void progress(bool block) override {
+    drain(*operations_, block,
+          [this](const Completion& completion) { settle(completion.id, completion.failure); });
+    submit_what_fits();
   }
 
-  void finish(std::uint64_t key, const std::exception_ptr& failure) {
+  void settle(std::uint64_t key, const std::exception_ptr& failure) {
     const auto operation = submitted_.find(key);
     for (const std::uint64_t of : operation->second.reads) {
       const auto read = reads_.find(of);
       if (failure != nullptr && read->second.failure == nullptr) read->second.failure = failure;
       if (--read->second.missing > 0) continue;
-      done_.push_back({read->second.id, read->second.failure});
+      finish(read->second.id, read->second.failure);
       reads_.erase(read);
     }
     submitted_.erase(operation);
@@ -153,14 +132,12 @@ class ObjectReadQueue final : public io::ReadQueue {
   const std::uint64_t largest_;  // bytes of an operation of several items
   const std::size_t most_items_;
   const unsigned depth_;
-  std::size_t in_flight_ = 0;  // reads
   std::uint64_t next_key_ = 1;
   std::unordered_map<std::uint64_t, Read> reads_;
   std::unordered_map<std::uint64_t, Operation> submitted_;
   std::deque<Operation> waiting_;
   std::vector<QueuedPart> fresh_;
   std::vector<ObjectPageFile::Part> parts_;
-  std::vector<Completion> done_;
   std::unique_ptr<io::ObjectQueue> operations_;  // last: it ends first
 };
 

@@ -2,7 +2,6 @@
 #include "container/object_store/uploader.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace colonnade::container {
@@ -10,14 +9,6 @@ namespace {
 
 // As many batches at once keep any store busy: each has as many operations in flight as the store asks for.
 constexpr std::size_t most_threads = 8;
-
-// Throws what the first operation that failed says.
-void take_completions(io::ObjectQueue& queue) {
-  std::array<io::ObjectQueue::Completion, 16> completions;
-  const std::size_t count = queue.wait(completions);
-  for (std::size_t i = 0; i < count; ++i)
-    if (completions[i].failure) std::rethrow_exception(completions[i].failure);
-}
 
 }  // namespace
 
@@ -68,7 +59,7 @@ void ObjectUploader::perform(const std::vector<ObjectUpdate>& updates) {
       const ObjectUpdate& update = updates[next];
       queue->submit_update(next++, update.object, update.dkey, update.items);
     } else {
-      take_completions(*queue);
+      queue->wait_for_some();
     }
   }
   const std::lock_guard lock(mutex_);

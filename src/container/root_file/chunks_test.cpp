@@ -124,22 +124,20 @@ class DistantFile final : public io::RandomAccessFile {
    public:
     explicit Queue(const DistantFile& file) : file_(file) {}
     void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+      begin();
       waiting_.push_back({id, offset, into});
       ++file_.requests;
       file_.in_flight = std::max(file_.in_flight, static_cast<unsigned>(waiting_.size()));
     }
-    std::size_t wait(std::span<Completion> completions, bool) override {
-      std::size_t count = 0;
-      for (; count < completions.size() && !waiting_.empty(); ++count) {
-        file_.copy(waiting_.back().offset, waiting_.back().into);
-        completions[count] = {waiting_.back().id, nullptr};
-        waiting_.pop_back();
-      }
-      return count;
-    }
-    std::size_t in_flight() const noexcept override { return waiting_.size(); }
 
    private:
+    void progress(bool) override {
+      for (; !waiting_.empty(); waiting_.pop_back()) {
+        file_.copy(waiting_.back().offset, waiting_.back().into);
+        finish(waiting_.back().id);
+      }
+    }
+
     const DistantFile& file_;
     std::vector<io::QueuedRead> waiting_;
   };

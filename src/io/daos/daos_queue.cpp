@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "io/completion_queue.h"
 #include "io/daos/daos_errors.h"
 #include "io/daos/daos_store.h"
 #include "io/daos/daos_transfer.h"
@@ -15,29 +13,29 @@
 namespace colonnade::io::daos {
 
 DaosQueue::DaosQueue(const DaosStore& store, unsigned depth)
-    : store_(&store), depth_(std::max(depth, 1U)), events_(store.session().borrow_queue()) {}
+    : ObjectQueue(depth), store_(&store), events_(store.session().borrow_queue()) {}
 
 // What is in flight has memory of its own, so nobody waits for it here.
 DaosQueue::~DaosQueue() {
   store_->session().give_back(std::move(events_));
 }
 
+void DaosQueue::fail_in_child() const {
+  store_->session().check_process();
+  CompletionQueue::fail_in_child();
+}
+
 // Fails in wait(), not here: what one operation lacks is no matter of the others.
 template <class Make>
 void DaosQueue::submit(const Waiting& what, Make&& make) {
-  store_->session().check_process();
-  while (events_->running() >= depth_) collect(true);
-  ++in_flight_;
+  begin();
   try {
     std::unique_ptr<Operation> operation = make();
-    if (operation) {
-      waiting_.emplace(next_ticket_, what);
-      events_->launch(next_ticket_++, std::move(operation));
-    } else {
-      done_.push_back({what.id, nullptr});
-    }
+    if (!operation) return finish(what.id);
+    waiting_.emplace(next_ticket_, what);
+    events_->launch(next_ticket_++, std::move(operation));
   } catch (...) {
-    done_.push_back({what.id, std::current_exception()});
+    finish(what.id, std::current_exception());
   }
 }
 
@@ -61,12 +59,12 @@ void DaosQueue::submit_update(std::uint64_t id, const ObjectId& object, std::uin
   });
 }
 
-ObjectQueue::Completion DaosQueue::completion_of(EventQueue::Finished& finished) {
+void DaosQueue::settle(EventQueue::Finished& finished) {
   const auto found = waiting_.find(finished.id);
   const Waiting what = found->second;
   waiting_.erase(found);
   try {
-    if (finished.failure) return {what.id, finished.failure};
+    if (finished.failure) std::rethrow_exception(finished.failure);
     if (!finished.operation) {
       const std::string action = fmt::format("{} {}, distribution key {}", what.writes ? "write" : "read",
                                              to_text(what.object), what.dkey);
@@ -76,25 +74,16 @@ ObjectQueue::Completion DaosQueue::completion_of(EventQueue::Finished& finished)
       static_cast<const Update&>(*finished.operation).check();
     else
       static_cast<const Fetch&>(*finished.operation).copy_out();
-    return {what.id, nullptr};
+    finish(what.id);
   } catch (...) {
-    return {what.id, std::current_exception()};
+    finish(what.id, std::current_exception());
   }
 }
 
-void DaosQueue::collect(bool block) {
+void DaosQueue::progress(bool block) {
   std::vector<EventQueue::Finished> finished;
   events_->poll(finished, block);
-  for (EventQueue::Finished& one : finished) done_.push_back(completion_of(one));
-}
-
-std::size_t DaosQueue::wait(std::span<Completion> completions, bool block) {
-  store_->session().check_process();
-  if (in_flight_ == 0 || completions.empty()) return 0;
-  collect(block && done_.empty());
-  const std::size_t count = move_out(done_, completions);
-  in_flight_ -= count;
-  return count;
+  for (EventQueue::Finished& one : finished) settle(one);
 }
 
 }  // namespace colonnade::io::daos

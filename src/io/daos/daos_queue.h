@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "io/daos/daos_events.h"
 #include "io/daos/daos_objects.h"
@@ -27,8 +26,6 @@ class DaosQueue final : public ObjectQueue {
                     std::span<const FetchItem> items) override;
   void submit_update(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
                      std::span<const UpdateItem> items) override;
-  std::size_t wait(std::span<Completion> completions, bool block) override;
-  std::size_t in_flight() const noexcept override { return in_flight_; }
 
  private:
   struct Waiting {
@@ -39,16 +36,14 @@ class DaosQueue final : public ObjectQueue {
   };
   template <class Make>
   void submit(const Waiting& what, Make&& make);
-  void collect(bool block);
-  Completion completion_of(EventQueue::Finished& finished);
+  void progress(bool block) override;
+  void fail_in_child() const override;
+  void settle(EventQueue::Finished& finished);
 
   const DaosStore* store_;
-  const std::size_t depth_;
   std::unique_ptr<EventQueue> events_;
-  std::size_t in_flight_ = 0;
   std::uint64_t next_ticket_ = 0;
   std::unordered_map<std::uint64_t, Waiting> waiting_;  // by ticket
-  std::vector<Completion> done_;
 };
 
 }  // namespace colonnade::io::daos

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <unordered_map>
 #include <utility>
 
 #include "base/aligned_buffer.h"
 #include "colonnade/error.h"
-#include "io/completion_queue.h"
 #include "io/local/local_system.h"
 #include "io/read_scheduler.h"
 
@@ -76,27 +74,22 @@ class RangedQueue final : public ReadQueue {
     try {
       check_range(file_->uri(), file_->size(), offset, into.size());
     } catch (const Error&) {
-      done_.push_back({id, std::current_exception()});
+      add_done(id, std::current_exception());
       return;
     }
     if (into.empty() || file_->copy_from_windows(offset, into)) {
-      done_.push_back({id, nullptr});
+      add_done(id);
       return;
     }
-    requests_->submit(next_, offset, into);
+    begin();
+    try {
+      requests_->submit(next_, offset, into);
+    } catch (...) {
+      withdraw();
+      throw;
+    }
     asked_.emplace(next_++, Asked{id, offset});
   }
-
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    const std::size_t count = move_out(done_, completions);
-    if (count == completions.size() || requests_->in_flight() == 0) return count;
-    const auto rest = completions.subspan(count);
-    const std::size_t taken = requests_->wait(rest, block && count == 0);
-    for (std::size_t i = 0; i < taken; ++i) rest[i] = answer_to(rest[i]);
-    return count + taken;
-  }
-
-  std::size_t in_flight() const noexcept override { return done_.size() + asked_.size(); }
 
  private:
   struct Asked {
@@ -104,31 +97,28 @@ class RangedQueue final : public ReadQueue {
     std::uint64_t offset = 0;
   };
 
-  Completion answer_to(const Completion& answer) {
-    const auto found = asked_.find(answer.id);
-    const Asked asked = found->second;
-    asked_.erase(found);
-    if (answer.failure == nullptr) return {asked.id, nullptr};
-    return {asked.id, with_place(answer.failure, file_->uri(), asked.offset)};
+  void fail_in_child() const override {
+    with_context({.uri = file_->uri()}, [this] { ReadQueue::fail_in_child(); });
+  }
+
+  void progress(bool block) override {
+    drain(*requests_, block, [this](const Completion& answer) {
+      const auto found = asked_.find(answer.id);
+      const Asked asked = found->second;
+      asked_.erase(found);
+      finish(asked.id, answer.failure ? with_place(answer.failure, file_->uri(), asked.offset) : nullptr);
+    });
   }
 
   const RangedFile* file_;
   std::unique_ptr<ReadQueue> requests_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by the id in requests_: those of callers may repeat
   std::uint64_t next_ = 0;
-  std::vector<Completion> done_;  // without a request
 };
-
-void take_some(ReadQueue& queue) {
-  std::array<ReadQueue::Completion, 16> some;
-  const std::size_t count = queue.wait(some);
-  for (std::size_t i = 0; i < count; ++i)
-    if (some[i].failure) std::rethrow_exception(some[i].failure);
-}
 
 void read_in_pieces(ReadQueue& queue, const IoTraits& traits, std::uint64_t offset, MutableByteSpan into) {
   for (std::size_t at = 0; at < into.size(); at += traits.max_request) {
-    while (queue.in_flight() >= traits.concurrency) take_some(queue);
+    while (queue.in_flight() >= traits.concurrency) queue.wait_for_some();
     const std::size_t count = std::min(into.size() - at, traits.max_request);
     queue.submit(0, offset + at, into.subspan(at, count));
   }
@@ -172,7 +162,7 @@ void RangedFile::read(std::uint64_t offset, MutableByteSpan into) const {
   const auto depth = static_cast<unsigned>(std::min<std::size_t>(pieces, numbers.concurrency));
   const std::unique_ptr<ReadQueue> queue = open_queue(depth);
   read_in_pieces(*queue, numbers, offset, into);
-  while (queue->in_flight() > 0) take_some(*queue);
+  queue->wait_for_all();
 }
 
 void RangedFile::read_vector(std::span<const ReadRequest> requests) const {
@@ -197,7 +187,7 @@ void RangedFile::read_vector(std::span<const ReadRequest> requests) const {
     buffers.emplace_back(extent.size);
     read_in_pieces(*queue, numbers, extent.offset, buffers.back().span());
   }
-  while (queue->in_flight() > 0) take_some(*queue);
+  queue->wait_for_all();
   for (std::size_t i = 0; i < small.size(); ++i) {
     const ReadPlan::Place place = plan.places[i];
     const std::byte* from = buffers[place.extent].data() + place.position;

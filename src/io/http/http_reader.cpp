@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "io/completion_queue.h"
 #include "io/http/http_call.h"
 #include "io/http/http_file.h"
 #include "io/http/http_ranges.h"
@@ -95,36 +94,30 @@ void check_range_reply(const OpenHttpFile& file, const HttpCall& call, std::uint
 class HttpReadQueue final : public ReadQueue {
  public:
   HttpReadQueue(std::shared_ptr<const OpenHttpFile> file, unsigned depth)
-      : file_(std::move(file)), engine_(&HttpEngine::shared()), done_("a queue of HTTP requests", depth) {}
+      : ReadQueue(depth), file_(std::move(file)), engine_(&HttpEngine::shared()) {}
   ~HttpReadQueue() override { engine_->cancel(this); }
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
-    done_.begin();
+    begin();
     try {
       const auto call = std::make_shared<const HttpCall>(range_call(*file_, offset, into));
       file_->caller.start(*engine_, this, call, [this, id, offset, call](HttpReply&& reply) {
-        Completion completion{id, nullptr};
         try {
           check_range_reply(*file_, *call, offset, reply);
+          finish(id);
         } catch (...) {
-          completion.failure = std::current_exception();
+          finish(id, std::current_exception());
         }
-        done_.finish(std::move(completion));
       });
     } catch (...) {
-      done_.withdraw();
+      withdraw();
       throw;
     }
   }
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    return done_.wait(completions, block);
-  }
-  std::size_t in_flight() const noexcept override { return done_.in_flight(); }
 
  private:
   const std::shared_ptr<const OpenHttpFile> file_;
   HttpEngine* const engine_;
-  CompletionQueue<Completion> done_;
 };
 
 class HttpFile final : public RangedFile {

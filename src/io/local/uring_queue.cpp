@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "io/completion_queue.h"
 
 #ifdef COLONNADE_HAS_URING
 #include <liburing.h>
@@ -65,9 +64,9 @@ class Ring {
 
 class UringQueue final : public ReadQueue {
  public:
-  UringQueue(const LocalFile& file, unsigned depth) : file_(&file), slots_(std::max(depth, 1u)) {
+  UringQueue(const LocalFile& file, unsigned depth)
+      : ReadQueue(depth), file_(&file), slots_(std::max(depth, 1u)) {
     for (std::size_t i = slots_.size(); i > 0; --i) free_.push_back(i - 1);
-    done_.reserve(slots_.size());
   }
 
   int open() noexcept {
@@ -78,16 +77,15 @@ class UringQueue final : public ReadQueue {
 
   // Nobody may be told of what still arrives, but its memory must not be given back before.
   ~UringQueue() override {
-    while (free_.size() < slots_.size() && enter(1)) reap(false);
+    while (is_of_this_process() && free_.size() < slots_.size() && enter(1)) reap(false);
   }
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
-    ++in_flight_;
+    begin();
     if (!lies_inside(offset, into)) {
       read_plainly({id, offset, into});
       return;
     }
-    while (free_.empty()) wait_in_kernel();
     const std::size_t index = free_.back();
     Slot& slot = slots_[index];
     slot.request = {id, offset, into};
@@ -100,17 +98,6 @@ class UringQueue final : public ReadQueue {
     free_.pop_back();
     enter(0);
   }
-
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    if (completions.empty()) return 0;
-    reap(true);
-    while (block && done_.empty() && in_flight_ > 0) wait_in_kernel();
-    const std::size_t count = move_out(done_, completions);
-    in_flight_ -= count;
-    return count;
-  }
-
-  std::size_t in_flight() const noexcept override { return in_flight_; }
 
  private:
   struct Request {
@@ -149,20 +136,20 @@ class UringQueue final : public ReadQueue {
   void read_plainly(const Request& request) {
     try {
       file_->read(request.offset, request.into);
-      done_.push_back({request.id, nullptr});
+      finish(request.id);
     } catch (...) {
-      done_.push_back({request.id, std::current_exception()});
+      finish(request.id, std::current_exception());
     }
   }
 
-  void finish(Slot& slot, int result) {
+  void settle(Slot& slot, int result) {
     const Request& request = slot.request;
     const auto lead = static_cast<std::size_t>(request.offset - slot.offset);
     if (result < 0 || static_cast<std::size_t>(result) < lead + request.into.size())
       return read_plainly(request);
     if (slot.target.data() != request.into.data())
       std::copy_n(slot.target.data() + lead, request.into.size(), request.into.data());
-    done_.push_back({request.id, nullptr});
+    finish(request.id);
   }
 
   // Takes what has arrived; with `tell` it becomes completions.
@@ -173,7 +160,7 @@ class UringQueue final : public ReadQueue {
       const int result = file_->calls().completion(entry->res);
       ::io_uring_cqe_seen(ring_.get(), entry);
       free_.push_back(index);
-      if (tell) finish(slots_[index], result);
+      if (tell) settle(slots_[index], result);
     }
   }
 
@@ -187,8 +174,8 @@ class UringQueue final : public ReadQueue {
     }
   }
 
-  void wait_in_kernel() {
-    if (!enter(1)) fail_system(file_->uri(), "wait for reads", EIO);
+  void progress(bool block) override {
+    if (block && !enter(1)) fail_system(file_->uri(), "wait for reads", EIO);
     reap(true);
   }
 
@@ -198,8 +185,6 @@ class UringQueue final : public ReadQueue {
   Ring ring_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_;  // slots that are not in the kernel
-  std::vector<Completion> done_;
-  std::size_t in_flight_ = 0;
 };
 
 }  // namespace

@@ -26,29 +26,22 @@ class ReversedQueue final : public ReadQueue {
  public:
   explicit ReversedQueue(std::unique_ptr<ReadQueue> queue) : queue_(std::move(queue)) {}
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
+    begin();
     queue_->submit(id, offset, into);
   }
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    if (completions.empty()) return 0;
-    while (block && queue_->in_flight() > 0) {
-      Completion completion;
-      if (queue_->wait({&completion, 1}, true) == 1) arrived_.push_back(completion);
-    }
-    std::sort(arrived_.begin(), arrived_.end(),
-              [](const Completion& a, const Completion& b) { return a.id < b.id; });
-    std::size_t count = 0;
-    for (; count < completions.size() && !arrived_.empty(); ++count) {
-      completions[count] = arrived_.back();
-      arrived_.pop_back();
-    }
-    return count;
-  }
-  std::size_t in_flight() const noexcept override { return queue_->in_flight() + arrived_.size(); }
   bool reads_in_submit() const noexcept override { return queue_->reads_in_submit(); }
 
  private:
+  void progress(bool block) override {
+    std::vector<Completion> arrived;
+    while (block && queue_->in_flight() > 0)
+      drain(*queue_, true, [&](const Completion& completion) { arrived.push_back(completion); });
+    std::sort(arrived.begin(), arrived.end(),
+              [](const Completion& a, const Completion& b) { return a.id > b.id; });
+    for (const Completion& completion : arrived) finish(completion.id, completion.failure);
+  }
+
   std::unique_ptr<ReadQueue> queue_;
-  std::vector<Completion> arrived_;
 };
 
 class FaultyFile final : public RandomAccessFile {

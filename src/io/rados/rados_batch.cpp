@@ -2,7 +2,6 @@
 #include "io/rados/rados_batch.h"
 
 #include <cerrno>
-#include <memory>
 #include <new>
 #include <utility>
 
@@ -55,20 +54,6 @@ class WriteSteps {
 
 }  // namespace
 
-void RadosFinished::put(RadosBatch& batch) noexcept {
-  batch.next_ = first_;
-  first_ = &batch;
-  changed_.notify_all();
-}
-
-RadosBatch* RadosFinished::take(bool block) {
-  std::unique_lock lock(mutex_);
-  if (block) changed_.wait(lock, [this] { return first_ != nullptr; });
-  RadosBatch* batch = first_;
-  if (batch != nullptr) first_ = batch->next_;
-  return batch;
-}
-
 RadosBatch::~RadosBatch() {
   for (const Operation& operation : operations_)
     if (operation.completion_ != nullptr) pool_->api().aio_release(operation.completion_);
@@ -79,7 +64,6 @@ RadosBatch::Operation& RadosBatch::begin() {
   operation.batch_ = this;
   if (pool_->api().aio_create_completion2(&operation, &RadosBatch::complete, &operation.completion_) != 0)
     throw std::bad_alloc();
-  const std::lock_guard lock(finished_->mutex_);
   operation.is_under_way_ = true;
   ++pending_;
   return operation;
@@ -140,15 +124,9 @@ void RadosBatch::close() noexcept {
 }
 
 void RadosBatch::cancel() noexcept {
-  for (Operation& operation : operations_) {
-    bool is_under_way = false;
-    {
-      const std::lock_guard lock(finished_->mutex_);
-      is_under_way = operation.is_under_way_;
-    }
-    // The completion stays until this batch goes, so that it may be complete by now.
-    if (is_under_way) pool_->api().aio_cancel(pool_->handle(), operation.completion_);
-  }
+  // The completion stays until this batch goes, so that it may be complete by now.
+  for (Operation& operation : operations_)
+    if (operation.is_under_way_) pool_->api().aio_cancel(pool_->handle(), operation.completion_);
 }
 
 void RadosBatch::complete(rados_completion_t completion, void* argument) {
@@ -164,12 +142,11 @@ void RadosBatch::settle(Operation& operation, int code) noexcept {
   leave(&operation);
 }
 
-// The batch may be gone when this returns, and its pool, too; what is in use until then is kept alive here.
 void RadosBatch::leave(Operation* operation) noexcept {
-  const std::shared_ptr<RadosFinished> finished = finished_;
-  const std::lock_guard lock(finished->mutex_);
   if (operation != nullptr) operation->is_under_way_ = false;
-  if (--pending_ == 0) finished->put(*this);
+  if (--pending_ > 0) return;
+  const Done done = std::move(done_);  // the batch may go before it returns
+  done();
 }
 
 }  // namespace colonnade::io

@@ -4,38 +4,24 @@
 #ifndef COLONNADE_IO_RADOS_RADOS_BATCH_H
 #define COLONNADE_IO_RADOS_RADOS_BATCH_H
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <mutex>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "io/completion_queue.h"
 #include "io/rados/rados_cluster.h"
 
 namespace colonnade::io {
 
-class RadosBatch;
-
-// Where batches that are complete wait for who began them. librados's threads put them there.
-class RadosFinished {
- public:
-  void put(RadosBatch& batch) noexcept;
-  RadosBatch* take(bool block);  // null: none. With `block`, one must be under way
-
- private:
-  friend class RadosBatch;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  RadosBatch* first_ = nullptr;  // a list through the batches, since nothing may fail here
-};
-
-// Belongs to one thread. Lives until it is complete: taken from its RadosFinished.
+// Belongs to one thread. Lives until it is complete, which a thread of librados says by calling `done`, once;
+// the batch may be gone before that returns.
 class RadosBatch {
  public:
   struct Range {
@@ -55,12 +41,13 @@ class RadosBatch {
     friend class RadosBatch;
     RadosBatch* batch_ = nullptr;
     rados_completion_t completion_ = nullptr;
-    bool is_under_way_ = false;  // guarded by the mutex of the RadosFinished
+    std::atomic<bool> is_under_way_ = false;
     std::vector<std::size_t> got_;
   };
 
-  RadosBatch(const RadosPool& pool, std::shared_ptr<RadosFinished> finished)
-      : pool_(&pool), finished_(std::move(finished)) {}
+  using Done = std::function<void()>;
+
+  RadosBatch(const RadosPool& pool, Done done) : pool_(&pool), done_(std::move(done)) {}
   RadosBatch(const RadosBatch&) = delete;
   RadosBatch& operator=(const RadosBatch&) = delete;
   ~RadosBatch();
@@ -76,7 +63,6 @@ class RadosBatch {
   void cancel() noexcept;
 
  private:
-  friend class RadosFinished;
   static void complete(rados_completion_t completion, void* argument);
 
   Operation& begin();
@@ -85,33 +71,28 @@ class RadosBatch {
   void leave(Operation* operation) noexcept;
 
   const RadosPool* pool_;
-  std::shared_ptr<RadosFinished> finished_;
-  std::deque<Operation> operations_;  // librados keeps pointers to them
-  std::size_t pending_ = 1;           // operations under way, and close(); guarded by the mutex
-  RadosBatch* next_ = nullptr;
+  Done done_;
+  std::deque<Operation> operations_;      // librados keeps pointers to them
+  std::atomic<std::size_t> pending_ = 1;  // operations under way, and close()
 };
 
-// Does operations one batch at a time.
-class RadosWaiter {
+// Does the operations of one batch, and waits.
+class RadosWaiter final : private CompletionQueue {
  public:
-  explicit RadosWaiter(const RadosPool& pool)
-      : finished_(std::make_shared<RadosFinished>()), batch_(pool, finished_) {}
+  explicit RadosWaiter(const RadosPool& pool) : batch_(pool, [this] { finish(0); }) { begin(); }
   RadosWaiter(const RadosWaiter&) = delete;
   RadosWaiter& operator=(const RadosWaiter&) = delete;
-  ~RadosWaiter() { wait(); }
+  ~RadosWaiter() override { complete(); }
 
   RadosBatch& batch() noexcept { return batch_; }
-  void wait() noexcept {
-    if (is_done_) return;
+  void complete() noexcept {
+    if (in_flight() == 0) return;
     batch_.close();
-    finished_->take(true);
-    is_done_ = true;
+    wait_for_all();
   }
 
  private:
-  std::shared_ptr<RadosFinished> finished_;
   RadosBatch batch_;
-  bool is_done_ = false;
 };
 
 }  // namespace colonnade::io

@@ -18,11 +18,11 @@ std::string rados_name(const ValueAddress& address);
 // What rados_name() made it from; nullopt for the name of something else.
 std::optional<ValueAddress> parse_rados_name(std::string_view name);
 
-// Lives until it is complete: until its RadosFinished has handed out batch().
+// Lives until it is complete, as its batch does.
 class RadosOperation {
  public:
-  RadosOperation(const RadosPool& pool, std::shared_ptr<RadosFinished> finished)
-      : pool_(&pool), batch_(pool, std::move(finished)) {}
+  RadosOperation(const RadosPool& pool, RadosBatch::Done done)
+      : pool_(&pool), batch_(pool, std::move(done)) {}
 
   // Begin it; once. Throw only if nothing is under way.
   void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items);

@@ -3,7 +3,6 @@
 #ifndef COLONNADE_IO_RADOS_RADOS_QUEUE_H
 #define COLONNADE_IO_RADOS_RADOS_QUEUE_H
 
-#include <deque>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -26,8 +25,6 @@ class RadosQueue final : public ObjectQueue {
                     std::span<const FetchItem> items) override;
   void submit_update(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
                      std::span<const UpdateItem> items) override;
-  std::size_t wait(std::span<Completion> completions, bool block) override;
-  std::size_t in_flight() const noexcept override { return under_way_.size() + done_.size(); }
 
  private:
   struct Entry {
@@ -35,14 +32,13 @@ class RadosQueue final : public ObjectQueue {
     std::unique_ptr<RadosOperation> operation;
   };
   template <class Begin>
-  void submit(std::uint64_t id, const ObjectId& object, Begin&& begin);
-  bool reap(bool block);  // one operation; false: none is complete
+  void submit(std::uint64_t id, const ObjectId& object, Begin&& start);
+  void settle(std::uint64_t ticket) noexcept;
+  void fail_in_child() const override;
 
   const RadosStore* store_;
-  const std::size_t depth_;
-  std::shared_ptr<RadosFinished> finished_;
-  std::unordered_map<const RadosBatch*, Entry> under_way_;
-  std::deque<Completion> done_;
+  std::uint64_t next_ticket_ = 0;
+  std::unordered_map<std::uint64_t, Entry> under_way_;  // by ticket
 };
 
 }  // namespace colonnade::io

@@ -53,22 +53,16 @@ void RadosStore::require_usable() const {
 
 void RadosStore::fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const {
   require_usable();
-  check_fetch(uri_, traits(), object, dkey, items);
-  const auto finished = std::make_shared<RadosFinished>();
-  RadosOperation operation(pool_of(object), finished);
-  operation.fetch(object, dkey, items);
-  finished->take(true);
-  operation.check();
+  RadosQueue queue(*this, 1);
+  queue.submit_fetch(0, object, dkey, items);
+  queue.wait_for_all();
 }
 
 void RadosStore::update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) {
   require_usable();
-  check_update(uri_, traits(), object, dkey, items);
-  const auto finished = std::make_shared<RadosFinished>();
-  RadosOperation operation(pool_of(object), finished);
-  operation.update(object, dkey, items);
-  finished->take(true);
-  operation.check();
+  RadosQueue queue(*this, 1);
+  queue.submit_update(0, object, dkey, items);
+  queue.wait_for_all();
 }
 
 std::unique_ptr<ObjectQueue> RadosStore::open_queue(unsigned depth) {
@@ -81,7 +75,7 @@ std::optional<std::uint64_t> RadosStore::size(const ValueAddress& address) const
   const RadosPool& pool = pool_of(address.object);
   RadosWaiter waiter(pool);
   const RadosBatch::Operation& done = waiter.batch().read(rados_name(address), {});
-  waiter.wait();
+  waiter.complete();
   if (done.code == -ENOENT) return std::nullopt;
   if (done.code != 0) throw failure_at(pool, address, done.code);
   return done.size;
@@ -95,7 +89,7 @@ std::optional<ObjectStore::Versioned> RadosStore::get(const ValueAddress& addres
     const RadosBatch::Range all{0, value};
     RadosWaiter waiter(pool);
     const RadosBatch::Operation& done = waiter.batch().read(rados_name(address), {&all, 1});
-    waiter.wait();
+    waiter.complete();
     if (done.code == -ENOENT) return std::nullopt;
     if (done.code != 0) throw failure_at(pool, address, done.code);
     // Size, bytes and version are of one moment; if the value is larger than expected, of a later one.
@@ -121,7 +115,7 @@ bool RadosStore::put_if(const ValueAddress& address, ByteSpan value,
   const RadosPool& pool = pool_of(address.object);
   RadosWaiter waiter(pool);
   const RadosBatch::Operation& done = waiter.batch().replace(rados_name(address), {&value, 1}, condition);
-  waiter.wait();
+  waiter.complete();
   if (done.code == 0) return true;
   // Older, newer, or gone.
   if (expected && (done.code == -ERANGE || done.code == -EOVERFLOW || done.code == -ENOENT)) return false;
@@ -157,7 +151,7 @@ void RadosStore::remove(const ValueAddress& address) {
   const RadosPool& pool = pool_of(address.object);
   RadosWaiter waiter(pool);
   const RadosBatch::Operation& done = waiter.batch().remove(rados_name(address));
-  waiter.wait();
+  waiter.complete();
   if (done.code != 0 && done.code != -ENOENT) throw failure_at(pool, address, done.code);
 }
 
@@ -173,7 +167,7 @@ void RadosStore::remove_objects(std::uint32_t group, std::uint64_t first, std::u
     RadosWaiter waiter(pool);
     std::vector<const RadosBatch::Operation*> removals;
     for (const ValueAddress& address : some) removals.push_back(&waiter.batch().remove(rados_name(address)));
-    waiter.wait();
+    waiter.complete();
     for (std::size_t i = 0; i < some.size(); ++i)
       if (const int code = removals[i]->code; code != 0 && code != -ENOENT)
         throw failure_at(pool, some[i], code);

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "io/completion_queue.h"
 #include "io/http/http_ranges.h"
 
 namespace colonnade::io {
@@ -112,27 +112,19 @@ class S3Client {
 };
 
 // Operations in flight, of one thread at a time. The memory of ranges and parts must stay until the
-// completion is taken or the queue is gone; the destructor cancels. A queue that was made before a fork
-// throws ErrorKind::usage in the child.
-class S3Queue {
+// completion is taken or the queue is gone; the destructor cancels.
+class S3Queue : public CompletionQueue {
  public:
-  struct Completion {
-    std::uint64_t id = 0;
-    std::exception_ptr failure;  // null: done
-    std::string etag;            // of what was put or uploaded
-  };
+  using CompletionQueue::CompletionQueue;
   static std::unique_ptr<S3Queue> open(std::shared_ptr<const S3Client> client, unsigned depth);
-  virtual ~S3Queue() = default;
 
   // Each may block while `depth` are in flight.
   virtual void get_range(std::uint64_t id, const std::string& key, std::uint64_t offset, MutableByteSpan into,
                          const std::string& etag = {}) = 0;
   virtual void put(std::uint64_t id, const std::string& key, std::span<const ByteSpan> parts) = 0;
-  virtual void upload_part(std::uint64_t id, const std::string& key, const std::string& upload,
-                           unsigned number, std::span<const ByteSpan> parts) = 0;
-  // With `block` it waits until there is at least one; nothing in flight gives 0.
-  virtual std::size_t wait(std::span<Completion> completions, bool block = true) = 0;
-  virtual std::size_t in_flight() const noexcept = 0;  // submitted and not taken
+  // The part of that number; its etag is there with the completion.
+  virtual void upload_part(std::uint64_t id, const std::string& key, const std::string& upload, S3Part& part,
+                           std::span<const ByteSpan> parts) = 0;
 };
 
 }  // namespace colonnade::io

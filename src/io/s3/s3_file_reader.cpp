@@ -2,8 +2,6 @@
 // of them carry the version (ETag) of the opening.
 #include "io/s3/s3_file_reader.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 namespace colonnade::io {
@@ -22,18 +20,20 @@ class S3ReadQueue final : public ReadQueue {
       : object_(&object), queue_(std::move(queue)) {}
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
-    queue_->get_range(id, object_->key, offset, into, object_->etag);
+    begin();
+    try {
+      queue_->get_range(id, object_->key, offset, into, object_->etag);
+    } catch (...) {
+      withdraw();
+      throw;
+    }
   }
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    std::array<S3Queue::Completion, 16> some;
-    const std::size_t room = std::min(completions.size(), some.size());
-    const std::size_t taken = queue_->wait(std::span(some).first(room), block);
-    for (std::size_t i = 0; i < taken; ++i) completions[i] = {some[i].id, std::move(some[i].failure)};
-    return taken;
-  }
-  std::size_t in_flight() const noexcept override { return queue_->in_flight(); }
 
  private:
+  void progress(bool block) override {
+    drain(*queue_, block, [this](const Completion& answer) { finish(answer.id, answer.failure); });
+  }
+
   const S3Object* object_;
   std::unique_ptr<S3Queue> queue_;
 };

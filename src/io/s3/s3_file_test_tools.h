@@ -140,59 +140,51 @@ class FakeBucket final : public S3Client {
   // one goes first.
   class Queue final : public S3Queue {
    public:
-    Queue(FakeBucket& bucket, unsigned depth) : bucket_(bucket), depth_(depth) {}
+    Queue(FakeBucket& bucket, std::size_t depth) : bucket_(bucket), depth_(depth) {}
     ~Queue() override {
       while (!waiting_.empty()) drop(waiting_.size() - 1);
     }
     void get_range(std::uint64_t id, const std::string& key, std::uint64_t offset, MutableByteSpan into,
                    const std::string& etag) override {
-      begin(id, into.size(), [this, key, offset, into, etag] {
-        bucket_.get_range(key, offset, into, etag);
-        return std::string();
-      });
+      add(id, into.size(), [this, key, offset, into, etag] { bucket_.get_range(key, offset, into, etag); });
     }
     void put(std::uint64_t, const std::string&, std::span<const ByteSpan>) override {
       throw Error(ErrorKind::usage, "files do not do that");
     }
-    void upload_part(std::uint64_t id, const std::string& key, const std::string& upload, unsigned number,
+    void upload_part(std::uint64_t id, const std::string& key, const std::string& upload, S3Part& part,
                      std::span<const ByteSpan> parts) override {
       const std::vector<ByteSpan> kept(parts.begin(), parts.end());
       {
         const std::lock_guard lock(bucket_.mutex_);
-        bucket_.sent_.push_back(number);
+        bucket_.sent_.push_back(part.number);
       }
-      begin(id, parts[0].size(), [this, key, upload, number, kept] {
-        return bucket_.upload_part(key, upload, number, kept).etag;
-      });
+      add(id, parts[0].size(),
+          [this, key, upload, &part, kept] { part = bucket_.upload_part(key, upload, part.number, kept); });
     }
-    std::size_t wait(std::span<Completion> completions, bool block) override {
-      std::size_t count = 0;
-      // Without `block` every other time there is nothing yet.
-      lazy_ = !lazy_;
-      if (!block && lazy_) return 0;
-      while (count < completions.size() && !waiting_.empty() && (block || count == 0)) {
-        Completion& completion = completions[count++];
-        completion = {.id = waiting_.back().id};
-        try {
-          completion.etag = waiting_.back().work();
-        } catch (const Error&) {
-          completion.failure = std::current_exception();
-        }
-        drop(waiting_.size() - 1);
-        block = false;
-      }
-      return count;
-    }
-    std::size_t in_flight() const noexcept override { return waiting_.size(); }
 
    private:
+    void progress(bool block) override {
+      // Without `block` every other time there is nothing yet.
+      if (!block && (lazy_ = !lazy_)) return;
+      if (waiting_.empty()) return;
+      const Request request = waiting_.back();
+      std::exception_ptr failure;
+      try {
+        request.work();
+      } catch (const Error&) {
+        failure = std::current_exception();
+      }
+      drop(waiting_.size() - 1);
+      finish(request.id, failure);
+    }
     struct Request {
       std::uint64_t id = 0;
       std::size_t size = 0;
-      std::function<std::string()> work;
+      std::function<void()> work;
     };
-    void begin(std::uint64_t id, std::size_t size, std::function<std::string()> work) {
+    void add(std::uint64_t id, std::size_t size, std::function<void()> work) {
       if (waiting_.size() >= depth_) throw Error(ErrorKind::usage, "more requests than the queue is for");
+      begin();
       waiting_.push_back({id, size, std::move(work)});
       const std::lock_guard lock(bucket_.mutex_);
       bucket_.most_running_ = std::max(bucket_.most_running_, ++bucket_.running_);

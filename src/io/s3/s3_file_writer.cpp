@@ -117,6 +117,7 @@ class S3Writer final : public WritableFile {
     Coverage given;
     unsigned fillers = 0;  // threads that copy into it
     bool sent = false;     // given to the queue
+    S3Part uploaded = {};
   };
 
   void check_open() const {
@@ -131,7 +132,7 @@ class S3Writer final : public WritableFile {
   void send(Part& part, std::uint64_t size);
   void send_if_whole(Part& part);
   void take(bool block);
-  void keep(const S3Queue::Completion& answer);
+  void keep(const Completion& answer);
   void drop_behind(std::uint64_t size);
   void send_rest();
   void send_empty();
@@ -247,7 +248,8 @@ void S3Writer::send(Part& part, std::uint64_t size) {
   if (etags_.size() < part.place.number) etags_.resize(part.place.number);
   const ByteSpan bytes = part.memory.span();
   with_context({.uri = uri_, .offset = part.place.begin}, [&] {
-    queue_->upload_part(part.place.number, key_, upload_, part.place.number, {&bytes, 1});
+    part.uploaded.number = part.place.number;
+    queue_->upload_part(part.place.number, key_, upload_, part.uploaded, {&bytes, 1});
   });
   part.sent = true;
   etags_[part.place.number - 1].emplace();
@@ -256,7 +258,7 @@ void S3Writer::send(Part& part, std::uint64_t size) {
 
 // Notes which parts have arrived; with `block` it waits for one.
 void S3Writer::take(bool block) {
-  std::array<S3Queue::Completion, 16> some;
+  std::array<Completion, 16> some;
   while (queue_->in_flight() > 0) {
     const std::size_t count = queue_->wait(some, std::exchange(block, false));
     for (std::size_t i = 0; i < count; ++i) keep(some[i]);
@@ -264,10 +266,10 @@ void S3Writer::take(bool block) {
   }
 }
 
-void S3Writer::keep(const S3Queue::Completion& answer) {
+void S3Writer::keep(const Completion& answer) {
   const auto part = parts_.find(static_cast<unsigned>(answer.id));
   bytes_in_flight_ -= part->second.memory.size();
-  etags_[answer.id - 1] = answer.etag;
+  etags_[answer.id - 1] = part->second.uploaded.etag;
   if (answer.failure && !failure_) {
     try {
       with_context({.uri = uri_, .offset = part->second.place.begin},

@@ -9,7 +9,6 @@
 #include <charconv>
 #include <utility>
 
-#include "io/completion_queue.h"
 #include "io/object_checks.h"
 #include "io/s3/s3_client.h"
 #include "io/s3/s3_file.h"
@@ -110,24 +109,14 @@ class Values {
 void Values::put_in_parts(const std::string& key, std::span<const ByteSpan> parts, std::uint64_t size) const {
   const std::string upload = client_->create_upload(key);
   try {
-    std::vector<S3Part> uploaded;
+    std::vector<S3Part> uploaded((size + part_size - 1) / part_size);
     const std::unique_ptr<S3Queue> queue = S3Queue::open(client_, parts_in_flight);
-    std::array<S3Queue::Completion, parts_in_flight> done;
-    const auto take = [&] {
-      const std::size_t count = queue->wait(done);
-      for (const S3Queue::Completion& completion : std::span(done).first(count)) {
-        if (completion.failure) std::rethrow_exception(completion.failure);
-        uploaded.push_back({static_cast<unsigned>(completion.id), completion.etag});
-      }
-    };
-    for (std::uint64_t offset = 0; offset < size; offset += part_size) {
-      if (queue->in_flight() == parts_in_flight) take();
-      const auto number = static_cast<unsigned>(offset / part_size + 1);
-      queue->upload_part(number, key, upload, number, stretch_of(parts, offset, part_size));
+    for (std::size_t i = 0; i < uploaded.size(); ++i) {
+      if (queue->in_flight() == parts_in_flight) queue->wait_for_some();
+      uploaded[i].number = static_cast<unsigned>(i + 1);
+      queue->upload_part(i, key, upload, uploaded[i], stretch_of(parts, i * part_size, part_size));
     }
-    while (queue->in_flight() > 0) take();
-    std::sort(uploaded.begin(), uploaded.end(),
-              [](const S3Part& one, const S3Part& other) { return one.number < other.number; });
+    queue->wait_for_all();
     client_->complete_upload(key, upload, uploaded);
   } catch (...) {
     try {
@@ -157,24 +146,12 @@ class Queue final : public ObjectQueue {
       const std::uint64_t size = size_of(item);
       if (size > multipart_above) {
         values_->put_in_parts(key, item.parts, size);
-        finish(tag, nullptr);
+        settle(tag, nullptr);
       } else {
         requests_->put(tag, key, item.parts);
       }
     });
   }
-
-  std::size_t wait(std::span<Completion> completions, bool block) override {
-    if (in_flight_ == 0 || completions.empty()) return 0;
-    while (take_requests(false) > 0) {
-    }
-    while (block && done_.empty()) take_requests(true);
-    const std::size_t count = move_out(done_, completions);
-    in_flight_ -= count;
-    return count;
-  }
-
-  std::size_t in_flight() const noexcept override { return in_flight_; }
 
  private:
   struct Operation {
@@ -197,17 +174,17 @@ class Queue final : public ObjectQueue {
   template <class Item, class Start>
   void submit(std::uint64_t id, const ObjectId& object, std::uint64_t dkey, std::span<const Item> items,
               Start start) {
-    ++in_flight_;
     try {
       check(object, dkey, items);
     } catch (const Error&) {
-      done_.push_back({id, std::current_exception()});
+      add_done(id, std::current_exception());
       return;
     }
     if (items.empty()) {
-      done_.push_back({id, nullptr});
+      add_done(id);
       return;
     }
+    begin();
     const std::size_t slot = free_slot();
     Operation& operation = operations_[slot];
     operation = {id, object, dkey, {}, items.size(), nullptr};
@@ -217,7 +194,7 @@ class Queue final : public ObjectQueue {
       try {
         start(tag, items[i]);
       } catch (...) {
-        finish(tag, std::current_exception());
+        settle(tag, std::current_exception());
       }
     }
   }
@@ -232,7 +209,7 @@ class Queue final : public ObjectQueue {
     return slot;
   }
 
-  void finish(std::uint64_t tag, const std::exception_ptr& failure) {
+  void settle(std::uint64_t tag, const std::exception_ptr& failure) {
     const auto slot = static_cast<std::size_t>(tag >> item_bits);
     Operation& operation = operations_[slot];
     if (failure && !operation.failure) {
@@ -240,24 +217,20 @@ class Queue final : public ObjectQueue {
       operation.failure = values_->told(failure, {operation.object, operation.dkey, akey});
     }
     if (--operation.unfinished > 0) return;
-    done_.push_back({operation.id, std::exchange(operation.failure, nullptr)});
+    finish(operation.id, std::exchange(operation.failure, nullptr));
     free_.push_back(slot);
   }
 
-  std::size_t take_requests(bool block) {
-    std::array<S3Queue::Completion, 16> some;
-    const std::size_t count = requests_->wait(some, block);
-    for (const S3Queue::Completion& completion : std::span(some).first(count))
-      finish(completion.id, completion.failure);
-    return count;
+  void fail_in_child() const override { fail_after_fork(values_->uri()); }
+
+  void progress(bool block) override {
+    drain(*requests_, block, [this](const Completion& answer) { settle(answer.id, answer.failure); });
   }
 
   const Values* values_;
   const StoreTraits traits_;
-  std::size_t in_flight_ = 0;
   std::vector<Operation> operations_;
   std::vector<std::size_t> free_;
-  std::vector<Completion> done_;
   std::unique_ptr<S3Queue> requests_;  // first to go: what arrives is left here
 };
 
@@ -281,7 +254,7 @@ class Store final : public ObjectStore {
     if (items.size() != 1) {
       Queue queue(values_, traits(), concurrency);
       queue.submit_fetch(0, object, dkey, items);
-      take_one(queue);
+      queue.wait_for_all();
       return;
     }
     const ValueAddress address{object, dkey, items[0].akey};
@@ -293,7 +266,7 @@ class Store final : public ObjectStore {
     check_update(uri(), traits(), object, dkey, items);
     Queue queue(values_, traits(), concurrency);
     queue.submit_update(0, object, dkey, items);
-    take_one(queue);
+    queue.wait_for_all();
   }
 
   std::unique_ptr<ObjectQueue> open_queue(unsigned depth) override {
@@ -379,12 +352,6 @@ class Store final : public ObjectStore {
   void sync() override {}
 
  private:
-  static void take_one(Queue& queue) {
-    ObjectQueue::Completion completion;
-    queue.wait({&completion, 1}, true);
-    if (completion.failure) std::rethrow_exception(completion.failure);
-  }
-
   template <class Take>
   void list(const std::string& prefix, Take take) const {
     values_.telling_store([&] {

@@ -1,14 +1,11 @@
 // Reading a file on an XRootD server; see xrootd_file.h. Requests are answered by threads of the library, so
 // that the queue needs none. Whatever fails for a passing reason is read again by whoever waits for it.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -254,12 +251,7 @@ void XrootdFile::read_vector(std::span<const ReadRequest> requests) const {
   }
   const std::unique_ptr<ReadQueue> queue = open_queue(xrootd_traits.concurrency);
   queue->submit_batch(pieces);
-  std::array<ReadQueue::Completion, 16> some;
-  while (queue->in_flight() > 0) {
-    const std::size_t count = queue->wait(some);
-    for (std::size_t i = 0; i < count; ++i)
-      if (some[i].failure) std::rethrow_exception(some[i].failure);
-  }
+  queue->wait_for_all();
 }
 
 // What came back from the library's threads.
@@ -270,21 +262,16 @@ struct Answered {
   bool is_short = false;
 };
 
-struct Inbox {
-  std::mutex mutex;
-  std::condition_variable arrives;
-  std::deque<Answered> answers;
-};
-
 class XrootdQueue final : public ReadQueue {
  public:
   explicit XrootdQueue(const XrootdFile& file) : file_(file) {}
   XrootdQueue(const XrootdQueue&) = delete;
   XrootdQueue& operator=(const XrootdQueue&) = delete;
-  // Memory of the callers is written to until all answers are there.
+  // Memory of the callers is written to until all answers are there, which are not looked at any more.
   ~XrootdQueue() override {
-    if (process_ != ::getpid()) return;
-    while (requests_ > 0) take_answer(true);
+    leaving_ = true;
+    std::array<Completion, 16> unheard;
+    while (is_of_this_process() && wait(unheard) > 0) continue;
   }
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
@@ -292,20 +279,13 @@ class XrootdQueue final : public ReadQueue {
     submit_batch({&read, 1});
   }
   void submit_batch(std::span<const QueuedRead> reads) override;
-  std::size_t wait(std::span<Completion> completions, bool block) override;
-  std::size_t in_flight() const noexcept override { return in_flight_; }
 
  private:
   void send(std::vector<QueuedRead> reads);
-  bool take_answer(bool block);
   void settle(const Answered& answer);
 
   const XrootdFile& file_;
-  const pid_t process_ = ::getpid();
-  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::size_t requests_ = 0;   // that the library has
-  std::size_t in_flight_ = 0;  // reads, those in done_ included
-  std::deque<Completion> done_;
+  bool leaving_ = false;
 };
 
 // Small ones share a request. They come in the order of need, and so are asked for.
@@ -317,15 +297,14 @@ void XrootdQueue::submit_batch(std::span<const QueuedRead> reads) {
     bytes = 0;
   };
   for (const QueuedRead& read : reads) {
-    ++in_flight_;
     try {
       check_range(file_.uri(), file_.size(), read.offset, read.into.size());
     } catch (const Error&) {
-      done_.push_back({read.id, std::current_exception()});
+      add_done(read.id, std::current_exception());
       continue;
     }
     if (read.into.empty()) {
-      done_.push_back({read.id, nullptr});
+      add_done(read.id);
     } else if (read.into.size() > small_range) {
       send({read});
     } else {
@@ -338,11 +317,12 @@ void XrootdQueue::submit_batch(std::span<const QueuedRead> reads) {
 }
 
 void XrootdQueue::send(std::vector<QueuedRead> reads) {
+  begin(reads.size());
   Answered answer{.reads = std::move(reads)};
   try {
     answer.handle = file_.handle(answer.status);
   } catch (const Error&) {
-    for (const QueuedRead& read : answer.reads) done_.push_back({read.id, std::current_exception()});
+    for (const QueuedRead& read : answer.reads) finish(read.id, std::current_exception());
     return;
   }
   if (answer.handle == nullptr) return settle(answer);
@@ -355,33 +335,15 @@ void XrootdQueue::send(std::vector<QueuedRead> reads) {
     bytes += read.into.size();
   }
   const QueuedRead first = answer.reads.front();
-  auto done = [inbox = inbox_, bytes, answer = std::move(answer)](const XrdStatus& status,
-                                                                  std::uint32_t got) mutable {
+  auto done = [this, bytes, answer = std::move(answer)](const XrdStatus& status, std::uint32_t got) mutable {
     answer.status = status;
     answer.is_short = answer.reads.size() == 1 && got < bytes;
-    const std::lock_guard lock(inbox->mutex);
-    inbox->answers.push_back(std::move(answer));
-    inbox->arrives.notify_one();
+    post([this, answer = std::move(answer)] { settle(answer); });
   };
-  ++requests_;
   if (ranges.size() == 1)
     handle.read_later(first.offset, first.into, std::move(done));
   else
     handle.read_ranges_later(ranges, std::move(done));
-}
-
-bool XrootdQueue::take_answer(bool block) {
-  Answered answer;
-  {
-    std::unique_lock lock(inbox_->mutex);
-    if (block) inbox_->arrives.wait(lock, [this] { return !inbox_->answers.empty(); });
-    if (inbox_->answers.empty()) return false;
-    answer = std::move(inbox_->answers.front());
-    inbox_->answers.pop_front();
-  }
-  --requests_;
-  settle(answer);
-  return true;
 }
 
 // A vector read fails as a whole, whichever of its ranges is to blame.
@@ -393,26 +355,13 @@ void XrootdQueue::settle(const Answered& answer) {
     try {
       if (is_good)
         file_.check();
-      else
+      else if (!leaving_)
         file_.read_patiently(read.offset, read.into);
     } catch (...) {
       failure = std::current_exception();
     }
-    done_.push_back({read.id, failure});
+    finish(read.id, failure);
   }
-}
-
-std::size_t XrootdQueue::wait(std::span<Completion> completions, bool block) {
-  if (completions.empty()) return 0;
-  while (requests_ > 0 && take_answer(block && done_.empty())) {
-  }
-  const std::size_t count = std::min(completions.size(), done_.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    completions[i] = std::move(done_.front());
-    done_.pop_front();
-  }
-  in_flight_ -= count;
-  return count;
 }
 
 std::unique_ptr<ReadQueue> XrootdFile::open_queue(unsigned) const {

@@ -1,0 +1,121 @@
+// See completion_queue.h.
+#include "io/completion_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "colonnade/error.h"
+
+namespace colonnade::io {
+namespace {
+
+template <class List>
+void make_room(List& list, std::size_t size) {
+  if (list.capacity() < size) list.reserve(2 * size);
+}
+
+}  // namespace
+
+void CompletionQueue::fail_in_child() const {
+  throw Error(ErrorKind::usage, "the queue was opened before this process was forked",
+              "open it in the child");
+}
+
+void CompletionQueue::begin(std::size_t count) {
+  check_process();
+  const auto is_full = [this] {
+    const std::lock_guard lock(mutex_);
+    return running_ >= depth_;
+  };
+  while (is_full()) advance(true);
+  const std::lock_guard lock(mutex_);
+  make_room(done_, done_.size() + running_ + count);
+  make_room(posted_, posted_.size() + running_ + count);
+  running_ += count;
+  in_flight_ += count;
+}
+
+void CompletionQueue::withdraw() noexcept {
+  --in_flight_;
+  const std::lock_guard lock(mutex_);
+  --running_;
+}
+
+void CompletionQueue::add_done(std::uint64_t id, std::exception_ptr failure) {
+  check_process();
+  const std::lock_guard lock(mutex_);
+  make_room(done_, done_.size() + running_ + 1);
+  done_.push_back({id, std::move(failure)});
+  ++in_flight_;
+}
+
+void CompletionQueue::finish(std::uint64_t id, std::exception_ptr failure) noexcept {
+  const std::lock_guard lock(mutex_);
+  --running_;
+  done_.push_back({id, std::move(failure)});
+  tell_owner();
+}
+
+void CompletionQueue::post(std::function<void()> work) noexcept {
+  const std::lock_guard lock(mutex_);
+  posted_.push_back(std::move(work));
+  tell_owner();
+}
+
+// With the lock: whoever is woken may destroy the queue.
+void CompletionQueue::tell_owner() noexcept {
+  ++told_;
+  if (owner_sleeps_) arrives_.notify_one();
+}
+
+void CompletionQueue::progress(bool block) {
+  if (!block) return;
+  std::unique_lock lock(mutex_);
+  owner_sleeps_ = true;
+  arrives_.wait(lock, [this] { return told_ != seen_; });
+  owner_sleeps_ = false;
+  seen_ = told_;
+}
+
+void CompletionQueue::advance(bool block) {
+  progress(block);
+  std::vector<std::function<void()>> posted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (posted_.empty()) return;
+    make_room(posted, running_);
+    posted.swap(posted_);
+  }
+  for (const std::function<void()>& work : posted) work();
+}
+
+std::size_t CompletionQueue::wait(std::span<Completion> completions, bool block) {
+  check_process();
+  if (in_flight_ == 0 || completions.empty()) return 0;
+  advance(false);
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      const std::size_t count = std::min(completions.size(), done_.size());
+      const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
+      std::move(done_.begin(), end, completions.begin());
+      done_.erase(done_.begin(), end);
+      in_flight_ -= count;
+      if (count > 0 || !block) return count;
+    }
+    advance(true);
+  }
+}
+
+void CompletionQueue::wait_for_some() {
+  std::array<Completion, 16> some;
+  const std::size_t count = wait(some);
+  for (const Completion& completion : std::span(some).first(count))
+    if (completion.failure) std::rethrow_exception(completion.failure);
+}
+
+void CompletionQueue::wait_for_all() {
+  while (in_flight_ > 0) wait_for_some();
+}
+
+}  // namespace colonnade::io
