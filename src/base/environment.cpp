@@ -19,6 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/process.h"
+
 namespace colonnade {
 namespace {
 
@@ -59,7 +61,7 @@ class Repetition final : public Environment::Handle {
   Repetition(std::chrono::nanoseconds period, std::function<void()> work)
       : thread_([this, period, work = std::move(work)] { run(period, work); }) {}
   ~Repetition() override {
-    if (::getpid() != process_) {  // a child after a fork has no such thread
+    if (!process_.is_current()) {  // a child after a fork has no such thread
       thread_.detach();
       return;
     }
@@ -84,7 +86,7 @@ class Repetition final : public Environment::Handle {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;
-  const pid_t process_ = ::getpid();
+  const Process process_;
   std::thread thread_;  // last: it uses the others
 };
 

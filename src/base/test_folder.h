@@ -2,12 +2,12 @@
 #ifndef COLONNADE_BASE_TEST_FOLDER_H
 #define COLONNADE_BASE_TEST_FOLDER_H
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+
+#include "base/process.h"
 
 namespace colonnade {
 
@@ -22,7 +22,7 @@ class TestFolder {
   }
   ~TestFolder() {
     std::error_code ignored;
-    if (::getpid() == process_) std::filesystem::remove_all(path_, ignored);
+    if (process_.is_current()) std::filesystem::remove_all(path_, ignored);
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
@@ -31,7 +31,7 @@ class TestFolder {
 
  private:
   std::filesystem::path path_;
-  const pid_t process_ = ::getpid();
+  const Process process_;
 };
 
 }  // namespace colonnade

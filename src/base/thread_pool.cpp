@@ -4,11 +4,12 @@
 #include "base/thread_pool.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
+
+#include "base/process.h"
 
 namespace colonnade {
 
@@ -27,23 +28,8 @@ ThreadPool::~ThreadPool() {
 }
 
 ThreadPool& ThreadPool::shared() {
-  struct Shared {
-    pid_t process;
-    ThreadPool pool;
-  };
-  // Never destroyed: tasks may still be running when the process ends, and a child cannot join the parent's
-  // threads.
-  static std::atomic<Shared*> current{nullptr};
-  static std::mutex mutex;
-  Shared* shared = current.load(std::memory_order_acquire);
-  if (shared != nullptr && shared->process == ::getpid()) return shared->pool;
-  const std::lock_guard lock(mutex);
-  shared = current.load(std::memory_order_acquire);
-  if (shared == nullptr || shared->process != ::getpid()) {
-    shared = new Shared{::getpid(), ThreadPool(std::max(processors(), 2u) - 1)};
-    current.store(shared, std::memory_order_release);
-  }
-  return shared->pool;
+  static PerProcess<ThreadPool> pool;
+  return pool.get([] { return std::make_unique<ThreadPool>(std::max(processors(), 2u) - 1); });
 }
 
 unsigned ThreadPool::processors() noexcept {

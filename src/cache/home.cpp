@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/process.h"
 #include "base/warning.h"
 #include "cache/budget.h"
 #include "cache/filler.h"
@@ -43,20 +44,9 @@ struct Homes {
   std::vector<std::shared_ptr<Home>> all;
 };
 
-// Those of this process; a parent's are left alone, with whatever locks its threads held.
 Homes& homes() {
-  static std::mutex mutex;
-  static Homes* current = nullptr;
-  static pid_t process = 0;
-  static const int at_fork =
-      ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
-  static_cast<void>(at_fork);
-  const std::lock_guard lock(mutex);
-  if (current == nullptr || process != ::getpid()) {
-    current = new Homes;
-    process = ::getpid();
-  }
-  return *current;
+  static PerProcess<Homes> all;
+  return all.get();
 }
 
 void flush_at_exit() {
@@ -79,7 +69,6 @@ std::shared_ptr<Home> Home::of(const Settings& settings) {
 
 Home::Home(Settings settings)
     : settings_(std::move(settings)),
-      process_(::getpid()),
       filler_(std::make_unique<Filler>(*this)),
       budget_(std::make_unique<Budget>(*this)) {
   if (settings_.store.starts_with(folder_scheme)) {
@@ -95,7 +84,7 @@ Home::Home(Settings settings)
 Home::~Home() = default;
 
 bool Home::is_here() const noexcept {
-  return process_ == ::getpid();
+  return process_.is_current();
 }
 
 std::shared_ptr<io::ObjectStore> Home::store() {

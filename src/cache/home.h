@@ -9,8 +9,6 @@
 #ifndef COLONNADE_CACHE_HOME_H
 #define COLONNADE_CACHE_HOME_H
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -23,6 +21,7 @@
 #include <string>
 #include <utility>
 
+#include "base/process.h"
 #include "cache/settings.h"
 #include "io/object_store.h"
 
@@ -94,7 +93,7 @@ class Home : public std::enable_shared_from_this<Home> {
   void work();
 
   const Settings settings_;
-  const pid_t process_;
+  const Process process_;
   bool is_near_ = false;
   mutable std::mutex mutex_;
   std::shared_ptr<io::ObjectStore> store_;

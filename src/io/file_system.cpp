@@ -3,12 +3,12 @@
 #include "io/file_system.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/environment.h"
+#include "base/process.h"
 
 namespace colonnade::io {
 namespace {
@@ -189,7 +189,7 @@ class NamedFile final : public WritableFile {
     try {
       file_.reset();
       const std::string aside = std::exchange(aside_, {});
-      if (::getpid() == process_) files_->remove(aside);
+      if (process_.is_current()) files_->remove(aside);
     } catch (...) {  // whoever writes here next removes it
     }
     replaced_.reset();
@@ -201,8 +201,8 @@ class NamedFile final : public WritableFile {
   std::string aside_;                       // where the file is until it takes its place; else empty
   std::unique_ptr<WritableFile> replaced_;  // kept locked until then
   std::unique_ptr<WritableFile> file_;
-  bool is_name_safe_ = false;   // on the device
-  pid_t process_ = ::getpid();  // a forked child leaves the file to its parent
+  bool is_name_safe_ = false;  // on the device
+  const Process process_;      // a forked child leaves the file to its parent
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ ReadScheduler::ReadScheduler(const RandomAccessFile& file, const IoTraits& trait
 
 // The parent's queue cannot be closed from here: its threads do not exist, and its ring is the parent's too.
 ReadScheduler::~ReadScheduler() {
-  if (queue_ != nullptr && process_ != ::getpid()) abandon_queue();
+  if (queue_ != nullptr && !process_.is_current()) abandon_queue();
 }
 
 void ReadScheduler::abandon_queue() noexcept {
@@ -137,12 +137,12 @@ void ReadScheduler::abandon_queue() noexcept {
 }
 
 void ReadScheduler::go_on_in_child() {
-  if (queue_ != nullptr && process_ == ::getpid()) return;
+  if (queue_ != nullptr && process_.is_current()) return;
   if (queue_ != nullptr) abandon_queue();
   std::exception_ptr failure;
   try {
     queue_ = file_->open_queue(traits_.concurrency);
-    process_ = ::getpid();
+    process_ = {};
   } catch (...) {
     failure = std::current_exception();
   }

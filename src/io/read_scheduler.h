@@ -4,8 +4,6 @@
 #ifndef COLONNADE_IO_READ_SCHEDULER_H
 #define COLONNADE_IO_READ_SCHEDULER_H
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/process.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::io {
@@ -127,7 +126,7 @@ class ReadScheduler {
   const RandomAccessFile* file_;
   IoTraits traits_;
   std::unique_ptr<ReadQueue> queue_;  // opened when first needed
-  pid_t process_ = 0;                 // that opened it
+  Process process_;                   // that opened it
   std::unordered_map<Id, Extent> extents_;
   bool holds_ = false;
   std::size_t urgent_held_ = 0;    // extents at the front of the line

@@ -84,7 +84,7 @@ void ClusterPool::start() {
   const unsigned helpers = helpers_for(options);
   parallel_ = helpers > 0;
   decoded_for_all_threads_ = decoded_ahead_per_thread * (helpers + 1);
-  process_ = ::getpid();
+  process_ = {};
   work_ =
       std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
   unit_ = source_->file().traits().read_unit;
@@ -114,7 +114,7 @@ std::uint64_t ClusterPool::waits() const noexcept {
 }
 
 ClusterPool::~ClusterPool() {
-  if (process_ != ::getpid()) restart_in_child();
+  if (!process_.is_current()) restart_in_child();
   work_->stop();
   for (Lane& lane : lanes_) lane.scheduler.reset();
 }
@@ -156,7 +156,7 @@ ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& represe
 
 void ClusterPool::close(Stream& stream) noexcept {
   if (--stream.users > 0) return;
-  if (process_ != ::getpid()) restart_in_child();
+  if (!process_.is_current()) restart_in_child();
   deactivate(stream);
   streams_.erase({stream.representations, stream.element, stream.form});
 }
@@ -218,7 +218,7 @@ bool ClusterPool::is_within(const PageJob& job) const {
 }
 
 void ClusterPool::keep_within(std::vector<Stretch> stretches) {
-  if (process_ != ::getpid()) restart_in_child();
+  if (!process_.is_current()) restart_in_child();
   window_ = std::move(stretches);
   for (auto& [key, stream] : streams_) {
     stream->is_new = true;
@@ -649,7 +649,7 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
 
 ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment,
                                     std::size_t page) {
-  if (process_ != ::getpid()) restart_in_child();
+  if (!process_.is_current()) restart_in_child();
   const Place place{segment, page};
   if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page)
     return stream.recent;
@@ -721,7 +721,7 @@ std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, P
 
 void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
                        std::size_t count, std::byte* out) {
-  if (process_ != ::getpid()) restart_in_child();
+  if (!process_.is_current()) restart_in_child();
   Place place{segment, first};
   const bool in_order = follows(stream, *segment, first);
   // What was read ahead is used; behind it begins what goes straight to its place.

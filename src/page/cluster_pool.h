@@ -14,8 +14,6 @@
 #ifndef COLONNADE_PAGE_CLUSTER_POOL_H
 #define COLONNADE_PAGE_CLUSTER_POOL_H
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -26,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "io/read_scheduler.h"
 #include "page/column_segment.h"
 #include "page/page_work.h"
@@ -129,7 +128,7 @@ class ClusterPool {
   std::vector<Stretch> window_;                                          // empty: no limit
 
   // Everything that a forked child must not touch: threads that it does not have may have been in there.
-  pid_t process_ = 0;
+  Process process_;
   std::shared_ptr<PageWork> work_;
   std::array<Lane, 2> lanes_;                             // the data set's own, and the cache's
   std::vector<std::shared_ptr<SealedExtent>> in_flight_;  // given to a scheduler

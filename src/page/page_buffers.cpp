@@ -29,7 +29,7 @@ std::size_t block_size_for(std::size_t size) noexcept {
 
 }  // namespace
 
-PageBuffers::PageBuffers(std::size_t keep) : keep_(keep), process_(::getpid()) {}
+PageBuffers::PageBuffers(std::size_t keep) : keep_(keep) {}
 
 void PageBuffers::note_lent(std::size_t size) {
   statistics_.lent += size;
@@ -72,7 +72,7 @@ PageBuffers::Block PageBuffers::allocate(std::size_t size) {
 
 void PageBuffers::take_back(Block block) noexcept {
   // A thread that does not exist in a forked child may have held the lock when the child was made.
-  if (process_ != ::getpid()) return;
+  if (!process_.is_current()) return;
   const std::lock_guard lock(mutex_);
   statistics_.lent -= block.size;
   try {

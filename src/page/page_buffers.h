@@ -4,8 +4,6 @@
 #ifndef COLONNADE_PAGE_PAGE_BUFFERS_H
 #define COLONNADE_PAGE_PAGE_BUFFERS_H
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/process.h"
 
 namespace colonnade::page {
 
@@ -72,7 +71,7 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
   void note_lent(std::size_t size);
 
   const std::size_t keep_;
-  const pid_t process_;
+  const Process process_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<Block>> free_;  // by size
   Statistics statistics_;

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/process.h"
 #include "io/http/http_attempts.h"
 
 #ifdef COLONNADE_HAS_HTTP
@@ -414,7 +415,7 @@ class HttpEngine::Loop {
     ::curl_multi_cleanup(multi_);
   }
 
-  bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+  bool is_of_this_process() const noexcept { return process_.is_current(); }
 
   void start(HttpRequest&& request, const void* owner, Done&& done) {
     if (!is_of_this_process())
@@ -605,7 +606,7 @@ class HttpEngine::Loop {
     return static_cast<int>(std::clamp(left, std::chrono::milliseconds(0), longest).count());
   }
 
-  const pid_t process_ = ::getpid();
+  const Process process_;
   const unsigned max_active_;
   const Environment environment_;
   CURLM* multi_ = nullptr;
@@ -641,20 +642,8 @@ HttpEngine::~HttpEngine() {
 }
 
 HttpEngine& HttpEngine::shared() {
-  struct Shared {
-    const pid_t process = ::getpid();
-    HttpEngine engine;
-  };
-  // Never destroyed: transfers may be running when the process ends. Without a lock, which a fork could leave
-  // closed for ever.
-  static std::atomic<Shared*> current{nullptr};
-  Shared* known = current.load(std::memory_order_acquire);
-  while (known == nullptr || known->process != ::getpid()) {
-    auto fresh = std::make_unique<Shared>();
-    if (current.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel))
-      known = fresh.release();
-  }
-  return known->engine;
+  static PerProcess<HttpEngine> engine;
+  return engine.get();
 }
 
 bool HttpEngine::is_built_in() noexcept {

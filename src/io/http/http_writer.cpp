@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/process.h"
 #include "io/file_system.h"
 #include "io/http/http_call.h"
 #include "io/http/http_file.h"
@@ -135,7 +136,7 @@ class HttpWriter final : public WritableFile {
   void discard() noexcept override {
     if (spool_ == nullptr) return;
     spool_.reset();
-    if (!can_rename_ || ::getpid() != process_) return;
+    if (!can_rename_ || !process_.is_current()) return;
     try {
       remove(part_);
     } catch (...) {  // there may be no server any more
@@ -207,7 +208,7 @@ class HttpWriter final : public WritableFile {
 
   const HttpCaller caller_;
   const bool must_be_new_;
-  const pid_t process_ = ::getpid();
+  const Process process_;
   HttpUrl part_;  // where the file is until it has its name
   bool can_rename_ = false;
   std::unique_ptr<Spool> spool_;  // null: closed

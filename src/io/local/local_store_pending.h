@@ -2,14 +2,12 @@
 #ifndef COLONNADE_IO_LOCAL_LOCAL_STORE_PENDING_H
 #define COLONNADE_IO_LOCAL_LOCAL_STORE_PENDING_H
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "io/object_store.h"
 
 namespace colonnade::io {
@@ -63,7 +61,7 @@ class PendingValues {
 
  private:
   // After a fork the lock may be held by a thread that the child does not have: it flushes everything.
-  bool is_child() const noexcept { return ::getpid() != process_; }
+  bool is_child() const noexcept { return !process_.is_current(); }
   template <class Change>
   void change(Change&& change) {
     if (is_child()) return;
@@ -71,7 +69,7 @@ class PendingValues {
     change();
   }
 
-  const pid_t process_ = ::getpid();
+  const Process process_;
   std::mutex mutex_;
   Taken taken_;
 };

@@ -62,7 +62,7 @@ void OpenValues::drop(std::map<ValueAddress, Entry>::iterator entry) {
 }
 
 bool OpenValues::is_child() const noexcept {
-  return ::getpid() != process_;
+  return !process_.is_current();
 }
 
 }  // namespace colonnade::io

@@ -3,9 +3,6 @@
 #ifndef COLONNADE_IO_LOCAL_OPEN_VALUES_H
 #define COLONNADE_IO_LOCAL_OPEN_VALUES_H
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/process.h"
 #include "io/local/local_system.h"
 #include "io/object_store.h"
 
@@ -45,7 +43,7 @@ class OpenValues {
   bool is_child() const noexcept;
 
   const std::size_t most_;
-  const pid_t process_ = ::getpid();
+  const Process process_;
   std::mutex mutex_;
   std::map<ValueAddress, Entry> entries_;
   std::list<ValueAddress> used_;  // latest first

@@ -2,7 +2,6 @@
 #include "io/rados/rados_cluster.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,8 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "base/process.h"
 
 namespace colonnade::io {
 namespace {
@@ -68,20 +69,13 @@ constexpr std::array advice_table{
 };
 
 struct Registry {
-  explicit Registry(pid_t owner) : process(owner) {}
-  pid_t process;
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<RadosCluster>> clusters;
 };
 
-// A child has one of its own: the parent's mutex may have been locked when it was forked.
 Registry& registry() {
-  static std::atomic<Registry*> current{nullptr};
-  Registry* known = current.load(std::memory_order_acquire);
-  if (known != nullptr && known->process == ::getpid()) return *known;
-  auto fresh = std::make_unique<Registry>(::getpid());
-  if (current.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
-  return *known;
+  static PerProcess<Registry> registries;
+  return registries.get();
 }
 
 std::string variable(const char* name) {
@@ -125,8 +119,7 @@ std::shared_ptr<RadosCluster> RadosCluster::connect(const RadosPlace& place) {
 }
 
 RadosCluster::RadosCluster(const RadosPlace& place)
-    : api_(&with_context({.uri = place.uri}, []() -> const RadosApi& { return rados_api(); })),
-      process_(::getpid()) {
+    : api_(&with_context({.uri = place.uri}, []() -> const RadosApi& { return rados_api(); })) {
   const RadosAccess& access = place.access;
   if (const int code = api_->create2(&handle_, access.cluster.c_str(), access.user.c_str(), 0); code != 0)
     throw rados_error(code, fmt::format("no connection can be made as \"{}\"", access.user), place.uri);
@@ -144,7 +137,7 @@ RadosCluster::~RadosCluster() {
 }
 
 bool RadosCluster::is_usable() const noexcept {
-  return process_ == ::getpid();
+  return process_.is_current();
 }
 
 void RadosCluster::configure(const RadosPlace& place) {

@@ -3,11 +3,10 @@
 #ifndef COLONNADE_IO_RADOS_RADOS_CLUSTER_H
 #define COLONNADE_IO_RADOS_RADOS_CLUSTER_H
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
 
+#include "base/process.h"
 #include "colonnade/error.h"
 #include "io/rados/rados_api.h"
 #include "io/rados/rados_place.h"
@@ -40,7 +39,7 @@ class RadosCluster {
 
   const RadosApi* api_;
   rados_t handle_ = nullptr;
-  pid_t process_;
+  const Process process_;
 };
 
 // A pool of a cluster, seen through one namespace.

@@ -11,7 +11,6 @@
 #include "io/s3/s3_file_writer.h"
 
 #include <fmt/format.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/process.h"
 #include "colonnade/error.h"
 #include "io/local/local_system.h"
 
@@ -140,7 +140,7 @@ class S3Writer final : public WritableFile {
   void complete();
   void let_arrive() noexcept;
   void abort(const std::string& upload) const;
-  bool is_own() const noexcept { return ::getpid() == process_; }  // and not left by a parent
+  bool is_own() const noexcept { return process_.is_current(); }  // and not left by a parent
   bool is_sent(unsigned number) const noexcept {
     return number <= etags_.size() && etags_[number - 1].has_value();
   }
@@ -150,7 +150,7 @@ class S3Writer final : public WritableFile {
   const std::string key_;
   const S3WriteLimits limits_;
   const S3Condition condition_;
-  const pid_t process_ = ::getpid();
+  const Process process_;
   mutable std::mutex mutex_;
   std::unique_ptr<S3Queue> queue_;  // null: closed
   std::string upload_;              // its id

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/process.h"
 #include "base/redacted.h"
 #include "colonnade/error.h"
 #include "io/http/http_engine.h"
@@ -86,13 +86,17 @@ std::string asked(HttpRequest request, const std::string& source) {
 
 }  // namespace
 
-S3Identity::S3Identity(Fetch fetch) : fetch_(std::move(fetch)), process_(::getpid()) {}
+S3Identity::S3Identity(Fetch fetch) : fetch_(std::move(fetch)) {}
 
 std::shared_ptr<S3Identity> S3Identity::shared(const std::string& key, const Fetch& fetch) {
-  static std::mutex mutex;
-  static std::map<std::pair<pid_t, std::string>, std::shared_ptr<S3Identity>> all;
-  const std::lock_guard lock(mutex);
-  auto& found = all[{::getpid(), key}];
+  struct All {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<S3Identity>> by_key;
+  };
+  static PerProcess<All> all;
+  All& mine = all.get();
+  const std::lock_guard lock(mine.mutex);
+  auto& found = mine.by_key[key];
   if (found == nullptr) found = std::make_shared<S3Identity>(fetch);
   return found;
 }
@@ -102,7 +106,7 @@ S3Credentials S3Identity::current() {
   if (known != nullptr && (!known->expiry || SystemClock::now() + margin < *known->expiry))
     return known->credentials;
   // A lock that was held at a fork opens nevermore.
-  if (::getpid() != process_) return renewed(known)->credentials;
+  if (!process_.is_current()) return renewed(known)->credentials;
   const bool is_good = known != nullptr && SystemClock::now() + std::chrono::minutes(1) < *known->expiry;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (is_good && !lock.try_lock()) return known->credentials;  // somebody is asking already

@@ -3,8 +3,6 @@
 #ifndef COLONNADE_IO_S3_S3_IDENTITY_H
 #define COLONNADE_IO_S3_S3_IDENTITY_H
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -13,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "base/process.h"
 #include "base/secret.h"
 
 namespace colonnade::io {
@@ -48,7 +47,7 @@ class S3Identity {
   Known renewed(const Known& old);
 
   const Fetch fetch_;
-  const pid_t process_;
+  const Process process_;
   std::mutex mutex_;  // of whoever fetches
   std::atomic<Known> known_;
 };

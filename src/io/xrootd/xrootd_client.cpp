@@ -10,6 +10,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/process.h"
+
 namespace colonnade::io {
 namespace {
 
@@ -165,16 +167,9 @@ struct Retired {
   }
 };
 
-// One per process: a fork may come while the mutex is locked.
 Retired& retired() {
-  static std::atomic<Retired*> current{nullptr};
-  static std::atomic<pid_t> owner{0};
-  const pid_t process = ::getpid();
-  if (owner.load(std::memory_order_acquire) != process) {
-    current.store(new Retired, std::memory_order_release);  // the parent's is left alone
-    owner.store(process, std::memory_order_release);
-  }
-  return *current.load(std::memory_order_acquire);
+  static PerProcess<Retired> all;
+  return all.get();
 }
 
 }  // namespace
@@ -206,14 +201,13 @@ Error xrootd_error(const XrdStatus& status, std::string_view action, const std::
 XrootdHandle::XrootdHandle()
     : api_(&xrd_api()),
       timeout_(xrootd_timeout()),
-      memory_(std::make_unique<std::byte[]>(XrdApi::object_size)),
-      process_(::getpid()) {
+      memory_(std::make_unique<std::byte[]>(XrdApi::object_size)) {
   retired().clear();
   api_->make_file(self(), true);
 }
 
 XrootdHandle::~XrootdHandle() {
-  if (process_ == ::getpid())
+  if (process_.is_current())
     api_->destroy_file(self());
   else
     static_cast<void>(memory_.release());
@@ -243,7 +237,7 @@ XrdStatus XrootdHandle::sync() {
 }
 
 XrdStatus XrootdHandle::close() {
-  if (process_ != ::getpid()) return {};
+  if (!process_.is_current()) return {};
   return api_->close(self(), timeout_);
 }
 
@@ -275,7 +269,7 @@ void XrootdHandle::write_later(std::uint64_t offset, ByteSpan bytes, Done done) 
 }
 
 void XrootdHandle::retire(std::shared_ptr<XrootdHandle> handle) {
-  if (handle == nullptr || handle->process_ != ::getpid()) return;
+  if (handle == nullptr || !handle->process_.is_current()) return;
   XrootdHandle& closing = *handle;
   auto* handler = new Answer(
       *closing.api_,

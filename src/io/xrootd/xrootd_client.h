@@ -2,8 +2,6 @@
 #ifndef COLONNADE_IO_XROOTD_XROOTD_CLIENT_H
 #define COLONNADE_IO_XROOTD_XROOTD_CLIENT_H
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/process.h"
 #include "colonnade/error.h"
 #include "io/xrootd/xrootd_library.h"
 #include "io/xrootd/xrootd_place.h"
@@ -81,7 +80,7 @@ class XrootdHandle {
   const XrdApi* api_;
   long timeout_;
   std::unique_ptr<std::byte[]> memory_;
-  pid_t process_;
+  const Process process_;
 };
 
 struct XrootdName {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/process.h"
 #include "io/local/local_system.h"
 #include "io/xrootd/xrootd_client.h"
 #include "io/xrootd/xrootd_file.h"
@@ -29,7 +30,7 @@ constexpr auto between_checks = std::chrono::seconds(1);  // servers tell the ti
 
 // The file as one process has it open.
 struct XrootdSession {
-  const pid_t process = ::getpid();
+  const Process process;
   std::mutex opening;                    // held while the server is asked; answers never wait for it
   std::mutex mutex;                      // of what follows
   std::shared_ptr<XrootdHandle> handle;  // null: to be opened again
@@ -108,7 +109,7 @@ class XrootdFile final : public RandomAccessFile {
 // In a child process the library has threads of its own, but none of what its parent had open.
 XrootdSession& XrootdFile::session() const {
   XrootdSession* known = session_.load(std::memory_order_acquire);
-  if (known->process == ::getpid()) return *known;
+  if (known->process.is_current()) return *known;
   XrootdSession* fresh = XrootdSession::make();
   if (session_.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return *fresh;
   fresh->self.reset();
@@ -117,7 +118,7 @@ XrootdSession& XrootdFile::session() const {
 
 XrootdFile::~XrootdFile() {
   XrootdSession* last = session_.load();
-  if (last->process != ::getpid()) return;
+  if (!last->process.is_current()) return;
   const std::shared_ptr<XrootdSession> closing = std::move(last->self);
   std::shared_ptr<XrootdHandle> open;
   {

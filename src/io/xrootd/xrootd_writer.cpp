@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/process.h"
 #include "io/local/local_system.h"
 
 namespace colonnade::io {
@@ -58,7 +59,7 @@ class XrootdWriter final : public WritableFile {
   XrootdWriter(const XrootdWriter&) = delete;
   XrootdWriter& operator=(const XrootdWriter&) = delete;
   ~XrootdWriter() override {
-    if (process_ != ::getpid() || handle_ == nullptr) return;
+    if (!process_.is_current() || handle_ == nullptr) return;
     wait_for_all();
     handle_->close();  // at once: the next writer may come
   }
@@ -102,7 +103,7 @@ class XrootdWriter final : public WritableFile {
 
  private:
   XrootdHandle& open() const {
-    if (process_ != ::getpid())
+    if (!process_.is_current())
       throw Error(ErrorKind::usage, "the file was opened for writing before a fork, by another process",
                   "write it where it was opened, or open another file after the fork", {.uri = uri_});
     if (handle_ == nullptr)
@@ -136,7 +137,7 @@ class XrootdWriter final : public WritableFile {
   std::uint64_t size_;
   std::shared_ptr<void> kept_;
   std::shared_ptr<Sending> sending_ = std::make_shared<Sending>();
-  pid_t process_ = ::getpid();
+  const Process process_;
 };
 
 void XrootdWriter::write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) {
