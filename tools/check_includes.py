@@ -64,6 +64,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "reader.h": "dataset",
     "writer.h": "dataset",
     "parallel_writer.h": "dataset",
+    "shared_writer.h": "dataset",
     "repair.h": "page",
     "garbage.h": "container",
     "cache.h": "dataset",

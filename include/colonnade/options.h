@@ -82,6 +82,7 @@ struct WriteOptions {
   // Bytes: pages of a column are moved together up to this size, whatever their own; 0: each by itself.
   std::size_t splice_size = std::size_t{1} << 20;
   std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: as the container
+  std::string part_of = {};       // writes no data set, but a part of what a SharedWriter commits: its name
   std::string description = {};   // of the data set
 };
 

@@ -20,6 +20,7 @@ NB_MODULE(_core, module) {
   register_chain(module);
   register_writer(module);
   register_parallel_writer(module);
+  register_shared_writer(module);
   register_files(module);
   register_repair(module);
   register_copy(module);

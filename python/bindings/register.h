@@ -16,6 +16,7 @@ void register_reader(nanobind::module_& module);
 void register_chain(nanobind::module_& module);
 void register_writer(nanobind::module_& module);
 void register_parallel_writer(nanobind::module_& module);
+void register_shared_writer(nanobind::module_& module);
 void register_files(nanobind::module_& module);
 void register_repair(nanobind::module_& module);
 void register_copy(nanobind::module_& module);

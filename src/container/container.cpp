@@ -8,6 +8,7 @@
 
 #include "container/bare_file/reader.h"
 #include "container/bare_file/writer.h"
+#include "container/object_store/part_writer.h"
 #include "container/object_store/reader.h"
 #include "container/object_store/writer.h"
 #include "container/root_file/reader.h"
@@ -81,9 +82,11 @@ namespace {
 std::unique_ptr<WriteContainer> write_to_store(const std::string& uri, std::string_view path,
                                                const ContainerOptions& options, ObjectTarget target,
                                                bool make_store = false) {
-  return ObjectContainerWriter::open(
-      io::open_object_store(uri, {.create = make_store, .object_class = options.object_class}), path, options,
-      target);
+  auto store = io::open_object_store(uri, {.create = make_store, .object_class = options.object_class});
+  if (!options.part_of.empty())
+    return std::make_unique<ObjectPartWriter>(std::move(store), path, options,
+                                              PartName::parse(options.part_of));
+  return ObjectContainerWriter::open(std::move(store), path, options, target);
 }
 
 }  // namespace

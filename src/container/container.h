@@ -179,6 +179,7 @@ struct ContainerOptions {
   std::string object_class = {};
   // A writer that does not show for so long that it lives may be taken for dead.
   std::chrono::milliseconds claim_lease = std::chrono::seconds(60);
+  std::string part_of = {};       // the name of a part (object_store/part_ticket.h): nothing else is written
   std::size_t max_page_size = 0;  // that will be written, uncompressed; what cannot be is refused at once
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/object_store.h"
 #include "page/append_if_repaired.h"
 
 namespace colonnade::dataset {
@@ -31,6 +32,7 @@ container::ContainerOptions container_options(const WriteOptions& options) {
           .object_mapping = options.object_mapping,
           .splice_size = options.splice_size,
           .object_class = options.object_class,
+          .part_of = options.part_of,
           .max_page_size = options.max_page_size};
 }
 
@@ -140,13 +142,18 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   check(options);
+  if (!options.part_of.empty() && !io::is_object_store(uri))
+    throw Error(ErrorKind::usage, "only data sets of object stores are written in parts",
+                "no part_of, and a file for each process");
   container::ContainerOptions how = container_options(options);
   how.must_be_new = target == Target::new_file;
   auto container = target == Target::existing_file
                        ? page::append_if_repaired(uri, name, how, options.discard_unrepaired)
                    : target == Target::same_data_set ? container::replace_container(uri, name, how)
                                                      : container::create_container(uri, name, how);
-  auto data_set = std::make_shared<page::DataSetSink>(std::move(container), options);
+  WriteOptions written = options;
+  if (!options.part_of.empty()) written.checkpoint_every = {};  // a part is there as a whole
+  auto data_set = std::make_shared<page::DataSetSink>(std::move(container), written);
   Descriptor& descriptor = data_set->descriptor();
   const std::size_t slash = name.rfind('/');
   descriptor.name = slash == std::string_view::npos ? name : name.substr(slash + 1);

@@ -156,12 +156,17 @@ class Driver:
 
     def run(self, sessions: list[Session]) -> None:
         """Compute what is wanted of DataFrames, together."""
-        plans = [freeze(each, each.wanted()) for each in sessions]
-        run = _Run(self, plans, sessions, merges=True)
-        tasks = [task for pair in zip(plans, sessions, strict=True) for task in self._tasks(*pair, run)]
-        partial = run.do(tasks)
-        for plan, session in zip(plans, sessions, strict=True):
-            finish(plan, session, partial)
+        plans: list[Plan] = []
+        try:
+            plans.extend(freeze(each, each.wanted(), claims=True) for each in sessions)
+            run = _Run(self, plans, sessions, merges=True)
+            tasks = [task for pair in zip(plans, sessions, strict=True) for task in self._tasks(*pair, run)]
+            partial = run.do(tasks)
+            for plan, session in zip(plans, sessions, strict=True):
+                finish(plan, session, partial)
+        finally:
+            for writer in (each for plan in plans for each in plan.writers.values()):
+                writer.discard()  # what was not committed
 
     def _tasks(self, plan: Plan, session: Session, run: _Run) -> list[Task]:
         if not any(map(plan.ranges, range(len(plan)))):
@@ -434,7 +439,7 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
         if session.is_ready(number) or number not in session.bookings:
             continue
         if plan.is_snapshot(place):
-            commit(session.bookings[number], parts_of(data))
+            commit(session.bookings[number], parts_of(data), plan.writers.get(place))
             session.written.add(number)
         else:
             session.graph.retry(number)

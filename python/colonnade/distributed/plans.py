@@ -21,6 +21,7 @@ from colonnade.errors import FormatError, UnsupportedError, UsageError
 from colonnade.frame.callables import load_callable, pickled
 from colonnade.frame.session import Booking, PythonCalls, Session
 
+from .snapshots import claimed
 from .tasks import Task, cut
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Plan:
         self._sizes: list[int] | None = None
         self.numbers: tuple[int, ...] = ()
         """Of the results in the DataFrame that the plan was made of."""
+        self.writers: dict[int, _core.SharedWriter] = {}
+        """What commits snapshots whose destinations are claimed."""
         self._owners: list[tuple[int, ...]] = []
 
     def __repr__(self) -> str:
@@ -368,14 +371,25 @@ def _checked(result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def freeze(session: Session, numbers: Sequence[int]) -> Plan:
+def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Plan:
     """Make the plan of booked results.
+
+    Args:
+        session: of the DataFrame.
+        numbers: of the results.
+        claims: whether the destinations of snapshots in object stores are claimed, so that tasks write into them.
 
     Raises:
         UnsupportedError: arrays in memory, and callables that cloudpickle cannot take.
     """
     graph = session.graph
     bookings = [session.bookings[number] for number in numbers]
+    writers: dict[int, _core.SharedWriter] = {}
+    for place, booking in enumerate(bookings):
+        if claims and booking.kind == "snapshot":
+            bookings[place], writer = claimed(booking)
+            if writer is not None:
+                writers[place] = writer
     of_all = any(each.kind == "report" and each.node == 0 for each in bookings)
     described = json.loads(graph.plan(None if of_all else sorted({each.node for each in bookings})))
     parts = graph.parts()
@@ -389,7 +403,7 @@ def freeze(session: Session, numbers: Sequence[int]) -> Plan:
         ],
     }
     plan = Plan(json.dumps(content))
-    plan._session, plan.numbers = session, tuple(numbers)
+    plan._session, plan.numbers, plan.writers = session, tuple(numbers), writers
     is_outside = plan._outside()
     plan._sizes = [
         0 if is_outside(*part) else size for part, size in zip(parts, graph.part_bytes(), strict=True)

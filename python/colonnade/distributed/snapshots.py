@@ -1,8 +1,9 @@
-"""Snapshots from many tasks: each writes a part of the rows, and one copy of pages makes a data set of the winners.
+"""Snapshots from many tasks: each writes a part of the rows, and one commit makes a data set of the winners' parts.
 
-Until that copy is committed nothing is visible at the destination, and after it everything is: pages are copied as they
-are stored, in entry order. Parts have names of the run, the entries and the attempt, so that tasks that run twice do no
-harm.
+Until that commit nothing is visible at the destination, and after it everything is, in entry order. In an object
+store the client claims the destination, tasks write their pages where they will stay, and the commit refers to them.
+Elsewhere pages are copied as they are stored. Parts have names of the run, the entries and the attempt, so that tasks
+that run twice do no harm.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,11 @@ from colonnade.errors import Error, StorageError, UnsupportedError
 from colonnade.frame.session import Booking
 from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
+from colonnade.writing.options import write_options
 
 from .tasks import Task
 
-__all__ = ["Destination", "commit", "part_booking", "parts_of", "saved_parts"]
+__all__ = ["Destination", "claimed", "commit", "part_booking", "parts_of", "saved_parts"]
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,14 @@ class Destination:
     uri: str
     name: str
     write: Mapping[str, Any]
+    ticket: str = ""
+    """What tasks need to write parts of a data set that the client has claimed."""
 
     @classmethod
     def of(cls, booking: Booking) -> Destination:
         """Take it from the options of a booking."""
         options = json.loads(booking.options)
-        return cls(options["uri"], options["name"], options["write"])
+        return cls(options["uri"], options["name"], options["write"], options.get("part_of", ""))
 
     @property
     def is_folder(self) -> bool:
@@ -47,7 +52,9 @@ class Destination:
         return self.uri.endswith("/")
 
     def part(self, task: Task) -> tuple[str, str]:
-        """The place of what a task writes: URI and name of a data set."""
+        """The place of what a task writes: URI, and the name of a data set or of a part of the destination."""
+        if self.ticket:
+            return self.uri, f"{self.ticket}-{secrets.randbits(62) + 1:x}"
         token = f"part-{task.plan[:12]}-{task.first}-{task.last}-{task.attempt}-{os.urandom(4).hex()}"
         if self.is_folder:
             folder = f"{self.uri.rstrip('/')}.parts-{task.plan[:12]}"
@@ -69,8 +76,10 @@ class Destination:
 
 def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]]:
     """Return the booking that writes what a task has of a snapshot, and where that is."""
-    place = Destination.of(booking).part(task)
-    options = json.loads(booking.options) | {"uri": place[0], "name": place[1]}
+    to = Destination.of(booking)
+    place = to.part(task)
+    changed = {"part_of": place[1]} if to.ticket else {"uri": place[0], "name": place[1]}
+    options = json.loads(booking.options) | changed
     return Booking("snapshot", booking.node, booking.arguments, json.dumps(options)), place
 
 
@@ -84,11 +93,35 @@ def parts_of(data: bytes) -> list[tuple[str, str]]:
     return [(uri, name) for uri, name in json.loads(data)]
 
 
-def commit(booking: Booking, parts: list[tuple[str, str]]) -> None:
-    """Make one data set of parts, and remove them."""
+def claimed(booking: Booking) -> tuple[Booking, _core.SharedWriter | None]:
+    """Claim the destination of a snapshot if it is in an object store.
+
+    Returns:
+        The booking, with what tasks need to write parts of it; and what commits them.
+    """
+    to = Destination.of(booking)
+    if not _core.is_object_store(to.uri):
+        return booking, None
+    written = {name: value for name, value in to.write.items() if name != "checkpoint_every"}
+    writer = _core.open_shared_writer(to.name, to.uri, write_options(**written))
+    options = json.loads(booking.options) | {"part_of": writer.ticket}
+    return replace(booking, options=json.dumps(options)), writer
+
+
+def commit(booking: Booking, parts: list[tuple[str, str]], writer: _core.SharedWriter | None = None) -> None:
+    """Make one data set of parts, and remove them.
+
+    Args:
+        booking: the snapshot.
+        parts: what tasks wrote.
+        writer: what `claimed` gave.
+    """
     to = Destination.of(booking)
     if not parts:
         raise StorageError("nothing of what the snapshot shall hold could be read", uri=to.uri)
+    if writer is not None:
+        writer.commit([name for _, name in parts])
+        return
     if to.is_folder:
         _publish(to, parts)
         return

@@ -17,7 +17,7 @@ constexpr std::size_t head_size = 16;
 constexpr std::size_t sum_size = 8;
 constexpr std::size_t longest_text = 4096;
 
-enum class Kind : std::uint16_t { counter = 1, place = 2, generation = 4 };
+enum class Kind : std::uint16_t { counter = 1, place = 2, generation = 4, part = 5 };
 
 const char* name_of(Kind kind) noexcept {
   switch (kind) {
@@ -27,6 +27,8 @@ const char* name_of(Kind kind) noexcept {
       return "data set record";
     case Kind::generation:
       return "generation record";
+    case Kind::part:
+      return "record of a part";
   }
   return "record";
 }
@@ -131,10 +133,14 @@ Anchor take_anchor(ByteReader& in, const char* what) {
   return anchor;
 }
 
+void check_blobs(const Anchor& anchor, std::uint64_t end, const char* what) {
+  if (anchor.header_offset >= end || anchor.footer_offset >= end)
+    fail(what, fmt::format("header and footer are blobs {} and {} of {}", anchor.header_offset,
+                           anchor.footer_offset, end));
+}
+
 void check_anchor(const AnchorRecord& record, const char* what) {
-  if (record.anchor.header_offset >= record.end_blobs || record.anchor.footer_offset >= record.end_blobs)
-    fail(what, fmt::format("header and footer are blobs {} and {} of {}", record.anchor.header_offset,
-                           record.anchor.footer_offset, record.end_blobs));
+  check_blobs(record.anchor, record.end_blobs, what);
   EarlierGeneration before;
   const auto check = [&](const EarlierGeneration& part) {
     if (part.generation <= before.generation)
@@ -168,6 +174,31 @@ std::vector<EarlierGeneration> take_earlier(ByteReader& in, const char* what) {
     part.end_blobs = in.le<std::uint64_t>(what);
   }
   return earlier;
+}
+
+void put_ranges(ByteWriter& out, const std::vector<ObjectRange>& ranges) {
+  out.le(static_cast<std::uint32_t>(ranges.size()));
+  for (const ObjectRange& range : ranges) {
+    out.le(range.first);
+    out.le(range.end);
+  }
+}
+
+// In the order of their numbers, within [first, end).
+std::vector<ObjectRange> take_ranges(ByteReader& in, std::uint64_t first, std::uint64_t end,
+                                     const char* what) {
+  const auto count = in.le<std::uint32_t>(what);
+  if (count > most_ranges) fail(what, fmt::format("it has {} ranges of objects", count));
+  std::vector<ObjectRange> ranges(count);
+  for (ObjectRange& range : ranges) {
+    range.first = in.le<std::uint64_t>(what);
+    range.end = in.le<std::uint64_t>(what);
+    if (range.first < first || range.end <= range.first || range.end > end)
+      fail(what,
+           fmt::format("objects {} to {}, where {} to {} are possible", range.first, range.end, first, end));
+    first = range.end;
+  }
+  return ranges;
 }
 
 void put_claim(ByteWriter& out, const std::optional<ClaimRecord>& claim) {
@@ -212,6 +243,7 @@ Bytes to_bytes(const PlaceRecord& record) {
   out.le(record.stamp);
   put_earlier(out, anchor.earlier);
   put_claim(out, record.claim);
+  out.le(anchor.identity);
   return framed(Kind::place, out.view());
 }
 
@@ -222,7 +254,19 @@ Bytes to_bytes(const GenerationRecord& record) {
   out.le(record.writer);
   out.le(record.end_objects);
   out.le(record.first_object);
+  out.le(static_cast<std::uint8_t>(record.in_parts ? 1 : 0));
+  put_ranges(out, record.abandoned);
   return framed(Kind::generation, out.view());
+}
+
+Bytes to_bytes(const PartRecord& record) {
+  ByteWriter out;
+  put_text(out, record.name);
+  out.le(record.generation);
+  out.le(record.end_blobs);
+  put_anchor(out, record.anchor);
+  put_ranges(out, record.objects);
+  return framed(Kind::part, out.view());
 }
 
 Bytes counter_bytes(std::uint32_t next_generation) {
@@ -252,6 +296,7 @@ PlaceRecord read_place_record(ByteSpan bytes) {
   record.stamp = in.le<std::uint64_t>(what);
   anchor.earlier = take_earlier(in, what);
   record.claim = take_claim(in, what);
+  if (in.remaining() > 0) anchor.identity = in.le<std::uint64_t>(what);
   if (anchor.generation != 0) check_anchor(anchor, what);
   return record;
 }
@@ -268,6 +313,23 @@ GenerationRecord read_generation_record(ByteSpan bytes) {
   record.first_object = in.le<std::uint64_t>(what);
   if (record.first_object < first_page_object || record.end_objects < record.first_object)
     fail(what, fmt::format("page objects {} to {}", record.first_object, record.end_objects));
+  if (in.remaining() == 0) return record;  // by a version that knew no parts
+  record.in_parts = in.le<std::uint8_t>(what) != 0;
+  record.abandoned = take_ranges(in, record.first_object, record.end_objects, what);
+  return record;
+}
+
+PartRecord read_part_record(ByteSpan bytes) {
+  const char* what = name_of(Kind::part);
+  ByteReader in = open_record(bytes, Kind::part);
+  PartRecord record;
+  record.name = take_name(in, what);
+  record.generation = in.le<std::uint32_t>(what);
+  check_generation(record.generation, what);
+  record.end_blobs = in.le<std::uint64_t>(what);
+  record.anchor = take_anchor(in, what);
+  check_blobs(record.anchor, record.end_blobs, what);
+  record.objects = take_ranges(in, first_page_object, std::numeric_limits<std::uint64_t>::max(), what);
   return record;
 }
 

@@ -16,12 +16,17 @@
 //               | earlier generations 4, of each: generation 4, end of page objects 8, end of blobs 8
 //               | claimed 1, if so: writer 8 | generation 4 | lease 8 (milliseconds) | renewals 8
 //                 | since 8 (seconds of 1970) | process 8 | host
+//               | identity 8
 //   generation  name | generation 4 | writer 8 | end of page objects 8 | first page object 8
+//               | written in parts 1 | abandoned ranges of page objects 4, of each: first 8, end 8
+//   part        name | generation 4 | end of blobs 8 | epoch 2 ... maximum key size 8, as above
+//               | ranges of page objects 4, of each: first 8, end 8       (part_writer.h)
 //
 // Texts are length 4 and bytes. What is read is checked: sums, lengths, and that the key is the name's.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_DIRECTORY_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_DIRECTORY_H
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,6 +68,7 @@ struct AnchorRecord {
   std::uint64_t end_blobs = 0;             // blobs have numbers in [0, end_blobs)
   Anchor anchor;                           // header_offset and footer_offset are numbers of blobs
   std::vector<EarlierGeneration> earlier;  // that it continues, in the order of their numbers
+  std::uint64_t identity = 0;              // drawn at random for each commit; 0: by a version that did not
   friend bool operator==(const AnchorRecord&, const AnchorRecord&) = default;
 };
 
@@ -94,6 +100,15 @@ struct PlaceRecord {
   friend bool operator==(const PlaceRecord&, const PlaceRecord&) = default;
 };
 
+// Page objects with numbers from the first to the end.
+struct ObjectRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  friend auto operator<=>(const ObjectRange&, const ObjectRange&) = default;
+};
+// Of a record, so that it is not too long.
+inline constexpr std::size_t most_ranges = 3500;
+
 // What a generation's writer may have made: page objects with numbers from the first to the end, and
 // metadata.
 struct GenerationRecord {
@@ -102,15 +117,30 @@ struct GenerationRecord {
   std::uint64_t writer = 0;
   std::uint64_t end_objects = first_page_object;
   std::uint64_t first_object = first_page_object;  // of a data set that it continues: where that ended
+  bool in_parts = false;                           // processes may write parts of it, or have left some
+  std::vector<ObjectRange> abandoned;              // below the committed end: of parts that were not taken
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
+};
+
+// What one process wrote of a generation in parts: a data set whose blobs are numbered for themselves, and
+// whose pages lie in the objects that it reserved.
+struct PartRecord {
+  std::string name;
+  std::uint32_t generation = 0;
+  std::uint64_t end_blobs = 0;
+  Anchor anchor;
+  std::vector<ObjectRange> objects;
+  friend bool operator==(const PartRecord&, const PartRecord&) = default;
 };
 
 Bytes to_bytes(const PlaceRecord& record);
 Bytes to_bytes(const GenerationRecord& record);
+Bytes to_bytes(const PartRecord& record);
 Bytes counter_bytes(std::uint32_t next_generation);
 // Throw ErrorKind::format, checksum, or unsupported for a later version.
 PlaceRecord read_place_record(ByteSpan bytes);
 GenerationRecord read_generation_record(ByteSpan bytes);
+PartRecord read_part_record(ByteSpan bytes);
 std::uint32_t read_counter(ByteSpan bytes);
 // Where in the directory a name is looked for first.
 std::uint64_t first_place_of(std::string_view name) noexcept;

@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <utility>
+
+#include "base/environment.h"
 
 namespace colonnade::container {
 
@@ -59,6 +63,50 @@ void write_generation(io::ObjectStore& store, std::uint64_t place, const Generat
   store.update(directory_object, place, {&item, 1});
 }
 
+void change_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_t generation,
+                       const std::function<void(GenerationRecord&)>& edit) {
+  constexpr int most_attempts = 1000;
+  constexpr std::uint64_t longest_pause = 256;  // milliseconds
+  const io::ValueAddress address = directory_value(place, first_generation_key + generation);
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const auto found = store.get(address);
+    if (!found)
+      throw Error(ErrorKind::io,
+                  fmt::format("{}: the record of the generation is not there any more", io::to_text(address)),
+                  "another writer, or `colonnade gc`, has taken over the data set: write it again",
+                  {.uri = store.uri()});
+    GenerationRecord record = read_generation_record(found->value);
+    edit(record);
+    if (store.put_if(address, to_bytes(record), found->version)) return;
+    // The more there are who want it, the later they try again.
+    const std::uint64_t most =
+        std::min<std::uint64_t>(std::uint64_t{1} << std::min(attempt, 16), longest_pause);
+    environment().sleep_for(std::chrono::milliseconds(environment().random_number() % most + 1));
+  }
+  throw Error(ErrorKind::io,
+              fmt::format("others changed the {} {} times in a row", io::to_text(address), most_attempts),
+              "try again", {.uri = store.uri()});
+}
+
+std::vector<ObjectRange> ranges_between(std::vector<ObjectRange> ranges, std::uint64_t first,
+                                        std::uint64_t end) {
+  std::sort(ranges.begin(), ranges.end());
+  std::vector<ObjectRange> between;
+  for (const ObjectRange& range : ranges) {
+    if (range.first < first || range.end > end)
+      throw Error(ErrorKind::usage,
+                  fmt::format("two parts have objects before {}, or one has objects behind {}", first, end),
+                  "take each part once, with those of the same writer");
+    if (range.first > first) between.push_back({first, range.first});
+    first = range.end;
+  }
+  if (first < end) between.push_back({first, end});
+  // So that the record stays readable: those of the oldest attempts are the least likely to get more.
+  if (between.size() > most_ranges)
+    between.erase(between.begin(), between.end() - static_cast<std::ptrdiff_t>(most_ranges));
+  return between;
+}
+
 namespace {
 
 void remove_blobs(io::ObjectStore& store, const io::ObjectId& metadata, std::uint64_t begin) {
@@ -68,6 +116,20 @@ void remove_blobs(io::ObjectStore& store, const io::ObjectId& metadata, std::uin
 
 void remove_pages(io::ObjectStore& store, std::uint32_t generation, std::uint64_t begin, std::uint64_t end) {
   if (begin < end) store.remove_objects(generation, begin, end - 1);
+}
+
+// Of those who wrote parts: their pages are named by the commit, or abandoned.
+void remove_parts(io::ObjectStore& store, const io::ObjectId& metadata) {
+  for (const std::uint64_t part : store.list_dkeys(metadata)) {
+    if (part == 0) continue;
+    for (const std::uint64_t akey : store.list_akeys(metadata, part)) store.remove({metadata, part, akey});
+  }
+}
+
+std::uint64_t count_of(const std::vector<ObjectRange>& ranges) noexcept {
+  std::uint64_t count = 0;
+  for (const ObjectRange& range : ranges) count += range.end - range.first;
+  return count;
 }
 
 }  // namespace
@@ -86,14 +148,20 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
     const std::vector<std::uint64_t> blobs = store.list_akeys(metadata, 0);
     const bool more_blobs = !blobs.empty() && blobs.back() >= kept->end_blobs;
     const bool more_objects = record.end_objects > kept->end_objects;
-    if (!more_blobs && !more_objects) return std::nullopt;
+    if (!more_blobs && !more_objects && !record.in_parts) return std::nullopt;
     Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
+    garbage.objects += count_of(record.abandoned);
     if (only_look) return garbage;
     remove_pages(store, record.generation, kept->end_objects, record.end_objects);
+    for (const ObjectRange& range : record.abandoned)
+      remove_pages(store, record.generation, range.first, range.end);
     remove_blobs(store, metadata, kept->end_blobs);
+    if (record.in_parts) remove_parts(store, metadata);
     GenerationRecord rest = record;
     rest.end_objects = kept->end_objects;
-    if (more_objects) write_generation(store, place, rest);
+    rest.in_parts = false;
+    rest.abandoned.clear();
+    if (rest != record) write_generation(store, place, rest);
     return garbage;
   }
   if (!only_look) {

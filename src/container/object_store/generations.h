@@ -3,6 +3,7 @@
 #define COLONNADE_CONTAINER_OBJECT_STORE_GENERATIONS_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,13 @@ std::vector<std::uint32_t> generations_at(const io::ObjectStore& store, std::uin
 std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, std::uint64_t place,
                                                 std::uint32_t generation);
 void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record);
+// Changes a record that others change, too: `edit` may be called again. Throws ErrorKind::io if the record is
+// not there any more, and what `edit` throws.
+void change_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_t generation,
+                       const std::function<void(GenerationRecord&)>& edit);
+// What lies between ranges, within [first, end). Throws ErrorKind::usage if they overlap, or lie outside.
+std::vector<ObjectRange> ranges_between(std::vector<ObjectRange> ranges, std::uint64_t first,
+                                        std::uint64_t end);
 
 // What is not committed of a generation whose writer does not hold the claim any more can never be: it is
 // garbage from then on, which anybody may remove at any time.

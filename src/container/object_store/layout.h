@@ -9,7 +9,8 @@
 //   group g: everything of one generation of a data set, which is one run of one writer. A data set that was
 //     continued has several; the numbers of objects and blobs go on from one to the next.
 //     number 0: metadata. Distribution key 0, attribute key = running number of the blob: header, footers,
-//       page lists
+//       page lists. Other distribution keys, until the commit: parts (part_writer.h), with blobs likewise and
+//       a record
 //     number 1...: pages
 //
 // Where a page lies is the 64-bit location of its locator (type 0x02, docs/format/object-container.md):
@@ -39,6 +40,7 @@ inline constexpr std::uint64_t place_key = 0;
 inline constexpr std::uint64_t first_generation_key = 2;
 inline constexpr std::uint64_t metadata_object = 0;  // number
 inline constexpr std::uint64_t first_page_object = 1;
+inline constexpr std::uint64_t part_record_key = std::uint64_t{1} << 62;  // attribute key
 
 // A place of the mapping `locality`.
 struct LocalityPlace {

@@ -71,13 +71,15 @@ io::ValueAddress ObjectContainerReader::blob(std::uint64_t number) const {
   if (!record_)
     throw Error(ErrorKind::usage, "blobs belong to a data set, and none was chosen", "of_data_set()",
                 {.uri = uri()});
-  return {{group_of_blob(*record_, number), metadata_object}, 0, number};
+  return {{group_of_blob(*record_, number), metadata_object}, blobs_, number};
 }
 
-// Numbers of generations repeat in a store that was emptied; stamps do not.
+// Numbers of generations repeat in a store that was emptied; what is drawn at random does not. Stamps change
+// with claims, too: they have to do where there is nothing better.
 std::string ObjectContainerReader::version() const {
   if (!record_) return {};
-  return fmt::format("{}-{}-{:016x}", record_->generation, record_->commit, stamp_);
+  return fmt::format("{}-{}-{:016x}", record_->generation, record_->commit,
+                     record_->identity != 0 ? record_->identity : stamp_);
 }
 
 void ObjectContainerReader::check_blob(const Locator& locator, std::uint64_t max_key_size,
@@ -142,7 +144,7 @@ void ObjectContainerReader::read_blobs(std::span<const BlobRead> blobs, std::uin
     operation.clear();
     for (; next < items.size() && items[next].first == object && operation.size() < most; ++next)
       operation.push_back(items[next].second);
-    queue->submit_fetch(next, object, 0, operation);
+    queue->submit_fetch(next, object, blobs_, operation);
   }
 }
 

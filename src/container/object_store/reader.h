@@ -18,8 +18,10 @@ namespace colonnade::container {
 class ObjectContainerReader final : public ReadContainer {
  public:
   explicit ObjectContainerReader(std::shared_ptr<io::ObjectStore> store) : store_(std::move(store)) {}
-  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record, std::uint64_t stamp = 0)
-      : store_(std::move(store)), record_(std::move(record)), stamp_(stamp) {}
+  // `blobs`: their distribution key.
+  ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record, std::uint64_t stamp = 0,
+                        std::uint64_t blobs = 0)
+      : store_(std::move(store)), record_(std::move(record)), stamp_(stamp), blobs_(blobs) {}
 
   const std::string& uri() const noexcept override { return store_->uri(); }
   std::string version() const override;
@@ -45,6 +47,7 @@ class ObjectContainerReader final : public ReadContainer {
   std::shared_ptr<io::ObjectStore> store_;
   std::optional<AnchorRecord> record_;  // of the data set that this is the container of
   std::uint64_t stamp_ = 0;             // of its place record
+  std::uint64_t blobs_ = 0;
 };
 
 }  // namespace colonnade::container

@@ -222,6 +222,31 @@ void ObjectContainerWriter::flush() {
   uploader_->finish();
 }
 
+// ---- parts of others ----
+
+PartTicket ObjectContainerWriter::begin_parts() {
+  check_open();
+  const std::lock_guard lock(numbers_mutex_);
+  GenerationRecord record = reserved_;
+  record.in_parts = true;
+  write_generation(*store_, claim_->place(), record);
+  reserved_ = std::move(record);
+  return {.generation = plan_.group, .place = claim_->place(), .writer = claim_->writer()};
+}
+
+// What is abandoned is said before the commit, which has objects around it: `gc` could not tell any more.
+void ObjectContainerWriter::take_parts(std::span<const PartRecord> parts) {
+  check_open();
+  std::vector<ObjectRange> taken;
+  for (const PartRecord& part : parts) taken.insert(taken.end(), part.objects.begin(), part.objects.end());
+  const std::lock_guard lock(numbers_mutex_);
+  change_generation(*store_, claim_->place(), plan_.group, [&](GenerationRecord& record) {
+    record.abandoned = ranges_between(taken, record.first_object, record.end_objects);
+    reserved_ = record;
+  });
+  next_object_ = reserved_.end_objects;
+}
+
 // ---- committing ----
 
 AnchorRecord ObjectContainerWriter::anchor_record(const Anchor& anchor) const {
@@ -234,7 +259,8 @@ AnchorRecord ObjectContainerWriter::anchor_record(const Anchor& anchor) const {
           .end_objects = next_object_,
           .end_blobs = next_blob_,
           .anchor = anchor,
-          .earlier = committed_.earlier};
+          .earlier = committed_.earlier,
+          .identity = environment().random_number()};
 }
 
 void ObjectContainerWriter::commit(const Anchor& anchor) {
@@ -316,7 +342,15 @@ void ObjectContainerWriter::remove_older_generations() {
 // record of the generation, and what there was then.
 void ObjectContainerWriter::finish() {
   const AnchorRecord anchor = claim_->release();
+  // Who writes parts may have reserved more until now, and has not after this.
+  if (reserved_.in_parts)
+    reserved_ = find_generation(*store_, claim_->place(), plan_.group).value_or(GenerationRecord{});
   if (reserved_.generation != 0) remove_garbage(*store_, claim_->place(), anchor, reserved_);
+  if (const auto kept = part_of(anchor, reserved_.generation); kept && !reserved_.abandoned.empty()) {
+    // Of processes that are not known to have ended: `gc` looks once more.
+    reserved_.end_objects = kept->end_objects;
+    write_generation(*store_, claim_->place(), reserved_);
+  }
   if (anchor.generation == plan_.group) remove_retired(anchor.commit);
 }
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "container/container.h"
 #include "container/object_store/claim.h"
 #include "container/object_store/directory.h"
+#include "container/object_store/part_ticket.h"
 #include "container/object_store/updates.h"
 #include "container/object_store/uploader.h"
 
@@ -57,6 +59,12 @@ class ObjectContainerWriter final : public WriteContainer {
   void retire_blob(const Locator& blob) override;
   void commit(const Anchor& anchor) override;
   void close() override;
+
+  // From now on other processes may write parts of this generation (part_writer.h). Returns what they have to
+  // know. This one writes no pages then.
+  PartTicket begin_parts();
+  // The next commit has these, and no other ones. Throws ErrorKind::usage if two have the same objects.
+  void take_parts(std::span<const PartRecord> parts);
 
  private:
   ObjectContainerWriter(std::shared_ptr<io::ObjectStore> store, std::string_view name,

@@ -190,7 +190,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
 
 std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   const Options& options = request.options;
-  options.only({"names", "uri", "name", "mode", "write"});
+  options.only({"names", "uri", "name", "mode", "write", "part_of"});
   require_arguments(request.spec, request.types, 1, std::numeric_limits<std::size_t>::max(),
                     "at least one column");
   auto settings = std::make_shared<SnapshotSettings>();
@@ -200,6 +200,7 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   if (settings->name.empty()) options.refuse("name", "the name of the data set");
   settings->update = options.choice("mode", {"recreate", "update"}) == "update";
   settings->write = write_options_of(options.object("write"));
+  settings->write.part_of = options.text("part_of");
   settings->write.replace_at_close = true;  // it may be what the rows are read from
   settings->names = names_of(request);
   // Members of records become columns of their own, which may not have dots in their names; as in RDataFrame.

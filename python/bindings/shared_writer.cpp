@@ -1,0 +1,32 @@
+// Data sets that many processes write: for the distributed snapshots of the package.
+#include "colonnade/shared_writer.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "register.h"
+
+namespace nb = nanobind;
+
+namespace colonnade::python {
+
+void register_shared_writer(nb::module_& module) {
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<SharedWriter>(module, "SharedWriter",
+                           "A data set of an object store that processes write in parts.")
+      .def_prop_ro("ticket", &SharedWriter::ticket)
+      .def(
+          "commit",
+          [](SharedWriter& self, const std::vector<std::string>& parts) { return self.commit(parts); },
+          nb::arg("parts"), Released())
+      .def("discard", &SharedWriter::discard, Released());
+  module.def(
+      "open_shared_writer",
+      [](const std::string& name, const std::string& uri, const WriteOptions& options) {
+        return SharedWriter::open(name, uri, options);
+      },
+      nb::arg("name"), nb::arg("uri"), nb::arg("options"), Released());
+}
+
+}  // namespace colonnade::python
