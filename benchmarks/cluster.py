@@ -54,13 +54,18 @@ def rate(run: Run) -> float:
 
 
 def scaling(session: Session) -> None:
-    """Two workers against one, on each engine; threads of one process beside."""
+    """Two workers against one, on each engine; beside it threads of one process, and processes without an engine.
+
+    What two processes lose that have nothing to do with each other is lost by the machine: they share its memory.
+    """
     files = sample(session)
     label = f"B mass, Zstd 5, {TIMES} times"
-    sides = {f"{name} {n}": side(name, n, files, TIMES) for name in ("threads", *ENGINES) for n in (1, 2)}
+    names = ("alone", "threads", *ENGINES)
+    sides = {f"{name} {n}": side(name, n, files, TIMES) for name in names for n in (1, 2)}
     series = session.turns(label, sides)
     session.same(label, series, "candidates", "bins")
-    for name in ("threads", *ENGINES):
+    most = ratios(series["alone 1"], series["alone 2"])
+    for name in names:
         one, two = series[f"{name} 1"], series[f"{name} 2"]
         session.add(
             Row(
@@ -68,11 +73,16 @@ def scaling(session: Session) -> None:
                 f"{label}, {name}",
                 "efficiency from 1 to 2",
                 [ratio / 2 for ratio in ratios(one, two)],
-                None if name == "threads" else 0.95,
+                0.95 if name in ENGINES else None,
                 ours=seconds_of(two),
                 reference=f"1 {seconds_of(one)}",
             )
         )
+        if name in ENGINES:
+            against = [ratio / alone for ratio, alone in zip(ratios(one, two), most, strict=True)]
+            session.add(
+                Row("scaling", f"{label}, {name}", "of what processes without an engine gain", against)
+            )
         for workers, runs in (("1", one.runs), ("2", two.runs)):
             fixed = [1000 * (float(run["short_seconds"]) - rate(run)) for run in runs]
             slope = spread([1e9 * rate(run) / session.events for run in runs])
