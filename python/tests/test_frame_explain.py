@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame
@@ -81,8 +82,35 @@ def test_a_dear_part_has_most_of_the_time(file):
     assert (dear.what, dear.name) == ("define", "slow")
 
 
-def test_what_workers_take_is_not_known(file):
+def explained(df):
+    """All that does not follow from how long things take."""
+    passed = df.filter("n == 3", name="three").define("y", "sqrt(x)").define("z", "y * 2")
+    results = passed.sum("z"), passed.sum("z"), df.filter("x > 100").count(), passed.take("n")
+    assert results[0].value == results[1].value
+    assert len(results[3].value) == 250
+    rows = [
+        (each.kind, each.what, each.name, each.text, each.rows, each.rows_left)
+        for each in df.explain()
+        if each.kind != "other"
+    ]
+    return sorted(rows, key=str)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_workers_say_what_their_tasks_took(file, seed, small_parts, monkeypatch):
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "100")
+    here = explained(DataFrame("Events", file, threads=1))
+    df = DataFrame("Events", file, executor=Shuffled(seed), npartitions=seed + 2)
+    assert explained(df) == here
+    assert all(each.seconds >= 0 for each in df.explain())
+    assert "5 workers" in str(df.explain())
+
+
+def test_workers_of_an_engine_say_it(file):
     df = DataFrame("Events", file, executor=1)
-    assert df.sum("n").value == 1500
-    assert len(df.explain()) == 0
-    assert "is not measured" in str(df.explain())
+    assert "no pass was made yet" in str(df.explain())
+    kept = df.filter("n == 3", name="three").sum("x")
+    assert kept.value == np.arange(3, 1000, 4).sum()
+    assert cost(df.explain(), "filter", "three").rows_left == 250
+    assert str(df.explain()).startswith("1000 entries in ")
+    assert "on 1 worker," in str(df.explain())

@@ -21,10 +21,10 @@ from typing import Any, Literal
 from colonnade import _core
 from colonnade.errors import ResourceError, UsageError
 from colonnade.frame.progress import PassBar, Tasks
-from colonnade.frame.session import Session, Skipped
+from colonnade.frame.session import RemoteRun, Session, Skipped
 
 from .engines import Engine, InThisProcess, WorkerLostError, engine_of
-from .partials import Counters, Failure, Partial, Piece, joined
+from .partials import Costs, Counters, Failure, Partial, Piece, joined
 from .plans import Plan, freeze
 from .ranges import Compute, count_ranges
 from .snapshots import commit, parts_of
@@ -164,6 +164,10 @@ class Driver:
             partial = run.do(tasks)
             for plan, session in zip(plans, sessions, strict=True):
                 finish(plan, session, partial)
+                session.last_run, session.last_remote = (
+                    None,
+                    run.made_of(partial.costs.get(plan.fingerprint, {})),
+                )
         finally:
             for writer in (each for plan in plans for each in plan.writers.values()):
                 writer.discard()  # what was not committed
@@ -255,6 +259,7 @@ class _Run:
         # Pieces are there twice while they are merged, and become values.
         self._most_bytes = _free_memory() // 3
         self._shown = time.monotonic()
+        self._state = _State(0, self._shown)
 
     def do(self, tasks: Sequence[Task]) -> Partial:
         """Compute tasks, and return their pieces; in one for each result if they are to be merged."""
@@ -262,7 +267,7 @@ class _Run:
         todo = deque(self._missing(tasks) if self._resumes else tasks)
         watched = self._merges and any(session.watchers for session in self._sessions)
         wanted = {each.progress for each in self._sessions}
-        state = _State(sum(task.last - task.first for task in todo), time.monotonic())
+        state = self._state = _State(sum(task.last - task.first for task in todo), time.monotonic())
         wants_bar = True if True in wanted else None if None in wanted else False
         total = len(todo)
         with PassBar(wants_bar, "entries" if self._merges or not self._resumes else "counting") as bar:
@@ -288,6 +293,13 @@ class _Run:
     def add(self, partial: Partial) -> None:
         """Add what is known beforehand."""
         self._parts.append(partial)
+
+    def made_of(self, costs: Costs) -> RemoteRun:
+        """Say what the tasks did, for one of the DataFrames."""
+        state = self._state
+        by_kind = sorted(costs.items(), key=lambda each: each[0][0])  # columns, nodes, results
+        listed = [(*part[:4], *taken) for part, taken in by_kind]
+        return RemoteRun(state.entries, state.bytes, state.seconds, state.tasks, state.workers, listed)
 
     def _noted(self, tasks: Sequence[Task]) -> Sequence[Task]:
         """The same; what reached their ranges is part of what their pieces are kept as."""

@@ -11,7 +11,7 @@ from colonnade.errors import UsageError
 
 from .tasks import Task
 
-__all__ = ["Counters", "Failure", "Partial", "Piece", "joined"]
+__all__ = ["Costs", "Counters", "Failure", "Partial", "Piece", "costs_of", "joined"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,30 @@ class Counters:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
+Part = tuple[int, str, str, str, int]
+"""A part of a pass: kind, what, name, text as in `FrameGraph.last_costs`; and which of those that are alike."""
+Costs = dict[Part, tuple[int, int | None, int, float]]
+"""What parts of passes took: rows, rows left, bytes, seconds."""
+
+
+def costs_of(measured: Iterable[tuple[int, str, str, str, int, int | None, int, float]]) -> Costs:
+    """Take what a graph has measured."""
+    found: Costs = {}
+    alike: dict[tuple[int, str, str, str], int] = {}
+    for kind, what, name, text, rows, left, size, seconds in measured:
+        part = kind, what, name, text
+        alike[part] = alike.get(part, -1) + 1
+        found[(*part, alike[part])] = rows, left, size, seconds
+    return found
+
+
+def _add(costs: Costs, more: Costs) -> None:
+    for part, new in more.items():
+        has = costs.get(part, (0, 0, 0, 0.0))
+        left = None if has[1] is None or new[1] is None else has[1] + new[1]
+        costs[part] = has[0] + new[0], left, has[2] + new[2], has[3] + new[3]
+
+
 Key = tuple[str, int]
 """The fingerprint of a plan, and the place of a result in it."""
 
@@ -64,6 +88,8 @@ class Partial:
     pieces: dict[Key, list[Piece]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     counters: Counters = field(default_factory=Counters)
+    costs: dict[str, Costs] = field(default_factory=dict)
+    """By the fingerprint of the plan."""
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` understands: a pickle, for those who trust each other."""
@@ -90,6 +116,8 @@ def joined(partials: Iterable[Partial]) -> Partial:
             made.pieces.setdefault(key, []).extend(pieces)
         made.failures.extend(partial.failures)
         made.counters.add(partial.counters)
+        for plan, costs in partial.costs.items():
+            _add(made.costs.setdefault(plan, {}), costs)
     for pieces in made.pieces.values():
         pieces.sort(key=lambda piece: (piece.first, piece.last))
         for before, after in itertools.pairwise(pieces):

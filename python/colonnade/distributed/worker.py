@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from colonnade import _core
 from colonnade.errors import FormatError, StorageError, UsageError
 
-from .partials import Counters, Failure, Key, Partial, Piece, joined
+from .partials import Counters, Failure, Key, Partial, Piece, costs_of, joined
 from .plans import Plan
 from .snapshots import part_booking, parts_of, remove, saved_parts
 from .tasks import Task
@@ -179,11 +179,12 @@ def run_task(plan: Plan | bytes, task: Task, threads: int = 1) -> Partial:
                 number = graph.numbers.get(result)
                 data = saved_parts([places[result]]) if number is None else graph.core.save_result(number)
                 pieces[task.plan, result] = [Piece(task.first, task.last, data)]
+            costs = {task.plan: costs_of(graph.core.last_costs)}
     except Exception as error:
         return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
     progress = report.progress
     counters = Counters(1, task.last - task.first, progress.bytes, progress.cache_bytes, progress.seconds)
-    return Partial(pieces, [], counters)
+    return Partial(pieces, [], counters, costs)
 
 
 def _sendable(error: Exception) -> Exception:

@@ -38,7 +38,7 @@ class StepCost:
     bytes: int
     """Of its values in memory."""
     seconds: float
-    """Summed over threads."""
+    """Summed over threads, or workers."""
 
 
 class Explanation(Sequence[StepCost]):
@@ -100,30 +100,27 @@ class Explanation(Sequence[StepCost]):
 
 def explain(session: Session) -> Explanation:
     """Say what the last pass over a DataFrame took."""
-    if session.remote is not None:
-        return Explanation([], "what passes take on workers is not measured; leave out executor= to see it")
-    report = session.last_run
-    if report is None:
-        return Explanation([], "no pass was made yet: look at the value of a result first")
-    progress = report.progress
-    head = (
-        f"{progress.entries} entries in {progress.seconds:.3f} s on {report.workers} "
-        f"thread{'' if report.workers == 1 else 's'}, {bytes_text(progress.bytes)} read"
-    )
-    costs = [
-        StepCost(
-            _KINDS[kind],
-            what,
-            name,
-            text,
-            rows,
-            left,
-            size,
-            seconds,
+    remote, report = session.last_remote, session.last_run
+    if remote is not None:
+        head = (
+            f"{remote.entries} entries in {remote.seconds:.3f} s, {_number(remote.tasks, 'task')} on "
+            f"{_number(remote.workers, 'worker')}, {bytes_text(remote.bytes)} read"
         )
-        for kind, what, name, text, rows, left, size, seconds in session.graph.last_costs
-    ]
-    return Explanation(costs, head)
+        measured = remote.costs
+    elif report is not None:
+        progress = report.progress
+        head = (
+            f"{progress.entries} entries in {progress.seconds:.3f} s on {_number(report.workers, 'thread')}, "
+            f"{bytes_text(progress.bytes)} read"
+        )
+        measured = session.graph.last_costs
+    else:
+        return Explanation([], "no pass was made yet: look at the value of a result first")
+    return Explanation([StepCost(_KINDS[each[0]], *each[1:]) for each in measured], head)
+
+
+def _number(count: int, of: str) -> str:
+    return f"{count} {of}{'' if count == 1 else 's'}"
 
 
 def _short(text: str, most: int = 60) -> str:

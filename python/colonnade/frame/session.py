@@ -91,6 +91,20 @@ class Remote(Protocol):
         """Return what was left out of the results of a session."""
 
 
+@dataclass(frozen=True)
+class RemoteRun:
+    """What the tasks of a pass did."""
+
+    entries: int
+    bytes: int
+    """Stored ones that were read."""
+    seconds: float
+    tasks: int
+    workers: int
+    costs: Sequence[tuple[int, str, str, str, int, int | None, int, float]]
+    """As `FrameGraph.last_costs`, summed over tasks."""
+
+
 class Session:
     """The graph of a DataFrame with the options of its passes, and what is booked in it."""
 
@@ -113,6 +127,8 @@ class Session:
         self.threads, self.progress, self.block_entries = threads, progress, int(block_entries)
         self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
+        self.last_remote: RemoteRun | None = None
+        """In place of it, where tasks made the last pass."""
         self.left_out: list[tuple[str, str]] = source.left_out
         """Fields of the source that no column shows, and why."""
         self.specification: Specification | None = None
@@ -211,5 +227,5 @@ def _run_here(sessions: list[Session]) -> int:
         report = _core.run_graphs([each.graph for each in sessions], threads, bar.update)
     ran = [each for each, passes in zip(sessions, before, strict=True) if each.graph.passes > passes]
     for each in ran:
-        each.last_run = report
+        each.last_run, each.last_remote = report, None
     return len(ran)
