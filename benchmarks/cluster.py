@@ -7,6 +7,7 @@ What the sides find is compared each time. Saved are cluster.md, cluster.json an
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import statistics
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import runner
 from cluster_simulation import Machine, simulate
 from common import Run, Series, describe_machine, execute, ratios, run_python, spread
@@ -121,6 +123,36 @@ def overhead(session: Session) -> None:
     session.add(Row("overhead", "a plan of 4 files of 26 columns", "bytes", [len(text)], 1e5, at_most=True))
 
 
+def planning(session: Session) -> None:
+    """What the client takes for a data set of very many files on a local disk: to open them, and to plan."""
+    number = 10_000
+    folder = session.work / "many"
+    folder.mkdir(exist_ok=True)
+    with colonnade.create(folder / "0.root", "Events") as writer:
+        writer.extend({f"c{k}": np.arange(5, dtype=np.float32) for k in range(30)})
+    files = [folder / f"{k}.root" for k in range(number)]
+    for file in files[1:]:
+        file.unlink(missing_ok=True)
+        file.hardlink_to(files[0])
+    opening, seconds = [], []
+    for _ in range(session.repeats):
+        begin = time.perf_counter()
+        df = colonnade.DataFrame("Events", files, executor=1, progress=False)
+        booked = df.sum("c1")
+        opening.append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+        plan = df.freeze(booked)
+        tasks, text = plan.tasks(1000), plan.to_bytes()
+        seconds.append(time.perf_counter() - begin)
+    work = f"{number} files of 30 columns"
+    session.add(Row("planning", f"{work}, opened", "seconds", opening, 10.0, at_most=True))
+    session.add(Row("planning", f"{work}, planned", "seconds", seconds, 10.0, at_most=True))
+    most = 1e5 + sum(200 + len(str(file)) for file in files)
+    session.add(Row("planning", f"{work}, the plan", "bytes", [len(text)], most, at_most=True))
+    largest = max(len(pickle.dumps(task)) for task in tasks)
+    session.add(Row("planning", f"{work}, a task", "bytes", [largest], 1e4, at_most=True))
+
+
 def measured_machine(session: Session) -> Machine:
     """The rate of a core and the cost of a task, as they are here."""
     files = sample(session)
@@ -164,6 +196,7 @@ def simulation(session: Session) -> None:
 
 GROUPS: dict[str, Callable[[Session], None]] = {
     "overhead": overhead,
+    "planning": planning,
     "scaling": scaling,
     "distrdf": distrdf,
     "simulation": simulation,

@@ -7,6 +7,7 @@ import gc
 import itertools
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -108,7 +109,7 @@ def dask(small_parts: None) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1"
+            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", host="127.0.0.1"
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -558,6 +559,28 @@ def test_plans_stay_small(tmp_path: Path) -> None:
         sizes.append(len(df.freeze(result).text))
     assert sizes[0] < 100_000
     assert (sizes[1] - sizes[0]) / 20 < 200 + len(paths[-1])
+
+
+def test_many_files_are_planned_from_what_is_known(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    number = 3000
+    with colonnade.create(folder / "0.root", "Events", {f"c{j}": "float" for j in range(30)}) as writer:
+        writer.extend({f"c{j}": np.arange(5, dtype=np.float32) for j in range(30)})
+    for k in range(1, number):
+        os.link(folder / "0.root", folder / f"{k}.root")
+    paths = [str(folder / f"{k}.root") for k in range(number)]
+    df = DataFrame("Events", paths, executor=Shuffled(0))
+    os.rename(folder, tmp_path / "gone")  # nothing is opened again
+    plan = df.freeze(df.sum("c1"))
+    assert len(plan.to_bytes()) < 100_000 + number * (200 + len(paths[-1]))
+    for target in (1, 50, number):
+        tasks = plan.tasks(target)
+        assert [task.first for task in tasks[1:]] == [task.last for task in tasks[:-1]]
+        assert (tasks[0].first, tasks[-1].last) == plan.entries == (0, 5 * number)
+        assert target / 2 <= len(tasks) <= 2 * target
+        assert max(len(pickle.dumps(task)) for task in tasks) < 10_000
+        assert all(set(task.uris) <= set(paths) for task in tasks)
 
 
 def test_a_worker_opens_what_it_reads_only(files: list[str], tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "freeze"]
 
+_MOST_URIS = 16
+"""That a task names: they tell where its data lie, and a task may be of thousands of small files."""
+
 
 class _Rows(NamedTuple):
     """Which rows reach a node, as far as it follows from numbers: `first`, `first + step`, ... before `last`."""
@@ -266,7 +269,7 @@ class Plan:
     def _uris_between(self, first: int, last: int) -> tuple[str, ...]:
         ends = self._ends
         inside = self._index[bisect.bisect_right(ends, first) : bisect.bisect_left(ends, last) + 1]
-        return tuple(file[0] for file in inside if file[2])
+        return tuple(itertools.islice((file[0] for file in inside if file[2]), _MOST_URIS))
 
     def key(self, result: int) -> str:
         """A number of one result: the same in any plan that computes it of the same entries."""

@@ -20,7 +20,7 @@ class Task:
     """Which results of the plan."""
     attempt: int = 0
     uris: tuple[str, ...] = ()
-    """The files that it reads."""
+    """The first files that it reads, so that a task stays small."""
     bytes: int = 0
     """Stored ones of the columns in use, about."""
     reached: tuple[tuple[int, str, int], ...] = ()
