@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from shuffled_engine import Shuffled
 import colonnade
 from colonnade import DataFrame, RDataFrame, _core, distributed, root
 from colonnade.distributed import Partial, Task
+from colonnade.distributed.dask import Homes
 from colonnade.distributed.engines import Futures, Processes
 from colonnade.distributed.tasks import cut
 from colonnade.errors import (
@@ -663,6 +665,44 @@ def test_stretches_cover_everything_once() -> None:
         for first, last in stretches:
             for _, end in files:
                 assert not (first < end < last and 2 * (end - first) >= at / target)
+
+
+# ---- Where tasks go
+
+
+class _Workers:
+    """Of a client of Dask, what `Homes` asks for."""
+
+    def __init__(self, threads: dict[str, int]) -> None:
+        self._threads = threads
+
+    def scheduler_info(self, n_workers: int) -> Any:
+        assert n_workers == -1
+        return {"workers": {name: {"nthreads": number} for name, number in self._threads.items()}}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_thread_of_dask_has_as_much_to_do_and_keeps_it(seed: int) -> None:
+    chosen = random.Random(seed)
+    threads = {f"tcp://w{k}": chosen.randint(1, 4) for k in range(chosen.randint(1, 9))}
+    sizes = [chosen.randint(1, 100) for _ in range(chosen.randint(1, 300))]
+    tasks = [Task("plan", 10 * k, 10 * k + 10, (0,), bytes=size) for k, size in enumerate(sizes)]
+    first = Homes(_Workers(threads))
+    homes = first.of(tasks)
+    assert homes == Homes(_Workers(threads)).of(tasks)  # the second run finds its caches
+    share = sum(sizes) / sum(threads.values())
+    for name, number in threads.items():
+        load = sum(size for size, home in zip(sizes, homes, strict=True) if home == name)
+        assert abs(load - share * number) <= 2 * max(sizes) * number
+    again = first.of([replace(each, attempt=1) for each in tasks])
+    assert len(threads) == 1 or not any(now == then for now, then in zip(again, homes, strict=True))
+    if len(threads) > 4 and len(tasks) > 50:
+        gone = next(iter(threads))
+        rest = {name: number for name, number in threads.items() if name != gone}
+        moved = Homes(_Workers(rest)).of(tasks)
+        stays = [now == then for now, then in zip(moved, homes, strict=True) if then != gone]
+        assert sum(stays) > len(stays) / 2
+    assert Homes(_Workers({})).of(tasks) == [None] * len(tasks)
 
 
 # ---- What goes wrong

@@ -13,7 +13,7 @@ from .plans import Plan
 from .tasks import Task
 from .worker import merge, run_task
 
-__all__ = ["Dask"]
+__all__ = ["Dask", "Homes"]
 
 _GROUP = 8
 """Partial results that are merged to one."""
@@ -63,7 +63,7 @@ class _Futures:
         self._client = client
         by_fingerprint = {plan.fingerprint: plan.to_bytes() for plan in plans}
         (self._plans,) = client.scatter([by_fingerprint], broadcast=True, hash=False)
-        self._homes = _Homes(client)
+        self._homes = Homes(client)
         self._planned = 0
         self.pending: Any = distributed.as_completed()  # type: ignore[no-untyped-call]
         self.running: dict[Any, tuple[Task | None, int]] = {}
@@ -73,9 +73,8 @@ class _Futures:
 
     def submit(self, tasks: deque[Task]) -> None:
         """Take all tasks there are."""
-        while tasks:
-            task = tasks.popleft()
-            where = self._homes.of(task)
+        taken = [tasks.popleft() for _ in range(len(tasks))]
+        for task, where in zip(taken, self._homes.of(taken), strict=True):
             future = self._client.submit(
                 _run, self._plans, task, pure=False, workers=where, allow_other_workers=where is not None
             )
@@ -127,21 +126,48 @@ def _lost(error: BaseException | None) -> BaseException:
     return error
 
 
-class _Homes:
-    """The same worker for the same entries each time, so that its caches hold what it needs again."""
+class Homes:
+    """The same worker for the same entries each time, so that its caches hold what it needs again.
+
+    Each thread of a cluster gets as much work as the others: stealing it later takes a second to begin.
+    """
 
     def __init__(self, client: Any) -> None:
-        self._workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        self._threads = {str(name): int(workers[name]["nthreads"]) for name in sorted(workers)}
+        self._load = dict.fromkeys(self._threads, 0)
+        self._tried: dict[tuple[str, int, int], set[str]] = defaultdict(set)
 
-    def of(self, task: Task) -> str | None:
-        """The worker with the highest number of those that hashing gives: few tasks move when one leaves.
+    def of(self, tasks: Sequence[Task]) -> list[str | None]:
+        """A worker for each task."""
+        if not self._threads:
+            return [None] * len(tasks)
+        share = (sum(self._load.values()) + sum(map(_work, tasks))) / sum(self._threads.values())
+        return [self._home(task, share) for task in tasks]
 
-        The next one for a task that failed: what failed may be the worker.
+    def _home(self, task: Task, share: float) -> str:
+        """The first worker with room for it in the order that hashing gives: few tasks move when one leaves.
+
+        For a task that failed one that has not tried it: what failed may be the worker.
         """
         what = f"{task.uris} {task.first} {task.last}"
 
         def weight(worker: str) -> bytes:
             return hashlib.sha256(f"{worker} {what}".encode()).digest()
 
-        ranked = sorted(self._workers, key=weight, reverse=True)
-        return ranked[task.attempt % len(ranked)] if ranked else None
+        def filled(worker: str) -> float:
+            return (self._load[worker] + _work(task) / 2) / self._threads[worker]
+
+        ranked = sorted(self._threads, key=weight, reverse=True)
+        tried = self._tried[task.plan, task.first, task.last]
+        if task.attempt:
+            home = next((each for each in ranked if each not in tried), ranked[0])
+        else:
+            home = next((each for each in ranked if filled(each) <= share), None) or min(ranked, key=filled)
+        tried.add(home)
+        self._load[home] += _work(task)
+        return home
+
+
+def _work(task: Task) -> int:
+    return task.bytes or task.last - task.first
