@@ -23,12 +23,13 @@ void CompletionQueue::fail_in_child() const {
 
 void CompletionQueue::begin(std::size_t count) {
   check_process();
-  const auto is_full = [this] {
-    const std::lock_guard lock(mutex_);
-    return running_ >= depth_;
-  };
-  while (is_full()) advance(true);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  while (running_ >= depth_) {
+    lock.unlock();
+    progress(true);
+    lock.lock();
+    run_posted(lock);
+  }
   make_room(done_, done_.size() + running_ + count);
   make_room(posted_, posted_.size() + running_ + count);
   running_ += count;
@@ -77,33 +78,31 @@ void CompletionQueue::progress(bool block) {
   seen_ = told_;
 }
 
-void CompletionQueue::advance(bool block) {
-  progress(block);
-  std::vector<std::function<void()>> posted;
-  {
-    const std::lock_guard lock(mutex_);
-    if (posted_.empty()) return;
-    make_room(posted, running_);
-    posted.swap(posted_);
-  }
-  for (const std::function<void()>& work : posted) work();
+void CompletionQueue::run_posted(std::unique_lock<std::mutex>& lock) {
+  if (posted_.empty()) return;
+  std::vector<std::function<void()>> works;
+  make_room(works, running_);
+  works.swap(posted_);
+  lock.unlock();
+  for (const std::function<void()>& work : works) work();
+  lock.lock();
 }
 
 std::size_t CompletionQueue::wait(std::span<Completion> completions, bool block) {
   check_process();
   if (in_flight_ == 0 || completions.empty()) return 0;
-  advance(false);
+  progress(false);
   while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      const std::size_t count = std::min(completions.size(), done_.size());
-      const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
-      std::move(done_.begin(), end, completions.begin());
-      done_.erase(done_.begin(), end);
-      in_flight_ -= count;
-      if (count > 0 || !block) return count;
-    }
-    advance(true);
+    std::unique_lock lock(mutex_);
+    run_posted(lock);
+    const std::size_t count = std::min(completions.size(), done_.size());
+    const auto end = done_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::move(done_.begin(), end, completions.begin());
+    done_.erase(done_.begin(), end);
+    in_flight_ -= count;
+    if (count > 0 || !block) return count;
+    lock.unlock();
+    progress(true);
   }
 }
 

@@ -95,7 +95,7 @@ class CompletionQueue {
   void check_process() const {
     if (!process_.is_current()) fail_in_child();
   }
-  void advance(bool block);
+  void run_posted(std::unique_lock<std::mutex>& lock);
   void tell_owner() noexcept;
 
   const std::size_t depth_;

@@ -9,8 +9,8 @@
 namespace colonnade::io {
 namespace {
 
-// Queue is ReadQueue or ObjectQueue.
-template <class Queue>
+// Queue is ReadQueue or ObjectQueue, Work what is called for a request.
+template <class Queue, class Work>
 class ThreadedQueue : public Queue {
  public:
   explicit ThreadedQueue(unsigned depth) : Queue(depth), depth_(depth) {}
@@ -36,7 +36,7 @@ class ThreadedQueue : public Queue {
  protected:
   struct Request {
     std::uint64_t id = 0;
-    std::function<void()> work;
+    Work work;
   };
 
   bool works_in_submit() const noexcept { return depth_ <= 1; }
@@ -109,12 +109,19 @@ class ThreadedQueue : public Queue {
   std::vector<std::thread> threads_;
 };
 
-class ThreadedReads final : public ThreadedQueue<ReadQueue> {
+struct BlockingRead {
+  const RandomAccessFile* file;
+  std::uint64_t offset;
+  MutableByteSpan into;
+  void operator()() const { file->read(offset, into); }
+};
+
+class ThreadedReads final : public ThreadedQueue<ReadQueue, BlockingRead> {
  public:
   ThreadedReads(const RandomAccessFile& file, unsigned depth) : ThreadedQueue(depth), file_(&file) {}
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
-    submit_work({id, [file = file_, offset, into] { file->read(offset, into); }});
+    submit_work({id, {file_, offset, into}});
   }
   bool reads_in_submit() const noexcept override { return works_in_submit(); }
 
@@ -122,7 +129,7 @@ class ThreadedReads final : public ThreadedQueue<ReadQueue> {
   const RandomAccessFile* file_;
 };
 
-class ThreadedOperations final : public ThreadedQueue<ObjectQueue> {
+class ThreadedOperations final : public ThreadedQueue<ObjectQueue, std::function<void()>> {
  public:
   ThreadedOperations(ObjectStore& store, unsigned depth) : ThreadedQueue(depth), store_(&store) {}
 
