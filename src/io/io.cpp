@@ -149,14 +149,17 @@ PathPart take_part(std::string_view& path) {
   return part;
 }
 
-// A folder that fits by chance may be somebody else's; one that was named must be there.
+// A folder that fits by chance may be somebody else's, or gone by now; one that was named must be there. What
+// a server fails to say is an error in any case: files would be missing.
 std::vector<std::string> fitting(const Transport& transport, const std::string& folder,
                                  const std::string& query, const PathPart& part, bool is_named) {
   std::vector<std::string> names;
   try {
     names = listed_names(transport, folder, query);
   } catch (const Error& error) {
-    if (is_named) throw;
+    const bool is_passed_over =
+        error.kind() == ErrorKind::not_found || error.kind() == ErrorKind::unsupported;
+    if (is_named || !is_passed_over) throw;
   }
   std::vector<std::string> found;
   const bool wants_folder = !part.slashes.empty();

@@ -10,6 +10,7 @@
 #include "base/test_errors.h"
 #include "io/http/http_file.h"
 #include "io/http/http_test_server.h"
+#include "io/transport.h"
 
 namespace colonnade::io {
 namespace {
@@ -226,6 +227,29 @@ TEST_F(HttpFaults, TokensDoNotGoToOtherMachinesInClear) {
   error_of([] { open_for_reading("http://storage.example.org/f.root"); });
   EXPECT_EQ(proxy.requests().back().header("authorization"), "Bearer secret.token.text");
   for (const char* name : {"http_proxy", "BEARER_TOKEN", "COLONNADE_HTTP_TOKEN_OVER_HTTP"}) ::unsetenv(name);
+}
+
+// One folder of three is not listed: not to be seen, or not answered.
+TEST_F(HttpFaults, PatternsLoseNoFilesToFoldersThatAreNotAnswered) {
+  std::atomic<int> status = 403;
+  const HttpTestServer server([&](const TestRequest& request) {
+    if (request.target == "/d/two/") return TestAnswer{.status = status};
+    const bool is_top = request.target == "/d/";
+    return TestAnswer{.headers = {{"Content-Type", "text/html"}},
+                      .body = is_top ? R"(<a href="one/"></a><a href="two/"></a><a href="three/"></a>)"
+                                     : R"(<a href="a.root"></a>)"};
+  });
+  const std::string folder = server.url() + "/d/";
+  const auto others = testing::ElementsAre(folder + "one/a.root", folder + "three/a.root");
+  EXPECT_THAT(match_files(folder + "*/*.root"), others);
+  status = 404;
+  EXPECT_THAT(match_files(folder + "*/*.root"), others);
+  for (const int failing : {400, 401, 409}) {
+    status = failing;
+    const Error error = error_of([&] { match_files(folder + "*/*.root"); });
+    EXPECT_EQ(error.kind(), ErrorKind::io) << failing;
+    EXPECT_EQ(error.context().uri, folder + "two/");
+  }
 }
 
 TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {

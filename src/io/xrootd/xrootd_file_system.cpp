@@ -194,7 +194,11 @@ std::vector<std::string> list_xrootd_folder(const std::string& folder) {
     const XrootdPlace place = parse_xrootd_uri(folder);
     std::vector<XrootdName> names;
     const XrdStatus status = XrootdServer(place).list(place.path_with_query(), names);
-    if (!status.ok()) throw xrootd_error(status, "list the folder", folder);
+    if (!status.ok()) {
+      const Error error = xrootd_error(status, "list the folder", folder);
+      if (!is_answer(status, XrdAnswerCode::denied)) throw error;
+      throw Error(ErrorKind::unsupported, error.problem(), error.advice());
+    }
     std::vector<std::string> uris;
     for (const XrootdName& name : names)
       uris.push_back(uri_of(place, fmt::format("{}{}{}", place.path, name.name, name.is_folder ? "/" : "")));
