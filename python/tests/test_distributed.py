@@ -11,6 +11,9 @@ import pickle
 import random
 import shutil
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -703,6 +706,43 @@ def test_every_thread_of_dask_has_as_much_to_do_and_keeps_it(seed: int) -> None:
         stays = [now == then for now, then in zip(moved, homes, strict=True) if then != gone]
         assert sum(stays) > len(stays) / 2
     assert Homes(_Workers({})).of(tasks) == [None] * len(tasks)
+
+
+def test_tasks_on_dask_use_freed_memory_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    with colonnade.create(tmp_path / "f.root", "Events", {name: "double" for name in "xyz"}) as writer:
+        for _ in range(5):
+            writer.extend({name: rng.normal(size=200_000) for name in "xyz"})
+            writer.commit_cluster()
+    script = f"""
+        import resource
+        from colonnade import DataFrame
+        from colonnade.distributed import dask, run_task
+        df = DataFrame("Events", [{str(tmp_path / "f.root")!r}] * 8, executor=1)
+        plan = df.freeze(df.filter("x > 0 && y > 0").histo1d(("h", "", 500, -5, 5), "z"))
+        plans = {{plan.fingerprint: plan.to_bytes()}}
+        def faults(run):
+            begin = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            for task in plan.tasks(8):
+                assert not run(plans, task).failures
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - begin
+        plainly = lambda plans, task: run_task(plans[task.plan], task)
+        faults(plainly)
+        before = faults(plainly)
+        faults(dask._run)
+        print(before, faults(dask._run))
+    """
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    environment.pop("COLONNADE_TEST_PART_ENTRIES", None)
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    before, after = map(int, ran.stdout.split())
+    assert after < before / 3, ran.stdout
 
 
 # ---- What goes wrong
