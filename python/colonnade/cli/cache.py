@@ -11,7 +11,7 @@ from rich.table import Table
 
 from colonnade import cache as caching
 
-from .common import bytes_text, console, count_text, print_json
+from .common import bytes_text, console, count_text, json_option, print_json
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -30,7 +30,6 @@ _columns = click.option(
     metavar="FIELDS",
     help="Only these fields and what is below them, separated by commas.",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group()
@@ -40,7 +39,7 @@ def cache() -> None:
 
 @cache.command()
 @_home
-@_json
+@json_option
 def ls(home: str | None, as_json: bool) -> None:
     """List the data sets of which the cache has something, those used last first."""
     found = caching.ls(home)
@@ -63,7 +62,7 @@ def ls(home: str | None, as_json: bool) -> None:
 @cache.command()
 @click.argument("uri")
 @_home
-@_json
+@json_option
 def info(uri: str, home: str | None, as_json: bool) -> None:
     """Tell what the cache has of URI, column by column."""
     found = caching.info(uri, home)

@@ -23,10 +23,12 @@ __all__ = [
     "count_text",
     "fields_option",
     "file_and_name",
+    "json_option",
     "missing_option",
     "name_argument",
     "print_json",
     "progress_bar",
+    "transfer_options",
 ]
 
 T = TypeVar("T")
@@ -58,6 +60,44 @@ def missing_option(command: Callable[..., T]) -> Callable[..., T]:
         show_default=True,
         help="Of several files: what becomes of fields that some of them lack.",
     )(command)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def transfer_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add what commands take that bring data sets to another place: sizes, checkpoints, verification."""
+    options = (
+        click.option("--page-size", metavar="SIZE", help="Limit of a page before compression, as '64 KiB'."),
+        click.option(
+            "--cluster-size", metavar="SIZE", help="Compressed size that a cluster should have, as '64 MiB'."
+        ),
+        click.option(
+            "--verify",
+            is_flag=False,
+            flag_value="values",
+            type=click.Choice(["pages", "values"]),
+            help="Read both sides again afterwards and compare values, or only pages.",
+        ),
+        click.option(
+            "--checkpoint-every",
+            metavar="TIME",
+            default="30s",
+            show_default=True,
+            help="How often to make readable what was written: clusters, or a time.",
+        ),
+        click.option(
+            "--container",
+            type=click.Choice(["root", "bare"]),
+            default="root",
+            show_default=True,
+            help="Of new files: a ROOT file, or one data set and nothing else.",
+        ),
+        click.option("--direct-io", is_flag=True, help="Past the page cache."),
+    )
+    for option in reversed(options):  # as decorators, from the last one on
+        command = option(command)
+    return command
 
 
 def count_text(count: int, noun: str) -> str:

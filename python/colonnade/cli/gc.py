@@ -8,7 +8,7 @@ import click
 
 from colonnade.maintenance.garbage import GarbageReport, collect_garbage, remove_data_set
 
-from .common import print_json
+from .common import json_option, print_json
 
 __all__ = ["gc", "rm"]
 
@@ -24,7 +24,7 @@ __all__ = ["gc", "rm"]
     metavar="TIME",
     help='Watch the claims of writers on other machines for so long, as "5 min", instead of a minute.',
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
     """Remove from the object store URI what crashed writers left behind.
 

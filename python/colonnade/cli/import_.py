@@ -14,12 +14,10 @@ from colonnade.importing.copying import CopyReport, copy
 from colonnade.importing.trees import ImportReport, import_tree, trees
 from colonnade.reading.opening import split_target
 
-from .common import bytes_text, print_json
+from .common import bytes_text, json_option, print_json, transfer_options
 from .progress import TransferBar, told
 
 __all__ = ["import_"]
-
-_CHECKPOINTS = "30s"
 
 
 @click.command("import")
@@ -34,26 +32,8 @@ _CHECKPOINTS = "30s"
 @click.option(
     "--compression", help="As zstd:5, lz4, none, 505. RNTuples keep theirs if left out, TTrees get zstd:5."
 )
-@click.option("--page-size", metavar="SIZE", help="Limit of a page before compression, as '64 KiB'.")
-@click.option(
-    "--cluster-size", metavar="SIZE", help="Compressed size that a cluster should have, as '64 MiB'."
-)
 @click.option("--overwrite", is_flag=True, help="Replace what is at the destination.")
 @click.option("--resume", is_flag=True, help="Go on with an import that was interrupted.")
-@click.option(
-    "--verify",
-    is_flag=False,
-    flag_value="values",
-    type=click.Choice(["pages", "values"]),
-    help="Read both sides again afterwards and compare values, or only pages.",
-)
-@click.option(
-    "--checkpoint-every",
-    metavar="TIME",
-    default=_CHECKPOINTS,
-    show_default=True,
-    help="How often to make readable what was written: clusters, or a time.",
-)
 @click.option(
     "--mapping",
     type=click.Choice(["locality", "object_per_page"]),
@@ -69,14 +49,7 @@ _CHECKPOINTS = "30s"
     help="Pages are moved together up to this.",
 )
 @click.option("--object-class", default="", help="Of DAOS, as SX.")
-@click.option(
-    "--container",
-    type=click.Choice(["root", "bare"]),
-    default="root",
-    show_default=True,
-    help="Of new files: a ROOT file, or one data set and nothing else.",
-)
-@click.option("--direct-io", is_flag=True, help="Past the page cache.")
+@transfer_options
 @click.option(
     "--discard-unrepaired",
     is_flag=True,
@@ -91,7 +64,7 @@ _CHECKPOINTS = "30s"
     "--step-size", metavar="SIZE", default="32 MB", show_default=True, help="TTrees: read at a time."
 )
 @click.option("--threads", type=click.IntRange(min=1), help="TTrees: that decompress; one per processor.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
 @click.pass_context
 def import_(context: click.Context, /, **given: Any) -> None:
     """Bring data sets from SOURCE... to DESTINATION: files, files in S3, object stores.

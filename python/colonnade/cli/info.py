@@ -23,6 +23,7 @@ from .common import (
     count_text,
     fields_option,
     file_and_name,
+    json_option,
     name_argument,
     print_json,
 )
@@ -103,7 +104,7 @@ def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
 @click.command()
 @click.argument("file")
 @name_argument
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.option("--all", "everything", is_flag=True, help="List sub-fields, too.")
 @click.option("--metrics", is_flag=True, help="Read all fields once and print what that took.")
 @fields_option("--fields")
@@ -245,7 +246,7 @@ def _quiet(text: str) -> str:
 
 @click.command()
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def ls(file: str, as_json: bool) -> None:
     """List the data sets and the other objects of FILE."""
     rows: list[dict[str, Any]] = [

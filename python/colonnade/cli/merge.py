@@ -11,7 +11,7 @@ from colonnade.importing.copying import CopyReport
 from colonnade.importing.merging import MergeReport
 from colonnade.importing.merging import merge as merge_files
 
-from .common import bytes_text, print_json
+from .common import bytes_text, json_option, print_json, transfer_options
 from .progress import TransferBar, told
 
 __all__ = ["merge"]
@@ -32,37 +32,12 @@ __all__ = ["merge"]
 )
 @click.option("--columns", metavar="NAME", multiple=True, help="Field to take; may be given several times.")
 @click.option("--recompress", "compression", metavar="SETTING", help="As zstd:5, lz4, none, 505.")
-@click.option("--page-size", metavar="SIZE", help="Limit of a page before compression, as '64 KiB'.")
-@click.option(
-    "--cluster-size", metavar="SIZE", help="Compressed size that a cluster should have, as '64 MiB'."
-)
 @click.option("-f", "--overwrite", is_flag=True, help="Replace the output.")
 @click.option("-a", "--append", is_flag=True, help="Add the inputs that are not in the output yet.")
 @click.option("--resume", is_flag=True, help="Go on with a merge that was interrupted.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Threads; one per processor if left out.")
-@click.option(
-    "--verify",
-    is_flag=False,
-    flag_value="values",
-    type=click.Choice(["pages", "values"]),
-    help="Read both sides again afterwards and compare values, or only pages.",
-)
-@click.option(
-    "--checkpoint-every",
-    metavar="TIME",
-    default="30s",
-    show_default=True,
-    help="How often to make readable what was written: clusters, or a time.",
-)
-@click.option(
-    "--container",
-    type=click.Choice(["root", "bare"]),
-    default="root",
-    show_default=True,
-    help="Of new files: a ROOT file, or one data set and nothing else.",
-)
-@click.option("--direct-io", is_flag=True, help="Past the page cache.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@transfer_options
+@json_option
 def merge(**given: Any) -> None:
     """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
 

@@ -9,7 +9,7 @@ import click
 from colonnade.maintenance.repairing import RepairReport
 from colonnade.maintenance.repairing import repair as repair_file
 
-from .common import print_json
+from .common import json_option, print_json
 
 __all__ = ["repair"]
 
@@ -18,7 +18,7 @@ __all__ = ["repair"]
 @click.argument("file")
 @click.argument("data_set", required=False)
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def repair(file: str, data_set: str | None, dry_run: bool, as_json: bool) -> None:
     """Bring back what a crashed writer wrote to FILE after its last checkpoint.
 
