@@ -183,7 +183,7 @@ examples: build python-package
 # ---- Style
 
 lint:
-	clang-format-19 --dry-run -Werror $(CPP_SOURCES)
+	@clang-format-19 --dry-run -Werror $(CPP_SOURCES)
 	.venv/bin/ruff check $(wildcard $(PYTHON_SOURCES))
 	.venv/bin/ruff format --check $(wildcard $(PYTHON_SOURCES))
 	.venv/bin/mypy tools/*.py

@@ -710,7 +710,7 @@ def test_every_thread_of_dask_has_as_much_to_do_and_keeps_it(seed: int) -> None:
 
 def test_tasks_on_dask_use_freed_memory_again(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    with colonnade.create(tmp_path / "f.root", "Events", {name: "double" for name in "xyz"}) as writer:
+    with colonnade.create(tmp_path / "f.root", "Events", dict.fromkeys("xyz", "double")) as writer:
         for _ in range(5):
             writer.extend({name: rng.normal(size=200_000) for name in "xyz"})
             writer.commit_cluster()

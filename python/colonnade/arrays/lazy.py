@@ -15,6 +15,9 @@ else:
         def __init__(self, name: str) -> None:
             self._name = name
 
+        def __reduce__(self) -> Any:
+            return importlib.import_module, (self._name,)
+
         def __getattr__(self, attribute: str) -> Any:
             return getattr(importlib.import_module(self._name), attribute)
 

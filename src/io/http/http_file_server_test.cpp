@@ -311,6 +311,16 @@ TEST_F(HttpFiles, AppearWhenTheyAreClosedAndLeaveNothingElse) {
     file->write(100, ByteSpan(bytes).subspan(100));
     file->write(0, ByteSpan(bytes).first(100));
     EXPECT_FALSE(std::filesystem::exists(plain.file(uri)));
+    // A forked child sends nothing of its parent's.
+    if (const pid_t child = ::fork(); child == 0) {
+      const Error error = error_of([&] { file->close(); });
+      ::_exit(error.problem() == "the file was opened by another process" ? 0 : 1);
+    } else {
+      int status = -1;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+    }
+    EXPECT_FALSE(std::filesystem::exists(plain.file(uri)));
     file->close();
   }
   EXPECT_EQ(plain.content(uri), bytes);

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -118,7 +119,12 @@ class HttpWriter final : public WritableFile {
   bool appears_at_close() const noexcept override { return true; }
 
   void close() override {
+    if (failure_) std::rethrow_exception(failure_);
     if (spool_ == nullptr) return;
+    // What a forked child has is the parent's, which sends it.
+    if (!process_.is_current())
+      throw Error(ErrorKind::usage, "the file was opened by another process", "close it there",
+                  {.uri = uri()});
     try {
       const ByteSpan content = spool_->content(uri());
       const HttpUrl target = can_rename_ ? part_ : caller_.url();
@@ -127,6 +133,7 @@ class HttpWriter final : public WritableFile {
       check_size(target, content.size());
       if (can_rename_) rename(content.size());
     } catch (...) {
+      failure_ = std::current_exception();
       discard();
       throw;
     }
@@ -212,6 +219,7 @@ class HttpWriter final : public WritableFile {
   HttpUrl part_;  // where the file is until it has its name
   bool can_rename_ = false;
   std::unique_ptr<Spool> spool_;  // null: closed
+  std::exception_ptr failure_;    // of close()
 };
 
 }  // namespace

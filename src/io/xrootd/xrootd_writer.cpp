@@ -167,15 +167,24 @@ void XrootdWriter::send(std::uint64_t offset, Bytes bytes) {
     piece = sending_->pieces.insert(sending_->pieces.end(), {offset, std::move(bytes)});
     size_ = std::max(size_, end);
   }
-  handle_->write_later(offset, piece->bytes,
-                       [sending = sending_, piece](const XrdStatus& status, std::uint32_t) {
-                         const std::lock_guard lock(sending->mutex);
-                         if (!status.ok() && !sending->failure)
-                           sending->failure = WriteFailure{status, piece->offset, piece->bytes.size()};
-                         sending->bytes -= piece->bytes.size();
-                         sending->pieces.erase(piece);
-                         sending->arrives.notify_all();
-                       });
+  const auto forget = [sending = sending_, piece] {
+    sending->bytes -= piece->bytes.size();
+    sending->pieces.erase(piece);
+    sending->arrives.notify_all();
+  };
+  try {
+    handle_->write_later(offset, piece->bytes,
+                         [sending = sending_, piece, forget](const XrdStatus& status, std::uint32_t) {
+                           const std::lock_guard lock(sending->mutex);
+                           if (!status.ok() && !sending->failure)
+                             sending->failure = WriteFailure{status, piece->offset, piece->bytes.size()};
+                           forget();
+                         });
+  } catch (...) {  // it was not begun: nobody will say that it is done
+    const std::lock_guard lock(sending_->mutex);
+    forget();
+    throw;
+  }
 }
 
 void XrootdWriter::read(std::uint64_t offset, MutableByteSpan into) const {
