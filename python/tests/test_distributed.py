@@ -697,7 +697,9 @@ def test_every_thread_of_dask_has_as_much_to_do_and_keeps_it(seed: int) -> None:
     for name, number in threads.items():
         load = sum(size for size, home in zip(sizes, homes, strict=True) if home == name)
         assert abs(load - share * number) <= 2 * max(sizes) * number
-    again = first.of([replace(each, attempt=1) for each in tasks])
+    again = first.of(
+        [replace(each, attempt=1, tried=(home,)) for each, home in zip(tasks, homes, strict=True)]
+    )
     assert len(threads) == 1 or not any(now == then for now, then in zip(again, homes, strict=True))
     if len(threads) > 4 and len(tasks) > 50:
         gone = next(iter(threads))
@@ -1076,24 +1078,23 @@ def test_progress_of_a_cluster(executor: Any, files: list[str], monkeypatch: pyt
     assert tasks.running == 0
 
 
-def test_a_worker_that_cannot_open_files_is_passed_over(dask: Any, files: list[str], tmp_path: Path) -> None:
-    """As on a node with a broken disk: what fails there is done elsewhere."""
-    import resource
-
-    def spoil() -> tuple[int, int]:
-        before = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
-        return before
-
+def test_a_worker_that_cannot_open_files_is_passed_over(
+    dask: Any, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a node where a file system is not mounted: what fails there is done elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    seen = [f"/proc/self/cwd/{Path(shutil.copy(file, tmp_path)).name}" for file in files]
     workers = sorted(dask.scheduler_info(n_workers=-1)["workers"])
-    before = dask.run(spoil, workers=workers[:1])[workers[0]]
-    try:
-        copies = [shutil.copy(file, tmp_path) for file in files]  # that nobody has open
-        df = DataFrame("Events", copies, executor=dask, npartitions=12)
-        found = df.sum("x").value
-    finally:
-        dask.run(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, before), workers=workers[:1])
-    assert found == DataFrame("Events", files).sum("x").value
+    for broken in workers:
+        before = {one: dask.run(os.getcwd, workers=[one])[one] for one in workers}
+        try:
+            for one in workers:
+                dask.run(os.chdir, "/" if one == broken else tmp_path, workers=[one])
+            df = DataFrame("Events", seen, executor=dask, npartitions=12)
+            assert df.sum("x").value == DataFrame("Events", files).sum("x").value
+        finally:
+            for one, place in before.items():
+                dask.run(os.chdir, place, workers=[one])
 
 
 def test_results_that_do_not_fit_are_refused(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .engines import WorkerLostError, load_all
@@ -23,8 +24,8 @@ _GROUP = 8
 """Partial results that are merged to one."""
 
 
-_MMAP_THRESHOLD = -3
-"""M_MMAP_THRESHOLD of glibc."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc."""
 
 
 @functools.cache
@@ -36,12 +37,19 @@ def _keep_buffers() -> None:
     """
     if "MALLOC_TRIM_THRESHOLD_" in os.environ and "MALLOC_MMAP_THRESHOLD_" not in os.environ:
         with contextlib.suppress(AttributeError):  # other C libraries
-            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 32 << 20)  # as far as glibc would go
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(_MMAP_THRESHOLD, 32 << 20)  # as far as glibc would go
+            mallopt(_TRIM_THRESHOLD, 64 << 20)
 
 
 def _run(plans: dict[str, bytes], task: Task) -> Partial:
     _keep_buffers()
-    return run_task(plans[task.plan], task)
+    made = run_task(plans[task.plan], task)
+    if made.failures:
+        from distributed import get_worker
+
+        made.failures = [replace(each, worker=get_worker().address) for each in made.failures]
+    return made
 
 
 def _merge(plans: dict[str, bytes], *partials: Partial) -> Partial:
@@ -142,7 +150,12 @@ class _Futures:
 
 
 def _lost(error: BaseException | None) -> BaseException:
-    if error is None or type(error).__name__ in ("KilledWorker", "CancelledError"):
+    """What a future's error means: those of tasks do not come this way, so this is one of the worker itself."""
+    if (
+        error is None
+        or isinstance(error, OSError)
+        or type(error).__name__ in ("KilledWorker", "CancelledError")
+    ):
         return WorkerLostError(str(error or "a worker went away"))
     return error
 
@@ -157,7 +170,6 @@ class Homes:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         self._threads = {str(name): int(workers[name]["nthreads"]) for name in sorted(workers)}
         self._load = dict.fromkeys(self._threads, 0)
-        self._tried: dict[tuple[str, int, int], set[str]] = defaultdict(set)
 
     def of(self, tasks: Sequence[Task]) -> list[str | None]:
         """A worker for each task."""
@@ -180,12 +192,12 @@ class Homes:
             return (self._load[worker] + _work(task) / 2) / self._threads[worker]
 
         ranked = sorted(self._threads, key=weight, reverse=True)
-        tried = self._tried[task.plan, task.first, task.last]
         if task.attempt:
-            home = next((each for each in ranked if each not in tried), ranked[0])
+            home = next(
+                (each for each in ranked if each not in task.tried), ranked[task.attempt % len(ranked)]
+            )
         else:
             home = next((each for each in ranked if filled(each) <= share), None) or min(ranked, key=filled)
-        tried.add(home)
         self._load[home] += _work(task)
         return home
 

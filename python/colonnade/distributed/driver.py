@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from colonnade import _core
-from colonnade.errors import ResourceError, UsageError
+from colonnade.errors import FileMissingError, ResourceError, UsageError
 from colonnade.frame.progress import PassBar, Tasks
 from colonnade.frame.session import RemoteRun, Session, Skipped
 
@@ -383,9 +383,11 @@ class _Run:
         """Raise what trying again does not help."""
         for failure in failures:
             is_read_error = is_of_files(failure.error)
-            may_pass = isinstance(failure.error, WorkerLostError) or (
-                is_read_error and not isinstance(failure.error, ValueError)  # damage stays
-            )
+            is_damage = is_read_error and isinstance(failure.error, ValueError)  # which stays
+            is_of_worker = isinstance(
+                failure.error, WorkerLostError | FileMissingError
+            )  # another one may have the file
+            may_pass = is_of_worker or (is_read_error and not is_damage)
             if (may_pass and failure.task.attempt + 1 < _ATTEMPTS) or (is_read_error and self._driver.skips):
                 continue
             for plan, session in zip(self._plans, self._sessions, strict=True):
@@ -398,7 +400,8 @@ class _Run:
         plan = self._by_fingerprint[task.plan]
         is_damage = is_of_files(failure.error) and isinstance(failure.error, ValueError)
         if not is_damage and task.attempt + 1 < _ATTEMPTS:
-            return [replace(task, attempt=task.attempt + 1)]
+            tried = dict.fromkeys([*task.tried, failure.worker] if failure.worker else task.tried)
+            return [replace(task, attempt=task.attempt + 1, tried=tuple(tried))]
         smaller = halves(task, plan.parts)
         if len(smaller) > 1:
             return [smaller[0], self._from_the_middle(plan, *smaller)] if task.reached else smaller

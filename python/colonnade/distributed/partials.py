@@ -32,6 +32,8 @@ class Failure:
     error: BaseException
     results: tuple[int, ...] = ()
     """The results that were the reason, where that is known."""
+    worker: str = ""
+    """Where it failed, if the engine can choose another one."""
 
 
 @dataclass

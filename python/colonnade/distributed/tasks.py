@@ -19,6 +19,8 @@ class Task:
     results: tuple[int, ...]
     """Which results of the plan."""
     attempt: int = 0
+    tried: tuple[str, ...] = ()
+    """The workers where it failed: what failed may be the worker."""
     uris: tuple[str, ...] = ()
     """The first files that it reads, so that a task stays small."""
     bytes: int = 0
