@@ -10,7 +10,8 @@ namespace colonnade::frame {
 
 struct StatsValue {
   std::uint64_t count = 0;
-  double sum = 0, mean = 0, stddev = 0, min = 0, max = 0, sum_of_weights = 0;
+  double sum = 0, mean = 0, stddev = 0, min = 0, max = 0;
+  double sum_of_weights = 0, sum_of_squared_weights = 0;  // weights are 1 without
 };
 
 struct AxisValue {
@@ -41,6 +42,7 @@ struct ProfileValue {
   std::string name, title, spread;
   std::vector<AxisValue> axes;
   std::vector<double> sum_w, sum_w2, sum_wy, sum_wyy;  // per bin, as above
+  std::vector<double> sum_wx, sum_wxx;                 // per axis, of fills in range on every axis
   std::uint64_t entries = 0;
 };
 

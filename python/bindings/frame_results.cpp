@@ -67,6 +67,8 @@ void register_histograms(nb::module_& module) {
   array_property<&ProfileValue::sum_w2>(profile, "sum_w2");
   array_property<&ProfileValue::sum_wy>(profile, "sum_wy");
   array_property<&ProfileValue::sum_wyy>(profile, "sum_wyy");
+  array_property<&ProfileValue::sum_wx>(profile, "sum_wx");
+  array_property<&ProfileValue::sum_wxx>(profile, "sum_wxx");
 }
 
 }  // namespace
@@ -80,7 +82,8 @@ void register_frame_results(nb::module_& module) {
       .def_ro("stddev", &StatsValue::stddev)
       .def_ro("min", &StatsValue::min)
       .def_ro("max", &StatsValue::max)
-      .def_ro("sum_of_weights", &StatsValue::sum_of_weights);
+      .def_ro("sum_of_weights", &StatsValue::sum_of_weights)
+      .def_ro("sum_of_squared_weights", &StatsValue::sum_of_squared_weights);
   register_histograms(module);
   nb::class_<GraphValue> graph(module, "GraphValue", "Points.");
   text_property<&GraphValue::name>(graph, "name");

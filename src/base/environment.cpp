@@ -69,14 +69,14 @@ class Repetition final : public Environment::Handle {
       const std::lock_guard lock(mutex_);
       ends_ = true;
     }
-    changed_.notify_all();
+    changed_->notify_all();
     thread_.join();
   }
 
  private:
   void run(std::chrono::nanoseconds period, const std::function<void()>& work) {
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, period, [&] { return ends_; })) {
+    while (!changed_->wait_for(lock, period, [&] { return ends_; })) {
       lock.unlock();
       work();
       lock.lock();
@@ -84,7 +84,7 @@ class Repetition final : public Environment::Handle {
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  LeftByChildren<std::condition_variable> changed_;
   bool ends_ = false;
   const Process process_;
   std::thread thread_;  // last: it uses the others

@@ -21,6 +21,31 @@ class Process {
   pid_t id_ = ::getpid();
 };
 
+// For destructors in a forked child of what threads of the parent were using: it is never destroyed. It would
+// wait for those threads; destroying a condition variable alone waits for who waits for it.
+template <class Pointer>
+void leave_to_parent(Pointer& owner) {
+  [[maybe_unused]] const auto* left = new Pointer(std::move(owner));
+}
+
+// What threads of this process may be using when it is forked; children leave it alone.
+template <class T>
+class LeftByChildren {
+ public:
+  LeftByChildren() : value_(std::make_unique<T>()) {}
+  LeftByChildren(const LeftByChildren&) = delete;
+  LeftByChildren& operator=(const LeftByChildren&) = delete;
+  ~LeftByChildren() {
+    if (!process_.is_current()) leave_to_parent(value_);
+  }
+  T& operator*() const noexcept { return *value_; }
+  T* operator->() const noexcept { return value_.get(); }
+
+ private:
+  Process process_;
+  std::unique_ptr<T> value_;
+};
+
 // One T in each process, made when it is first asked for. A child gets its own, and leaves that of its parent
 // as it is. None is ever destroyed: threads may use it while the process ends.
 template <class T>

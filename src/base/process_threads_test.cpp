@@ -18,7 +18,7 @@ struct Registry {
 };
 
 TEST(PerProcess, IsOneForAllThreads) {
-  PerProcess<Registry> registry;
+  static PerProcess<Registry> registry;  // it is never destroyed
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
@@ -33,7 +33,7 @@ TEST(PerProcess, IsOneForAllThreads) {
 }
 
 TEST(PerProcess, IsAnotherOneInAForkedChild) {
-  PerProcess<Registry> registry;
+  static PerProcess<Registry> registry;  // it is never destroyed
   const Process here;
   registry.get().value = 5;
   const std::lock_guard lock(registry.get().mutex);

@@ -235,6 +235,10 @@ std::unique_ptr<AttributeAppender> AttributeAppender::open(std::string_view name
 AttributeAppender::AttributeAppender(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 AttributeAppender::~AttributeAppender() {
+  if (!impl_->data_set->is_of_this_process()) {
+    leave_to_parent(impl_);
+    return;
+  }
   if (!impl_->closed) impl_->data_set->abandon();
 }
 

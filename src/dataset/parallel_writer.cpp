@@ -97,6 +97,10 @@ struct FillContext::Impl {
 FillContext::FillContext(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 FillContext::~FillContext() {
+  if (!impl_->writer->data_set.is_of_this_process()) {
+    leave_to_parent(impl_);
+    return;
+  }
   if (impl_->closed || impl_->filler.open_entries() == 0) return;
   if (impl_->writer->discarded || impl_->writer->state->failed()) return;
   if (std::uncaught_exceptions() > impl_->exceptions_at_start) return;
@@ -175,6 +179,10 @@ std::unique_ptr<ParallelWriter> ParallelWriter::add_to(std::unique_ptr<Model> mo
 }
 
 ParallelWriter::~ParallelWriter() {
+  if (!impl_->data_set.is_of_this_process()) {
+    leave_to_parent(impl_);
+    return;
+  }
   const std::lock_guard lock(impl_->mutex);
   if (impl_->state->closed()) return;
   const bool unwinding = std::uncaught_exceptions() > impl_->exceptions_at_start;

@@ -86,6 +86,10 @@ std::unique_ptr<SharedWriter> SharedWriter::open(std::string_view name, const st
 }
 
 SharedWriter::~SharedWriter() {
+  if (!impl_->sink->is_of_this_process()) {
+    leave_to_parent(impl_);
+    return;
+  }
   discard();
 }
 

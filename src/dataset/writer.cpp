@@ -124,6 +124,10 @@ std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string
 }
 
 Writer::~Writer() {
+  if (impl_ && !impl_->data_set.is_of_this_process()) {
+    leave_to_parent(impl_);
+    return;
+  }
   if (!impl_ || impl_->state->closed() || impl_->state->failed()) return;
   if (std::uncaught_exceptions() > impl_->exceptions_at_start) return;
   try {

@@ -24,6 +24,10 @@ void CompletionQueue::fail_in_child() const {
 void CompletionQueue::begin(std::size_t count) {
   check_process();
   std::unique_lock lock(mutex_);
+  begin(lock, count);
+}
+
+void CompletionQueue::begin(std::unique_lock<std::mutex>& lock, std::size_t count) {
   while (running_ >= depth_) {
     lock.unlock();
     progress(true);
@@ -51,7 +55,11 @@ void CompletionQueue::add_done(std::uint64_t id, std::exception_ptr failure) {
 }
 
 void CompletionQueue::finish(std::uint64_t id, std::exception_ptr failure) noexcept {
-  const std::lock_guard lock(mutex_);
+  finish(locked(), id, std::move(failure));
+}
+
+void CompletionQueue::finish(const std::unique_lock<std::mutex>& /*lock*/, std::uint64_t id,
+                             std::exception_ptr failure) noexcept {
   --running_;
   done_.push_back({id, std::move(failure)});
   tell_owner();
@@ -72,6 +80,10 @@ void CompletionQueue::tell_owner() noexcept {
 void CompletionQueue::progress(bool block) {
   if (!block) return;
   std::unique_lock lock(mutex_);
+  sleep(lock);
+}
+
+void CompletionQueue::sleep(std::unique_lock<std::mutex>& lock) {
   owner_sleeps_ = true;
   arrives_.wait(lock, [this] { return told_ != seen_; });
   owner_sleeps_ = false;

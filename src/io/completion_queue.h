@@ -67,6 +67,9 @@ class CompletionQueue {
   // An operation of which the outcome is known without starting it.
   void add_done(std::uint64_t id, std::exception_ptr failure = nullptr);
   bool is_of_this_process() const noexcept { return process_.is_current(); }
+  void check_process() const {
+    if (!process_.is_current()) fail_in_child();
+  }
   // Brings on what runs. With `block` it returns when something more was finished or posted. The default
   // sleeps until another thread does that.
   virtual void progress(bool block);
@@ -91,10 +94,15 @@ class CompletionQueue {
   // throw.
   void post(std::function<void()> work) noexcept;
 
+  // ---- For back ends with work of their own to guard: one lock for theirs and the queue's
+  std::unique_lock<std::mutex> locked() { return std::unique_lock(mutex_); }
+  void begin(std::unique_lock<std::mutex>& lock, std::size_t count = 1);
+  void finish(const std::unique_lock<std::mutex>& lock, std::uint64_t id,
+              std::exception_ptr failure = nullptr) noexcept;
+  // As the default progress(true).
+  void sleep(std::unique_lock<std::mutex>& lock);
+
  private:
-  void check_process() const {
-    if (!process_.is_current()) fail_in_child();
-  }
   void run_posted(std::unique_lock<std::mutex>& lock);
   void tell_owner() noexcept;
 

@@ -20,17 +20,14 @@ class ThreadedQueue : public Queue {
   // Drops what nobody has begun and waits for the rest. The threads of a parent are not here to be waited
   // for.
   ~ThreadedQueue() override {
-    if (!Queue::is_of_this_process()) {
-      [[maybe_unused]] const auto* of_parent = new std::vector<std::thread>(std::move(threads_));
-      return;
-    }
+    if (!Queue::is_of_this_process()) return;
     {
-      const std::lock_guard lock(mutex_);
+      const auto lock = Queue::locked();
       stopping_ = true;
       waiting_.clear();
     }
-    wakes_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+    wakes_->notify_all();
+    for (std::thread& thread : *threads_) thread.join();
   }
 
  protected:
@@ -42,49 +39,55 @@ class ThreadedQueue : public Queue {
   bool works_in_submit() const noexcept { return depth_ <= 1; }
 
   void submit_work(Request request) {
-    Queue::begin();
-    if (works_in_submit()) return run(request);
-    std::unique_lock lock(mutex_);
+    if (works_in_submit()) {
+      Queue::begin();
+      std::exception_ptr failure = failure_of(request);
+      return Queue::finish(request.id, std::move(failure));
+    }
+    Queue::check_process();
+    auto lock = Queue::locked();
+    Queue::begin(lock);
     waiting_.push_back(std::move(request));
-    if (threads_.size() < depth_ && threads_.size() < waiting_.size() + working_ && !start_thread()) {
+    if (threads_->size() < depth_ && threads_->size() < waiting_.size() + working_ && !start_thread()) {
       run_next(lock);  // no thread at all to do it: then this one
       return;
     }
     lock.unlock();
-    wakes_.notify_one();
+    wakes_->notify_one();
   }
 
  private:
-  void run(const Request& request) noexcept {
+  static std::exception_ptr failure_of(const Request& request) noexcept {
     try {
       request.work();
-      Queue::finish(request.id);
+      return nullptr;
     } catch (...) {
-      Queue::finish(request.id, std::current_exception());
+      return std::current_exception();
     }
   }
 
   // Better than to wait for a thread that may not even have a processor.
   void progress(bool block) override {
     if (!block) return;
-    if (std::unique_lock lock(mutex_); !waiting_.empty()) return run_next(lock);
-    Queue::progress(true);
+    auto lock = Queue::locked();
+    if (waiting_.empty()) return Queue::sleep(lock);
+    run_next(lock);
   }
 
   // False if the system gives no thread and there is none yet; fewer than asked for will do.
   bool start_thread() {
     try {
-      threads_.emplace_back([this] { serve(); });
+      threads_->emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
-      return !threads_.empty();
+      return !threads_->empty();
     }
     return true;
   }
 
   void serve() {
-    std::unique_lock lock(mutex_);
+    auto lock = Queue::locked();
     while (true) {
-      wakes_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      wakes_->wait(lock, [this] { return stopping_ || !waiting_.empty(); });
       if (waiting_.empty()) return;
       run_next(lock);
     }
@@ -95,18 +98,19 @@ class ThreadedQueue : public Queue {
     waiting_.pop_front();
     ++working_;
     lock.unlock();
-    run(request);
+    std::exception_ptr failure = failure_of(request);
     lock.lock();
     --working_;
+    Queue::finish(lock, request.id, std::move(failure));
   }
 
   const unsigned depth_;
-  std::mutex mutex_;  // of what follows
-  std::condition_variable wakes_;
+  // What follows is guarded by the queue's lock.
+  LeftByChildren<std::condition_variable> wakes_;
   std::deque<Request> waiting_;
   std::size_t working_ = 0;  // requests that are being done
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  LeftByChildren<std::vector<std::thread>> threads_;
 };
 
 struct BlockingRead {

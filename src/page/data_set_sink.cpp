@@ -7,6 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/environment.h"
+#include "colonnade/error.h"
 #include "format/envelope.h"
 
 namespace colonnade::page {
@@ -40,6 +41,12 @@ DataSetSink::DataSetSink(std::unique_ptr<container::WriteContainer> container, c
       options_(options),
       compression_(codec::CompressionSettings::parse(options.compression.text)),
       run_{container_->size_before(), environment().random_number()} {}
+
+void DataSetSink::check_process() const {
+  if (is_of_this_process()) return;
+  throw Error(ErrorKind::usage, "the data set is written by the process that this one was forked from",
+              "write it there, or open a writer here", {.uri = uri(), .data_set = descriptor_.name});
+}
 
 Locator DataSetSink::write_envelope(ByteSpan envelope) {
   AlignedBuffer block;
@@ -83,6 +90,7 @@ void DataSetSink::resume(const Descriptor& checkpoint) {
 
 std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const container::PagePart> pages,
                                                     container::ClusterPlace& cluster) {
+  check_process();
   const Gate::Shared inside(gate_);
   return container_->write_pages(pages, cluster);
 }
@@ -90,6 +98,7 @@ std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const container::P
 std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const container::PagePart> pages,
                                                     container::ClusterPlace& cluster,
                                                     std::shared_ptr<void> memory) {
+  check_process();
   const Gate::Shared inside(gate_);
   return container_->begin_pages(pages, cluster, std::move(memory));
 }
@@ -173,11 +182,13 @@ void DataSetSink::add(ClusterDescriptor cluster) {
 }
 
 void DataSetSink::add_cluster(ClusterDescriptor cluster) {
+  check_process();
   const std::lock_guard lock(mutex_);
   add(std::move(cluster));
 }
 
 void DataSetSink::stage_cluster(std::size_t number, ClusterDescriptor cluster) {
+  check_process();
   const std::lock_guard lock(mutex_);
   staged_.resize(std::max(staged_.size(), number + 1));
   staged_entries_ += cluster.entries;
@@ -194,6 +205,7 @@ void DataSetSink::add_staged() {
 }
 
 void DataSetSink::commit_staged() {
+  check_process();
   const std::lock_guard lock(mutex_);
   add_staged();
 }
@@ -365,12 +377,14 @@ void DataSetSink::commit_linked(bool is_last) {
 }
 
 void DataSetSink::commit_data_set() {
+  check_process();
   const std::lock_guard lock(mutex_);
   add_staged();
   checkpoint();
 }
 
 void DataSetSink::close() {
+  check_process();
   const std::lock_guard lock(mutex_);
   add_staged();
   flush_linked();
@@ -384,6 +398,7 @@ void DataSetSink::close() {
 }
 
 void DataSetSink::abandon() noexcept {
+  if (!is_of_this_process()) return;
   try {
     const std::lock_guard lock(mutex_);
     const Gate::Alone alone(gate_);

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process.h"
 #include "codec/compression.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
@@ -69,6 +70,10 @@ class DataSetSink {
  public:
   DataSetSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options);
 
+  // False in a forked child: there, writing throws ErrorKind::usage and the sink must not be destroyed, since
+  // threads of the parent were in it.
+  bool is_of_this_process() const noexcept { return process_.is_current(); }
+  void check_process() const;
   const WriteOptions& options() const noexcept { return options_; }
   const codec::CompressionSettings& compression() const noexcept { return compression_; }
   const std::string& uri() const noexcept { return container_->uri(); }
@@ -156,6 +161,7 @@ class DataSetSink {
   bool checkpoint_due() const;
   Contents contents() const noexcept;
 
+  const Process process_;
   std::unique_ptr<container::WriteContainer> container_;
   WriteOptions options_;
   codec::CompressionSettings compression_;

@@ -240,6 +240,7 @@ void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t e
 
 // The page goes to the pool, with its memory where it lies in the column's.
 void PageSink::hand_over(ColumnWriter& writer, const std::byte* values, std::size_t elements) {
+  data_set_->check_process();  // the pool has no threads in a forked child
   PageBeingSealed page;
   page.column = writer.column_;
   page.number = open_[writer.column_].pages.size() - 1;

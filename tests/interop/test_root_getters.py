@@ -14,11 +14,11 @@ import colonnade
 GETTERS = {
     "GetEntries": [()],
     "GetEffectiveEntries": [()],
-    "GetMean": [(2,)],
-    "GetStdDev": [(2,)],
-    "GetRMS": [(2,)],
-    "GetMeanError": [(2,)],
-    "GetStdDevError": [(2,)],
+    "GetMean": [(), (1,), (2,)],
+    "GetStdDev": [(), (1,), (2,)],
+    "GetRMS": [(1,), (2,)],
+    "GetMeanError": [(), (1,), (2,)],
+    "GetStdDevError": [(), (1,), (2,)],
     "GetMaximumBin": [()],
     "GetMinimumBin": [()],
     "FindFirstBinAbove": [(), (1.0,), (50.0,), (-1.0, 1, 3), (0.5, 1, 2, 5)],
@@ -80,11 +80,40 @@ def frame(values):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("option", ["", "s"])
-def test_profiles(frame, values, weighted, option):
+@pytest.mark.parametrize("limits", [[], [-1.5, 4.0]])
+def test_profiles(frame, values, weighted, option, limits):
     columns = ["x", "y", *(["w"] if weighted else [])]
-    model = ["p", "t", 8, -1.0, 5.0, option]
+    model = ["p", "t", 8, -1.0, 5.0, *limits, option]
     theirs = of_root("TProfile", model, [values[name] for name in columns], GETTERS)
     assert_same(frame.Profile1D(tuple(model), *columns).GetValue(), theirs, GETTERS)
+
+
+MEANS = {
+    name: [(), *((axis,) for axis in (1, 2, 3))]
+    for name in ("GetMean", "GetStdDev", "GetMeanError", "GetStdDevError")
+} | {"GetEffectiveEntries": [()]}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("limits", [[], [0.6, 1.5]])
+def test_profiles_over_two_axes(frame, values, weighted, limits):
+    values |= {"z": values["w"] ** 2 - 1}
+    columns = ["x", "y", "z", *(["w"] if weighted else [])]
+    model = ["p", "t", 8, -1.0, 5.0, 5, -4.0, 6.0, *limits]
+    theirs = of_root("TProfile2D", model, [values[name] for name in columns], MEANS)
+    made = frame.Define("z", "w * w - 1").Profile2D(tuple(model), *columns).GetValue()
+    assert_same(made, theirs, MEANS)
+
+
+OF_STATISTICS = ("N", "Neff", "M2", "Mean", "MeanErr", "RMS", "Var", "W", "W2", "Min", "Max")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_statistics(frame, values, weighted):
+    getters = {f"Get{name}": [()] for name in OF_STATISTICS}
+    columns = ["x", *(["w"] if weighted else [])]
+    theirs = of_root("TStatistic", [], [values[name] for name in columns], getters)
+    assert_same(frame.Stats(*columns).GetValue(), theirs, getters)
 
 
 def test_bins_above_a_threshold_of_two_axes(frame, values):
@@ -143,9 +172,3 @@ def test_shapes_and_sums(seed, weighted):
         assert found.keys() == theirs.keys()
         for name, value in found.items():
             assert value == pytest.approx(theirs[name], rel=1e-9, abs=1e-12), name
-
-
-def test_what_profiles_do_not_know_is_said(frame):
-    ours = frame.Profile1D(("p", "t", 8, -1.0, 5.0), "x", "y").GetValue()
-    with pytest.raises(colonnade.UsageError, match="knows the values of axis 2 alone, not of 1"):
-        ours.GetMean(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Generic, TextIO, TypeVar
 
 import numpy as np
@@ -204,6 +204,7 @@ class Stats:
     min: float
     max: float
     sum_of_weights: float
+    sum_of_squared_weights: float
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,7 @@ def _one_line(value: object) -> str:
 
 def stats_of(value: _core.StatsValue) -> Stats:
     """Take the numbers over from the C++ side."""
-    return Stats(value.count, value.sum, value.mean, value.stddev, value.min, value.max, value.sum_of_weights)
+    return Stats(*(getattr(value, each.name) for each in fields(Stats)))
 
 
 def graph_of(value: _core.GraphValue) -> GraphPoints:

@@ -570,33 +570,32 @@ class ProfileView(_Binned):
         """Return the sum of the contents, without underflow and overflow."""
         return self.GetSumOfWeights()
 
-    # ---- Of what is averaged, within the axes
+    # ---- Of the coordinates and of what is averaged, within the axes
 
     def GetEffectiveEntries(self) -> float:
         """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
         weights, squares = self._sum("sum_w"), self._sum("sum_w2")
         return weights**2 / squares if squares else abs(weights)
 
-    def GetMean(self, axis: int) -> float:
-        """Return the mean of what is averaged; `axis` is the one behind those that are binned, 2 of a TProfile."""
-        self._check_averaged(axis, "Mean")
+    def GetMean(self, axis: int = 1) -> float:
+        """Return the mean along an axis; that behind those that are binned, 2 of a TProfile, is of what is averaged."""
         weights = self._sum("sum_w")
-        return self._sum("sum_wy") / weights if weights else 0.0
+        return self._sums(axis)[0] / weights if weights else 0.0
 
-    def GetStdDev(self, axis: int) -> float:
-        """Return the standard deviation of what is averaged; see `GetMean`."""
+    def GetStdDev(self, axis: int = 1) -> float:
+        """Return the standard deviation along an axis; see `GetMean`."""
         mean = self.GetMean(axis)
         weights = self._sum("sum_w")
-        return float(np.sqrt(abs(self._sum("sum_wyy") / weights - mean * mean))) if weights else 0.0
+        return float(np.sqrt(abs(self._sums(axis)[1] / weights - mean * mean))) if weights else 0.0
 
     GetRMS = GetStdDev
 
-    def GetMeanError(self, axis: int) -> float:
-        """Return the error of the mean of what is averaged; see `GetMean`."""
+    def GetMeanError(self, axis: int = 1) -> float:
+        """Return the error of the mean along an axis; see `GetMean`."""
         effective = self.GetEffectiveEntries()
         return self.GetStdDev(axis) / float(np.sqrt(effective)) if effective > 0 else 0.0
 
-    def GetStdDevError(self, axis: int) -> float:
+    def GetStdDevError(self, axis: int = 1) -> float:
         """Return the error of the standard deviation, as it is for a normal distribution; see `GetMean`."""
         effective = self.GetEffectiveEntries()
         return self.GetStdDev(axis) / float(np.sqrt(2 * effective)) if effective > 0 else 0.0
@@ -606,13 +605,12 @@ class ProfileView(_Binned):
     def _sum(self, which: str) -> float:
         return float(self._inner(self._shaped(getattr(self._value, which))).sum())
 
-    def _check_averaged(self, axis: int, method: str) -> None:
-        averaged = len(self._axes) + 1
-        if axis != averaged:
-            raise UsageError(
-                f"a profile over {averaged - 1} axes knows the values of axis {averaged} alone, not of {axis}",
-                f"{method} of the column itself",
-            )
+    def _sums(self, axis: int) -> tuple[float, float]:
+        """Return those of what an axis, counted from 1, is about, and of its squares."""
+        if axis == len(self._axes) + 1:
+            return self._sum("sum_wy"), self._sum("sum_wyy")
+        self._axis(axis - 1)
+        return float(self._value.sum_wx[axis - 1]), float(self._value.sum_wxx[axis - 1])
 
     def counts(self, flow: bool = False) -> Floats:
         """Return the sums of weights."""
@@ -706,6 +704,11 @@ class StatsView:
         """Return the square of the standard deviation."""
         return self.stats.stddev**2
 
+    def GetM2(self) -> float:
+        """Return the sum of the squared distances to the mean, with their weights."""
+        s = self.stats
+        return self.GetVar() * s.sum_of_weights * (s.count - 1) / s.count if s.count > 1 else 0.0
+
     def GetMin(self) -> float:
         """Return the smallest value."""
         return self.stats.min
@@ -718,9 +721,20 @@ class StatsView:
         """Return the sum of weights."""
         return self.stats.sum_of_weights
 
+    def GetW2(self) -> float:
+        """Return the sum of the squared weights."""
+        return self.stats.sum_of_squared_weights
+
+    def GetNeff(self) -> int:
+        """Return the number of values without weights that say as much, rounded down as ROOT does."""
+        return (
+            int(self.stats.sum_of_weights**2 / self.stats.sum_of_squared_weights) if self.stats.count else 0
+        )
+
     def GetMeanErr(self) -> float:
-        """Return the error of the mean: the standard deviation over the root of the number of values."""
-        return self.stats.stddev / self.stats.count**0.5 if self.stats.count else 0.0
+        """Return the error of the mean: the standard deviation over the root of `GetNeff()`."""
+        effective = self.GetNeff()
+        return self.stats.stddev / effective**0.5 if effective else 0.0
 
     def GetName(self) -> str:
         """Return "", which results of RDataFrame are called."""

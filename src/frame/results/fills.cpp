@@ -53,7 +53,7 @@ Leaves leaves_of(const ValuesPtr& values) {
 }
 
 double* Fills::scratch(std::size_t which) {
-  static constexpr std::size_t columns = 2;
+  static constexpr std::size_t columns = 4;
   alignas(64) static thread_local std::array<double, columns * chunk> memory;
   return memory.data() + (which % columns) * chunk;
 }

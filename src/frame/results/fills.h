@@ -29,7 +29,7 @@ class Fills {
  public:
   // Fills are looked at in chunks of this many, which stay in the first-level cache.
   static constexpr std::size_t chunk = 1024;
-  // Memory for one column of a chunk, of the calling thread; `which` is 0 or 1.
+  // Memory for one column of a chunk, of the calling thread; `which` is 0 to 3.
   static double* scratch(std::size_t which);
   static std::uint32_t* bin_scratch();
 

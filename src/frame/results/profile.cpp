@@ -12,6 +12,7 @@
 #include "frame/results/axis.h"
 #include "frame/results/exact_cells.h"
 #include "frame/results/kinds.h"
+#include "frame/results/moments.h"
 #include "frame/results/shared_stores.h"
 
 namespace colonnade::frame {
@@ -31,12 +32,14 @@ struct ProfileSettings {
   std::vector<std::string> names;
 };
 
-// Sums per bin of w, w * y, w * y * y and, with weights, w * w: what TProfile keeps.
+// Sums per bin of w, w * y, w * y * y and, with weights, w * w, and of all those in range of w * x and
+// w * x * x: what TProfile keeps.
 template <bool weighted>
 class ProfileAccumulator final : public ResultAccumulator {
  public:
   explicit ProfileAccumulator(std::shared_ptr<const ProfileSettings> settings)
       : settings_(std::move(settings)),
+        moments_(settings_->binning.axes().size()),
         stores_(Sums(settings_->binning.cells()), Sums(settings_->binning.cells()).bytes()) {}
 
   std::unique_ptr<Accumulator> empty_copy() const override {
@@ -46,8 +49,10 @@ class ProfileAccumulator final : public ResultAccumulator {
     return std::make_unique<Part>(*this, context.slot);
   }
   void merge(std::unique_ptr<Partial> partial) override {
+    const auto& part = static_cast<const Part&>(*partial);
     const std::lock_guard lock(mutex_);
-    entries_ += static_cast<const Part&>(*partial).entries;
+    entries_ += part.entries;
+    moments_.add(part.moments);
   }
 
   ResultValue value() const override {
@@ -58,6 +63,9 @@ class ProfileAccumulator final : public ResultAccumulator {
     value.axes = settings_->binning.values();
     const std::lock_guard lock(mutex_);
     value.entries = entries_;
+    Moments moments = moments_.total();
+    value.sum_wx = std::move(moments.sum_wx);
+    value.sum_wxx = std::move(moments.sum_wxx);
     const std::size_t bins = settings_->binning.cells();
     stores_.with_total([&](const Sums& sums) {
       const auto column = [&](std::size_t k) {
@@ -78,6 +86,7 @@ class ProfileAccumulator final : public ResultAccumulator {
     SavedWriter to(settings_->what);
     to.number(entries_);
     stores_.with_total([&](const Sums& sums) { sums.save(to); });
+    moments_.save(to);
     return to.take();
   }
   void merge_saved(std::span<const std::byte> other) override {
@@ -85,9 +94,12 @@ class ProfileAccumulator final : public ResultAccumulator {
     const auto entries = from.number<std::uint64_t>();
     Sums sums(settings_->binning.cells());
     weighted ? sums.load(from, 0, 0b1000) : sums.load(from, 0b001, 0b100);
+    MomentSums moments(settings_->binning.axes().size());
+    moments.load(from);
     from.done();
     const std::lock_guard lock(mutex_);
     entries_ += entries;
+    moments_.add(moments);
     stores_.with_total([&](Sums& total) { total.add(std::move(sums)); });
   }
 
@@ -96,7 +108,8 @@ class ProfileAccumulator final : public ResultAccumulator {
   using Sums = ExactCells<columns>;
 
   struct Part final : Partial {
-    Part(ProfileAccumulator& of, unsigned in_slot) : owner(of), slot(in_slot) {}
+    Part(ProfileAccumulator& of, unsigned in_slot)
+        : owner(of), slot(in_slot), moments(of.settings_->binning.axes().size()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       const Binning& binning = owner.settings_->binning;
@@ -106,10 +119,16 @@ class ProfileAccumulator final : public ResultAccumulator {
       for (std::size_t first = 0; first < fills.size(); first += Fills::chunk) {
         std::size_t count = std::min(Fills::chunk, fills.size() - first);
         std::uint32_t* bins = Fills::bin_scratch();
-        binning.find([&](std::size_t axis) { return fills.column(axis, first, count, Fills::scratch(0)); },
-                     count, bins);
-        const double* y = fills.column(axes, first, count, Fills::scratch(0));
+        const bool all_alike = !weighted && !owner.settings_->limited;
+        const auto column = [&](std::size_t axis) {
+          const double* x = fills.column(axis, first, count, Fills::scratch(0));
+          all_alike ? moments.add(binning, axis, x, count) : moments.add_coordinates(binning, axis, x, count);
+          return x;
+        };
+        binning.find(column, count, bins);
+        const double* y = fills.column(axes, first, count, Fills::scratch(2));
         const double* w = weighted ? fills.column(axes + 1, first, count, Fills::scratch(1)) : nullptr;
+        if (!all_alike) moments.add_weighted(weights_of_coordinates(count, y, w), count);
         if (owner.settings_->limited) count = keep_within_limits(count, bins, y, w);
         add_chunk(*store, bins, count, y, w);
         entries += count;
@@ -126,14 +145,24 @@ class ProfileAccumulator final : public ResultAccumulator {
       else
         to.add(bins, count, [=](std::size_t i) { return std::array{1., y[i], y[i] * y[i]}; });
     }
+    // What a fill's coordinates count: nothing where its value is beyond the limits.
+    const double* weights_of_coordinates(std::size_t count, const double* y, const double* w) const {
+      if (!owner.settings_->limited) return w;
+      double* weights = Fills::scratch(3);
+      for (std::size_t i = 0; i < count; ++i) weights[i] = !is_within_limits(y[i]) ? 0 : weighted ? w[i] : 1;
+      return weights;
+    }
+    bool is_within_limits(double y) const {
+      return y >= owner.settings_->least && y <= owner.settings_->greatest;
+    }
     // Moves what counts to the front. NaN is beyond limits, and a value like others without.
     std::size_t keep_within_limits(std::size_t count, std::uint32_t* bins, const double*& y,
                                    const double*& w) const {
-      double* kept_y = Fills::scratch(0);
+      double* kept_y = Fills::scratch(2);
       double* kept_w = Fills::scratch(1);
       std::size_t kept = 0;
       for (std::size_t i = 0; i < count; ++i) {
-        if (!(y[i] >= owner.settings_->least && y[i] <= owner.settings_->greatest)) continue;
+        if (!is_within_limits(y[i])) continue;
         bins[kept] = bins[i];
         kept_y[kept] = y[i];
         if constexpr (weighted) kept_w[kept] = w[i];
@@ -147,11 +176,13 @@ class ProfileAccumulator final : public ResultAccumulator {
     ProfileAccumulator& owner;
     unsigned slot;
     std::uint64_t entries = 0;
+    MomentSums moments;
   };
 
   std::shared_ptr<const ProfileSettings> settings_;
   mutable std::mutex mutex_;  // for what is merged part by part
   std::uint64_t entries_ = 0;
+  MomentSums moments_;  // without the weights: those are in the bins
   mutable SharedStores<Sums> stores_;
 };
 

@@ -302,7 +302,7 @@ struct StatsState {
     stats.stddev = moments.result();
     stats.min = range.least();
     stats.max = range.greatest();
-    stats.sum_of_weights = static_cast<double>(moments.count);
+    stats.sum_of_weights = stats.sum_of_squared_weights = static_cast<double>(moments.count);
     return stats;
   }
   void save(SavedWriter& to) const {
@@ -332,6 +332,7 @@ struct WeightedStatsState {
         if (w[i] == 0) continue;
         ++count;
         weights.add(w[i]);
+        squared_weights.add_product(w[i], w[i]);
         sum.add_product(w[i], x[i]);
         squares.add_product(w[i], x[i], x[i]);
         range.add(x[i]);
@@ -342,6 +343,7 @@ struct WeightedStatsState {
     if (later.count != 0) range.merge(later.range);
     count += later.count;
     weights.add(later.weights);
+    squared_weights.add(later.squared_weights);
     sum.add(later.sum);
     squares.add(later.squares);
   }
@@ -350,6 +352,7 @@ struct WeightedStatsState {
     stats.count = count;
     stats.sum = sum.value();
     stats.sum_of_weights = weights.value();
+    stats.sum_of_squared_weights = squared_weights.value();
     stats.mean = stats.sum_of_weights == 0 ? no_value : stats.sum / stats.sum_of_weights;
     stats.min = range.least();
     stats.max = range.greatest();
@@ -363,6 +366,7 @@ struct WeightedStatsState {
   void save(SavedWriter& to) const {
     to.number(count);
     to.sum(weights);
+    to.sum(squared_weights);
     to.sum(sum);
     to.sum(squares);
     to.number(range.min);
@@ -371,6 +375,7 @@ struct WeightedStatsState {
   void load(SavedReader& from) {
     count = from.number<std::uint64_t>();
     weights = from.sum<1>();
+    squared_weights = from.sum<2>();
     sum = from.sum<2>();
     squares = from.sum<3>();
     range.min = from.number<double>();
@@ -379,7 +384,7 @@ struct WeightedStatsState {
   std::shared_ptr<const Settings> settings;
   std::uint64_t count = 0;
   ExactSum<1> weights;
-  ExactSum<2> sum;
+  ExactSum<2> squared_weights, sum;
   ExactSum<3> squares;
   Range range;
 };

@@ -24,8 +24,8 @@ std::vector<std::uint64_t> bits_of(const ResultValue& value) {
   const auto add = [&](double x) { bits.push_back(std::bit_cast<std::uint64_t>(x)); };
   if (const auto* stats = std::get_if<StatsValue>(&value)) {
     bits.push_back(stats->count);
-    for (const double x :
-         {stats->sum, stats->mean, stats->stddev, stats->min, stats->max, stats->sum_of_weights})
+    for (const double x : {stats->sum, stats->mean, stats->stddev, stats->min, stats->max,
+                           stats->sum_of_weights, stats->sum_of_squared_weights})
       add(x);
   } else if (const auto* number = std::get_if<double>(&value)) {
     add(*number);
@@ -126,6 +126,7 @@ TEST(Reductions, WeightedStatsAreThoseOfTStatistic) {
   const auto stats = pass.get<StatsValue>();
   EXPECT_EQ(stats.count, 2u);
   EXPECT_EQ(stats.sum_of_weights, 3);
+  EXPECT_EQ(stats.sum_of_squared_weights, 5);
   EXPECT_DOUBLE_EQ(stats.mean, 2.1666666666666665);
   EXPECT_DOUBLE_EQ(stats.stddev, 0.6666666666666666);
   EXPECT_EQ(stats.min, 1.5);

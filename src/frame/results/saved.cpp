@@ -8,7 +8,7 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr std::uint32_t magic = 0x33525243;  // "CRR3": the last character is the version
+constexpr std::uint32_t magic = 0x34525243;  // "CRR4": the last character is the version
 
 }  // namespace
 
