@@ -1,5 +1,4 @@
-// Reading chains of files. Python threads may share a reader: calls take turns, and the interpreter is free
-// while they run.
+// Reading chains of files; see shared_reading.h.
 #include "colonnade/chain.h"
 
 #include <nanobind/stl/function.h>
@@ -8,13 +7,11 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
-
-#include "column_arrays.h"
 #include "dataset/chain_index.h"
 #include "dataset/file_names.h"
 #include "io/transport.h"
 #include "register.h"
+#include "shared_reading.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -22,49 +19,10 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-class PyChain {
+class PyChain : public SharedReading<ChainReader> {
  public:
-  explicit PyChain(std::unique_ptr<ChainReader> reader) : reader_(std::move(reader)) {}
+  using SharedReading::SharedReading;
 
-  const ChainReader& reader() const { return *reader_; }
-
-  ReadMetrics metrics() {
-    const std::lock_guard turn(mutex_);
-    return reader_->metrics();
-  }
-  std::vector<FieldArray> arrays(const std::vector<std::string>& paths, std::uint64_t first,
-                                 std::uint64_t last) {
-    std::vector<ColumnArray> read;
-    {
-      const nb::gil_scoped_release released;
-      const std::lock_guard turn(mutex_);
-      read = reader_->arrays(paths, first, last);
-    }
-    return to_numpy(std::move(read));
-  }
-  nb::typed<nb::list, nb::str> entry_texts(std::uint64_t first, std::uint64_t last,
-                                           const std::vector<std::string>& fields) {
-    std::vector<std::string> texts;
-    {
-      const nb::gil_scoped_release released;
-      const std::lock_guard turn(mutex_);
-      for (std::uint64_t entry = first; entry < last; ++entry)
-        texts.push_back(reader_->entry_text(entry, fields));
-    }
-    nb::list result;
-    for (const std::string& entry : texts) result.append(text(entry));
-    return result;
-  }
-  std::uint64_t verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-    const nb::gil_scoped_release released;
-    const std::lock_guard turn(mutex_);
-    if (!progress) return reader_->verify();
-    return reader_->verify([&](std::uint64_t done, std::uint64_t pages) {
-      if (done % 256 != 0 && done != pages) return;
-      const nb::gil_scoped_acquire acquired;
-      progress(done, pages);
-    });
-  }
   // (first entry, entry behind the last one, bytes)
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> cluster_sizes(
       const std::vector<std::string>& paths, std::size_t file) {
@@ -74,10 +32,6 @@ class PyChain {
       sizes.emplace_back(size.first, size.last, size.bytes);
     return sizes;
   }
-
- private:
-  std::unique_ptr<ChainReader> reader_;
-  std::mutex mutex_;
 };
 
 ChainOptions chain_options(const ReadOptions& read, MissingFields missing, std::size_t max_open_files) {

@@ -1,4 +1,4 @@
-// Reading. Python threads may share a reader: calls take turns, and the interpreter is free while they run.
+// Reading; see shared_reading.h.
 #include "colonnade/reader.h"
 
 #include <nanobind/stl/function.h>
@@ -6,12 +6,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <mutex>
-
 #include "colonnade/attributes.h"
-#include "column_arrays.h"
 #include "dtypes.h"
 #include "register.h"
+#include "shared_reading.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -19,44 +17,11 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-class PyReader {
+class PyReader : public SharedReading<Reader> {
  public:
-  explicit PyReader(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
-  explicit PyReader(std::unique_ptr<AttributeSet> set)
-      : set_(std::move(set)), reader_(set_, &set_->reader()) {}
+  explicit PyReader(std::unique_ptr<Reader> reader) : SharedReading(std::move(reader)) {}
+  explicit PyReader(const std::shared_ptr<AttributeSet>& set) : SharedReading({set, &set->reader()}) {}
 
-  const Descriptor& descriptor() const { return reader_->descriptor(); }
-  const std::string& name() const { return reader_->name(); }
-  const std::string& uri() const { return reader_->uri(); }
-  std::uint64_t num_entries() const { return reader_->num_entries(); }
-
-  ReadMetrics metrics() {
-    const std::lock_guard turn(mutex_);
-    return reader_->metrics();
-  }
-  std::vector<FieldArray> arrays(const std::vector<std::string>& paths, std::uint64_t first,
-                                 std::uint64_t last) {
-    std::vector<ColumnArray> read;
-    {
-      const nb::gil_scoped_release released;
-      const std::lock_guard turn(mutex_);
-      read = reader_->arrays(paths, first, last);
-    }
-    return to_numpy(std::move(read));
-  }
-  nb::typed<nb::list, nb::str> entry_texts(std::uint64_t first, std::uint64_t last,
-                                           const std::vector<std::string>& fields) {
-    std::vector<std::string> texts;
-    {
-      const nb::gil_scoped_release released;
-      const std::lock_guard turn(mutex_);
-      for (std::uint64_t entry = first; entry < last; ++entry)
-        texts.push_back(reader_->entry_text(entry, fields));
-    }
-    nb::list result;
-    for (const std::string& entry : texts) result.append(text(entry));
-    return result;
-  }
   nb::typed<nb::list, nb::str> attribute_sets() const {
     nb::list names;
     for (const std::string& name : reader_->attribute_sets()) names.append(text(name));
@@ -64,23 +29,8 @@ class PyReader {
   }
   std::unique_ptr<PyReader> attribute_set(const std::string& name) {
     const std::lock_guard turn(mutex_);
-    return std::make_unique<PyReader>(reader_->attribute_set(name));
+    return std::make_unique<PyReader>(std::shared_ptr<AttributeSet>(reader_->attribute_set(name)));
   }
-  void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-    const nb::gil_scoped_release released;
-    const std::lock_guard turn(mutex_);
-    if (!progress) return reader_->verify();
-    reader_->verify([&](std::uint64_t done, std::uint64_t pages) {
-      if (done % 256 != 0 && done != pages) return;
-      const nb::gil_scoped_acquire acquired;
-      progress(done, pages);
-    });
-  }
-
- private:
-  std::shared_ptr<AttributeSet> set_;  // that the reader belongs to, or null
-  std::shared_ptr<Reader> reader_;
-  std::mutex mutex_;
 };
 
 std::unique_ptr<PyReader> open_reader(const std::string& uri, const std::string& name,
@@ -133,10 +83,12 @@ void register_reader(nb::module_& module) {
   register_options(module);
   register_metrics(module);
   nb::class_<PyReader>(module, "Reader", "A data set opened for reading.")
-      .def_prop_ro("descriptor", &PyReader::descriptor, nb::rv_policy::reference_internal)
-      .def_prop_ro("name", [](const PyReader& self) { return text(self.name()); })
-      .def_prop_ro("uri", [](const PyReader& self) { return text(self.uri()); })
-      .def_prop_ro("num_entries", &PyReader::num_entries)
+      .def_prop_ro(
+          "descriptor", [](const PyReader& self) -> const Descriptor& { return self.reader().descriptor(); },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro("name", [](const PyReader& self) { return text(self.reader().name()); })
+      .def_prop_ro("uri", [](const PyReader& self) { return text(self.reader().uri()); })
+      .def_prop_ro("num_entries", [](const PyReader& self) { return self.reader().num_entries(); })
       .def("metrics", &PyReader::metrics, nb::call_guard<nb::gil_scoped_release>())
       .def("arrays", &PyReader::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
            nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int) -> "

@@ -56,6 +56,7 @@ from .frame import (
 from .frame.root_facade import RDataFrame
 from .importing.copying import CopyProgress, CopyReport, copy
 from .importing.merging import LeftOutObject, MergeReport, merge
+from .importing.tables import TableReport, import_table
 from .importing.trees import ImportProgress, ImportReport, import_tree, trees
 from .maintenance.garbage import (
     GarbageClaim,
@@ -127,6 +128,7 @@ __all__ = [
     "Stats",
     "StepCost",
     "StorageError",
+    "TableReport",
     "TypeMismatchError",
     "UnsupportedError",
     "UsageError",
@@ -144,6 +146,7 @@ __all__ = [
     "datasets",
     "export",
     "fn",
+    "import_table",
     "import_tree",
     "json_mask",
     "merge",

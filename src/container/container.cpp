@@ -16,6 +16,15 @@
 #include "format/tfile_records.h"
 
 namespace colonnade::container {
+namespace {
+
+// Parquet and Arrow files say what they are, CSV files have a name.
+bool is_table(ByteSpan first, std::string_view uri) {
+  const std::string_view text(reinterpret_cast<const char*>(first.data()), first.size());
+  return text.starts_with("PAR1") || text.starts_with("ARROW1") || uri.ends_with(".csv");
+}
+
+}  // namespace
 
 std::unique_ptr<ReadContainer> open_container(const std::string& uri, const io::ReadFileOptions& options) {
   if (io::is_object_store(uri)) return std::make_unique<ObjectContainerReader>(io::open_object_store(uri));
@@ -29,12 +38,13 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
   const ByteSpan first = ByteSpan(magic).first(count);
   if (format::is_tfile(first)) return std::make_unique<RootFileReader>(std::move(file));
   if (is_bare_file(first)) return std::make_unique<BareFileReader>(std::move(file));
-  throw Error(ErrorKind::format,
-              count == 0
-                  ? "the file is empty"
-                  : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
-              "check that it is the right file and that it was transferred completely",
-              {.uri = file->uri(), .offset = 0});
+  throw Error(
+      ErrorKind::format,
+      count == 0 ? "the file is empty"
+                 : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
+      is_table(first, file->uri()) ? "`colonnade import` makes a data set of a table"
+                                   : "check that it is the right file and that it was transferred completely",
+      {.uri = file->uri(), .offset = 0});
 }
 
 // A payload above the maximum key size lies in several places; whoever reads it checks those.

@@ -1,4 +1,4 @@
-"""`colonnade import`: data sets from any place to any other, RNTuples page by page and TTrees through uproot."""
+"""`colonnade import`: data sets from any place to any other, and what becomes one: TTrees and tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from colonnade import _core
 from colonnade.errors import FormatError, NotFoundError, UsageError
 from colonnade.importing.copying import CopyReport, copy
+from colonnade.importing.tables import TableReport, import_table, table_format
 from colonnade.importing.trees import ImportReport, import_tree, trees
 from colonnade.reading.opening import split_target
 
@@ -69,15 +70,22 @@ __all__ = ["import_"]
 def import_(context: click.Context, /, **given: Any) -> None:
     """Bring data sets from SOURCE... to DESTINATION: files, files in S3, object stores.
 
-    RNTuples are copied page by page, as they are stored unless told otherwise. TTrees are read with uproot. Several
-    sources with the same fields become one data set. A place is "f.root" or "f.root:Events"; object stores are
-    obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
+    RNTuples are copied page by page, as they are stored unless told otherwise. TTrees are read with uproot, Parquet,
+    Arrow and CSV files with pyarrow. Several sources with the same fields become one data set. A place is "f.root" or
+    "f.root:Events"; object stores are obj:///path, s3://bucket/prefix, rados://pool/namespace and
+    daos://pool/container.
     """
+    if any(map(table_format, given["sources"])):
+        _shown(_import_tables(given), given)
+        return
     sources = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
     kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
     if len(kinds) > 1:
         raise UsageError("some sources are TTrees and some RNTuples", "import them one after the other")
-    report = (_import_trees if kinds.pop() else _copy)(sources, given)
+    _shown((_import_trees if kinds.pop() else _copy)(sources, given), given)
+
+
+def _shown(report: CopyReport | ImportReport | TableReport, given: dict[str, Any]) -> None:
     if given["as_json"]:
         print_json(dataclasses.asdict(report))
     else:
@@ -170,18 +178,39 @@ def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> 
         )
 
 
+# ---- Tables
+
+
+def _import_tables(given: dict[str, Any]) -> TableReport:
+    if given["resume"]:
+        raise UsageError("imports of tables cannot be resumed", "--overwrite begins again")
+    if given["tree"] or given["name"]:
+        raise UsageError("a table has no data sets with names", "--destination-name names what is made")
+    every = given["checkpoint_every"]
+    with TransferBar("importing") as bar:
+        return import_table(
+            given["sources"],
+            given["destination"],
+            verify=given["verify"] is not None,
+            checkpoint_every=None if every is None else _checkpoints(every),
+            progress=bar.reading,
+            **_common(given),
+            **_sizes(given),
+        )
+
+
 # ---- What people see
 
 
-def _lines(report: CopyReport | ImportReport, destination: str) -> list[str]:
+def _lines(report: CopyReport | ImportReport | TableReport, destination: str) -> list[str]:
     rate = report.bytes_read / max(report.seconds, 1e-3)
     moved = f"{bytes_text(report.bytes_read)} in {report.seconds:.1f} s, {bytes_text(rate)}/s"
     lines = [f"{destination}: {report.entries} entries in '{report.data_set}', {moved}"]
-    if report.resumed_entries:
+    if not isinstance(report, TableReport) and report.resumed_entries:
         lines.append(f"{report.resumed_entries} entries were there already")
     if isinstance(report, CopyReport):
         lines += [f"note: {note}" for note in report.notes]
-    else:
+    elif isinstance(report, ImportReport):
         lines += [f"left out: '{one.branch}' of type '{one.type}': {one.reason}" for one in report.skipped]
     if report.verified:
         lines.append("verified: both sides are the same")

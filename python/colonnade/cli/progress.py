@@ -61,6 +61,10 @@ class TransferBar:
         """Show how far an import is."""
         self._show(state.verifying, state.entries, state.total_entries, state.bytes_read)
 
+    def reading(self, entries: int, total: int) -> None:
+        """Show how far something is that tells entries alone."""
+        self._progress.update(self._task, completed=entries, total=total)
+
     def _show(self, verifying: bool, entries: int, total: int, read: int) -> None:
         if verifying != self._verifying:
             self._verifying, self._begin = verifying, time.monotonic()

@@ -465,8 +465,8 @@ class _Import:
     def _write(self, options: dict[str, Any], overwrite: bool, resume: bool) -> bool:
         """Import; returns whether it was not stopped."""
         uri, name = self.target
-        there = _data_sets(uri, overwrite)
-        if any(_same_place(reading.uri, uri) for reading in self.readings) and overwrite:
+        there = data_sets_at(uri, overwrite)
+        if any(same_place(reading.uri, uri) for reading in self.readings) and overwrite:
             raise UsageError("the destination would replace the source", "import to another place", uri=uri)
         found = there is not None and name in there
         if found and not overwrite and not resume:
@@ -613,7 +613,7 @@ class _Import:
                 written = data_set.arrays([*fields, *counters], entry_start=begin, entry_stop=begin + count)
                 for name, field_type in fields.items():
                     theirs = ak.to_layout(written[name])
-                    if not _same(flatten(field_type, columns[name]), flatten(field_type, theirs)):
+                    if not same_arrays(flatten(field_type, columns[name]), flatten(field_type, theirs)):
                         raise self._differs(name, columns[name], theirs, begin)
                 for name, of in counters.items():
                     lengths = ak.num(ak.Array(columns[of]))
@@ -645,7 +645,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _same(ours: list[PathArray], theirs: list[PathArray]) -> bool:
+def same_arrays(ours: list[PathArray], theirs: list[PathArray]) -> bool:
     """Whether flat arrays are equal, the bits of floating-point numbers too."""
     if [one[:3] for one in ours] != [one[:3] for one in theirs]:
         return False
@@ -729,7 +729,7 @@ def _ahead(items: Iterator[Result]) -> Iterator[Result]:
 # ---- The destination
 
 
-def _data_sets(uri: str, overwrite: bool) -> list[str] | None:
+def data_sets_at(uri: str, overwrite: bool) -> list[str] | None:
     """What is there; None where there is nothing."""
     try:
         return _core.data_sets(uri)
@@ -741,7 +741,7 @@ def _data_sets(uri: str, overwrite: bool) -> list[str] | None:
         raise
 
 
-def _same_place(one: str, other: str) -> bool:
+def same_place(one: str, other: str) -> bool:
     if one == other:
         return True
     try:

@@ -1,0 +1,399 @@
+"""Importing Parquet, Arrow and CSV files, which pyarrow reads, with nested types kept."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from typing_extensions import Unpack
+
+from colonnade.arrays.columns import flatten
+from colonnade.arrays.lazy import awkward as ak
+from colonnade.errors import (
+    FileMissingError,
+    FormatError,
+    SchemaError,
+    UnsupportedError,
+    UsageError,
+)
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.exporting import FORMATS
+from colonnade.reading.opening import PathLike, split_target
+from colonnade.schema.spec import Spec, infer
+from colonnade.writing.creating import DataSetWriter
+from colonnade.writing.filling import build_fields
+from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
+from colonnade.writing.sources import to_batch
+
+from .trees import ImportSettings, data_sets_at, same_arrays, same_place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["TableFormat", "TableReport", "import_table", "table_format"]
+
+TableFormat: TypeAlias = Literal["parquet", "arrow", "csv"]
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """What an import of tables did."""
+
+    data_set: str
+    entries: int
+    fields: tuple[str, ...]
+    bytes_read: int
+    """Of values, as Arrow holds them."""
+    seconds: float
+    verified: bool
+
+
+def table_format(path: PathLike) -> TableFormat | None:
+    """The format that the ending of a file name stands for; None if it is no table's."""
+    found = FORMATS.get(Path(os.fspath(path)).suffix.lower())
+    return None if found == "npz" else found
+
+
+def import_table(
+    source: PathLike | Sequence[PathLike],
+    destination: PathLike | tuple[PathLike, str],
+    *,
+    destination_name: str | None = None,
+    columns: Sequence[str] | str | None = None,
+    format: TableFormat | None = None,  # noqa: A002
+    compression: str | int = "zstd:5",
+    overwrite: bool = False,
+    verify: bool = False,
+    batch_size: int = 131072,
+    checkpoint_every: CheckpointEvery = None,
+    page_size: Size = "256 KiB",
+    cluster_size: Size = "128 MiB",
+    progress: Callable[[int, int], object] | None = None,
+    **settings: Unpack[ImportSettings],
+) -> TableReport:
+    """Make a data set from Parquet, Arrow (IPC) or CSV files, with pyarrow, which must be installed.
+
+    Lists, records and missing values are kept: a column, or a part of one, in which a value is missing becomes a
+    `std::optional`, and one without missing values does not, whatever its schema allows. To find out, columns for
+    which Parquet's statistics do not say it are read twice. Dictionaries become what they stand for; dates and times
+    become integers whose unit is the field's description.
+
+    Args:
+        source: the file; or several with the same columns, whose rows follow each other.
+        destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
+        destination_name: the path of the data set; the first file's name without its ending if left out.
+        columns: names of columns; all if left out.
+        format: "parquet", "arrow" or "csv"; by the ending of the names if left out.
+        compression: of the data set.
+        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
+            the data set is added to a ROOT file or store that is there.
+        verify: read both sides again afterwards and compare all values.
+        batch_size: rows that are held in memory at a time.
+        checkpoint_every: how often to make readable what was written, as in `colonnade.create`.
+        page_size: limit of a page before compression.
+        cluster_size: compressed size that a cluster should have.
+        progress: called after each step with the number of entries that are done, and of all.
+        settings: others of the writer, as in `colonnade.create`.
+
+    Raises:
+        ModuleNotFoundError: pyarrow is not installed.
+        FileMissingError: no such file.
+        FormatError: a file is damaged; or after the import values differ.
+        SchemaError: a type cannot be stored, or the files have different columns.
+        UsageError: the data set is there already, or a column is not.
+    """
+    given: dict[str, Any] = {
+        "compression": compression,
+        "page_size": page_size,
+        "cluster_size": cluster_size,
+        "checkpoint_every": checkpoint_every,
+        "parallel_sealing": True,
+        **settings,
+    }
+    check_names(given, "an import")
+    options = write_options(**given)
+    begin = time.monotonic()
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    table = _Table([os.fspath(one) for one in sources], format, columns, batch_size)
+    uri, name = split_target(destination, destination_name)
+    name = name.strip("/") or Path(table.files[0]).stem
+    if any(same_place(file, uri) for file in table.files):
+        raise UsageError("the destination would replace the source", "import to another place", uri=uri)
+    there = data_sets_at(uri, overwrite)
+    if there is not None and name in there and not overwrite:
+        raise UsageError(
+            "the data set is there already",
+            "overwrite (--overwrite) to replace it, or another name",
+            uri=uri,
+            data_set=name,
+        )
+    mode: Literal["recreate", "update", "create"] = (
+        "recreate" if overwrite else "create" if there is None else "update"
+    )
+    schema, notes = table.schema()
+    report = progress or (lambda done, total: None)
+    with DataSetWriter(uri, name, schema, options, mode=mode, field_descriptions=notes) as writer:
+        for batch in table.batches():
+            writer.extend(batch)
+            report(writer.num_entries, table.entries)
+    if verify:
+        _compare(table, schema, uri, name)
+    return TableReport(name, writer.num_entries, tuple(schema), table.bytes, time.monotonic() - begin, verify)
+
+
+# ---- What is read
+
+
+@dataclass
+class _Nulls:
+    """Where values are missing: in a column, and in what it is made of."""
+
+    here: bool = False
+    below: list[_Nulls] = field(default_factory=list)
+
+
+class _Table:
+    """Files with the same columns."""
+
+    def __init__(
+        self,
+        files: list[str],
+        chosen: TableFormat | None,
+        columns: Sequence[str] | str | None,
+        batch_size: int,
+    ) -> None:
+        self._dataset = _dataset(files, chosen)
+        self.files, self._batch_size, self.bytes = files, batch_size, 0
+        names = self._dataset.schema.names
+        self._columns = [columns] if isinstance(columns, str) else list(columns or names)
+        missing = [name for name in self._columns if name not in names]
+        if missing:
+            raise UsageError(
+                f"there is no column '{missing[0]}'", f"one of: {', '.join(names)}", uri=files[0]
+            )
+        twice = [name for name in self._columns if names.count(name) > 1]
+        if twice:
+            raise SchemaError(
+                "two columns have the same name", "rename one of them", uri=files[0], field=twice[0]
+            )
+        self.entries = int(self._dataset.count_rows())
+
+    def schema(self) -> tuple[dict[str, Spec], dict[str, str]]:
+        """The types of the fields, and their descriptions."""
+        import pyarrow as pa
+
+        found = {name: self._dataset.schema.field(name).type for name in self._columns}
+        nulls = {name: _Nulls() for name in found}
+        unsure = self._without_statistics()
+        for batch in self._scan(unsure) if unsure else ():
+            for name in unsure:
+                _note(batch.column(name), nulls[name])
+        specs: dict[str, Spec] = {}
+        notes: dict[str, str] = {}
+        for name, kind in found.items():
+            if pa.types.is_null(kind):
+                raise SchemaError("all its values are missing", "columns= (--columns) without it", field=name)
+            try:
+                examples = to_batch(pa.table({name: pa.array(_examples(kind, nulls[name]), kind)}))
+                specs[name] = infer(examples.columns[name], name, loose=True)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                raise SchemaError(
+                    f"values of type {kind} cannot be stored: {error}",
+                    "columns= without it, or --columns",
+                    uri=self.files[0],
+                    field=name,
+                ) from error
+            notes |= examples.notes
+        return specs, notes
+
+    def batches(self) -> Iterator[pa.Table]:
+        """The rows, step by step."""
+        import pyarrow as pa
+
+        self.bytes = 0
+        for batch in self._scan(self._columns):
+            if batch.num_rows:
+                self.bytes += batch.nbytes
+                yield pa.Table.from_batches([batch])
+
+    def _scan(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        try:
+            yield from self._dataset.to_batches(columns=columns, batch_size=self._batch_size)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+            raise FormatError(
+                f"it cannot be read: {str(error).splitlines()[0]}",
+                "the values of a column of CSV must be of the type that its first megabyte shows",
+                uri=self.files[0],
+            ) from error
+
+    def _without_statistics(self) -> list[str]:
+        """Columns of which the files do not say that no value is missing."""
+        unsure = {name for name in self._columns if self._dataset.schema.field(name).nullable}
+        unsure |= {name for name in self._columns if _is_nested(self._dataset.schema.field(name).type)}
+        if self._dataset.format.default_extname != "parquet":
+            return [name for name in self._columns if name in unsure]
+        doubtful = set()
+        for fragment in self._dataset.get_fragments():
+            metadata = fragment.metadata
+            for group in range(metadata.num_row_groups):
+                for leaf in range(metadata.num_columns):
+                    chunk = metadata.row_group(group).column(leaf)
+                    counts = chunk.statistics
+                    if counts is None or not counts.has_null_count or counts.null_count:
+                        # A dot may be part of a column's name.
+                        doubtful |= {n for n in unsure if f"{chunk.path_in_schema}.".startswith(f"{n}.")}
+        return [name for name in self._columns if name in doubtful]
+
+
+def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.dataset
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"tables are read with pyarrow, which cannot be imported: {error}; "
+            "try: pip install 'colonnade[arrow]', or pip install pyarrow"
+        ) from error
+    if not files:
+        raise UsageError("there is nothing to import", "name a source")
+    formats = {chosen or table_format(file) for file in files}
+    if len(formats) > 1 or None in formats:
+        endings = [ending for ending, kind in FORMATS.items() if kind != "npz"]
+        raise UsageError(
+            "the names do not tell one format",
+            f"names that end in {', '.join(endings)}, or format=",
+            uri=files[0],
+        )
+    (kind,) = formats
+    for file in files:
+        if "://" in file:
+            raise UnsupportedError("tables are read from local files", "copy the file here first", uri=file)
+        if not os.path.isfile(file):
+            raise FileMissingError(
+                "is a folder" if os.path.isdir(file) else "there is no such file", uri=file
+            )
+    parts = []
+    for file in files:
+        try:
+            parts.append(pyarrow.dataset.dataset(file, format=kind))
+        except (pa.ArrowInvalid, OSError) as error:
+            raise FormatError(f"it is no {kind} file: {str(error).splitlines()[0]}", uri=file) from error
+        first, this = parts[0].schema, parts[-1].schema
+        if not this.equals(first):
+            other = next(
+                (n for n in [*first.names, *this.names] if n not in first.names or n not in this.names), ""
+            )
+            why = f"'{other}' is not in all of them" if other else "their types or their order differ"
+            raise SchemaError(f"the files have different columns: {why}", "import them one by one", uri=file)
+    return pyarrow.dataset.dataset(files, schema=parts[0].schema, format=parts[0].format)
+
+
+def _is_nested(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_nested(kind)) or pa.types.is_dictionary(kind)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _note(array: Any, nulls: _Nulls) -> None:
+    """Note where values of an array are missing."""
+    import pyarrow as pa
+
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _note(array.storage, nulls)
+    nulls.here |= array.null_count > 0
+    if pa.types.is_dictionary(kind):
+        nulls.here |= array.dictionary.null_count > 0
+        return None
+    below = []
+    if pa.types.is_struct(kind):
+        below = array.drop_null().flatten()
+    elif _is_list(kind):
+        below = [array.flatten()]
+    while len(nulls.below) < len(below):
+        nulls.below.append(_Nulls())
+    for part, at in zip(below, nulls.below, strict=False):
+        _note(part, at)
+    return None
+
+
+def _examples(kind: Any, nulls: _Nulls) -> list[Any]:
+    """Values of a type that are missing wherever some are."""
+    import pyarrow as pa
+
+    made: list[Any] = [None] if nulls.here else []
+    if pa.types.is_struct(kind):
+        members = [
+            (kind.field(k), _examples(kind.field(k).type, below)) for k, below in enumerate(nulls.below)
+        ]
+        rows = max((len(values) for _, values in members), default=0)
+        made += [
+            {m.name: v[row] if row < len(v) else _any(m.type) for m, v in members} for row in range(rows)
+        ]
+    elif _is_list(kind) and nulls.below:
+        items = _examples(kind.value_type, nulls.below[0])
+        if pa.types.is_fixed_size_list(kind):
+            made += [[item] * kind.list_size for item in items]
+        elif items:
+            made.append(items)
+    return made
+
+
+def _any(kind: Any) -> Any:
+    """A value of a type in which nothing is missing."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_struct(kind):
+        return {kind.field(k).name: _any(kind.field(k).type) for k in range(kind.num_fields)}
+    if types.is_fixed_size_list(kind):
+        return [_any(kind.value_type)] * kind.list_size
+    if _is_list(kind) or types.is_map(kind):
+        return []
+    if types.is_dictionary(kind):
+        return _any(kind.value_type)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return ""
+    if types.is_boolean(kind):
+        return False
+    return b"" if "binary" in str(kind) else 0
+
+
+# ---- Comparing
+
+
+def _compare(table: _Table, schema: dict[str, Spec], uri: str, name: str) -> None:
+    fields = build_fields(schema, {}, {}, whole=True)
+    begin = 0
+    with DataSet(uri, name) as data_set:
+        for batch in table.batches():
+            columns = to_batch(batch).columns
+            written = data_set.arrays(list(fields), entry_start=begin, entry_stop=begin + batch.num_rows)
+            for field_name, kind in fields.items():
+                theirs = ak.to_layout(written[field_name])
+                if not same_arrays(flatten(kind, columns[field_name]), flatten(kind, theirs)):
+                    raise FormatError(
+                        f"values of the entries from {begin} are not those of the table",
+                        "import again, to another place if the storage may be failing",
+                        uri=uri,
+                        data_set=name,
+                        field=field_name,
+                    )
+            begin += batch.num_rows
+        if begin != data_set.num_entries:
+            raise FormatError(
+                f"there are {data_set.num_entries} entries, not {begin}", uri=uri, data_set=name
+            )

@@ -1,0 +1,205 @@
+"""Tables become data sets: random ones with nested types and missing values, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import colonnade
+from colonnade.cli import main
+
+LEAVES = [
+    pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(),
+    pa.large_string(),
+]  # fmt: skip
+
+
+def a_type(chosen: random.Random, depth: int) -> pa.DataType:
+    kind = chosen.choice(["leaf", "leaf", "list", "large", "fixed", "struct"] if depth else ["leaf"])
+    if kind == "leaf":
+        return chosen.choice(LEAVES)
+    if kind == "struct":
+        count = chosen.randint(1, 3)
+        return pa.struct([(f"m{k}", a_type(chosen, depth - 1)) for k in range(count)])
+    item = a_type(chosen, depth - 1)
+    return {"list": pa.list_(item), "large": pa.large_list(item), "fixed": pa.list_(item, 2)}[kind]
+
+
+def a_value(chosen: random.Random, kind: pa.DataType, missing: float) -> Any:
+    """Missing values are in leaves and lists: records without a class have no name that an optional could have."""
+    types = pa.types
+    if types.is_struct(kind):
+        return {m.name: a_value(chosen, m.type, missing) for m in kind}
+    if types.is_fixed_size_list(kind):
+        return [a_value(chosen, kind.value_type, missing) for _ in range(kind.list_size)]
+    if types.is_list(kind) or types.is_large_list(kind):
+        return [a_value(chosen, kind.value_type, missing) for _ in range(chosen.choice([0, 1, 3]))]
+    if chosen.random() < missing:
+        return None
+    if types.is_boolean(kind):
+        return chosen.random() < 0.5
+    if types.is_floating(kind):
+        return float(chosen.randint(-1000, 1000)) / 8
+    if types.is_integer(kind):
+        return chosen.randint(0, 2 ** min(kind.bit_width - 1, 62) - 1)
+    return "".join(chosen.choices(string.ascii_letters + "é µ", k=chosen.randint(0, 5)))
+
+
+def a_table(seed: int) -> pa.Table:
+    chosen = random.Random(seed)
+    rows = chosen.choice([0, 1, 7, 300])
+    columns = {}
+    for k in range(chosen.randint(1, 6)):
+        kind = a_type(chosen, chosen.randint(0, 3))
+        missing = chosen.choice([0, 0, 0.2, 0.9])
+        # The first value that is missing may come late.
+        late = chosen.choice([0, rows // 2])
+        values = [a_value(chosen, kind, missing if row >= late else 0) for row in range(rows)]
+        columns[f"c{k}"] = pa.array(values, kind)
+    return pa.table(columns)
+
+
+def put(table: pa.Table, path: Path, seed: int = 0) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=50, write_statistics=seed % 3 != 1)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=40)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("seed", range(40))
+def test_random_tables(tmp_path: Path, seed: int, ending: str) -> None:
+    table = a_table(seed)
+    source = put(table, tmp_path / f"t{ending}", seed)
+    report = colonnade.import_table(
+        source, tmp_path / "f.root", verify=True, batch_size=random.Random(seed).choice([16, 1000])
+    )
+    assert report.data_set == "t"
+    assert report.entries == table.num_rows
+    assert report.verified
+    with colonnade.open(tmp_path / "f.root") as data_set:
+        assert data_set.arrays().to_list() == table.to_pylist()
+        for name in table.column_names:
+            has_missing = "None" in repr(table[name].to_pylist())
+            assert ("optional" in str(data_set.schema[name])) == has_missing, str(data_set.schema[name])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_was_exported_comes_back(tmp_path: Path, seed: int) -> None:
+    table = a_table(seed + 100)
+    first, back = tmp_path / "first.root", tmp_path / "back.root"
+    with colonnade.create(first, "Events") as writer:
+        writer.extend(table)
+    colonnade.export(first, tmp_path / "x.parquet")
+    colonnade.import_table(tmp_path / "x.parquet", (back, "Events"))
+    with colonnade.open(first) as ours, colonnade.open(back) as theirs:
+        assert theirs.arrays().to_list() == ours.arrays().to_list()
+
+
+def test_several_files_columns_and_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*arguments: str) -> tuple[Any, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["import", *arguments])
+        return ended.value.code, "".join(capsys.readouterr())
+
+    files = []
+    for k in range(3):
+        table = pa.table({"x": [1.0 * k, 2.0], "n": pa.array([k, None], pa.int32()), "s": ["a", "b"]})
+        files.append(str(put(table, tmp_path / f"t{k}.parquet")))
+    out = str(tmp_path / "f.root")
+    code, said = run(*files, out, "--columns", "x", "--columns", "n", "--verify", "--json")
+    assert code == 0, said
+    report = json.loads(said)
+    assert report["entries"] == 6
+    assert report["fields"] == ["x", "n"]
+    with colonnade.open(out) as data_set:
+        assert data_set["n"].to_list() == [0, None, 1, None, 2, None]
+        assert data_set["x"].to_list() == [0, 2, 1, 2, 2, 2]
+    code, said = run(files[0], out)
+    assert code == 1
+    assert "there already" in said
+    code, said = run(files[0], f"{out}:Other")
+    assert code == 0, said
+    assert "2 entries in 'Other'" in said
+    with colonnade.open(f"{out}:t0") as data_set:  # what was there is as it was
+        assert data_set.num_entries == 6
+    for wrong, text in ((["--resume"], "cannot be resumed"), (["--tree", "T"], "no data sets with names")):
+        code, said = run(files[0], str(tmp_path / "g.root"), *wrong)
+        assert code == 1
+        assert text in said
+
+
+def test_csv(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("run,pt,name,seen\n1,2.5,a,true\n2,,b,false\n3,1e300,,true\n")
+    colonnade.import_table(tmp_path / "t.csv", tmp_path / "f.root", verify=True)
+    with colonnade.open(tmp_path / "f.root") as data_set:
+        assert data_set.arrays().to_list() == [
+            {"run": 1, "pt": 2.5, "name": "a", "seen": True},
+            {"run": 2, "pt": None, "name": "b", "seen": False},
+            {"run": 3, "pt": 1e300, "name": "", "seen": True},
+        ]
+        assert data_set.schema["run"].type == "std::int64_t"
+
+
+def test_opening_a_table_names_the_command(tmp_path: Path) -> None:
+    table = pa.table({"x": [1.0]})
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    for file in (put(table, tmp_path / "t.parquet"), put(table, tmp_path / "t.arrow"), tmp_path / "t.csv"):
+        for use in (colonnade.open, lambda path: colonnade.DataFrame("Events", path).count().value):
+            with pytest.raises(colonnade.FormatError, match="`colonnade import` makes a data set of a table"):
+                use(file)
+
+
+def test_times_and_categories(tmp_path: Path) -> None:
+    times = pa.array([1, 2, 3], pa.timestamp("us", tz="UTC"))
+    table = pa.table({"t": times, "c": pa.array(["a", "b", "a"]).dictionary_encode()})
+    colonnade.import_table(put(table, tmp_path / "t.parquet"), tmp_path / "f.root")
+    with colonnade.open(tmp_path / "f.root") as data_set:
+        assert data_set["t"].to_list() == [1, 2, 3]
+        assert data_set.schema["t"].description == "timestamp[us, tz=UTC]"
+        assert data_set["c"].to_list() == ["a", "b", "a"]
+
+
+def test_what_cannot_be_imported(tmp_path: Path) -> None:
+    good = put(pa.table({"x": [1.0]}), tmp_path / "good.parquet")
+    other = put(pa.table({"x": [1.0], "y": [2]}), tmp_path / "other.parquet")
+    torn = tmp_path / "torn.parquet"
+    torn.write_bytes(good.read_bytes()[:-20])
+    out = tmp_path / "f.root"
+    cases: list[tuple[Any, type[colonnade.Error], str, dict[str, Any]]] = [
+        (tmp_path / "none.parquet", colonnade.FileMissingError, "no such file", {}),
+        (torn, colonnade.FormatError, "is no parquet file", {}),
+        ([good, other], colonnade.SchemaError, "'y' is not in all of them", {}),
+        (good, colonnade.UsageError, "no column 'z'", {"columns": ["z"]}),
+        (tmp_path / "f.txt", colonnade.UsageError, "do not tell one format", {}),
+        ("s3://bucket/x.parquet", colonnade.UnsupportedError, "local files", {}),
+        ([], colonnade.UsageError, "nothing to import", {}),
+        (put(pa.table({"x": pa.nulls(3)}), tmp_path / "n.parquet"), colonnade.SchemaError, "missing", {}),
+        (
+            put(pa.table({"x": pa.array([{"a": 1}, None])}), tmp_path / "r.parquet"),
+            colonnade.SchemaError,
+            "cannot be a record",
+            {},
+        ),
+    ]
+    for source, kind, text, more in cases:
+        with pytest.raises(kind, match=text):
+            colonnade.import_table(source, out, **more)
+        assert not out.exists()
+    (tmp_path / "late.csv").write_text("x\n" + "1\n" * 2_000_000 + "text\n")
+    with pytest.raises(colonnade.FormatError, match="cannot be read"):
+        colonnade.import_table(tmp_path / "late.csv", out)
+    assert not out.exists()
+    with pytest.raises(colonnade.UsageError, match="replace the source"):
+        colonnade.import_table(good, good, overwrite=True)
+    assert pq.read_table(good).num_rows == 1
