@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import tomllib
@@ -69,3 +71,37 @@ def test_recipes_name_all_packages() -> None:
         assert f"    - {need.replace('>=', ' >=')}\n" in recipe
     for need in PROJECT["project"]["optional-dependencies"]["demo"]:
         assert f"    - {need.replace('>=', ' >=')}\n" in recipe
+
+
+def imported_at_once(source: str) -> set[str]:
+    """The packages that a module needs as soon as it is imported itself."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(ast.parse(source).body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).partition(".")[0])
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting += node.orelse
+        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def test_the_package_needs_what_it_says() -> None:
+    """A package that only a machine of developers has is missed elsewhere."""
+    needed = {re.split(r"[^\w-]", one)[0] for one in PROJECT["project"]["dependencies"]}
+    known = set(sys.stdlib_module_names) | needed | {"colonnade"}
+    package = ROOT / "python" / "colonnade"
+    # Of what is imported only by those who have the other.
+    of_others = {
+        "ml/torch.py": {"torch"},
+        "importing/transport_source.py": {"uproot"},
+        "reading/scanning.py": {"pyarrow"},
+    }
+    for path in sorted(package.rglob("*.py")):
+        place = str(path.relative_to(package))
+        more = imported_at_once(path.read_text()) - known - of_others.get(place, set())
+        assert not more, f"{place} imports {more}"

@@ -432,7 +432,8 @@ class DataFrame(Actions):
         if isinstance(value, str | Expression):
             if columns is not None or per_row or returns is not None:
                 raise UsageError(
-                    "columns, per_row and returns are for callables; an expression names its columns itself"
+                    "columns, per_row and returns are for callables; an expression names its columns itself",
+                    "name= if the second text is the name of a filter",
                 )
             return _core.Definition.of_text(self._text(value))
         if not callable(value):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from typing_extensions import Unpack
 
 from colonnade.arrays.columns import flatten
 from colonnade.arrays.lazy import awkward as ak
@@ -32,6 +31,8 @@ from colonnade.writing.sources import to_batch
 from .trees import ImportSettings, data_sets_at, same_arrays, same_place
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pyarrow as pa
 
 __all__ = ["TableFormat", "TableReport", "import_table", "table_format"]
