@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-
 from colonnade.arrays.columns import flatten
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
