@@ -49,11 +49,15 @@ class SignOfLife final : public Environment::Handle {
  public:
   explicit SignOfLife(const std::string& path)
       : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) {}
-  // A child after a fork has a copy of the lock, and keeps it until it ends, too.
+  // A child after a fork has the lock, too: if this process dies it shows a life until it ends itself.
+  ~SignOfLife() override {
+    if (process_.is_current() && file_.get() >= 0) ::flock(file_.get(), LOCK_UN);
+  }
   bool lock() const noexcept { return file_.get() >= 0 && ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0; }
 
  private:
   File file_;
+  const Process process_;
 };
 
 class Repetition final : public Environment::Handle {

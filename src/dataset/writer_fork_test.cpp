@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "base/test_folder.h"
 #include "colonnade/parallel_writer.h"
 #include "dataset/test_round_trip.h"
@@ -90,6 +92,38 @@ TEST(WriterInAForkedChild, CanOnlyBeForgotten) {
     }
     writer->close();
     expect_values(uri, static_cast<std::size_t>(next));
+  }
+}
+
+// A child that lives on has copies of all locks.
+TEST(WriterInAForkedChild, HoldsNoLockOfWhatIsClosed) {
+  const TestFolder folder;
+  for (const Home& home : homes()) {
+    SCOPED_TRACE(home.name);
+    const std::string uri = uri_in(folder, home);
+    std::vector<pid_t> children;
+    for (int round = 0; round < 4; ++round) {
+      auto model = Model::create();
+      const auto x = model->make_field<std::int64_t>("x");
+      const auto writer = Writer::recreate(std::move(model), "Data", uri, home.options);
+      for (std::int64_t i = 0; i < 1000; ++i) {
+        *x = i * i;
+        writer->fill();
+      }
+      writer->commit_data_set();
+      children.push_back(::fork());
+      if (children.back() == 0) {
+        ::alarm(60);
+        ::pause();
+        ::_exit(0);
+      }
+      writer->close();
+      expect_values(uri, 1000);
+    }
+    for (const pid_t child : children) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    }
   }
 }
 

@@ -24,13 +24,14 @@ namespace fs = std::filesystem;
 
 enum class Lock { taken, busy, unknown };
 
-Lock lock_exclusively(const FileDescriptor& file, const std::string& uri) {
+Lock lock_exclusively(FileDescriptor& file, const std::string& uri) {
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno == EWOULDBLOCK) return Lock::busy;
     if (errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL) return Lock::unknown;
     fail_system(uri, "lock", errno);
   }
+  file.note_lock();
   return Lock::taken;
 }
 

@@ -392,6 +392,7 @@ FileDescriptor LocalStore::lock(bool needed, bool* is_locked) const {
                   "look for a process that is stopped (lslocks shows which)", {.uri = uri_});
     std::this_thread::sleep_for(step);
   }
+  file.note_lock();
   if (is_locked != nullptr) *is_locked = true;
   return file;
 }

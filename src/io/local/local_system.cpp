@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace colonnade::io {
 namespace {
@@ -52,7 +54,16 @@ void fail_system(const std::string& uri, std::string_view action, int code,
 }
 
 FileDescriptor::~FileDescriptor() {
+  unlock();
   if (number_ >= 0) ::close(number_);
+}
+
+void FileDescriptor::note_lock() noexcept {
+  locked_by_ = ::getpid();
+}
+
+void FileDescriptor::unlock() noexcept {
+  if (number_ >= 0 && std::exchange(locked_by_, 0) == ::getpid()) ::flock(number_, LOCK_UN);
 }
 
 // O_NONBLOCK keeps the open of a pipe from waiting for its other end; it has no effect on regular files.

@@ -30,14 +30,20 @@ std::string system_text(int code);
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number) noexcept : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor(FileDescriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), locked_by_(std::exchange(other.locked_by_, 0)) {}
   FileDescriptor& operator=(FileDescriptor&&) = delete;
   ~FileDescriptor();
   int get() const noexcept { return number_; }
   int release() noexcept { return std::exchange(number_, -1); }
+  // That this process holds a lock (flock). A child that is forked meanwhile has it, too, for as long as it
+  // lives: closing alone would not end it.
+  void note_lock() noexcept;
+  void unlock() noexcept;
 
  private:
   int number_;
+  int locked_by_ = 0;  // a process
 };
 
 // Opens a regular file, or throws; `status` becomes that of the file. A new one gets the permissions `mode`.

@@ -86,6 +86,7 @@ class LocalWritable : public WritableFile {
     } catch (...) {
       failure = std::current_exception();
     }
+    file_.unlock();
     const bool closed = calls_.close(file_.release()) == 0 || errno == EINTR;
     const int code = errno;
     if (failure) std::rethrow_exception(failure);

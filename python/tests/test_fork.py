@@ -1,0 +1,101 @@
+"""Children forked while threads read, write, cache and compute do the same by themselves, and harm nobody."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+# A process of its own, since it forks among its threads. NumPy's generators have a lock of their own, which a child may
+# find taken: children do without.
+PROGRAM = """
+    import faulthandler, os, signal, sys, threading, time
+    import numpy as np
+    import colonnade
+    from colonnade import DataFrame
+
+    folder, seed = sys.argv[1], int(sys.argv[2])
+    there = f"{folder}/f.root"
+    with colonnade.create(there, "Events", {"x": "double", "v": "std::vector<float>"}) as writer:
+        for _ in range(8):
+            writer.extend({"x": np.random.rand(50_000), "v": np.ones((50_000, 3), "f4")})
+            writer.commit_cluster()
+    total = DataFrame("Events", there).sum("x").value
+
+    def compute(place):
+        assert DataFrame("Events", there).sum("x").value == total
+
+    def read(place):
+        assert len(colonnade.open(there)["x"]) == 400_000
+
+    def read_through_cache(place):
+        assert len(colonnade.open(there, cache=f"{place}.cache")["x"]) == 400_000
+
+    def write(place, scheme="", ending=".root"):
+        target = f"{scheme}{place}{ending}"
+        with colonnade.create(target, "Events", {"x": "double"}) as writer:
+            for _ in range(3):
+                writer.extend({"x": np.arange(100_000.0)})
+                writer.commit_cluster()
+        assert np.array_equal(colonnade.open(target)["x"].to_numpy(), np.tile(np.arange(100_000.0), 3))
+
+    def write_to_store(place):
+        write(place, "obj://", "")
+
+    works = [compute, read, read_through_cache, write, write_to_store]
+    ends = threading.Event()
+    failures = []
+
+    def repeat(work, place):
+        try:
+            while not ends.is_set():
+                work(place)
+        except BaseException as error:
+            failures.append(f"{work.__name__}: {error!r}")
+
+    threads = [threading.Thread(target=repeat, args=(work, f"{folder}/parent{k}")) for k, work in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    pause = np.random.default_rng(seed)
+    for number in range(30):
+        time.sleep(pause.uniform(0, 0.03))
+        child = os.fork()
+        if child == 0:
+            faulthandler.dump_traceback_later(50)
+            signal.alarm(60)
+            try:
+                works[number % len(works)](f"{folder}/child{number}")
+                os._exit(0)
+            except BaseException as error:
+                print(f"child {number}: {error!r}", file=sys.stderr, flush=True)
+                os._exit(1)
+        if number % 2:
+            _, status = os.waitpid(child, 0)
+            if status:
+                failures.append(f"child {number} of {works[number % len(works)].__name__} ended with {status}")
+    try:
+        while True:
+            _, status = os.waitpid(-1, 0)
+            if status:
+                failures.append(f"a child ended with {status}")
+    except ChildProcessError:
+        pass
+    ends.set()
+    for thread in threads:
+        thread.join()
+    sys.stdout.write("\\n".join(failures))
+    sys.stdout.flush()
+    os._exit(bool(failures))
+"""
+
+
+def test_children_among_threads(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(PROGRAM), str(tmp_path), "7"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
