@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/environment.h"
+#include "base/process.h"
 #include "codec/compression.h"
 
 namespace colonnade::cache {
@@ -20,10 +21,9 @@ struct Known {
   std::map<std::pair<const Home*, std::uint64_t>, std::weak_ptr<Contents>> all;
 };
 
-// Never destroyed: threads of homes use it until the process ends.
 Known& known() {
-  static Known& instance = *new Known;
-  return instance;
+  static PerProcess<Known> all;
+  return all.get();
 }
 
 template <class Read>

@@ -54,7 +54,11 @@ DataSet::DataSet(const std::shared_ptr<Home>& home, const Identity& identity, Or
       file_(make_home_file(*this)) {}
 
 DataSet::~DataSet() {
-  if (home_->is_here()) home_->filler().finish(contents_);
+  if (!home_->is_here()) return;
+  try {
+    home_->filler().finish(contents_);
+  } catch (...) {  // what is not written is read again
+  }
 }
 
 // ---- Where pages are
@@ -162,7 +166,16 @@ std::shared_ptr<const DataSet::Windows> DataSet::windows(std::uint32_t column, s
 }
 
 bool DataSet::keep(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
-                   std::optional<std::uint64_t> sum) {
+                   std::optional<std::uint64_t> sum) noexcept {
+  try {
+    return keep_page(column, cluster, page, content, sum);
+  } catch (...) {  // no memory, for one: what was read is right all the same
+    return false;
+  }
+}
+
+bool DataSet::keep_page(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
+                        std::optional<std::uint64_t> sum) {
   if (cluster >= RunKey::most_clusters || home_->is_lost() || is_bypassed()) return false;
   const auto number = static_cast<std::uint32_t>(page);
   if (contents_->has(column, cluster, number)) return true;

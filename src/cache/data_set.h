@@ -58,7 +58,7 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
 
   // A page of the origin that was found right; `sum`: its checksum, if known. False: there was no room.
   bool keep(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
-            std::optional<std::uint64_t> sum);
+            std::optional<std::uint64_t> sum) noexcept;
 
   // What was read of file() or the origin, and how long that was waited for.
   void note_rate(const io::RandomAccessFile& of, std::uint64_t bytes, double seconds) noexcept;
@@ -66,6 +66,8 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   std::string state() const;
 
  private:
+  bool keep_page(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
+                 std::optional<std::uint64_t> sum);
   friend class HomeFile;
   friend class HomeQueue;
   friend std::shared_ptr<DataSet> open_data_set(const Settings&, const Identity&, Origin, Bytes);

@@ -16,7 +16,7 @@
 namespace colonnade::cache {
 namespace {
 
-// Whoever has work to do goes first.
+// Whoever has work to do goes first. It stays with the thread, so not where the same ones read for others.
 constexpr int niceness = 10;
 
 void be_nice() noexcept {
@@ -51,8 +51,8 @@ bool Filler::add(const std::shared_ptr<Contents>& to, const Page& page,
       }
       fresh->bytes.resize(0);
       fresh->bytes.resize(ends.back());
-      memory_ += ends.back();
       found = open_.emplace(Key{to.get(), page.column, page.window}, std::move(fresh)).first;
+      memory_ += ends.back();
     }
     window = found->second;
     if (window->has[at]) return true;
@@ -116,7 +116,7 @@ void Filler::write_more() {
 }
 
 void Filler::write_all() noexcept {
-  be_nice();
+  if (home_->is_near()) be_nice();
   std::unique_lock lock(mutex_);
   while (!ready_.empty() || !used_.empty()) {
     WindowRef window;
@@ -156,7 +156,8 @@ void Filler::write_all() noexcept {
 void Filler::release(Window& window) {
   constexpr std::size_t most_free = 32;
   memory_ -= window.ends.back();
-  if (free_.size() < most_free) free_.push_back(std::move(window.bytes));
+  if (free_.size() < most_free && window.ends.back() <= 2 * window_size)
+    free_.push_back(std::move(window.bytes));
 }
 
 void Filler::write(Window& window) {
