@@ -181,6 +181,7 @@ void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
   codec::Xxh3 computed;
   std::byte sum[8] = {};
   std::size_t at = 0;
+  double seconds = 0;
   do {
     const auto begin = Clock::now();
     const std::size_t step = std::min(most, size - at);
@@ -189,12 +190,14 @@ void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
     file.read_vector(std::span(parts).first(is_last && sum_size > 0 ? 2 : 1));
     ++tally.counted.requests;
     const auto read = Clock::now();
-    tally.seconds_reading += std::chrono::duration<double>(read - begin).count();
+    seconds += std::chrono::duration<double>(read - begin).count();
     if (verifies) computed.add({out + at, step});
     tally.counted.seconds_decoding += seconds_since(read);
     at += step;
   } while (at < size);
+  tally.seconds_reading += seconds;
   tally.counted.bytes += size + sum_size;
+  if (source_->cache() != nullptr) source_->cache()->note_rate(file, size + sum_size, seconds);
   // Looks once more, and says what is wrong.
   const std::optional<std::uint64_t> expected = source_->expected_sum(job.description, sum);
   if (expected && computed.value() != *expected) source_->verify(job.description, {out, size}, sum);

@@ -370,6 +370,72 @@ TEST(Cache, AServerThatHangsIsWaitedForOnce) {
   }
 }
 
+// Two columns of 80 MB, stored as they are.
+void write_large(const std::string& uri) {
+  auto model = Model::create();
+  auto a = model->make_field<std::vector<double>>("a");
+  auto b = model->make_field<std::vector<double>>("b");
+  auto writer = Writer::recreate(std::move(model), "Events", uri,
+                                 {.compression = "none", .approximate_cluster_size = std::size_t{20} << 20});
+  for (int i = 0; i < 100; ++i) {
+    a->resize(100'000);
+    b->resize(100'000);
+    for (std::size_t k = 0; k < a->size(); ++k) {
+      (*a)[k] = i + static_cast<double>(k) * 0.5;
+      (*b)[k] = -(*a)[k];
+    }
+    writer->fill();
+  }
+  writer->close();
+}
+
+// Reading goes on while the home takes nothing: what waits for it is limited, and the rest is dropped.
+TEST(Cache, WhatTheHomeDoesNotTakeIsDropped) {
+  const TestFolder folder;
+  const Home home;
+  write_large(file_in(folder));
+  home.faults().hold(io::StoreOperation::update);
+  {
+    const auto reader = Reader::open("Events", file_in(folder), {.cache = home.uri()});
+    const Request all{.fields = {"a", "b"}};
+    expect_equal(read(*reader, all), read_plainly(file_in(folder), all));
+    const ReadMetrics counted = reader->metrics();
+    EXPECT_GT(counted.cache_dropped, 0u);
+    EXPECT_GT(counted.cache_added, counted.cache_dropped);
+  }
+  home.faults().release(io::StoreOperation::update);
+  flush();
+  const ReadMetrics second = pass(file_in(folder), home.uri(), {.fields = {"a", "b"}});
+  EXPECT_GT(second.cache_pages, second.pages / 2);
+  EXPECT_LT(second.cache_pages, second.pages);
+  const ReadMetrics third = pass(file_in(folder), home.uri(), {.fields = {"a", "b"}});
+  EXPECT_EQ(third.cache_pages, third.pages);
+}
+
+TEST(Cache, AHomeThatIsSlowerThanTheOriginIsBypassed) {
+  const TestFolder folder;
+  const Home home;
+  write_large(file_in(folder));
+  pass(file_in(folder), home.uri(), {.fields = {"a"}});
+  home.faults().delay(io::StoreOperation::fetch, std::chrono::milliseconds(50));
+  for (const bool may_bypass : {true, false}) {
+    const std::string place = home.uri() + (may_bypass ? "?timeout=60" : "?timeout=61&bypass=no");
+    const auto reader = Reader::open("Events", file_in(folder), {.cache = place});
+    for (const char* field : {"b", "a"}) {
+      const Request one{.fields = {field}};
+      expect_equal(read(*reader, one), read_plainly(file_in(folder), one));
+    }
+    const ReadMetrics counted = reader->metrics();
+    EXPECT_GT(counted.cache_pages, 0u);
+    if (may_bypass) {
+      EXPECT_THAT(counted.cache, ::testing::StartsWith("bypassed: "));
+      EXPECT_LT(counted.cache_pages, counted.pages / 2 - 1);  // the rest of "a" came from the origin
+    } else {
+      EXPECT_EQ(counted.cache, "used");
+    }
+  }
+}
+
 TEST(Cache, AHomeThatCannotBeIsNoFailure) {
   const TestFolder folder;
   write(file_in(folder), {});
