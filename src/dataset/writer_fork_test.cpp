@@ -5,12 +5,15 @@
 
 #include <csignal>
 
+#include "base/test_child.h"
 #include "base/test_folder.h"
 #include "colonnade/parallel_writer.h"
 #include "dataset/test_round_trip.h"
 
 namespace colonnade {
 namespace {
+
+using testing::status_of_child;
 
 struct Home {
   const char* name;
@@ -33,17 +36,6 @@ std::vector<Home> homes() {
 std::string uri_in(const TestFolder& folder, const Home& home) {
   const std::string path = folder.path() / home.place;
   return std::string_view(home.place) == "store" ? "obj://" + path : path;
-}
-
-int status_of_child(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);
-    ::_exit(work());
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 template <class Work>

@@ -2,7 +2,6 @@
 // finishes it and however the owner waits; never more run than the queue is for; in a forked child it refuses
 // to be used.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "base/test_child.h"
 #include "colonnade/error.h"
 #include "io/completion_queue.h"
 #include "io/memory/memory_file.h"
@@ -19,6 +19,8 @@
 
 namespace colonnade::io {
 namespace {
+
+using testing::status_of_child;
 
 // A back end of threads that finish operations in any order.
 class Engine {
@@ -160,17 +162,6 @@ TEST(CompletionQueues, ThrowTheFirstFailure) {
   queue.wait_for_all();
   queue.submit(13, 3, Way::post);
   EXPECT_THROW(queue.wait_for_all(), std::uint64_t);
-}
-
-int status_of_child(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);
-    ::_exit(work());
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(CompletionQueues, AreRefusedInAForkedChild) {
