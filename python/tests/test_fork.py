@@ -1,4 +1,4 @@
-"""Children forked while threads read, write, cache and compute do the same by themselves, and harm nobody."""
+"""A child forked while other threads read, write and compute can do all of that, and its parent goes on unharmed."""
 
 from __future__ import annotations
 

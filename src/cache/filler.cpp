@@ -16,7 +16,8 @@
 namespace colonnade::cache {
 namespace {
 
-// Whoever has work to do goes first. It stays with the thread, so not where the same ones read for others.
+// Threads that fill the cache yield to the application. A thread keeps its niceness, so those that also read
+// from the home do not take it.
 constexpr int niceness = 10;
 
 void be_nice() noexcept {

@@ -30,8 +30,8 @@ struct Transport {
   // The URIs of the files that begin so, of a transport that can list.
   std::vector<std::string> (*list_files)(const std::string& prefix) = nullptr;
   // What is in the folder "scheme://host/folder/", of a transport that can only list by folders: files, and
-  // folders with a slash at the end. Throws ErrorKind::unsupported for one that nobody, or not this user, may
-  // list.
+  // folders with a slash at the end. Throws ErrorKind::unsupported for one that the server does not list,
+  // to anyone or to this user.
   std::vector<std::string> (*list_folder)(const std::string& folder) = nullptr;
   // Of a transport that has names of files in place of the two functions that open them.
   std::shared_ptr<FileSystem> (*file_system)() = nullptr;

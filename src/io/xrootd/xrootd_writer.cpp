@@ -180,7 +180,7 @@ void XrootdWriter::send(std::uint64_t offset, Bytes bytes) {
                              sending->failure = WriteFailure{status, piece->offset, piece->bytes.size()};
                            forget();
                          });
-  } catch (...) {  // it was not begun: nobody will say that it is done
+  } catch (...) {  // it was not begun, so no answer will come
     const std::lock_guard lock(sending_->mutex);
     forget();
     throw;
