@@ -1,5 +1,6 @@
 // Sources of a DataFrame: data sets, chains of them, arrays, n empty entries.
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +12,7 @@
 #include "frame/sources/friends.h"
 #include "frame/sources/late_source.h"
 #include "frame/sources/source.h"
+#include "frame/sources/survey.h"
 #include "frame_python.h"
 #include "register.h"
 #include "text.h"
@@ -123,6 +125,22 @@ void register_frame_sources(nb::module_& module) {
           nb::arg("keys"), nb::arg("name"), nb::arg("prefix"), nb::arg("chosen"), nb::arg("taken"),
           nb::arg("inner"), "Chooses columns and their names, see name_columns().");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
+  module.def("options_text", &frame::options_text, nb::arg("options"),
+             "Options as `survey_files` takes them.");
+  module.def(
+      "survey_files",
+      [](const std::string& name, const std::vector<std::string>& uris, const std::string& options) {
+        return frame::survey_files(name, uris, options);
+      },
+      nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released(),
+      "What is in files, as text; None where that cannot be said.");
+  module.def(
+      "surveyed_chain",
+      [](const std::string& name, const std::vector<std::string>& surveys, const ReadOptions& options) {
+        return frame::surveyed_chain(name, surveys, options);
+      },
+      nb::arg("name"), nb::arg("surveys"), nb::arg("options"), Released(),
+      "The chain of what surveys found; opens no file.");
   module.def("empty_source", &frame::empty_source, nb::arg("entries"));
   module.def("late_source", &late_source, nb::arg("shape"), nb::arg("samples"), nb::arg("fetch"),
              "Columns that fetch(paths) brings, see frame/sources/late_source.h.");

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import itertools
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -17,6 +18,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -586,6 +588,77 @@ def test_many_files_are_planned_from_what_is_known(tmp_path: Path) -> None:
         assert target / 2 <= len(tasks) <= 2 * target
         assert max(len(pickle.dumps(task)) for task in tasks) < 10_000
         assert all(set(task.uris) <= set(paths) for task in tasks)
+
+
+@pytest.fixture(scope="module")
+def many_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """600 files of four kinds: other types, columns that are missing, no entries, several clusters."""
+    folder = tmp_path_factory.mktemp("many")
+    random = np.random.default_rng(3)
+    kinds = [
+        ({"x": "float", "n": "std::int32_t"}, 700),
+        ({"x": "double", "n": "std::int32_t", "late": "float"}, 12),
+        ({"x": "float", "n": "std::int32_t"}, 0),
+        ({"n": "std::int16_t", "x": "float", "late": "float"}, 300),
+    ]
+    for k, (schema, entries) in enumerate(kinds):
+        with colonnade.create(folder / f"kind{k}.root", "Events", schema, cluster_size="1 KiB") as writer:
+            for _ in range(3):
+                writer.extend({name: random.integers(0, 99, entries).astype("i2") for name in schema})
+    paths = []
+    for k, kind in enumerate(random.integers(0, len(kinds), 600)):
+        os.link(folder / f"kind{kind}.root", folder / f"{k:04}.root")
+        paths.append(str(folder / f"{k:04}.root"))
+    return paths
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_look_into_many_files(many_files: list[str], seed: int) -> None:
+    here = DataFrame("Events", many_files)
+    there = DataFrame("Events", many_files, executor=Shuffled(seed))
+    assert (
+        there.freeze(there.mean("x"), there.sum("n")).text == here.freeze(here.mean("x"), here.sum("n")).text
+    )
+    assert there.count().value == here.count().value
+    assert there.mean("x").value.hex() == here.mean("x").value.hex()
+    assert there.filter_available("late").sum("late").value == here.filter_available("late").sum("late").value
+
+
+def test_the_client_opens_none_of_many_files(many_files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = DataFrame("Events", many_files).sum("x").value
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the client opens files")
+
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as executor:
+        monkeypatch.setattr(_core, "open_chain", refuse)
+        df = DataFrame("Events", many_files, executor=executor)
+        result = df.sum("x")
+        tasks = df.freeze(result).tasks(8)
+        assert result.value == wanted
+    # What is known of the columns, without the files, makes tasks of about the same size.
+    sizes = [task.bytes for task in tasks]
+    assert min(sizes) > 0
+    assert max(sizes) < 2 * sum(sizes) / len(sizes)
+
+
+@pytest.mark.parametrize("how", ["missing", "damaged", "no data set", "another type"])
+def test_one_of_many_files_is_bad(many_files: list[str], how: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.root"
+    if how == "damaged":
+        bad.write_bytes(Path(many_files[0]).read_bytes()[:300])
+    elif how != "missing":
+        name, kind = ("Others", "float") if how == "no data set" else ("Events", "std::string")
+        with colonnade.create(bad, name, {"x": kind}):
+            pass
+    files = [*many_files[:500], str(bad), *many_files[500:]]
+    with pytest.raises(colonnade.Error) as there:
+        DataFrame("Events", files, executor=Shuffled(1))
+    with pytest.raises(colonnade.Error) as here:
+        DataFrame("Events", files)
+    assert type(there.value) is type(here.value)
+    assert str(bad) in str(there.value)
 
 
 def test_a_worker_opens_what_it_reads_only(files: list[str], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -90,6 +91,24 @@ ChainIndex read_chain_index(std::string_view text) {
     throw Error(ErrorKind::format, fmt::format("this is not the index of a chain: {}", error.what()),
                 "it is what ChainReader::index() gives");
   }
+}
+
+std::vector<unsigned> ChainIndex::append(ChainIndex more) {
+  std::map<std::string, unsigned> known;
+  for (const Schema& schema : schemas)
+    known.try_emplace(fingerprint(schema.descriptor), static_cast<unsigned>(known.size()));
+  std::vector<unsigned> places;
+  for (Schema& schema : more.schemas) {
+    const auto [found, is_new] =
+        known.try_emplace(fingerprint(schema.descriptor), static_cast<unsigned>(schemas.size()));
+    if (is_new) schemas.push_back(std::move(schema));
+    places.push_back(found->second);
+  }
+  for (File& file : more.files) {
+    file.schema = places[file.schema];
+    files.push_back(std::move(file));
+  }
+  return places;
 }
 
 std::string fingerprint(const Descriptor& descriptor) {

@@ -29,6 +29,9 @@ struct ChainIndex {
   };
   std::vector<File> files;
   std::vector<Schema> schemas;
+
+  // Adds the files behind those that are there; returns where its schemas are now.
+  std::vector<unsigned> append(ChainIndex more);
 };
 
 // None: a schema cannot be described, as it has what this version does not write; then files must be opened.

@@ -14,9 +14,8 @@ from typing import Any
 
 from .engines import WorkerLostError, load_all
 from .partials import Counters, Failure, Partial
-from .plans import Plan
 from .tasks import Task
-from .worker import merge, run_task
+from .worker import Work, merge, run_task
 
 __all__ = ["Dask", "Homes"]
 
@@ -70,7 +69,7 @@ class Dask:
         """Threads of all workers there are now."""
         return max(sum(int(each) for each in self._client.nthreads().values()), 1)
 
-    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+    def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield partial results: of each task, or merged by workers."""
         run = _Futures(self._client, plans)
         try:
@@ -86,7 +85,7 @@ class Dask:
 class _Futures:
     """Those of one run."""
 
-    def __init__(self, client: Any, plans: Sequence[Plan]) -> None:
+    def __init__(self, client: Any, plans: Sequence[Work]) -> None:
         import distributed
 
         self._client = client

@@ -28,8 +28,9 @@ from .partials import Costs, Counters, Failure, Partial, Piece, joined
 from .plans import Plan, freeze
 from .ranges import Compute, count_ranges
 from .snapshots import commit, parts_of
+from .surveys import Survey
 from .tasks import Task, halves
-from .worker import is_of_files, loaded, merge
+from .worker import Work, is_of_files, loaded, merge
 
 __all__ = ["Driver", "finish", "here", "remote_of"]
 
@@ -39,6 +40,8 @@ _MANY_TASKS = 128
 """Up to so many a worker has more than four, so that all workers end at the same time."""
 _MERGED_AT = 16
 """Partial results that are put together at once."""
+_MANY_FILES = 500
+"""From so many on workers open them: fewer are open sooner than a task is done."""
 _SHOWN_EVERY = 0.5
 """Seconds between two looks at partial results, at least."""
 
@@ -172,6 +175,21 @@ class Driver:
             for writer in (each for plan in plans for each in plan.writers.values()):
                 writer.discard()  # what was not committed
 
+    def open_chain(
+        self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
+    ) -> _core.FrameSource:
+        """Open a chain; workers look into its files if they are many, and this process opens none."""
+        if len(files) < _MANY_FILES or getattr(self._engine, "is_of_this_machine", False):
+            return _core.open_chain(name, files, options)
+        survey = Survey.of(name, files, options)
+        run = _Run(Driver(self._engine), [survey], [], merges=True, progress=progress, what="opening")
+        found = run.do(survey.tasks(self.target()))
+        (piece,) = merge(survey, [found]).pieces[survey.fingerprint, 0]
+        texts = (piece.data or b"").decode().split("\n")
+        if not all(texts):  # a schema that cannot be described
+            return _core.open_chain(name, files, options)
+        return _core.surveyed_chain(name, texts, options)
+
     def _tasks(self, plan: Plan, session: Session, run: _Run) -> list[Task]:
         if not any(map(plan.ranges, range(len(plan)))):
             return plan.tasks(self.target())
@@ -243,16 +261,21 @@ class _Run:
     def __init__(
         self,
         driver: Driver,
-        plans: list[Plan],
+        plans: Sequence[Work],
         sessions: list[Session],
         *,
         merges: bool = False,
         resumes: bool = False,
+        progress: bool | None = False,
+        what: str = "entries",
     ) -> None:
+        """Take what is computed for DataFrames; without any, `progress` and `what` say what is shown of it."""
         self._resumes = merges or resumes
         self._reached: dict[Where, Counts] = {}
-        self._driver, self._plans, self._sessions, self._merges = driver, plans, sessions, merges
-        self._by_fingerprint = {plan.fingerprint: plan for plan in plans}
+        self._driver, self._work, self._sessions, self._merges = driver, plans, sessions, merges
+        self._plans = [plan for plan in plans if isinstance(plan, Plan)]
+        self._by_fingerprint = {plan.fingerprint: plan for plan in self._plans}
+        self._progress, self._what = {each.progress for each in sessions} or {progress}, what
         self._whole = Partial()
         self._parts: list[Partial] = []
         self._bytes = 0
@@ -266,15 +289,14 @@ class _Run:
         self._noted(tasks)
         todo = deque(self._missing(tasks) if self._resumes else tasks)
         watched = self._merges and any(session.watchers for session in self._sessions)
-        wanted = {each.progress for each in self._sessions}
         state = self._state = _State(sum(task.last - task.first for task in todo), time.monotonic())
-        wants_bar = True if True in wanted else None if None in wanted else False
+        wants_bar = True if True in self._progress else None if None in self._progress else False
         total = len(todo)
-        with PassBar(wants_bar, "entries" if self._merges or not self._resumes else "counting") as bar:
+        with PassBar(wants_bar, self._what if self._merges or not self._resumes else "counting") as bar:
             # Where they are shown, kept or given back, pieces are needed one by one.
             piecemeal = watched or not self._merges or self._driver.checkpoint is not None
             while todo:  # an engine whose workers are gone leaves tasks
-                with closing(self._driver.engine.run(self._plans, todo, piecemeal)) as outcomes:
+                with closing(self._driver.engine.run(self._work, todo, piecemeal)) as outcomes:
                     for partial in outcomes:
                         state.add(partial.counters)
                         bar.update(state, state.tasks_of(self._driver.engine, total))
@@ -342,7 +364,7 @@ class _Run:
 
     def _put_together(self) -> None:
         parts = [replace(each, failures=[]) for each in [self._whole, *self._parts]]
-        self._whole = merge(self._plans, parts) if self._merges else joined(parts)
+        self._whole = merge(self._work, parts) if self._merges else joined(parts)
         self._parts = []
 
     def _check_size(self, partial: Partial) -> None:
@@ -397,11 +419,11 @@ class _Run:
 
     def _again(self, failure: Failure) -> list[Task]:
         task = failure.task
-        plan = self._by_fingerprint[task.plan]
         is_damage = is_of_files(failure.error) and isinstance(failure.error, ValueError)
         if not is_damage and task.attempt + 1 < _ATTEMPTS:
             tried = dict.fromkeys([*task.tried, failure.worker] if failure.worker else task.tried)
             return [replace(task, attempt=task.attempt + 1, tried=tuple(tried))]
+        plan = self._by_fingerprint[task.plan]
         smaller = halves(task, plan.parts)
         if len(smaller) > 1:
             return [smaller[0], self._from_the_middle(plan, *smaller)] if task.reached else smaller

@@ -29,9 +29,8 @@ from typing import Any, ClassVar, Protocol
 from colonnade.errors import UsageError
 
 from .partials import Counters, Failure, Partial
-from .plans import Plan
 from .tasks import Task
-from .worker import loaded, run_task
+from .worker import Work, loaded, run_task
 
 __all__ = ["Engine", "Futures", "InThisProcess", "Processes", "WorkerLostError", "engine_of"]
 
@@ -47,18 +46,20 @@ class Engine(Protocol):
     def slots(self) -> int:
         """How many tasks run at the same time, about."""
 
-    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+    def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Take tasks, and yield their partial results, which may be merged; with `piecemeal`, as they come."""
 
 
 class InThisProcess:
     """Computes task after task here, with all threads: for those who want to see partial results."""
 
+    is_of_this_machine = True
+
     def __init__(self, threads: int = 0) -> None:
         self.slots = 4
         self._threads = threads
 
-    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+    def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task."""
         known = {plan.fingerprint: plan for plan in plans}
         while tasks:
@@ -73,7 +74,7 @@ class Futures:
         self._executor = executor
         self.slots = slots or _slots_of(executor)
 
-    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+    def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task, as they come."""
         sent = {plan.fingerprint: plan.to_bytes() for plan in plans}
         running: dict[Future[Partial], Task] = {}
@@ -99,6 +100,7 @@ class Futures:
 class Processes:
     """Processes of this machine, started when they are needed, and again when one was killed."""
 
+    is_of_this_machine = True
     _shared: ClassVar[dict[tuple[int, int], Processes]] = {}
 
     @classmethod
@@ -118,7 +120,7 @@ class Processes:
         self._runs = 0
         self._started_with: tuple[dict[str, str], str] = {}, ""
 
-    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+    def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task, as they come."""
         pool = self._started()
         try:
@@ -212,6 +214,6 @@ def _lost(task: Task, error: BaseException) -> Partial:
     return Partial(failures=[Failure(task, WorkerLostError(str(error)))])
 
 
-def load_all(plans: Sequence[bytes]) -> list[Plan]:
+def load_all(plans: Sequence[bytes]) -> list[Work]:
     """Make plans of bytes; those that this process has are the same ones."""
     return [loaded(each).plan for each in plans]

@@ -11,9 +11,8 @@ from typing import Any
 
 from .engines import WorkerLostError, load_all
 from .partials import Counters, Failure, Partial
-from .plans import Plan
 from .tasks import Task
-from .worker import merge, run_task
+from .worker import Work, merge, run_task
 
 __all__ = ["Spark"]
 
@@ -37,7 +36,7 @@ class Spark:
         """Tasks that all executors run at the same time."""
         return max(int(self._context.defaultParallelism), 1)
 
-    def run(self, plans: Sequence[Plan], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
+    def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield partial results: of all tasks merged, or with `piecemeal` of a few for each slot, one by one."""
         sent = self._context.broadcast({plan.fingerprint: plan.to_bytes() for plan in plans})
         try:

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias, overload
 
 from colonnade import _core
 from colonnade.errors import FormatError, StorageError, UsageError
@@ -14,9 +15,13 @@ from colonnade.errors import FormatError, StorageError, UsageError
 from .partials import Counters, Failure, Key, Partial, Piece, costs_of, joined
 from .plans import Plan
 from .snapshots import part_booking, parts_of, remove, saved_parts
+from .surveys import LoadedSurvey, Survey
 from .tasks import Task
 
-__all__ = ["LoadedPlan", "is_of_files", "loaded", "merge", "run_task"]
+__all__ = ["LoadedPlan", "Work", "is_of_files", "loaded", "merge", "run_task"]
+
+Work: TypeAlias = Plan | Survey
+"""What engines carry tasks of."""
 
 _MOST_PLANS = 16
 """That a process keeps."""
@@ -53,6 +58,38 @@ class LoadedPlan:
             for each in pieces:
                 graph.core.merge_result(number, each)
             yield graph.core, number
+
+    def run(self, task: Task, threads: int) -> Partial:
+        """Compute a task; see `run_task`."""
+        self._check_ranges(task)
+        failed: tuple[int, ...] = ()
+        try:
+            with self.graph(task.results) as graph, graph.writing(task) as places:
+                try:
+                    report = graph.compute(task, threads)
+                except BaseException:
+                    failed = tuple(k for k, number in graph.numbers.items() if graph.core.is_failed(number))
+                    raise
+                pieces: dict[Key, list[Piece]] = {}
+                for result in task.results:
+                    number = graph.numbers.get(result)
+                    data = saved_parts([places[result]]) if number is None else graph.core.save_result(number)
+                    pieces[task.plan, result] = [Piece(task.first, task.last, data)]
+                costs = {task.plan: costs_of(graph.core.last_costs)}
+        except Exception as error:
+            return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
+        progress = report.progress
+        counters = Counters(1, task.last - task.first, progress.bytes, progress.cache_bytes, progress.seconds)
+        return Partial(pieces, [], counters, costs)
+
+    def _check_ranges(self, task: Task) -> None:
+        counted = {node for node, _, _ in task.reached}
+        for result in task.results:
+            if not counted.issuperset(self.plan.ranges(result)) and task.first != self.plan.entries[0]:
+                raise UsageError(
+                    "the result is behind a range, and the task does not say what reached it before",
+                    "tasks with `reached`, of `Plan.tasks(n, count_ranges(...))`",
+                )
 
     def merge(self, result: int, pieces: Sequence[bytes]) -> bytes:
         """Put pieces of a result together, which follow each other."""
@@ -117,23 +154,35 @@ class Graph:
                 self.core.drop(number)
 
 
-_plans: OrderedDict[str, LoadedPlan] = OrderedDict()
+Loaded: TypeAlias = "LoadedPlan | LoadedSurvey"
+
+_plans: OrderedDict[str, Loaded] = OrderedDict()
 _plans_lock = threading.Lock()
 
 
-def loaded(plan: Plan | bytes) -> LoadedPlan:
+@overload
+def loaded(plan: Plan) -> LoadedPlan: ...
+@overload
+def loaded(plan: Work | bytes) -> Loaded: ...
+def loaded(plan: Work | bytes) -> Loaded:
     """Return a plan ready for tasks: the one that this process has, if it is the same."""
     fingerprint = hashlib.sha256(plan).hexdigest() if isinstance(plan, bytes) else plan.fingerprint
     with _plans_lock:
         known = _plans.get(fingerprint)
         if known is None:
-            # A plan that a DataFrame made holds on to it.
-            made = Plan.from_bytes(plan) if isinstance(plan, bytes) else Plan(plan.text)
-            known = _plans[fingerprint] = LoadedPlan(made)
+            known = _plans[fingerprint] = _made(plan)
         _plans.move_to_end(fingerprint)
         while len(_plans) > _MOST_PLANS:
             _plans.popitem(last=False)
     return known
+
+
+def _made(plan: Work | bytes) -> Loaded:
+    if isinstance(plan, Survey):
+        return LoadedSurvey(plan)
+    if isinstance(plan, Plan):
+        return LoadedPlan(Plan(plan.text))  # one that a DataFrame made holds on to it
+    return LoadedSurvey(Survey(plan.decode())) if Survey.is_one(plan) else LoadedPlan(Plan.from_bytes(plan))
 
 
 def is_of_files(error: BaseException) -> bool:
@@ -141,7 +190,7 @@ def is_of_files(error: BaseException) -> bool:
     return isinstance(error, StorageError | FormatError)
 
 
-def run_task(plan: Plan | bytes, task: Task, threads: int = 1) -> Partial:
+def run_task(plan: Work | bytes, task: Task, threads: int = 1) -> Partial:
     """Compute a task.
 
     Args:
@@ -159,32 +208,7 @@ def run_task(plan: Plan | bytes, task: Task, threads: int = 1) -> Partial:
     known = loaded(plan)
     if task.plan != known.plan.fingerprint:
         raise UsageError("the task is one of another plan", "the plan whose `tasks` it comes from")
-    counted = {node for node, _, _ in task.reached}
-    for result in task.results:
-        if not counted.issuperset(known.plan.ranges(result)) and task.first != known.plan.entries[0]:
-            raise UsageError(
-                "the result is behind a range, and the task does not say what reached it before",
-                "tasks with `reached`, of `Plan.tasks(n, count_ranges(...))`",
-            )
-    failed: tuple[int, ...] = ()
-    try:
-        with known.graph(task.results) as graph, graph.writing(task) as places:
-            try:
-                report = graph.compute(task, threads)
-            except BaseException:
-                failed = tuple(k for k, number in graph.numbers.items() if graph.core.is_failed(number))
-                raise
-            pieces: dict[Key, list[Piece]] = {}
-            for result in task.results:
-                number = graph.numbers.get(result)
-                data = saved_parts([places[result]]) if number is None else graph.core.save_result(number)
-                pieces[task.plan, result] = [Piece(task.first, task.last, data)]
-            costs = {task.plan: costs_of(graph.core.last_costs)}
-    except Exception as error:
-        return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
-    progress = report.progress
-    counters = Counters(1, task.last - task.first, progress.bytes, progress.cache_bytes, progress.seconds)
-    return Partial(pieces, [], counters, costs)
+    return known.run(task) if isinstance(known, LoadedSurvey) else known.run(task, threads)
 
 
 def _sendable(error: Exception) -> Exception:
@@ -197,7 +221,7 @@ def _sendable(error: Exception) -> Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
 
 
-def merge(plans: Plan | Sequence[Plan | bytes], partials: Sequence[Partial]) -> Partial:
+def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> Partial:
     """Put partial results together, in any grouping and order. No data are read.
 
     Args:
@@ -210,7 +234,7 @@ def merge(plans: Plan | Sequence[Plan | bytes], partials: Sequence[Partial]) -> 
     Raises:
         UsageError: entries are there twice, or a piece is of another plan.
     """
-    listed = [plans] if isinstance(plans, Plan) else list(plans)
+    listed = [plans] if isinstance(plans, Plan | Survey) else list(plans)
     known = {each.plan.fingerprint: each for each in map(loaded, listed)}
     made = joined(partials)
     for key, pieces in made.pieces.items():
@@ -220,7 +244,7 @@ def merge(plans: Plan | Sequence[Plan | bytes], partials: Sequence[Partial]) -> 
     return made
 
 
-def _together(plan: LoadedPlan, result: int, pieces: list[Piece]) -> Iterator[Piece]:
+def _together(plan: Loaded, result: int, pieces: list[Piece]) -> Iterator[Piece]:
     run: list[Piece] = []
     for piece in [*pieces, None]:
         if piece is not None and (not run or piece.first == run[-1].last):
@@ -231,7 +255,7 @@ def _together(plan: LoadedPlan, result: int, pieces: list[Piece]) -> Iterator[Pi
         run = [] if piece is None else [piece]
 
 
-def _merged(plan: LoadedPlan, result: int, run: list[Piece]) -> Piece:
+def _merged(plan: Loaded, result: int, run: list[Piece]) -> Piece:
     data = [piece.data for piece in run if piece.data is not None]
     merged = data[0] if len(data) == 1 else plan.merge(result, data) if data else None
     return Piece(run[0].first, run[-1].last, merged)

@@ -87,9 +87,9 @@ class DataFrame(Actions):
         **options: Unpack[ReadSettings],
     ) -> None:
         remote = _remote(executor, npartitions, on_error, checkpoint)
-        source, place = _open(name, files, options, progress)
+        source, place = _open(name, files, options, progress, remote)
         if friends:
-            others = [(each, _open_friend(of, options)) for each, of in friends.items()]
+            others = [(each, _open_friend(of, options, remote)) for each, of in friends.items()]
             source = _core.friends_source(source, others)
         session = Session(source, place, threads, progress, block_entries, remote)
         if entries is not None:
@@ -206,7 +206,7 @@ class DataFrame(Actions):
             if isinstance(on, Mapping)
             else {key: key for key in ([on] if isinstance(on, str) else on)}
         )
-        source, title = _other_side(name, files, options)
+        source, title = _other_side(name, files, options, self._session.remote)
         join = _core.Join(source, list(pairs.values()), duplicates == "first", os.fspath(table or ""))
         chosen = [columns] if isinstance(columns, str) else list(columns or [])
         wanted = join.wanted(list(pairs), title, prefix, chosen, self.column_names, how == "inner")
@@ -510,13 +510,14 @@ def _open(
     files: Any,
     options: Mapping[str, Any],
     progress: bool | None = None,
+    remote: Remote | None = None,
 ) -> tuple[_core.FrameSource, str]:
     if isinstance(name, DataSet):
         if files is not None or options:
             raise UsageError("a data set that is open needs no files and no options")
         # Anew, as parts are cut along the clusters of all files; several are opened at a time.
         files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
-        return _open_files(name.name, files, name._settings, progress), f"'{name.name}'{more}"
+        return _open_files(name.name, files, name._settings, progress, remote), f"'{name.name}'{more}"
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if files is not None or options or name < 0:
             raise UsageError(f"a DataFrame without files has a number of entries alone, not {name}")
@@ -533,14 +534,17 @@ def _open(
         raise UsageError("the list of files is empty")
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    return _open_files(name, listed, options, progress), f"'{name}' in '{listed[0]}'{more}"
+    return _open_files(name, listed, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"
 
 
 def _open_files(
-    name: str, files: list[str], options: Mapping[str, Any], progress: bool | None
+    name: str, files: list[str], options: Mapping[str, Any], progress: bool | None, remote: Remote | None
 ) -> _core.FrameSource:
+    settings = read_options(**options)
     try:
-        return _core.open_chain(name, files, read_options(**options))
+        if remote is None:
+            return _core.open_chain(name, files, settings)
+        return remote.open_chain(name, _core.expand_names(files), settings, progress)
     except NotFoundError as error:
         from colonnade.importing.tree_columns import may_be_trees
 
@@ -563,6 +567,7 @@ def _other_side(
     name: str | DataSet | Mapping[str, Any],
     files: PathLike | Sequence[PathLike] | None,
     options: ReadSettings,
+    remote: Remote | None,
 ) -> tuple[_core.FrameSource, str]:
     """Open what is joined, and say how it is called."""
     if isinstance(name, Mapping):
@@ -570,15 +575,15 @@ def _other_side(
         return _core.array_source(
             [(key, values_of(content)) for key, content in batch.columns.items()]
         ), "joined"
-    source, _ = _open(name, files, options)
+    source, _ = _open(name, files, options, remote=remote)
     samples = source.samples
     return source, samples[0].data_set if samples else "joined"
 
 
-def _open_friend(given: Friend, options: Mapping[str, Any]) -> _core.FrameSource:
+def _open_friend(given: Friend, options: Mapping[str, Any], remote: Remote | None) -> _core.FrameSource:
     if isinstance(given, tuple):
-        return _open(*given, options)[0]
-    return _open("", given, options)[0]
+        return _open(*given, options, remote=remote)[0]
+    return _open("", given, options, remote=remote)[0]
 
 
 def _may_be_file(text: str) -> bool:

@@ -75,6 +75,11 @@ class Skipped:
 class Remote(Protocol):
     """Computes what is booked elsewhere, or in another way than in one pass of this process."""
 
+    def open_chain(
+        self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
+    ) -> _core.FrameSource:
+        """Open files as one source."""
+
     def run(self, sessions: list[Session]) -> None:
         """Compute what is wanted of sessions that have this remote."""
 

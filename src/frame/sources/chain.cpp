@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -64,6 +66,34 @@ Chain::Chain(std::string name, const std::vector<std::string>& uris, ReadOptions
 Chain::Chain(std::string name, dataset::ChainIndex index, ReadOptions options)
     : files_(std::move(name), std::move(index), for_workers(std::move(options)), {}, check_compatible) {
   add_samples();
+}
+
+Chain::Chain(std::string name, ChainSurvey survey, ReadOptions options)
+    : Chain(std::move(name), survey.index, std::move(options)) {
+  const auto check = [](bool holds, const std::string& uri) {
+    if (!holds) throw Error(ErrorKind::format, "the survey of the file contradicts itself", "", {.uri = uri});
+  };
+  check(survey.part_borders.size() == files_.size(), files_.name());
+  std::vector<double> entries(files_.schemas().size());
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const auto& file = files_[i];
+    std::vector<std::uint64_t>& borders = survey.part_borders[i];
+    entries[file.schema] += static_cast<double>(file.entries);
+    check(
+        borders.empty()
+            ? file.entries == 0 && file.parts == 0
+            : borders.front() == 0 && borders.back() == file.entries && borders.size() == file.parts + 1 &&
+                  std::adjacent_find(borders.begin(), borders.end(), std::greater_equal<>()) == borders.end(),
+        file.uri);
+    states_[i].part_borders = std::move(borders);
+  }
+  check(survey.column_bytes.size() == files_.schemas().size(), files_.name());
+  for (std::size_t i = 0; i < survey.column_bytes.size(); ++i) {
+    check(survey.column_bytes[i].size() == files_.schemas()[i].descriptor.columns.size(), files_.name());
+    std::vector<double>& per_entry = bytes_per_entry_.emplace_back();
+    for (const std::uint64_t bytes : survey.column_bytes[i])
+      per_entry.push_back(entries[i] == 0 ? 0 : static_cast<double>(bytes) / entries[i]);
+  }
 }
 
 void Chain::add_samples() {
@@ -220,7 +250,28 @@ std::uint64_t bytes_between(const Descriptor& descriptor, const std::vector<std:
   return static_cast<std::uint64_t>(bytes);
 }
 
+double bytes_per_entry_of(std::span<const double> of_columns, const ColumnShape& shape) {
+  double bytes = 0;
+  for (const ColumnShape::Stored* stored : {&shape.stored, &shape.characters})
+    for (const std::uint32_t column : stored->columns)
+      if (column < of_columns.size()) bytes += of_columns[column];
+  for (const ColumnShape& child : shape.children) bytes += bytes_per_entry_of(of_columns, child);
+  return bytes;
+}
+
 }  // namespace
+
+// Of a file that was not opened here: by what its schema takes elsewhere.
+std::uint64_t Chain::estimated_bytes(const Part& part, std::span<const std::uint32_t> columns) const {
+  constexpr double bytes_of_a_value = 4;
+  double per_entry = 0;
+  for (const std::uint32_t column : columns)
+    if (const ColumnShape* found = shape(column, part.sample))
+      per_entry += bytes_per_entry_.empty()
+                       ? bytes_of_a_value
+                       : bytes_per_entry_of(bytes_per_entry_[files_[part.sample].schema], *found);
+  return static_cast<std::uint64_t>(static_cast<double>(part.last - part.first) * per_entry);
+}
 
 std::vector<std::uint64_t> Chain::stored_bytes(std::span<const Part> parts,
                                                std::span<const std::uint32_t> columns) const {
@@ -242,7 +293,7 @@ std::vector<std::uint64_t> Chain::stored_bytes(std::span<const Part> parts,
     }
     const std::uint64_t base = samples_[part.sample].first;
     bytes.push_back(descriptor ? bytes_between(*descriptor, of_clusters, part.first - base, part.last - base)
-                               : (part.last - part.first) * 4 * columns.size());
+                               : estimated_bytes(part, columns));
   }
   return bytes;
 }
@@ -251,15 +302,46 @@ std::unique_ptr<Cursor> Chain::open() const {
   return std::make_unique<ChainCursor>(shared_from_this());
 }
 
+dataset::ChainIndex Chain::index_with_parts() const {
+  dataset::ChainIndex index = files_.index();
+  for (unsigned i = 0; i < files_.size(); ++i)
+    if (index.files[i].parts == 0 && index.files[i].entries != 0)
+      index.files[i].parts = part_borders_of(i).size() - 1;
+  return index;
+}
+
+ChainSurvey Chain::survey() const {
+  ChainSurvey found{.index = index_with_parts(), .part_borders = {}, .column_bytes = {}};
+  for (const Schema& schema : files_.schemas())
+    found.column_bytes.emplace_back(schema.descriptor.columns.size());
+  for (unsigned i = 0; i < files_.size(); ++i) {
+    found.part_borders.push_back(part_borders_of(i));
+    std::vector<std::uint64_t>& bytes = found.column_bytes[files_[i].schema];
+    const auto descriptor = files_.descriptor_of(i);
+    for (const ClusterDescriptor& cluster : descriptor->clusters)
+      for (std::size_t column = 0; column < std::min(cluster.columns.size(), bytes.size()); ++column)
+        if (!cluster.columns[column].suppressed)
+          for (const PageDescriptor& page : cluster.columns[column].pages) bytes[column] += page.locator.size;
+  }
+  return found;
+}
+
+void ChainSurvey::append(ChainSurvey more) {
+  const std::vector<unsigned> places = index.append(std::move(more.index));
+  column_bytes.resize(index.schemas.size());
+  for (std::size_t i = 0; i < std::min(places.size(), more.column_bytes.size()); ++i) {
+    std::vector<std::uint64_t>& bytes = column_bytes[places[i]];
+    bytes.resize(std::max(bytes.size(), more.column_bytes[i].size()));
+    for (std::size_t k = 0; k < more.column_bytes[i].size(); ++k) bytes[k] += more.column_bytes[i][k];
+  }
+  std::move(more.part_borders.begin(), more.part_borders.end(), std::back_inserter(part_borders));
+}
+
 std::string Chain::specification(bool with_index) const {
   nlohmann::json made = {
       {"source", "chain"}, {"name", files_.name()}, {"options", to_json(files_.options())}};
   if (with_index) {
-    dataset::ChainIndex index = files_.index();
-    for (unsigned i = 0; i < files_.size(); ++i)
-      if (index.files[i].parts == 0 && index.files[i].entries != 0)
-        index.files[i].parts = part_borders_of(i).size() - 1;
-    if (auto described = dataset::to_json(index)) {
+    if (auto described = dataset::to_json(index_with_parts())) {
       made["index"] = std::move(*described);
       return made.dump();
     }

@@ -24,12 +24,24 @@
 
 namespace colonnade::frame {
 
+// What one process has found out about files, so that another one opens none of them to cut their entries.
+struct ChainSurvey {
+  dataset::ChainIndex index;
+  std::vector<std::vector<std::uint64_t>> part_borders;  // of each file
+  std::vector<std::vector<std::uint64_t>> column_bytes;  // of each schema: stored in all of its files
+
+  // Adds the files behind those that are there.
+  void append(ChainSurvey more);
+};
+
 class Chain final : public Source, public std::enable_shared_from_this<Chain> {
  public:
   // `uris` without wildcards.
   Chain(std::string name, const std::vector<std::string>& uris, ReadOptions options);
   // Files that are known: each is opened when it is read first, and must be the one that is known.
   Chain(std::string name, dataset::ChainIndex index, ReadOptions options);
+  // Also their parts. Throws ErrorKind::format where the survey contradicts itself.
+  Chain(std::string name, ChainSurvey survey, ReadOptions options);
 
   std::uint64_t entries() const override;
   std::span<const Sample> samples() const override { return samples_; }
@@ -43,6 +55,7 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
                                           std::span<const std::uint32_t> columns) const override;
   std::unique_ptr<Cursor> open() const override;
   std::string specification(bool with_index) const override;
+  ChainSurvey survey() const;
 
   // Fields of any file that no column shows.
   std::vector<LeftOut> left_out() const;
@@ -71,12 +84,15 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   };
 
   void add_samples();
+  dataset::ChainIndex index_with_parts() const;
+  std::uint64_t estimated_bytes(const Part& part, std::span<const std::uint32_t> columns) const;
   const std::vector<std::uint64_t>& part_borders_of(unsigned sample) const;
 
   PartLimits limits_ = PartLimits::of_process();
   dataset::ChainFiles files_;
   std::deque<State> states_;
   std::vector<Sample> samples_;
+  std::vector<std::vector<double>> bytes_per_entry_;  // of each schema's columns, if there was a survey
   std::deque<Column> columns_;
   std::map<std::string, std::optional<std::uint32_t>, std::less<>> by_path_;
 };

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "frame/sources/source_test_tools.h"
+#include "frame/sources/survey.h"
 
 namespace chain_test {
 
@@ -332,6 +333,43 @@ TEST(Chain, AnIndexSaysEverythingButTheValues) {
       const auto made = source_from(damaged);
       if (const auto x = made->find("x")) static_cast<void>(all_of(*made, *x));
     } catch (const Error&) {  // as a rule
+    }
+  }
+}
+
+TEST(Chain, SurveysOfItsFilesMakeItWithoutOpeningThem) {
+  const MemoryFile a, b, c;
+  const std::vector<std::string> uris = {a, b, c};
+  write<float>(uris[0], 0, 10);
+  write<double>(uris[1], 10, 5);
+  write<float>(uris[2], 15, 7);
+  const std::string options = options_text({});
+  std::vector<std::string> surveys;
+  for (const std::size_t first : {0u, 1u}) {
+    const auto some = std::span(uris).subspan(first, first + 1);
+    surveys.push_back(survey_files("Data", some, options).value());
+  }
+  const auto whole = open(uris);
+  const auto made = surveyed_chain("Data", surveys, {});
+  EXPECT_EQ(made->specification(true), whole->specification(true));
+  EXPECT_EQ(all_of(*made, *made->find("x")), all_of(*whole, *whole->find("x")));
+
+  // Damage is an error, or another survey that agrees with itself.
+  EXPECT_EQ(error_of([&] { surveyed_chain("Data", std::vector<std::string>{"{}"}, {}); }).kind(),
+            ErrorKind::format);
+  std::string& text = surveys[1];
+  for (const std::string_view digits : {"9", "-1", "1.5", "[]"}) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      std::vector<std::string> damaged = surveys;
+      damaged[1].replace(at, 1, digits);
+      try {
+        const auto other = surveyed_chain("Data", damaged, {});
+        std::uint64_t end = 0;
+        for (const Part& part : other->parts(0, other->entries())) end = part.last;
+        EXPECT_EQ(end, other->entries()) << damaged[1];
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.kind() == ErrorKind::format || error.kind() == ErrorKind::checksum) << error.what();
+      }
     }
   }
 }

@@ -1,0 +1,102 @@
+"""Surveys: workers open the files of a chain, several at a time on each, and say what is in them.
+
+To an engine a survey is a plan whose entries are files, and whose only result is a text for each stretch of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cached_property
+
+from colonnade import _core
+from colonnade.errors import UnsupportedError
+
+from .partials import Counters, Failure, Partial, Piece
+from .tasks import Task, cut
+
+__all__ = ["LoadedSurvey", "Survey"]
+
+_BEGIN = b'{"survey":'
+_MOST_FILES = 256
+"""Of a task: on a worker so many are opened at the same time, more or less."""
+
+
+class Survey:
+    """The question what is in files."""
+
+    numbers: tuple[int, ...] = (0,)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        content = json.loads(text)
+        asked = content["survey"]
+        if content["colonnade"] != _core.version:
+            raise UnsupportedError(
+                f"the files are asked for by Colonnade {content['colonnade']}, and this is {_core.version}",
+                "the same version on all machines",
+            )
+        self.name: str = asked["name"]
+        self.uris: list[str] = asked["uris"]
+        self.options: str = asked["options"]
+        self.entries = (0, len(self.uris))
+
+    @classmethod
+    def of(cls, name: str, uris: Sequence[str], options: _core.ReadOptions) -> Survey:
+        """Make the survey of files that are opened with these options."""
+        asked = {"name": name, "uris": list(uris), "options": _core.options_text(options)}
+        return cls(json.dumps({"survey": asked, "colonnade": _core.version}))
+
+    @staticmethod
+    def is_one(data: bytes) -> bool:
+        """Whether bytes are a survey rather than a plan."""
+        return data.startswith(_BEGIN)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A number of the survey's text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def parts(self) -> list[tuple[int, int]]:
+        """The files, by their places."""
+        return [(place, place + 1) for place in range(len(self.uris))]
+
+    def to_bytes(self) -> bytes:
+        """Return the text as UTF-8."""
+        return self.text.encode()
+
+    def tasks(self, target: int) -> list[Task]:
+        """Cut the files into about so many tasks."""
+        stretches = cut(self.parts, self.parts, max(target, len(self.uris) // _MOST_FILES))
+        return [Task(self.fingerprint, first, last, (0,)) for first, last in stretches]
+
+    def ranges(self, result: int) -> tuple[int, ...]:
+        """None, as there are no filters."""
+        return ()
+
+    def is_snapshot(self, result: int) -> bool:
+        """It writes nothing."""
+        return False
+
+
+class LoadedSurvey:
+    """A survey that is ready for tasks."""
+
+    def __init__(self, plan: Survey) -> None:
+        self.plan = plan
+
+    def run(self, task: Task) -> Partial:
+        """Open the files of a task."""
+        uris = self.plan.uris[task.first : task.last]
+        try:
+            found = _core.survey_files(self.plan.name, uris, self.plan.options)
+        except Exception as error:
+            return Partial(failures=[Failure(task, error)], counters=Counters(tasks=1))
+        pieces = {(task.plan, 0): [Piece(task.first, task.last, (found or "").encode())]}
+        return Partial(pieces, counters=Counters(1, task.last - task.first))
+
+    def merge(self, result: int, pieces: Sequence[bytes]) -> bytes:
+        """Put texts one below the other; empty ones, of files that cannot be described, too."""
+        return b"\n".join(pieces)
