@@ -65,6 +65,14 @@ class Accumulator {
   // C++ lambdas without a way to do so throw ErrorKind::unsupported.
   virtual std::vector<std::byte> save() const = 0;
   virtual void merge_saved(std::span<const std::byte> later) = 0;
+
+  // Results of many bins are saved in slices of about so many bytes, which follow from the model alone.
+  // merge_saved() takes the slices of a state one by one, in any order; a slice of several states is the
+  // one that save_slice() gives of an accumulator that merged the same slice of each.
+  virtual std::uint64_t slices(std::uint64_t /*bytes*/) const { return 1; }
+  virtual std::vector<std::byte> save_slice(std::uint64_t /*slice*/, std::uint64_t /*of*/) const {
+    return save();
+  }
 };
 
 }  // namespace colonnade

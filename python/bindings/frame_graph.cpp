@@ -520,11 +520,17 @@ void register_questions(nb::class_<PyGraph>& graph) {
       .def("begin_anew", [](PyGraph& self) { self.locked([](Graph& g) { g.begin_anew(); }); })
       .def(
           "save_result",
-          [](PyGraph& self, ResultId result) {
-            const auto saved = self.locked([&](Graph& g) { return g.save_result(result); });
+          [](PyGraph& self, ResultId result, std::uint64_t slice, std::uint64_t of) {
+            const auto saved = self.locked([&](Graph& g) { return g.save_result(result, slice, of); });
             return nb::bytes(saved.data(), saved.size());
           },
-          nb::arg("result"))
+          nb::arg("result"), nb::arg("slice") = 0, nb::arg("of") = 1)
+      .def(
+          "slices_of",
+          [](PyGraph& self, ResultId result, std::uint64_t bytes) {
+            return self.locked([&](Graph& g) { return g.slices_of(result, bytes); });
+          },
+          nb::arg("result"), nb::arg("bytes"), "How many slices of about so many bytes a result is saved in.")
       .def(
           "merge_result",
           [](PyGraph& self, ResultId result, const nb::bytes& saved) {

@@ -257,10 +257,22 @@ def expected(files: list[str], small_parts: None, tmp_path_factory: pytest.TempP
     return found
 
 
-@pytest.mark.parametrize("npartitions", [None, 1, 17])
+def slice_results(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Make slices of results, as of those of gigabytes."""
+    monkeypatch.setattr(distributed.plans, "_SLICE_BYTES", size)
+
+
+@pytest.mark.parametrize(("npartitions", "slice_bytes"), [(None, 1 << 28), (1, 1000), (17, 200), (40, 1000)])
 def test_every_result_is_the_same_bit_for_bit(
-    executor: Any, npartitions: int | None, files: list[str], expected: dict[str, Any], tmp_path: Path
+    executor: Any,
+    npartitions: int | None,
+    slice_bytes: int,
+    files: list[str],
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    slice_results(monkeypatch, slice_bytes)
     df = DataFrame("Events", files, executor=executor, npartitions=npartitions)
     found = outcome(book_everything(df, tmp_path))
     for name, value in expected.items():
@@ -271,13 +283,48 @@ def test_every_result_is_the_same_bit_for_bit(
 
 @pytest.mark.parametrize("seed", range(10))
 def test_order_and_grouping_do_not_matter(
-    seed: int, files: list[str], expected: dict[str, Any], tmp_path: Path
+    seed: int,
+    files: list[str],
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    slice_results(monkeypatch, random.Random(seed).choice([1 << 28, 100, 1000]))
     npartitions = random.Random(seed).randint(1, 60)
     df = DataFrame("Events", files, executor=Shuffled(seed), npartitions=npartitions)
     found = outcome(book_everything(df, tmp_path))
     for name, value in expected.items():
         assert found[name] == value, name
+
+
+@pytest.mark.parametrize("slice_bytes", [1000, 4096, 1 << 28])
+def test_large_results_travel_in_slices(
+    files: list[str], slice_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slice_results(monkeypatch, slice_bytes)
+    df = DataFrame("Events", files, executor=Shuffled(3))
+    results = [
+        df.histo1d(("h", "h", 1000, -100, 100), "x"),
+        df.histo1d(("h", "h", 1000, -100, 100), "x", "w"),
+        df.profile1d(("p", "p", 1000, -100, 100), "x", "w"),
+    ]
+    plan = df.freeze(*results)
+    sizes = [1002 * 12, 1002 * 80, 1002 * 120]
+    assert [plan.slices(k) for k in range(3)] == [max(size // slice_bytes, 1) for size in sizes]
+    made = [distributed.run_task(plan.to_bytes(), task) for task in plan.tasks(7)]
+    for partial in made:
+        for pieces in partial.pieces.values():
+            assert all(len(piece.data or b"") < 2 * slice_bytes + 1000 for piece in pieces)
+    whole = distributed.merge(plan, made)
+    for lost in range(plan.slices(1)):  # no answer may be lost
+        part = replace(whole, pieces=dict(whole.pieces))
+        key = plan.fingerprint, 1
+        part.pieces[key] = [piece for piece in whole.pieces[key] if piece.slice != lost]
+        with pytest.raises(UsageError, match="are there"):
+            plan.finish(part)
+    plan.finish(whole)
+    local = DataFrame("Events", files)
+    assert bits(results[1].value) == bits(local.histo1d(("h", "h", 1000, -100, 100), "x", "w").value)
 
 
 def test_entries_of_the_user_are_not_those_of_workers(files: list[str]) -> None:
@@ -921,7 +968,10 @@ def damaged_file(folder: Path) -> tuple[str, Any, int]:
     return path, x, spoilt
 
 
-def test_damage_is_an_error_or_left_out(executor: Any, tmp_path: Path) -> None:
+def test_damage_is_an_error_or_left_out(
+    executor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slice_results(monkeypatch, 200)
     path, x, spoilt = damaged_file(tmp_path)
     with pytest.raises(ChecksumError) as caught:
         DataFrame("Events", path, executor=executor).sum("x").value  # noqa: B018
@@ -929,6 +979,8 @@ def test_damage_is_an_error_or_left_out(executor: Any, tmp_path: Path) -> None:
     assert caught.value.cluster is not None
     df = DataFrame("Events", path, executor=executor, on_error="skip")
     taken, total = df.take("x"), df.count()
+    filled = df.histo1d(("h", "h", 60, -1e9, 1e9), "x")
+    assert filled.value.sum(flow=True) == 600 - PART_ENTRIES
     assert bits(taken.value) == bits(np.delete(x, slice(spoilt, spoilt + PART_ENTRIES)))
     assert total.value == 600 - PART_ENTRIES  # the same entries are in all results
     (skipped,) = df.skipped
@@ -1018,7 +1070,12 @@ class Counting(Shuffled):
             yield distributed.run_task(known[task.plan], task)
 
 
-def test_a_run_that_was_killed_goes_on(files: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("slice_bytes", [1 << 28, 200])
+def test_a_run_that_was_killed_goes_on(
+    slice_bytes: int, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slice_results(monkeypatch, slice_bytes)
+
     def made(engine: Any) -> tuple[Any, Any]:
         df = DataFrame("Events", files, executor=engine, npartitions=10, checkpoint=tmp_path / "kept")
         node = df.define("y", "x * w").filter("n > 1")
@@ -1070,6 +1127,7 @@ def test_checkpoints_know_the_data_and_the_question(files: list[str], tmp_path: 
 def test_partial_results_are_shown(
     name: str, request: pytest.FixtureRequest, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    slice_results(monkeypatch, 200)
     monkeypatch.setattr(distributed.driver, "_SHOWN_EVERY", 0.0)
     executor = None if name == "here" else request.getfixturevalue(name)
     df = DataFrame("Events", files, executor=executor)

@@ -32,6 +32,7 @@ import random
 import subprocess
 import sys
 import time
+import unittest.mock
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +44,7 @@ import numpy as np
 from shuffled_engine import Shuffled
 
 import colonnade
+import colonnade.distributed.plans
 from colonnade import DataFrame
 
 SECONDS = float(os.environ.get("COLONNADE_RANDOM_SECONDS", "5"))
@@ -1079,7 +1081,10 @@ class Case:
         chosen = random.Random(self.seed)
         engine = Shuffled(chosen.getrandbits(32))
         analysis = self.grown(1, executor=engine, npartitions=chosen.randint(1, 40))
-        self.compare(outcome(analysis), reference, "tasks of an engine")
+        with unittest.mock.patch.object(
+            colonnade.distributed.plans, "_SLICE_BYTES", chosen.choice([1 << 28, 2000])
+        ):
+            self.compare(outcome(analysis), reference, "tasks of an engine")
         assert analysis.frame.num_runs == 0
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .engines import WorkerLostError, load_all
-from .partials import Counters, Failure, Partial
+from .partials import Counters, Failure, Partial, by_slice
 from .tasks import Task
 from .worker import Work, merge, run_task
 
@@ -49,6 +49,11 @@ def _run(plans: dict[str, bytes], task: Task) -> Partial:
 
         made.failures = [replace(each, worker=get_worker().address) for each in made.failures]
     return made
+
+
+def _slice(partial: Partial, number: int) -> Partial:
+    slices = by_slice(partial)
+    return slices[number] if number < len(slices) else Partial()
 
 
 def _merge(plans: dict[str, bytes], *partials: Partial) -> Partial:
@@ -94,10 +99,11 @@ class _Futures:
         self._homes = Homes(client)
         self._planned = 0
         self.pending: Any = distributed.as_completed()  # type: ignore[no-untyped-call]
-        self.running: dict[Any, tuple[Task | None, int]] = {}
-        """What each future is: a task, or a merging; and how often its result was merged."""
-        self._done: dict[int, list[Any]] = defaultdict(list)
-        """Partial results that stay with the workers, by how often they were merged."""
+        self._slices = {plan.fingerprint: plan.most_slices for plan in plans}
+        self.running: dict[Any, tuple[Task | None, int, int]] = {}
+        """What each future is: a task, or a merging; its slice, and how often its result was merged."""
+        self._done: dict[tuple[int, int], list[Any]] = defaultdict(list)
+        """Partial results that stay with the workers, by slice, and how often they were merged."""
 
     def submit(self, tasks: deque[Task]) -> None:
         """Take all tasks there are."""
@@ -106,11 +112,11 @@ class _Futures:
             future = self._client.submit(
                 _run, self._plans, task, pure=False, workers=where, allow_other_workers=where is not None
             )
-            self._watch(future, task, 0)
+            self._watch(future, task, 0, 0)
 
     def take(self, future: Any, piecemeal: bool) -> Iterator[Partial]:
         """Yield what a future that has ended means for the reader; keep what it gave, or have it merged."""
-        task, level = self.running.pop(future)
+        task, part, level = self.running.pop(future)
         if future.status != "finished":
             error = _lost(future.exception() if future.status == "error" else None)
             if (
@@ -126,25 +132,41 @@ class _Futures:
             # What was read is known when all is merged; until then it is what was planned.
             self._planned += task.bytes
             yield Partial(counters=Counters(1, task.last - task.first, task.bytes))
-        self._done[level].append(future)
-        if len(self._done[level]) == _GROUP:
-            self._watch(self._merging(self._done.pop(level)), None, level + 1)
+        if task is None:
+            self._keep(future, part, level)
+            return
+        slices = self._slices[task.plan]
+        for k in range(slices):
+            # Each by itself from here on, so that a worker has one slice of several tasks rather than all of them.
+            self._keep(future if slices == 1 else self._client.submit(_slice, future, k), k, 0)
+
+    def _keep(self, future: Any, part: int, level: int) -> None:
+        alike = self._done[part, level]
+        alike.append(future)
+        if len(alike) == _GROUP:
+            del self._done[part, level]
+            self._watch(self._merging(alike), None, part, level + 1)
 
     def rest(self) -> Iterator[Partial]:
         """Merge what is left, and bring it here."""
-        left = [future for level in sorted(self._done) for future in self._done[level]]
-        if not left:
-            return
-        whole: Partial = self._client.gather(left[0] if len(left) == 1 else self._merging(left))
-        whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
-        whole.counters.bytes -= self._planned
-        yield whole
+        for wanted in sorted({part for part, _ in self._done}):
+            left = [
+                future
+                for (part, _), alike in sorted(self._done.items())
+                if part == wanted
+                for future in alike
+            ]
+            whole: Partial = self._client.gather(left[0] if len(left) == 1 else self._merging(left))
+            whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
+            if wanted == 0:
+                whole.counters.bytes -= self._planned
+            yield whole
 
     def _merging(self, futures: list[Any]) -> Any:
         return self._client.submit(_merge, self._plans, *futures, pure=False)
 
-    def _watch(self, future: Any, task: Task | None, level: int) -> None:
-        self.running[future] = task, level
+    def _watch(self, future: Any, task: Task | None, part: int, level: int) -> None:
+        self.running[future] = task, part, level
         self.pending.add(future)
 
 

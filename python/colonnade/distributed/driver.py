@@ -79,18 +79,24 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
 
-    def _path(self, plan: Plan, result: int, first: int, last: int, reached: Counts) -> Path:
+    def _path(self, plan: Plan, result: int, first: int, last: int, reached: Counts, part: int) -> Path:
         own = [each for each in reached if each[0] in plan.ranges(result)]
         rows = f"-{hashlib.sha256(repr(own).encode()).hexdigest()[:16]}" if own else ""
-        return self._folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}.piece"
+        of_slice = f"-slice{part}" if part else ""
+        return self._folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}{of_slice}.piece"
 
-    def load(self, plan: Plan, result: int, task: Task) -> bytes | None:
-        """Return a piece of a task that was kept."""
-        try:
-            content = self._path(plan, result, task.first, task.last, task.reached).read_bytes()
-        except OSError:
-            return None
-        return content[32:] if hashlib.sha256(content[32:]).digest() == content[:32] else None
+    def load(self, plan: Plan, result: int, task: Task) -> list[Piece] | None:
+        """Return what was kept of a task: all slices, or nothing."""
+        pieces = []
+        for part in range(plan.slices(result)):
+            try:
+                content = self._path(plan, result, task.first, task.last, task.reached, part).read_bytes()
+            except OSError:
+                return None
+            if hashlib.sha256(content[32:]).digest() != content[:32]:
+                return None
+            pieces.append(Piece(task.first, task.last, content[32:], part))
+        return pieces
 
     def keep(self, plan: Plan, partial: Partial, reached: Mapping[Where, Counts]) -> None:
         """Keep pieces, each as a whole or not at all."""
@@ -100,7 +106,8 @@ class Checkpoint:
             for piece in pieces:
                 if piece.data is not None:
                     before = reached.get((fingerprint, piece.first, piece.last), ())
-                    self._write(self._path(plan, result, piece.first, piece.last, before), piece.data)
+                    path = self._path(plan, result, piece.first, piece.last, before, piece.slice)
+                    self._write(path, piece.data)
 
     def _write(self, path: Path, data: bytes) -> None:
         number, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".part")
@@ -217,7 +224,7 @@ class Driver:
         pieces = computed.pieces.get((plan.fingerprint, 0), [])
         for first, last in stretches:
             inside = [piece for piece in pieces if first <= piece.first and piece.last <= last]
-            if sum(piece.last - piece.first for piece in inside) != last - first:
+            if sum(piece.last - piece.first for piece in inside if piece.slice == 0) != last - first:
                 raise UsageError(
                     f"the engine gave no result of the entries from {first} to {last} by themselves"
                 )
@@ -341,12 +348,11 @@ class _Run:
         plan = self._by_fingerprint[task.plan]
         missing = []
         for result in task.results:
-            data = None if plan.is_snapshot(result) else kept.load(plan, result, task)
-            if data is None:
+            pieces = None if plan.is_snapshot(result) else kept.load(plan, result, task)
+            if pieces is None:
                 missing.append(result)
             else:
-                piece = Piece(task.first, task.last, data)
-                self._parts.append(Partial({(task.plan, result): [piece]}))
+                self._parts.append(Partial({(task.plan, result): pieces}))
         return [replace(task, results=tuple(missing))] if missing else []
 
     # ---- What comes back
@@ -430,7 +436,9 @@ class _Run:
         for session in (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan):
             self._driver.skip(session, Skipped(task.first, task.last, str(failure.error)))
         for result in task.results:
-            self._parts.append(Partial({(task.plan, result): [Piece(task.first, task.last, None)]}))
+            slices = range(plan.slices(result))
+            left_out = [Piece(task.first, task.last, None, part) for part in slices]
+            self._parts.append(Partial({(task.plan, result): left_out}))
         return []
 
     def _from_the_middle(self, plan: Plan, early: Task, late: Task) -> Task:
@@ -460,24 +468,26 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
     whole = []
     for place in range(len(plan)):
         pieces = partial.pieces.get((plan.fingerprint, place), [])
-        if len(pieces) > 1:
+        slices = plan.slices(place)
+        if len(pieces) > slices:
             pieces = merge(plan, [Partial({(plan.fingerprint, place): pieces})]).pieces[
                 plan.fingerprint, place
             ]
-        if [(piece.first, piece.last) for piece in pieces] != [(first, last)]:
+        if [(p.slice, p.first, p.last) for p in pieces] != [(k, first, last) for k in range(slices)]:
             there = ", ".join(f"{piece.first} to {piece.last}" for piece in pieces) or "none"
             raise UsageError(
                 f"of the entries from {first} to {last} these are there: {there}",
                 "the partial results of all tasks of the plan",
             )
-        data = pieces[0].data
-        whole.append(loaded(plan).nothing(place) if data is None else data)
+        nothing = loaded(plan).nothing
+        whole.append([nothing(place, p.slice) if p.data is None else p.data for p in pieces])
     for place, (number, data) in enumerate(zip(plan.numbers, whole, strict=True)):
         if session.is_ready(number) or number not in session.bookings:
             continue
         if plan.is_snapshot(place):
-            commit(session.bookings[number], parts_of(data), plan.writers.get(place))
+            commit(session.bookings[number], parts_of(data[0]), plan.writers.get(place))
             session.written.add(number)
         else:
             session.graph.retry(number)
-            session.graph.merge_result(number, data)
+            for each in data:
+                session.graph.merge_result(number, each)

@@ -11,7 +11,7 @@ from colonnade.errors import UsageError
 
 from .tasks import Task
 
-__all__ = ["Costs", "Counters", "Failure", "Partial", "Piece", "costs_of", "joined"]
+__all__ = ["Costs", "Counters", "Failure", "Partial", "Piece", "by_slice", "costs_of", "joined"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Piece:
     last: int
     data: bytes | None
     """None if these entries could not be read."""
+    slice: int = 0
+    """Which one, of a large result that is in slices."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,22 @@ def joined(partials: Iterable[Partial]) -> Partial:
         for plan, costs in partial.costs.items():
             _add(made.costs.setdefault(plan, {}), costs)
     for pieces in made.pieces.values():
-        pieces.sort(key=lambda piece: (piece.first, piece.last))
+        pieces.sort(key=lambda piece: (piece.slice, piece.first, piece.last))
         for before, after in itertools.pairwise(pieces):
+            if before.slice != after.slice:
+                continue
             if after.first < before.last or (after.first, after.last) == (before.first, before.last):
                 raise UsageError(
                     f"the entries from {after.first} to {min(before.last, after.last)} are there twice",
                     "merge the partial result of each task once",
                 )
     return made
+
+
+def by_slice(partial: Partial) -> list[Partial]:
+    """Take the slices of large results apart, so that each can be sent and merged by itself."""
+    slices = {0: Partial({}, partial.failures, partial.counters, partial.costs)}
+    for key, pieces in partial.pieces.items():
+        for piece in pieces:
+            slices.setdefault(piece.slice, Partial()).pieces.setdefault(key, []).append(piece)
+    return [slices[number] for number in sorted(slices)]

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "freeze"]
 
+_SLICE_BYTES = 256 << 20
+"""Of a large result that travel and are merged at once, about."""
+_MOST_SLICES = 1 << 16
 _MOST_URIS = 16
 """That a task names: they tell where its data lie, and a task may be of thousands of small files."""
 
@@ -333,6 +336,15 @@ class Plan:
         """Whether it is what filters let pass."""
         return bool(self._results[result]["kind"] == "report")
 
+    def slices(self, result: int) -> int:
+        """How many pieces a result of some entries has, as it is large: each has some of the bins."""
+        return int(self._results[result].get("slices", 1))
+
+    @cached_property
+    def most_slices(self) -> int:
+        """Of any result."""
+        return max(map(self.slices, range(len(self))), default=1)
+
     def is_snapshot(self, result: int) -> bool:
         """Whether it writes rows."""
         return bool(self._results[result]["kind"] == "snapshot")
@@ -365,8 +377,11 @@ def _checked(result: dict[str, Any]) -> dict[str, Any]:
     """The same, if it is what describes a result."""
     fits = all(type(result[name]) is kind for name, kind in _KINDS.items())
     texts = [*result["arguments"], result.get("calls", "")]
+    slices = result.get("slices", 1)
     if (
         not fits
+        or type(slices) is not int
+        or not 1 <= slices <= _MOST_SLICES
         or not all(isinstance(each, str) for each in texts)
         or not isinstance(json.loads(result["options"]), dict)
     ):
@@ -401,7 +416,7 @@ def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Pl
         "graph": described,
         "entries": [parts[0][0], parts[-1][1]] if parts else [0, 0],
         "results": [
-            _described(booking, number in session.varied)
+            _described(booking, number in session.varied, graph.slices_of(number, _SLICE_BYTES))
             for booking, number in zip(bookings, numbers, strict=True)
         ],
     }
@@ -414,7 +429,7 @@ def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Pl
     return plan
 
 
-def _described(booking: Booking, varied: bool) -> dict[str, Any]:
+def _described(booking: Booking, varied: bool, slices: int = 1) -> dict[str, Any]:
     made: dict[str, Any] = {
         "kind": booking.kind,
         "node": booking.node,
@@ -422,6 +437,8 @@ def _described(booking: Booking, varied: bool) -> dict[str, Any]:
         "options": booking.options,
         "varied": varied,
     }
+    if slices > 1:
+        made["slices"] = slices
     if booking.calls is not None:
         calls = booking.calls
         made["calls"] = pickled((calls.add, calls.merge, calls.in_order), "a callable")

@@ -62,7 +62,11 @@ class Reached:
         for result in range(len(self.plan)):
             left = [s for place, s in enumerate(self.stretches) if not self.needs(place, result)]
             if left:
-                pieces[self.plan.fingerprint, result] = [Piece(first, last, None) for first, last in left]
+                pieces[self.plan.fingerprint, result] = [
+                    Piece(first, last, None, part)
+                    for part in range(self.plan.slices(result))
+                    for first, last in left
+                ]
         return Partial(pieces)
 
 

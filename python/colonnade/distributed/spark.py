@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from .engines import WorkerLostError, load_all
-from .partials import Counters, Failure, Partial
+from .partials import Counters, Failure, Partial, by_slice
 from .tasks import Task
 from .worker import Work, merge, run_task
 
@@ -39,23 +39,34 @@ class Spark:
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield partial results: of all tasks merged, or with `piecemeal` of a few for each slot, one by one."""
         sent = self._context.broadcast({plan.fingerprint: plan.to_bytes() for plan in plans})
+        slices = max((plan.most_slices for plan in plans), default=1)
         try:
             while tasks:
                 size = min(2 * self.slots, len(tasks)) if piecemeal else len(tasks)
-                yield from self._job(sent, [tasks.popleft() for _ in range(size)], piecemeal)
+                yield from self._job(sent, [tasks.popleft() for _ in range(size)], piecemeal, slices)
         finally:
             sent.unpersist()
 
-    def _job(self, sent: Any, tasks: Sequence[Task], piecemeal: bool) -> Generator[Partial]:
+    def _job(self, sent: Any, tasks: Sequence[Task], piecemeal: bool, slices: int) -> Generator[Partial]:
         def compute(task: Task) -> Partial:
             return run_task(sent.value[task.plan], task)
 
         def together(one: Partial, other: Partial) -> Partial:
             return merge(load_all(list(sent.value.values())), [one, other])
 
-        computed = self._context.parallelize(tasks, len(tasks)).map(compute)
-        brings_all = piecemeal or len(tasks) <= _BROUGHT
-        job = _Job(self._context, computed.collect if brings_all else lambda: [computed.treeReduce(together)])
+        def of_slices(task: Task) -> list[tuple[int, Partial]]:
+            return list(enumerate(by_slice(compute(task))))
+
+        listed = self._context.parallelize(tasks, len(tasks))
+        action: Callable[[], list[Partial]]
+        if slices > 1:  # Spark takes no record of 2 GB
+            apart = listed.flatMap(of_slices)
+            action = (apart if piecemeal else apart.reduceByKey(together, slices)).values().collect
+        elif piecemeal or len(tasks) <= _BROUGHT:
+            action = listed.map(compute).collect
+        else:
+            action = lambda: [listed.map(compute).treeReduce(together)]  # noqa: E731
+        job = _Job(self._context, action)
         try:
             done = 0
             while not job.wait(_POLL):

@@ -76,6 +76,12 @@ class Survey:
         """None, as there are no filters."""
         return ()
 
+    def slices(self, result: int) -> int:
+        """One."""
+        return 1
+
+    most_slices = 1
+
     def is_snapshot(self, result: int) -> bool:
         """It writes nothing."""
         return False
@@ -97,6 +103,6 @@ class LoadedSurvey:
         pieces = {(task.plan, 0): [Piece(task.first, task.last, (found or "").encode())]}
         return Partial(pieces, counters=Counters(1, task.last - task.first))
 
-    def merge(self, result: int, pieces: Sequence[bytes]) -> bytes:
+    def merge(self, result: int, pieces: Sequence[bytes], part: int = 0) -> bytes:
         """Put texts one below the other; empty ones, of files that cannot be described, too."""
         return b"\n".join(pieces)

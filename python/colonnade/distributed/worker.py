@@ -72,9 +72,10 @@ class LoadedPlan:
                     raise
                 pieces: dict[Key, list[Piece]] = {}
                 for result in task.results:
-                    number = graph.numbers.get(result)
-                    data = saved_parts([places[result]]) if number is None else graph.core.save_result(number)
-                    pieces[task.plan, result] = [Piece(task.first, task.last, data)]
+                    saved = [saved_parts([places[result]])] if result in places else graph.saved(result)
+                    pieces[task.plan, result] = [
+                        Piece(task.first, task.last, data, k) for k, data in enumerate(saved)
+                    ]
                 costs = {task.plan: costs_of(graph.core.last_costs)}
         except Exception as error:
             return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
@@ -91,22 +92,22 @@ class LoadedPlan:
                     "tasks with `reached`, of `Plan.tasks(n, count_ranges(...))`",
                 )
 
-    def merge(self, result: int, pieces: Sequence[bytes]) -> bytes:
-        """Put pieces of a result together, which follow each other."""
+    def merge(self, result: int, pieces: Sequence[bytes], part: int = 0) -> bytes:
+        """Put pieces of a result together, which follow each other: those of one slice."""
         if self.plan.is_snapshot(result):
             return saved_parts(place for each in pieces for place in parts_of(each))
         with self.merged(result, pieces) as (graph, number):
-            return graph.save_result(number)
+            return graph.save_result(number, part, self.plan.slices(result))
 
-    def nothing(self, result: int) -> bytes:
-        """A result that has seen no entry."""
+    def nothing(self, result: int, part: int = 0) -> bytes:
+        """A result that has seen no entry, or a slice of it."""
         if self.plan.is_snapshot(result):
             return saved_parts([])
         with self.graph((result,)) as graph:
             graph.compute(
                 Task(self.plan.fingerprint, self.plan.entries[0], self.plan.entries[0], (result,)), 1
             )
-            return graph.core.save_result(graph.numbers[result])
+            return graph.saved(result)[part]
 
 
 class Graph:
@@ -126,6 +127,11 @@ class Graph:
         self.core.begin_anew()
         self.core.set_stretch(task.first, task.last, list(task.reached))
         return _core.run_graphs([self.core], threads, None)
+
+    def saved(self, result: int) -> list[bytes]:
+        """A result as bytes, in as many slices as the plan says."""
+        slices = self._plan.slices(result)
+        return [self.core.save_result(self.numbers[result], part, slices) for part in range(slices)]
 
     def _booked(self, plan: Plan, result: int) -> int:
         number = plan.booking(result).book(self.core)
@@ -247,7 +253,7 @@ def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> 
 def _together(plan: Loaded, result: int, pieces: list[Piece]) -> Iterator[Piece]:
     run: list[Piece] = []
     for piece in [*pieces, None]:
-        if piece is not None and (not run or piece.first == run[-1].last):
+        if piece is not None and (not run or (piece.slice == run[-1].slice and piece.first == run[-1].last)):
             run.append(piece)
             continue
         if run:
@@ -257,5 +263,6 @@ def _together(plan: Loaded, result: int, pieces: list[Piece]) -> Iterator[Piece]
 
 def _merged(plan: Loaded, result: int, run: list[Piece]) -> Piece:
     data = [piece.data for piece in run if piece.data is not None]
-    merged = data[0] if len(data) == 1 else plan.merge(result, data) if data else None
-    return Piece(run[0].first, run[-1].last, merged)
+    part = run[0].slice
+    merged = data[0] if len(data) == 1 else plan.merge(result, data, part) if data else None
+    return Piece(run[0].first, run[-1].last, merged, part)

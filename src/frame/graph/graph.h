@@ -197,8 +197,12 @@ class Graph {
   void merge_results(std::span<const std::byte> later);
   // One result alone. Where is_mergeable() says no, and no stretch is set, what was computed of all entries
   // is taken over as it is.
-  std::vector<std::byte> save_result(ResultId result) const;
+  std::vector<std::byte> save_result(ResultId result) const { return save_result(result, 0, 1); }
   void merge_result(ResultId result, std::span<const std::byte> later);
+  // Slices of a large result travel and merge one by one, see Accumulator: how many of about so many bytes,
+  // and one of them.
+  std::uint64_t slices_of(ResultId result, std::uint64_t bytes) const;
+  std::vector<std::byte> save_result(ResultId result, std::uint64_t slice, std::uint64_t of) const;
   // Can it be put together from stretches of the entries? Not behind a range, which counts from the first
   // entry on.
   bool is_mergeable(ResultId result) const;

@@ -74,11 +74,12 @@ void check_mergeable(const Graph::State& state) {
                   "leave out the range, or filter by rdfentry_");
 }
 
-void write_accumulators(const Result& result, std::vector<std::byte>& out) {
+void write_accumulators(const Result& result, std::vector<std::byte>& out, std::uint64_t slice = 0,
+                        std::uint64_t of = 1) {
   for (const Instance& instance : result.instances) {
     write(out, instance.accumulators.size());
     for (const auto& accumulator : instance.accumulators) {
-      const auto saved = accumulator->save();
+      const auto saved = of == 1 ? accumulator->save() : accumulator->save_slice(slice, of);
       write(out, saved.size());
       append(out, saved);
     }
@@ -138,13 +139,23 @@ void Graph::check_ready(ResultId id) const {
     throw Error(ErrorKind::usage, fmt::format("result {} is not computed yet", id), "run the graph first");
 }
 
-std::vector<std::byte> Graph::save_result(ResultId id) const {
+std::uint64_t Graph::slices_of(ResultId id, std::uint64_t bytes) const {
+  const Result& result = state_->result(id);
+  if (result.kind == Result::Kind::report) return 1;
+  // All variations have the same model.
+  const bool is_varied = result.all_variations && result.varied_by != nullptr && !result.expansion;
+  const std::uint64_t instances = 1 + (is_varied ? result.varied_by->size() : 0);
+  return result.instances.front().accumulators.front()->slices(bytes / instances);
+}
+
+std::vector<std::byte> Graph::save_result(ResultId id, std::uint64_t slice, std::uint64_t of) const {
   const Result& result = state_->result(id);
   check_ready(id);
+  if (slice >= of) throw Error(ErrorKind::usage, fmt::format("there is no slice {} of {}", slice, of));
   std::vector<std::byte> out;
   write(out, magic);
   write(out, state_->stretch || merges_parts(*state_, result) ? of_stretch : of_all);
-  write_accumulators(result, out);
+  write_accumulators(result, out, slice, of);
   return out;
 }
 

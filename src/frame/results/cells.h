@@ -4,6 +4,7 @@
 #ifndef COLONNADE_FRAME_RESULTS_CELLS_H
 #define COLONNADE_FRAME_RESULTS_CELLS_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +13,24 @@
 #include <span>
 
 namespace colonnade::frame {
+
+// Some bins of all: a slice of `of` that are as large.
+struct BinRange {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  static BinRange of_slice(std::size_t bins, std::uint64_t slice, std::uint64_t of) {
+    const auto border = [&](std::uint64_t k) {
+      return bins / of * k + bins % of * k / of;  // without overflow: there are fewer slices than bins
+    };
+    return {static_cast<std::size_t>(border(slice)), static_cast<std::size_t>(border(slice + 1))};
+  }
+};
+// How many slices of about `bytes` a state has that takes so many for each bin.
+inline std::uint64_t slices_of(std::size_t bins, std::size_t bytes_of_bin, std::uint64_t bytes) {
+  const std::uint64_t all = std::uint64_t{bins} * bytes_of_bin;
+  return std::clamp<std::uint64_t>(all / std::max<std::uint64_t>(bytes, 1), 1,
+                                   std::max<std::size_t>(bins, 1));
+}
 
 // Throws ErrorKind::resource.
 void* zeroed_memory(std::size_t count, std::size_t size);

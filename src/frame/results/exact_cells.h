@@ -200,7 +200,7 @@ class ExactCells {
   // Calls use(bin) for those that something was loaded into.
   template <class Use>
   void for_each_bin(const Use& use) const {
-    for_each_used([&](std::size_t i, const ExactSum<1>&) { use(i / columns); });
+    for_each_used({0, bins_}, [&](std::size_t i, const ExactSum<1>&) { use(i / columns); });
   }
 
   // Of all sums together.
@@ -208,12 +208,16 @@ class ExactCells {
     return bins_ * columns * (sizeof(Int128) + (bins_ > most_collected ? 0 : 2 * sizeof(double)));
   }
 
+  // About how many bytes a bin takes when it is saved: sums of a few chunks.
+  static constexpr std::size_t saved_bytes = columns * 40;
+
   // The sums that are not zero: their places and what they are, the same bytes for equal sums.
-  void save(SavedWriter& to) const {
+  void save(SavedWriter& to) const { save(to, {0, bins_}); }
+  void save(SavedWriter& to, BinRange bins) const {
     std::uint64_t used = 0;
-    for_each_used([&](std::size_t, const ExactSum<1>&) { ++used; });
+    for_each_used(bins, [&](std::size_t, const ExactSum<1>&) { ++used; });
     to.number(used);
-    for_each_used([&](std::size_t i, const ExactSum<1>& sum) {
+    for_each_used(bins, [&](std::size_t i, const ExactSum<1>& sum) {
       to.number(static_cast<std::uint64_t>(i));
       to.sum(sum);
     });
@@ -349,8 +353,8 @@ class ExactCells {
     return *sum;
   }
   template <class Use>
-  void for_each_used(const Use& use) const {
-    for (std::size_t i = 0; i < bins_ * columns; ++i) {
+  void for_each_used(BinRange bins, const Use& use) const {
+    for (std::size_t i = bins.first * columns; i < bins.last * columns; ++i) {
       const bool collected =
           !pairs_.empty() && (pairs_[upper_of(i)] != 0 || pairs_[upper_of(i) + columns] != 0);
       if (!collected && (cells_.empty() || cells_[i] == 0) && !far_.contains(i)) continue;

@@ -62,19 +62,28 @@ class CountedHistogram final : public ResultAccumulator {
     return value;
   }
 
-  std::vector<std::byte> save() const override {
+  std::vector<std::byte> save() const override { return save_slice(0, 1); }
+  std::uint64_t slices(std::uint64_t bytes) const override {
+    return slices_of(counts_.size(), sizeof(std::uint32_t) + sizeof(std::uint64_t), bytes);
+  }
+  std::vector<std::byte> save_slice(std::uint64_t slice, std::uint64_t of) const override {
     const std::lock_guard lock(mutex_);
     SavedWriter to(settings_->what);
-    to.number(counts_.entries());
+    const BinRange bins = BinRange::of_slice(counts_.size(), slice, of);
+    std::uint64_t entries = 0;
     std::uint64_t used = 0;
-    for (std::size_t i = 0; i < counts_.size(); ++i) used += counts_.at(i) != 0 ? 1 : 0;
+    for (std::size_t i = bins.first; i < bins.last; ++i) {
+      entries += counts_.at(i);
+      used += counts_.at(i) != 0 ? 1 : 0;
+    }
+    to.number(entries);
     to.number(used);
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
+    for (std::size_t i = bins.first; i < bins.last; ++i) {
       if (counts_.at(i) == 0) continue;
       to.number(static_cast<std::uint32_t>(i));
       to.number(counts_.at(i));
     }
-    moments_.save(to);
+    moments_.save_in(slice, to);
     return to.take();
   }
   void merge_saved(std::span<const std::byte> later) override {
@@ -191,7 +200,12 @@ class BinStore {
     return sums_.totals(
         [&](std::size_t bin) { return settings_->binning.is_inner(static_cast<std::uint32_t>(bin)); });
   }
-  void save(SavedWriter& to) const { sums_.save(to); }
+  std::uint64_t slices(std::uint64_t bytes) const {
+    return slices_of(settings_->binning.cells(), decltype(sums_)::saved_bytes, bytes);
+  }
+  void save(SavedWriter& to, std::uint64_t slice, std::uint64_t of) const {
+    sums_.save(to, BinRange::of_slice(settings_->binning.cells(), slice, of));
+  }
   void load(SavedReader& from) { sums_.load(from, 0, 0b10); }
 
  private:

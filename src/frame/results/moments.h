@@ -63,6 +63,10 @@ class MomentSums {
   Moments total(const ExactSum<1>& weights, const ExactSum<1>& squares) const;
 
   void save(SavedWriter& to) const;
+  // Those of a state that is saved in slices stand in the first one.
+  void save_in(std::uint64_t slice, SavedWriter& to) const {
+    slice == 0 ? save(to) : MomentSums(of_axes_.size()).save(to);
+  }
   void load(SavedReader& from);
 
  private:

@@ -81,12 +81,17 @@ class ProfileAccumulator final : public ResultAccumulator {
     });
     return value;
   }
-  std::vector<std::byte> save() const override {
+  std::vector<std::byte> save() const override { return save_slice(0, 1); }
+  std::uint64_t slices(std::uint64_t bytes) const override {
+    return slices_of(settings_->binning.cells(), Sums::saved_bytes, bytes);
+  }
+  std::vector<std::byte> save_slice(std::uint64_t slice, std::uint64_t of) const override {
     const std::lock_guard lock(mutex_);
     SavedWriter to(settings_->what);
-    to.number(entries_);
-    stores_.with_total([&](const Sums& sums) { sums.save(to); });
-    moments_.save(to);
+    to.number(slice == 0 ? entries_ : 0);
+    const BinRange bins = BinRange::of_slice(settings_->binning.cells(), slice, of);
+    stores_.with_total([&](const Sums& sums) { sums.save(to, bins); });
+    moments_.save_in(slice, to);
     return to.take();
   }
   void merge_saved(std::span<const std::byte> other) override {

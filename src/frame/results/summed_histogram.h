@@ -27,7 +27,7 @@ namespace colonnade::frame {
 //   find(column, count, bins)            as Binning's
 //   put(bins, count, weights)
 //   set(HistogramValue&) const           bins and what is in them
-//   save(SavedWriter&) const; load(SavedReader&), into an empty one
+//   slices(bytes) const, save(SavedWriter&, slice, of) const; load(SavedReader&), into an empty one
 //   inner_sums() const, if it can tell the sums of weights in range, and of their squares
 template <class Store>
 class SummedHistogram final : public ResultAccumulator {
@@ -68,12 +68,14 @@ class SummedHistogram final : public ResultAccumulator {
     });
     return value;
   }
-  std::vector<std::byte> save() const override {
+  std::vector<std::byte> save() const override { return save_slice(0, 1); }
+  std::uint64_t slices(std::uint64_t bytes) const override { return Store(settings_).slices(bytes); }
+  std::vector<std::byte> save_slice(std::uint64_t slice, std::uint64_t of) const override {
     const std::lock_guard lock(mutex_);
     SavedWriter to(settings_->what);
-    to.number(entries_);
-    stores_.with_total([&](const Store& store) { store.save(to); });
-    moments_.save(to);
+    to.number(slice == 0 ? entries_ : 0);
+    stores_.with_total([&](const Store& store) { store.save(to, slice, of); });
+    moments_.save_in(slice, to);
     return to.take();
   }
   void merge_saved(std::span<const std::byte> other) override {

@@ -83,7 +83,10 @@ class Pass {
         auto partial = of_part->begin(context);
         fill(*partial, part, way);
         of_part->merge(std::move(partial));
-        result->merge_saved(of_part->save());
+        // In slices, if it may be: from the last one on.
+        const std::uint64_t slices = of_part->slices(part % 2 == 0 ? 100 : ~std::uint64_t{0});
+        for (std::uint64_t slice = slices; slice > 0; --slice)
+          result->merge_saved(of_part->save_slice(slice - 1, slices));
         continue;
       }
       contexts.push_back(std::make_unique<TestContext>(!way.all_at_once));
