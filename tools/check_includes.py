@@ -82,6 +82,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "detail/frame_result.h": "frame",
     "detail/merge_tree.h": "frame",
     "colonnade.h": "dataset",
+    "functions.h": "frame",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -12,9 +12,11 @@
 #include "base/bytes.h"
 #include "colonnade/detail/merge_tree.h"
 #include "colonnade/error.h"
+#include "frame/functions/library.h"
 #include "frame/values/values.h"
 #include "frame_python.h"
 #include "register.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -89,6 +91,25 @@ PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, 
   };
   made.definition = frame::Definition(std::move(make), std::move(columns), std::move(payload));
   return made;
+}
+
+PyDefinition library_definition(const std::string& path, std::string name, std::vector<std::string> columns,
+                                std::string payload) {
+  auto make = [library = frame::FunctionLibrary::open(path), name = std::move(name)](
+                  std::span<const ValueType> types) { return frame::library_kernel(library, name, types); };
+  return PyDefinition{frame::Definition(std::move(make), std::move(columns), std::move(payload))};
+}
+
+// (version, (name, type of the result, types of parameters) of each function)
+nb::tuple library_functions(const std::string& path) {
+  const auto library = frame::FunctionLibrary::open(path);
+  nb::list functions;
+  for (const auto& each : library->functions()) {
+    nb::list parameters;
+    for (const ValueType& type : each.parameters) parameters.append(text(type.name()));
+    functions.append(nb::make_tuple(text(each.name), text(each.result.name()), parameters));
+  }
+  return nb::make_tuple(text(library->version()), functions);
 }
 
 }  // namespace
@@ -240,9 +261,15 @@ void register_frame_callables(nb::module_& module) {
                   "collections.abc.Callable[[list[Values], int], Values]]], columns: "
                   "collections.abc.Sequence[str], payload: str, constants: bool = False) -> "
                   "Definition"))
+      .def_static("of_library", &library_definition, nb::arg("library"), nb::arg("function"),
+                  nb::arg("columns"), nb::arg("payload"))
       .def_static(
           "of_text", [](std::string expression) { return PyDefinition{std::move(expression)}; },
           nb::arg("expression"));
+  module.def(
+      "library_functions", &library_functions, nb::arg("path"),
+      nb::sig("def library_functions(path: str) -> tuple[str, list[tuple[str, str, list[str]]]]"),
+      "The version of a library of functions, and of each its name, and the types of result and parameters.");
   nb::class_<Accumulator>(module, "Accumulator", "A result while it is being computed.");
   module.def(
       "python_accumulator", &make_python_accumulator, nb::arg("add"), nb::arg("merge"), nb::arg("save"),

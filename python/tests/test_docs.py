@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import gzip
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import awkward as ak
@@ -116,6 +119,20 @@ def network() -> None:
     Path("net.onnx").write_bytes(model.SerializeToString())
 
 
+def library() -> None:
+    """Build the library of functions that docs/dataframe.md shows, by the command that it shows."""
+    text = (ROOT / "docs/dataframe.md").read_text(encoding="utf-8")
+    (code,) = [
+        code
+        for code in re.findall(r"^```cpp\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        if "FUNCTIONS(" in code
+    ]
+    (command,) = re.findall(r"^c\+\+ .*libfunctions.so$", text, re.MULTILINE)
+    Path("functions.cpp").write_text(code, encoding="utf-8")
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    subprocess.run(command, shell=True, check=True, env={**os.environ, "PATH": search})
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -128,6 +145,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tree()
     corrections()
     network()
+    library()
     return tmp_path
 
 

@@ -6,6 +6,7 @@ from .corrections import Correction, corrections
 from .dataframe import DataFrame, compute, run_graphs, variations_for
 from .explaining import Explanation, StepCost
 from .expressions import Expression, col, fn
+from .libraries import Library, LibraryFunction, get_include, library
 from .luminosity import json_mask
 from .models import Model, onnx_model
 from .results import Cut, Display, GraphPoints, Report, Result, Stats, Variations
@@ -18,6 +19,8 @@ __all__ = [
     "Explanation",
     "Expression",
     "GraphPoints",
+    "Library",
+    "LibraryFunction",
     "Model",
     "Report",
     "Result",
@@ -28,7 +31,9 @@ __all__ = [
     "compute",
     "corrections",
     "fn",
+    "get_include",
     "json_mask",
+    "library",
     "onnx_model",
     "run_graphs",
     "variations_for",

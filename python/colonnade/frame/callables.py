@@ -25,6 +25,7 @@ from colonnade.errors import ConversionError, Error, TypeMismatchError, Unsuppor
 
 from .compiled import compile_rows
 from .items import ItemFunction
+from .libraries import LibraryFunction
 from .sharing import Guarded, is_shared, kept, turns
 from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
 
@@ -141,6 +142,18 @@ def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
 
 
 def _definition(spec: _Spec, columns: list[str]) -> _core.Definition:
+    if isinstance(spec.function, LibraryFunction):
+        if spec.per_row or spec.stack:
+            raise UsageError(
+                f"{spec.function.name} is a function of C++, which gives one value for each row",
+                "leave out per_row; variations by expressions that call it",
+            )
+        if spec.returns not in (None, spec.function.result):
+            raise TypeMismatchError(
+                f"{spec.function.name} gives {spec.function.result}, and {spec.returns} is wanted",
+                "an expression that calls it",
+            )
+        return spec.function.definition(columns, _payload(spec))
     return _core.Definition.of_callable(_Binder(spec, columns).bind, columns, _payload(spec))
 
 

@@ -1,0 +1,115 @@
+"""C++ functions of shared libraries, for expressions and definitions: see include/colonnade/functions.h."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colonnade import _core
+from colonnade.errors import UsageError
+
+__all__ = ["Library", "LibraryFunction", "get_include", "library"]
+
+
+@dataclass(frozen=True)
+class LibraryFunction:
+    """A function of a library. It stands wherever a callable does, and calls no Python."""
+
+    library: str
+    """The path, or the name that the loader searches for."""
+    version: str
+    """Of the library, where this was made: workers refuse another one."""
+    name: str
+    result: str
+    """The type of what it gives."""
+    parameters: tuple[str, ...]
+    """The types of what it takes."""
+
+    def __repr__(self) -> str:
+        return f"<{self.result} {self.name}({', '.join(self.parameters)}) of {self.library!r} {self.version}>"
+
+    def definition(self, columns: Sequence[str], payload: str) -> _core.Definition:
+        """Make the definition of what it computes of columns.
+
+        Raises:
+            NotFoundError: the library cannot be loaded here, or has no such function.
+            UsageError: the library has another version here.
+        """
+        found, _ = _core.library_functions(self.library)
+        if found != self.version:
+            raise UsageError(
+                f"the library '{self.library}' has version {found} here, and {self.version} where the "
+                "DataFrame was made",
+                "the same library on all machines",
+            )
+        return _core.Definition.of_library(self.library, self.name, list(columns), payload)
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Return its values for arrays of one length, one for each parameter."""
+        from .dataframe import DataFrame
+
+        names = [f"x{k}" for k in range(len(arrays))]
+        df = DataFrame.from_arrays(dict(zip(names, arrays, strict=True)))
+        return df.define("result", self, columns=names).to_awkward(["result"])["result"]
+
+
+class Library(Mapping[str, LibraryFunction]):
+    """The functions of a library, by name, and as attributes."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Load a library; see `library`."""
+        given = os.fspath(path)
+        self.path = os.path.abspath(given) if os.sep in given or os.path.exists(given) else given
+        self.version, functions = _core.library_functions(self.path)
+        self._functions = {
+            name: LibraryFunction(self.path, self.version, name, result, tuple(parameters))
+            for name, result, parameters in functions
+        }
+
+    def __getitem__(self, name: str) -> LibraryFunction:
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __getattr__(self, name: str) -> LibraryFunction:
+        if name.startswith("_") or name not in self._functions:
+            raise AttributeError(f"the library '{self.path}' has no function '{name}'")
+        return self._functions[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._functions]
+
+    def __repr__(self) -> str:
+        return f"<Library {self.path!r} {self.version}: {', '.join(self._functions) or 'no functions'}>"
+
+
+def get_include() -> str:
+    """Return the folder for `c++ -I`, in which `colonnade/functions.h` is."""
+    return str(Path(__file__).parent.parent / "include")
+
+
+def library(path: str | os.PathLike[str]) -> Library:
+    """Load C++ functions for data frames: `df.with_functions(colonnade.library("libmine.so"))`.
+
+    Libraries are made with the header `colonnade/functions.h`. On an engine each worker loads the library by the same
+    path or name, and refuses another version.
+
+    Args:
+        path: the path of a shared library, or a name that the system's loader finds.
+
+    Returns:
+        A mapping from names to functions, which are attributes, too: `lib.scale_factor`.
+
+    Raises:
+        NotFoundError: it cannot be loaded.
+        UsageError: it is no such library.
+        UnsupportedError: it was made for a later version of the interface.
+    """
+    return Library(path)
