@@ -80,7 +80,8 @@ class Copy {
         destination_(std::move(destination)),
         options_(options),
         watch_(watch),
-        sources_(sources, options) {}
+        sources_(sources, options),
+        sets_(options.fields) {}
 
   CopyReport run() {
     const Clock::time_point begin = Clock::now();
@@ -216,22 +217,12 @@ class Copy {
     }
   }
 
-  // Each source that has any stays open. What is there keeps its own: sets cannot become longer.
   void collect_attribute_sets() {
-    for (const CopySource& source : all()) {
-      if (source.is_known || source.attribute_sets.empty()) continue;
-      if (there_) {
-        for (const std::string& name : source.attribute_sets)
-          if (name != dataset::provenance_name)
-            report_.notes.push_back(fmt::format(
-                "the attribute set '{}' of {} was left out: nothing is added to those of what is there", name,
-                source.place.uri));
-        continue;
-      }
-      with_sets_.push_back(dataset::open_to_copy(source.place, options_.reading));
-      sets_.add(*with_sets_.back(), source.first_entry, report_.notes,
-                options_.provenance ? dataset::provenance_name : "");
-    }
+    if (there_) sets_.come_behind(*there_);
+    for (CopySource& source : all())
+      if (!source.is_known && !source.attribute_sets.empty())
+        sets_.add([this, &source]() -> const page::PageSource& { return sources_.open(source); },
+                  source.first_entry, report_.notes, options_.provenance ? dataset::provenance_name : "");
   }
 
   void note_losses() {
@@ -641,7 +632,7 @@ class Copy {
       bool complete = !same_pages || verify_pages(*target);
       if (complete && (!same_pages || options_.verify == CopyVerify::values))
         complete = compare_entries(*target, base_entries_, progress_.total_entries - base_entries_);
-      if (complete) sets_.compare(*target);
+      if (complete) sets_.compare(*target, memory());
       report_.verified = complete;
       report_.interrupted = !complete;
     });
@@ -666,7 +657,6 @@ class Copy {
   const CopyOptions& options_;
   const CopyWatch& watch_;
   dataset::CopySources sources_;
-  std::vector<std::unique_ptr<page::PageSource>> with_sets_;  // sources that have attribute sets
   dataset::AttributeSetCopy sets_;
   std::unique_ptr<page::PageSource> there_;  // that sources come behind
   std::vector<InputRecord> inputs_;          // that what is there was made from

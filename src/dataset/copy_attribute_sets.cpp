@@ -10,8 +10,8 @@
 #include "dataset/attribute_sets.h"
 #include "dataset/copy_schema.h"
 #include "dataset/copy_values.h"
+#include "dataset/merged_schema.h"
 #include "dataset/writer_schema.h"
-#include "field/field_tools.h"
 #include "page/page_copy.h"
 
 namespace colonnade::dataset {
@@ -42,76 +42,108 @@ std::uint32_t start_column(const page::PageSource& source, const CopySchema& sch
   return schema.target_of[field.representations[widest_representation(descriptor, field)].front()];
 }
 
-// One side of a comparison.
-class Rows {
- public:
-  explicit Rows(const std::shared_ptr<page::PageSource>& source)
-      : starts_(source, range_start_field), lengths_(source, range_length_field) {
-    const Descriptor& descriptor = source->descriptor();
-    const std::uint32_t values = descriptor.find_field(user_data_field);
-    if (!descriptor.fields[values].children.empty())
-      values_.emplace(source, user_data_field, make_field(descriptor, values));
-  }
+std::shared_ptr<page::PageSource> open_set(const page::PageSource& source, const std::string& name) {
+  const AttributeSetRecord* const record = find_attribute_set(source.descriptor(), name);
+  if (record == nullptr)
+    throw Error(ErrorKind::format, fmt::format("there is no attribute set '{}'", name), "copy it again",
+                source.context());
+  return open_attribute_set(source, *record);
+}
 
-  std::uint64_t start(std::uint64_t row) { return starts_(row); }
-  std::uint64_t length(std::uint64_t row) { return lengths_(row); }
-  std::string text(std::uint64_t row) { return values_ ? values_->text(row) : std::string(); }
-
- private:
-  View<std::uint64_t> starts_;
-  View<std::uint64_t> lengths_;
-  std::optional<View<void>> values_;
-};
+// Why nothing can be added to a set that is there; empty: it can.
+std::string why_it_ends(const page::PageSource& data_set, const page::PageSource& set) {
+  if (set.descriptor().anchor.max_key_size != data_set.descriptor().anchor.max_key_size)
+    return "it was written with another limit of the file's keys than the data set";
+  return first_difference(schema_of(set, false).descriptor, set.descriptor());
+}
 
 }  // namespace
 
-void AttributeSetCopy::add(const page::PageSource& source, std::uint64_t first_entry,
-                           std::vector<std::string>& notes, std::string_view but) {
-  for (const AttributeSetRecord& record : source.descriptor().attribute_sets) {
+// ---- looking at the sources ----
+
+void AttributeSetCopy::add(Open open, std::uint64_t first_entry, std::vector<std::string>& notes,
+                           std::string_view but) {
+  const std::vector<AttributeSetRecord> records = open().descriptor().attribute_sets;
+  for (const AttributeSetRecord& record : records) {
     if (record.name == but) continue;
-    const auto leave_out = [&](const std::string& why) {
-      notes.push_back(
-          fmt::format("the attribute set '{}' of {} was left out: {}", record.name, source.uri(), why));
-    };
     try {
-      static_cast<void>(find_attribute_set(source.descriptor(), record.name));
-      Part part{open_attribute_set(source, record), first_entry};
-      const CopySchema schema = schema_of(*part.source, false);
-      check_ranges(part.source, source.descriptor().entries());
-      const auto same = std::find_if(sets_.begin(), sets_.end(),
-                                     [&](const Set& set) { return set.record.name == record.name; });
-      if (same == sets_.end()) {
-        sets_.push_back({record, {std::move(part)}});
-        continue;
-      }
-      const CopySchema first = schema_of(*same->parts.front().source, false);
-      const std::string why = first_difference(first.descriptor, schema.descriptor);
-      why.empty() ? same->parts.push_back(std::move(part))
-                  : leave_out("it has another schema than that of the sources before: " + why);
+      take(open, record, first_entry);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;
-      leave_out(error.problem());
+      if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::schema) throw;
+      notes.push_back(fmt::format("the attribute set '{}' of {} was left out: {}", record.name, open().uri(),
+                                  error.problem()));
     }
   }
 }
 
-bool AttributeSetCopy::is_copied_by_pages(const Set& set) {
-  const Part& first = set.parts.front();
-  const Descriptor& descriptor = first.source->descriptor();
-  return set.parts.size() == 1 && first.first_entry == 0 &&
-         descriptor.fields.size() == descriptor.header_fields &&
-         descriptor.columns.size() == descriptor.header_columns;
+void AttributeSetCopy::take(const Open& open, const AttributeSetRecord& record, std::uint64_t first_entry) {
+  const page::PageSource& source = open();
+  const auto part = open_set(source, record.name);
+  check_ranges(part, source.descriptor().entries());
+  const auto same = std::find_if(sets_.begin(), sets_.end(),
+                                 [&](const Set& set) { return set.record.name == record.name; });
+  if (same == sets_.end()) {
+    Set set = begin(*part, record);
+    set.schema = schema_with(set, *part);
+    set.parts.push_back({open, first_entry});
+    sets_.push_back(std::move(set));
+  } else {
+    same->schema = schema_with(*same, *part);
+    same->parts.push_back({open, first_entry});
+  }
+}
+
+AttributeSetCopy::Set AttributeSetCopy::begin(const page::PageSource& source,
+                                              const AttributeSetRecord& record) const {
+  if (there_ != nullptr && find_attribute_set(there_->descriptor(), record.name) != nullptr) {
+    const auto there = open_set(*there_, record.name);
+    if (const std::string why = why_it_ends(*there_, *there); !why.empty())
+      throw Error(ErrorKind::unsupported, "nothing can be added to the one that is there: " + why);
+    return {.record = *find_attribute_set(there_->descriptor(), record.name),
+            .schema = schema_of(*there, false).descriptor,
+            .there = there->shared_descriptor()};
+  }
+  Set set{.record = record, .schema = schema_of(source, false).descriptor};
+  const Descriptor& descriptor = source.descriptor();
+  set.keeps_pages = descriptor.fields.size() == descriptor.header_fields &&
+                    descriptor.columns.size() == descriptor.header_columns;
+  for (const ClusterDescriptor& cluster : descriptor.clusters)
+    for (const ColumnRange& range : cluster.columns)
+      for (const PageDescriptor& page : range.pages)
+        set.largest_page = std::max(set.largest_page, page.locator.size);
+  return set;
+}
+
+// What the set's schema becomes by one more part. Throws ErrorKind::schema if it does not fit.
+Descriptor AttributeSetCopy::schema_with(const Set& set, const page::PageSource& part) const {
+  MergedSchema merged(set.schema, {.fields = fields_, .keeps_pages = false});
+  const Descriptor own = schema_of(part, false).descriptor;
+  try {
+    merged.add(own);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::schema) throw;
+    throw Error(ErrorKind::schema,
+                "it has another schema than that of the sources before: " + error.problem());
+  }
+  merged.finish();
+  if (set.there)
+    if (const std::string why = first_difference(set.schema, merged.schema()); !why.empty())
+      throw Error(ErrorKind::schema, "it does not fit behind the one that is there: " + why);
+  return merged.schema();
+}
+
+CopySchema AttributeSetCopy::map(const Set& set, const page::PageSource& part) const {
+  CopySchema own = schema_of(part, false);
+  const MergedSchema merged(set.schema, {.fields = fields_, .keeps_pages = false});
+  map_schema(merged.map(own.descriptor), set.schema, own);
+  return own;
 }
 
 std::size_t AttributeSetCopy::largest_page() const {
-  std::size_t largest = 1;
+  std::uint64_t largest = 1;
   for (const Set& set : sets_)
-    for (const ClusterDescriptor& cluster : set.parts.front().source->descriptor().clusters)
-      for (const ColumnRange& range : cluster.columns)
-        for (const PageDescriptor& page : range.pages)
-          if (is_copied_by_pages(set))
-            largest = std::max(largest, static_cast<std::size_t>(page.locator.size));
-  return largest;
+    if (set.is_copied_by_pages()) largest = std::max(largest, set.largest_page);
+  return static_cast<std::size_t>(largest);
 }
 
 bool AttributeSetCopy::are_in(const Descriptor& copy) const {
@@ -119,11 +151,13 @@ bool AttributeSetCopy::are_in(const Descriptor& copy) const {
                      [&](const Set& set) { return find_attribute_set(copy, set.record.name) != nullptr; });
 }
 
+// ---- writing ----
+
 void AttributeSetCopy::write(page::DataSetSink& sink, std::size_t memory,
                              const std::optional<codec::CompressionSettings>& compression) const {
   for (const Set& set : sets_) {
     const std::shared_ptr<page::DataSetSink> linked = sink.make_linked();
-    if (is_copied_by_pages(set))
+    if (set.is_copied_by_pages())
       write_pages(set, *linked, memory, compression);
     else
       write_values(set, linked, memory);
@@ -133,54 +167,69 @@ void AttributeSetCopy::write(page::DataSetSink& sink, std::size_t memory,
 
 void AttributeSetCopy::write_pages(const Set& set, page::DataSetSink& sink, std::size_t memory,
                                    const std::optional<codec::CompressionSettings>& compression) {
-  const page::PageSource& source = *set.parts.front().source;
-  CopySchema schema = schema_of(source, true);
-  begin(sink, set.record, std::move(schema.descriptor));
+  const auto source = open_set(set.parts.front().open(), set.record.name);
+  CopySchema schema = schema_of(*source, true);
+  dataset::begin(sink, set.record, std::move(schema.descriptor));
   page::PageCopyCounts counts;
   const page::PageCopyOptions how{.memory = memory,
                                   .add_checksums = sink.options().page_checksums == Checksums::on,
                                   .compression = compression};
-  page::copy_pages(source, 0, schema.target_of, sink, how, counts, [] { return true; });
+  page::copy_pages(*source, 0, schema.target_of, sink, how, counts, [] { return true; });
 }
 
 void AttributeSetCopy::write_values(const Set& set, const std::shared_ptr<page::DataSetSink>& sink,
-                                    std::size_t memory) {
-  CopySchema first = schema_of(*set.parts.front().source, false);
-  const Descriptor schema = first.descriptor;
-  begin(*sink, set.record, std::move(first.descriptor));
-  ValueCopy copy(sink, schema, {.memory = memory});
+                                    std::size_t memory) const {
+  if (set.there)
+    sink->resume(*set.there);
+  else
+    dataset::begin(*sink, set.record, set.schema);
+  ValueCopy copy(sink, set.schema, {.memory = memory, .keep_clusters = false});
   for (const Part& part : set.parts) {
-    const CopySchema own = schema_of(*part.source, false);
-    copy.set_offset(start_column(*part.source, own), part.first_entry);
-    copy.copy(*part.source, own, 0, [] { return true; });
+    const auto source = open_set(part.open(), set.record.name);
+    const CopySchema own = map(set, *source);
+    copy.set_offset(start_column(*source, own), part.first_entry);
+    copy.copy(*source, own, 0, [] { return true; });
   }
   copy.finish();
 }
 
-void AttributeSetCopy::compare(const page::PageSource& copy) const {
-  const auto differ = [&](const Set& set, const std::string& how) {
-    throw Error(
-        ErrorKind::format,
-        fmt::format("the attribute set '{}' of the copy differs from its source: {}", set.record.name, how),
-        "copy it again", copy.context());
-  };
-  for (const Set& set : sets_) {
-    const AttributeSetRecord* record = find_attribute_set(copy.descriptor(), set.record.name);
-    if (record == nullptr) differ(set, "it is missing");
-    const std::shared_ptr<page::PageSource> there = open_attribute_set(copy, *record);
-    Rows found(there);
-    std::uint64_t row = 0;
-    for (const Part& part : set.parts) {
-      Rows expected(part.source);
-      const std::uint64_t rows = part.source->descriptor().entries();
-      if (there->descriptor().entries() < row + rows) differ(set, "rows are missing");
-      for (std::uint64_t i = 0; i < rows; ++i, ++row)
-        if (found.start(row) != expected.start(i) + part.first_entry ||
-            found.length(row) != expected.length(i) || found.text(row) != expected.text(i))
-          differ(set, fmt::format("row {} is another", row));
+// ---- comparing ----
+
+void AttributeSetCopy::compare(const page::PageSource& copy, std::size_t memory) const {
+  for (const Set& set : sets_) try {
+      const auto there = open_set(copy, set.record.name);
+      std::uint64_t row = set.there ? set.there->entries() : 0;
+      for (const Part& part : set.parts) compare_part(set, part, there, row, memory);
+      if (there->descriptor().entries() != row)
+        throw Error(ErrorKind::format, "there are more rows", "copy it again", copy.context());
+    } catch (const Error& error) {
+      throw Error(error.kind(),
+                  fmt::format("the attribute set '{}' of the copy differs from its source: {}",
+                              set.record.name, error.problem()),
+                  error.advice(), error.context());
     }
-    if (there->descriptor().entries() != row) differ(set, "there are more rows");
-  }
+}
+
+// Where ranges begin apart from the other columns, as they were moved.
+void AttributeSetCopy::compare_part(const Set& set, const Part& part,
+                                    const std::shared_ptr<page::PageSource>& copy, std::uint64_t& row,
+                                    std::size_t memory) const {
+  const auto source = open_set(part.open(), set.record.name);
+  const std::uint64_t rows = source->descriptor().entries();
+  if (copy->descriptor().entries() < row + rows)
+    throw Error(ErrorKind::format, "rows are missing", "copy it again", copy->context());
+  View<std::uint64_t> expected(source, range_start_field);
+  View<std::uint64_t> found(copy, range_start_field);
+  for (std::uint64_t i = 0; i < rows; ++i)
+    if (found(row + i) != expected(i) + part.first_entry)
+      throw Error(ErrorKind::format, fmt::format("row {} begins elsewhere", row + i), "copy it again",
+                  copy->context());
+  CopySchema own = map(set, *source);
+  own.fields[source->descriptor().find_field(range_start_field)] = false;
+  std::erase(own.order.top, copy->descriptor().find_field(range_start_field));
+  own.is_mapped = true;  // the order says what is compared
+  compare_values({*source, own, *copy, 0, row, rows}, memory, [](std::uint64_t) { return true; });
+  row += rows;
 }
 
 }  // namespace colonnade::dataset

@@ -310,4 +310,45 @@ void MergedSchema::map_columns(const Descriptor& from, const FieldDescriptor& fi
   }
 }
 
+namespace {
+
+// Zeros for a field, with all below it, that stand for `factor` values for each that its place has.
+void add_zeros(const Descriptor& target, std::uint32_t id, std::uint32_t parent, std::uint64_t factor,
+               std::vector<ZeroColumn>& zeros) {
+  const FieldDescriptor& field = target.fields[id];
+  if (field.source_field) return;
+  factor *= std::max<std::uint64_t>(field.array_size, 1);
+  if (field.type_name.starts_with("std::array<") && field.type_name.ends_with(",0>") && field.array_size == 0)
+    factor = 0;
+  if (!field.representations.empty())
+    for (std::size_t k = 0; k < field.representations.front().size(); ++k)
+      zeros.push_back({field.representations.front()[k], parent, k == 0 ? factor : 0});
+  const bool repeats = field.role == FieldRole::collection || field.role == FieldRole::variant ||
+                       field.role == FieldRole::streamer;
+  for (const std::uint32_t child : field.children)
+    add_zeros(target, child, parent, repeats ? 0 : factor, zeros);
+}
+
+}  // namespace
+
+void map_schema(const SchemaMap& map, const Descriptor& target, CopySchema& schema) {
+  std::vector<std::uint32_t> original;
+  for (std::uint32_t id = 0; id < schema.fields.size(); ++id)
+    if (schema.fields[id]) original.push_back(id);
+  for (std::uint32_t& column : schema.target_of)
+    if (column != invalid_id) column = map.column_of[column];
+  schema.is_mapped = !map.is_identity;
+  schema.zeros.clear();
+  for (const SchemaMap::Missing& missing : map.missing)
+    add_zeros(target, missing.field, missing.parent == invalid_id ? invalid_id : original[missing.parent], 1,
+              schema.zeros);
+  schema.order = {.top = {}, .children = std::vector<std::vector<std::uint32_t>>(target.fields.size())};
+  for (const FieldDescriptor& field : schema.descriptor.fields) {
+    const std::uint32_t own = map.field_of[field.id];
+    auto& into =
+        field.parent == field.id ? schema.order.top : schema.order.children[map.field_of[field.parent]];
+    into.push_back(own);
+  }
+}
+
 }  // namespace colonnade::dataset

@@ -18,6 +18,7 @@
 
 #include "colonnade/copy.h"
 #include "colonnade/descriptor.h"
+#include "dataset/copy_schema.h"
 
 namespace colonnade::dataset {
 
@@ -79,6 +80,10 @@ class MergedSchema {
   Children known_;
   bool has_new_groups_ = false;
 };
+
+// Turns what a source alone would make into its part of `target`: from numbers in the schema of what is
+// wanted of the source to those of the source, and of the target.
+void map_schema(const SchemaMap& map, const Descriptor& target, CopySchema& schema);
 
 }  // namespace colonnade::dataset
 

@@ -117,6 +117,25 @@ def test_root_reads_copies(root, tmp_path, way):
     assert_root_reads(root, tmp_path / "both.root", {"rows": rows + shifted})
 
 
+def test_root_reads_sets_that_became_longer(root, tmp_path):
+    paths = [tmp_path / f"root{number}.root" for number in range(3)]
+    rows = []
+    for number, path in enumerate(paths):
+        root.call("write_attributes", str(path), 20, random_ranges(number, 20, 10))
+        with colonnade.open(path) as data:
+            before = 20 * number
+            rows += [
+                row._replace(first=row.first + before, last=row.last + before)
+                for row in data.attributes["rows"]
+            ]
+    out = tmp_path / "out.root"
+    for count in range(1, 4):
+        colonnade.merge(out, paths[:count], append=True, verify="values")
+    with colonnade.open(out) as data:
+        inputs = list(data.attributes["merged_inputs"])
+    assert_root_reads(root, out, {"rows": rows, "merged_inputs": inputs})
+
+
 def test_uproot_reads_the_data_set(tmp_path):
     write(tmp_path / "ours.root", 1)
     with uproot.open(tmp_path / "ours.root") as file:
