@@ -78,8 +78,6 @@ class AttributeSet {
  private:
   friend class Reader;
   AttributeSet(std::string name, std::unique_ptr<Reader> reader, std::uint64_t entries);
-  template <class Fits>
-  std::vector<std::uint64_t> find(Fits&& fits);
 
   std::string name_;
   std::unique_ptr<Reader> reader_;

@@ -227,6 +227,8 @@ class ChainCollectionView {
   std::uint64_t first_item_ = 0;  // of the current file
 };
 
+class ChainAttributeSet;
+
 class ChainReader {
  public:
   // `uris` may hold wildcards of local files and wherever files can be listed. `name` may be empty if each
@@ -283,12 +285,20 @@ class ChainReader {
   };
   std::vector<ClusterSize> cluster_sizes(std::span<const std::string> paths, std::size_t file);
 
+  // The attribute sets of all files, in the order in which they are first found; with MissingFields::skip,
+  // those that all files have. Files of a known chain are opened for it.
+  std::vector<std::string> attribute_sets() const;
+  // Throws ErrorKind::not_found; with MissingFields::error, ErrorKind::schema if a file has no such set.
+  std::unique_ptr<ChainAttributeSet> attribute_set(std::string_view name) const;
+
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty; null where a file has no such field.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
-  // See Reader::verify(); returns the number of pages.
+  // See Reader::verify(); returns the number of pages. Those of the attribute sets are verified, too, and
+  // where their ranges lie; progress does not count them.
   std::uint64_t verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:
+  friend class ChainAttributeSet;
   struct Connected;
   struct Text;
   explicit ChainReader(std::shared_ptr<dataset::ChainState> state);
@@ -299,6 +309,47 @@ class ChainReader {
   std::unique_ptr<Model> model_;
   std::unique_ptr<Connected> connected_;  // the fields of the model, in the file that was read last
   std::unique_ptr<Text> text_;
+};
+
+// The attribute sets of one name in the files of a chain, one behind the other; as AttributeSet of
+// colonnade/attributes.h. Ranges are those of the chain's entries. It lives on its own.
+class ChainAttributeSet {
+ public:
+  ~ChainAttributeSet();
+  ChainAttributeSet(const ChainAttributeSet&) = delete;
+  ChainAttributeSet& operator=(const ChainAttributeSet&) = delete;
+
+  const std::string& name() const noexcept { return name_; }
+  std::uint64_t num_rows() const noexcept { return reader_->num_entries(); }
+  IndexRange rows() const { return reader_->entries(); }
+  std::vector<std::string> field_names() const;
+
+  // Throws ErrorKind::format if the row's file does not have these entries.
+  IndexRange range(std::uint64_t row);
+  std::vector<std::uint64_t> of_entry(std::uint64_t entry);
+  std::vector<std::uint64_t> covering(const IndexRange& entries);
+  std::vector<std::uint64_t> within(const IndexRange& entries);
+
+  template <class T>
+  ChainView<T> view(std::string_view path) {
+    return reader_->view<T>(path_of(path));
+  }
+  std::string row_text(std::uint64_t row);
+
+  // The set as the chain that it is, of the files that have it.
+  ChainReader& reader() noexcept { return *reader_; }
+  // The entries that such a file has in the chain.
+  IndexRange entries_of(std::size_t file) const;
+
+ private:
+  friend class ChainReader;
+  ChainAttributeSet(std::string_view name, std::unique_ptr<ChainReader> reader);
+  static std::string path_of(std::string_view field);
+
+  std::string name_;
+  std::unique_ptr<ChainReader> reader_;
+  ChainView<std::uint64_t> starts_;
+  ChainView<std::uint64_t> lengths_;
 };
 
 }  // namespace colonnade

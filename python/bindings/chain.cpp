@@ -22,6 +22,7 @@ namespace {
 class PyChain : public SharedReading<ChainReader> {
  public:
   using SharedReading::SharedReading;
+  explicit PyChain(std::unique_ptr<ChainReader> reader) : SharedReading(std::move(reader)) {}
 
   // (first entry, entry behind the last one, bytes)
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> cluster_sizes(
@@ -31,6 +32,28 @@ class PyChain : public SharedReading<ChainReader> {
     for (const auto& size : reader_->cluster_sizes(paths, file))
       sizes.emplace_back(size.first, size.last, size.bytes);
     return sizes;
+  }
+
+  nb::typed<nb::list, nb::str> attribute_sets() {
+    std::vector<std::string> found;
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard turn(mutex_);
+      found = reader_->attribute_sets();
+    }
+    nb::list names;
+    for (const std::string& name : found) names.append(text(name));
+    return names;
+  }
+  // The set, and for each file that has it the first of its entries and the one behind the last.
+  using Entries = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;
+  std::tuple<std::unique_ptr<PyChain>, Entries> attribute_set(const std::string& name) {
+    const std::lock_guard turn(mutex_);
+    const std::shared_ptr<ChainAttributeSet> set = reader_->attribute_set(name);
+    Entries entries;
+    for (std::size_t i = 0; i < set->reader().files().size(); ++i)
+      entries.emplace_back(set->entries_of(i).first(), set->entries_of(i).last());
+    return {std::make_unique<PyChain>(std::shared_ptr<ChainReader>(set, &set->reader())), std::move(entries)};
   }
 };
 
@@ -97,6 +120,9 @@ void register_chain(nb::module_& module) {
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("cluster_sizes", &PyChain::cluster_sizes, nb::arg("paths"), nb::arg("file"), Released(),
            "Of each cluster of a file: first entry, the entry behind the last one, decoded bytes.")
+      .def("attribute_sets", &PyChain::attribute_sets, "The names of the attribute sets.")
+      .def("attribute_set", &PyChain::attribute_set, nb::arg("name"), Released(),
+           "A set as a chain, and for each of its files the first entry and the one behind the last.")
       .def("entry_texts", &PyChain::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
            "Entries in JSON's manner.")
       .def("verify", &PyChain::verify, nb::arg("progress").none() = nb::none(),

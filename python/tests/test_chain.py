@@ -492,6 +492,28 @@ def test_fields_that_came_late(tmp_path):
     assert chain.arrays().to_list() == [{"a": 1, "b": 0}, {"a": 2, "b": 20}, {"a": 3, "b": None}]
 
 
+@pytest.mark.parametrize("missing", ["fill", "skip"])
+def test_counts_of_collections(tmp_path, missing):
+    """Cardinalities of other widths go together; a file without them has none."""
+    lists = [[1.0] * (number % 4) for number in range(12)]
+    for number, width in enumerate([32, 64, None]):
+        with colonnade.create(tmp_path / f"{number}.root", "Events", {"v": "std::vector<float>"}) as writer:
+            if width is not None:
+                writer.add_projected("n", f"ROOT::RNTupleCardinality<std::uint{width}_t>", "v")
+            writer.extend({"v": lists[4 * number : 4 * number + 4]})
+    both = colonnade.open([tmp_path / "0.root", tmp_path / "1.root"])
+    assert both.schema["n"].type == "ROOT::RNTupleCardinality<std::uint64_t>"
+    assert both["n"].to_list() == [len(each) for each in lists[:8]]
+    all_files = colonnade.open(tmp_path / "*.root", missing=missing)
+    if missing == "skip":
+        assert all_files.field_names == ["v"]
+    else:
+        assert all_files["n"].to_list() == [len(each) for each in lists[:8]] + [None] * 4
+    write(tmp_path / "3.root", {"v": "std::vector<float>", "n": "std::uint32_t"}, [{"v": [], "n": 0}])
+    with pytest.raises(colonnade.SchemaError, match="no type holds both"):
+        colonnade.open([tmp_path / "0.root", tmp_path / "3.root"], missing=missing)
+
+
 # ---- Open files
 
 

@@ -1,4 +1,4 @@
-"""Attribute sets of several files: what merging and appending make of them, against a plain reference."""
+"""Attribute sets of several files: what chains, merging and appending make of them, against a plain reference."""
 
 from __future__ import annotations
 
@@ -104,6 +104,76 @@ def destinations(folder: Path) -> list[str]:
     return [str(folder / "out.root"), f"obj://{folder}/out"]
 
 
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("missing", ["fill", "skip", "error"])
+def test_chains_have_the_sets_of_all_files(tmp_path, seed, missing):
+    dice = random.Random(seed)
+    files = write_files(tmp_path, dice, ("none", "zstd:1"))
+    names = {name: None for file in files for name in file.rows}
+    if missing == "skip":
+        names = {name: None for name in names if all(name in file.rows for file in files)}
+    index = tmp_path / "index.json"
+    for _ in range(2):  # the second one knows the files
+        chain = colonnade.open(
+            [file.path for file in files], "Events", missing=missing, max_open_files=2, index=index
+        )
+        if not isinstance(chain, colonnade.Chain):
+            return
+        assert list(chain.attributes) == list(names)
+        for name in names:
+            having = [file for file in files if name in file.rows]
+            differ = any(file.schemas[name].keys() != having[0].schemas[name].keys() for file in having)
+            if missing == "error" and (differ or len(having) < len(files)):
+                with pytest.raises(
+                    colonnade.SchemaError, match=name if len(having) < len(files) else "field"
+                ):
+                    chain.attributes[name]
+                continue
+            assert_is_all_of(chain.attributes[name], files, missing)
+        pages = sum(colonnade.open(file.path).verify() for file in files)
+        assert chain.verify() == pages
+
+
+def assert_is_all_of(found: colonnade.AttributeSet, files: list[File], missing: str) -> None:
+    having = [file for file in files if found.name in file.rows]
+    every = {key for file in having for key in file.schemas[found.name]}
+    common = {key for key in every if all(key in file.schemas[found.name] for file in having)}
+    fields = every if missing == "fill" else common
+    expected, entries = [], 0
+    for file in files:
+        for row in file.rows.get(found.name, []):
+            values = {key: row.values.get(key) for key in fields}
+            expected.append(Attribute(row.first + entries, row.last + entries, values))
+        entries += file.entries
+    assert list(found) == expected
+    assert found.ranges.tolist() == [[row.first, row.last] for row in expected]
+    assert set(found.field_names) == fields
+    texts = [text for _, text in found.row_texts(0, len(found))]
+    assert len(texts) == len(expected)
+    for entry in range(entries):
+        covering = [n for n, row in enumerate(expected) if row.first <= entry < row.last]
+        assert found.of_entry(entry).tolist() == sorted(covering, key=lambda n: expected[n].first)
+
+
+def test_sets_of_a_chain_that_lacks_them_are_named(tmp_path):
+    with colonnade.create(tmp_path / "0.root", "Events", {"x": "double"}) as writer:
+        writer.fill(x=1)
+        writer.attributes("runs", {"run": "int"}).add({"run": 1}, 0, 1)
+    with colonnade.create(tmp_path / "1.root", "Events", {"x": "double"}) as writer:
+        writer.fill(x=1)
+    chain = colonnade.open(tmp_path / "*.root")
+    with pytest.raises(
+        colonnade.SchemaError, match=r"attribute set 'runs' is in \S*0.root but not in"
+    ) as caught:
+        chain.attributes["runs"]
+    assert 'missing="fill"' in caught.value.advice
+    with pytest.raises(colonnade.NotFoundError, match="there is no attribute set 'rums'"):
+        chain.attributes["rums"]
+    assert list(colonnade.open(tmp_path / "*.root", missing="skip").attributes) == []
+    filled = colonnade.open(tmp_path / "*.root", missing="fill").attributes["runs"]
+    assert list(filled) == [(0, 1, {"run": 1})]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_merges_have_the_sets_of_all_inputs(tmp_path, seed):
     dice = random.Random(seed)
@@ -165,7 +235,9 @@ def test_many_sources_with_sets_are_not_open_at_once(tmp_path):
 
     def watch(_progress: object) -> bool:
         nonlocal most
-        most = max(most, sum(open_file(number).endswith(".root") for number in os.listdir("/proc/self/fd")))
+        most = max(
+            most, sum(open_file(number).startswith(str(tmp_path)) for number in os.listdir("/proc/self/fd"))
+        )
         return True
 
     colonnade.merge(tmp_path / "out.root", paths, progress=watch, progress_every=0, verify="pages")

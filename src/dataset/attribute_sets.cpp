@@ -51,7 +51,34 @@ void check_schema(const Descriptor& descriptor, const AttributeSetRecord& record
   if (!descriptor.attribute_sets.empty()) fail_schema("it has attribute sets itself");
 }
 
+template <class Fits>
+std::vector<std::uint64_t> find_rows(const IndexRange& rows, const RangeOf& range_of, Fits&& fits) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // where the range begins, row
+  for (const std::uint64_t row : rows)
+    if (const IndexRange of = range_of(row); of.size() > 0 && fits(of)) found.emplace_back(of.first(), row);
+  std::sort(found.begin(), found.end());
+  std::vector<std::uint64_t> result;
+  result.reserve(found.size());
+  for (const auto& [first, row] : found) result.push_back(row);
+  return result;
+}
+
 }  // namespace
+
+std::vector<std::uint64_t> rows_covering(const IndexRange& rows, const RangeOf& range_of,
+                                         const IndexRange& entries) {
+  if (entries.first() >= entries.last()) return {};
+  return find_rows(rows, range_of, [&](const IndexRange& of) {
+    return of.first() <= entries.first() && entries.last() <= of.last();
+  });
+}
+
+std::vector<std::uint64_t> rows_within(const IndexRange& rows, const RangeOf& range_of,
+                                       const IndexRange& entries) {
+  return find_rows(rows, range_of, [&](const IndexRange& of) {
+    return entries.first() <= of.first() && of.last() <= entries.last();
+  });
+}
 
 const AttributeSetRecord* find_attribute_set(const Descriptor& descriptor, std::string_view name) {
   const AttributeSetRecord* found = nullptr;
@@ -97,6 +124,21 @@ void check_ranges(const std::shared_ptr<page::PageSource>& set, std::uint64_t en
     checked_range(*set, row, starts(row), lengths(row), entries);
 }
 
+std::vector<std::string> user_fields(const Descriptor& descriptor) {
+  std::vector<std::string> names;
+  const std::uint32_t values = descriptor.find_field(user_data_field);
+  if (values == invalid_id) return names;  // a chain whose files have none in common
+  for (const std::uint32_t id : descriptor.fields[values].children)
+    names.push_back(descriptor.fields[id].name);
+  return names;
+}
+
+// What is between need not begin with {: pairs are shown in brackets.
+std::string without_user_data(const std::string& text) {
+  const std::size_t begin = fmt::formatted_size("{{\"{}\": ", user_data_field);
+  return text.substr(begin, text.size() - begin - 1);
+}
+
 void check_attribute_set_name(std::string_view name) {
   if (!is_allowed_name(name) || name.starts_with("__"))
     throw Error(
@@ -140,51 +182,29 @@ std::string AttributeSet::path_of(std::string_view field) {
 }
 
 std::vector<std::string> AttributeSet::field_names() const {
-  const Descriptor& descriptor = reader_->descriptor();
-  std::vector<std::string> names;
-  for (const std::uint32_t id : descriptor.fields[descriptor.top_level_fields()[2]].children)
-    names.push_back(descriptor.fields[id].name);
-  return names;
+  return dataset::user_fields(reader_->descriptor());
 }
 
 IndexRange AttributeSet::range(std::uint64_t row) {
   return dataset::checked_range(*reader_->source_, row, starts_(row), lengths_(row), entries_);
 }
 
-template <class Fits>
-std::vector<std::uint64_t> AttributeSet::find(Fits&& fits) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // where the range begins, row
-  for (const std::uint64_t row : rows())
-    if (const IndexRange of = range(row); of.size() > 0 && fits(of)) found.emplace_back(of.first(), row);
-  std::sort(found.begin(), found.end());
-  std::vector<std::uint64_t> result;
-  result.reserve(found.size());
-  for (const auto& [first, row] : found) result.push_back(row);
-  return result;
-}
-
 std::vector<std::uint64_t> AttributeSet::of_entry(std::uint64_t entry) {
-  return find([&](const IndexRange& of) { return of.first() <= entry && entry < of.last(); });
+  return covering({entry, entry + 1});
 }
 
 std::vector<std::uint64_t> AttributeSet::covering(const IndexRange& entries) {
-  if (entries.first() >= entries.last()) return {};
-  return find(
-      [&](const IndexRange& of) { return of.first() <= entries.first() && entries.last() <= of.last(); });
+  return dataset::rows_covering(rows(), [this](std::uint64_t row) { return range(row); }, entries);
 }
 
 std::vector<std::uint64_t> AttributeSet::within(const IndexRange& entries) {
-  return find(
-      [&](const IndexRange& of) { return entries.first() <= of.first() && of.last() <= entries.last(); });
+  return dataset::rows_within(rows(), [this](std::uint64_t row) { return range(row); }, entries);
 }
 
 std::string AttributeSet::row_text(std::uint64_t row) {
   if (field_names().empty()) return "{}";
   const std::string path(dataset::user_data_field);
-  // Without {"_userData": and }. What is between need not begin with {: pairs are shown in brackets.
-  const std::string text = reader_->entry_text(row, std::span(&path, 1));
-  const std::size_t begin = fmt::formatted_size("{{\"{}\": ", path);
-  return text.substr(begin, text.size() - begin - 1);
+  return dataset::without_user_data(reader_->entry_text(row, std::span(&path, 1)));
 }
 
 }  // namespace colonnade

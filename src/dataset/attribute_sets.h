@@ -6,9 +6,12 @@
 #ifndef COLONNADE_DATASET_ATTRIBUTE_SETS_H
 #define COLONNADE_DATASET_ATTRIBUTE_SETS_H
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "colonnade/descriptor.h"
 #include "colonnade/view.h"
@@ -32,6 +35,18 @@ IndexRange checked_range(const page::PageSource& set, std::uint64_t row, std::ui
                          std::uint64_t count, std::uint64_t entries);
 // The same for all rows.
 void check_ranges(const std::shared_ptr<page::PageSource>& set, std::uint64_t entries);
+
+// Rows by their ranges, see AttributeSet: those whose range has all of these entries, and those whose range
+// lies within them.
+using RangeOf = std::function<IndexRange(std::uint64_t row)>;
+std::vector<std::uint64_t> rows_covering(const IndexRange& rows, const RangeOf& range_of,
+                                         const IndexRange& entries);
+std::vector<std::uint64_t> rows_within(const IndexRange& rows, const RangeOf& range_of,
+                                       const IndexRange& entries);
+
+// The names of a set's own fields, and a row's text without the record that they are in.
+std::vector<std::string> user_fields(const Descriptor& descriptor);
+std::string without_user_data(const std::string& text);
 
 // Throws ErrorKind::usage for a name that an attribute set cannot have.
 void check_attribute_set_name(std::string_view name);

@@ -2,10 +2,12 @@
 #include "dataset/chain_files.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "colonnade/error.h"
 #include "container/container.h"
+#include "dataset/attribute_sets.h"
 #include "dataset/file_opener.h"
 #include "dataset/open_source.h"
 #include "io/transport.h"
@@ -37,14 +39,34 @@ ChainFiles::ChainFiles(std::string name, std::span<const std::string> uris, Read
       limits_(limits),
       keeps_open_(uris.size() <= limits.kept_open) {
   if (uris.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
-  const auto open = [&](const std::string& uri) { return open_source(name_, uri, options_); };
-  if (uris.size() == 1) {
-    add_file(uris[0], open(uris[0]), check);
-  } else {
-    const std::size_t ahead = std::clamp<std::size_t>(limits.kept_open, 1, most_at_once(uris[0]));
-    FileOpener opener(uris, ahead, open);
-    for (const std::string& uri : uris) add_file(uri, opener.next(), check);
-  }
+  add_files(
+      uris.size(), uris[0], [&](std::size_t i) { return open_source(name_, uris[i], options_); }, check);
+}
+
+ChainFiles::ChainFiles(std::shared_ptr<const ChainFiles> whole, std::string attribute_set, Limits limits)
+    : name_(std::move(attribute_set)),
+      whole_(std::move(whole)),
+      options_(whole_->options()),
+      limits_(limits),
+      keeps_open_(whole_->size() <= limits.kept_open) {
+  options_.cache = "off";  // it knows data sets by name
+  add_files(whole_->size(), (*whole_)[0].uri, [&](std::size_t i) { return open_set(i); }, {});
+}
+
+void ChainFiles::add_files(std::size_t count, const std::string& first_uri,
+                           const std::function<OpenFile(std::size_t)>& open, const Check& check) {
+  if (count == 1) return add_file(0, open(0), check);
+  FileOpener opener(count, std::clamp<std::size_t>(limits_.kept_open, 1, most_at_once(first_uri)), open);
+  for (std::size_t i = 0; i < count; ++i) add_file(i, opener.next(), check);
+}
+
+ChainFiles::OpenFile ChainFiles::open_set(std::size_t number) const {
+  const OpenFile whole = whole_->acquire(number);
+  return with_context(whole->context(), [&]() -> OpenFile {
+    const AttributeSetRecord* const record = find_attribute_set(whole->descriptor(), name_);
+    if (record == nullptr) return nullptr;
+    return open_attribute_set(*whole, *record);
+  });
 }
 
 ChainFiles::ChainFiles(std::string name, ChainIndex index, ReadOptions options, Limits limits,
@@ -80,14 +102,16 @@ void ChainFiles::place(File& file, std::uint64_t count) const {
     throw Error(ErrorKind::format, "the files together have more than 2^64 entries", "", {.uri = file.uri});
 }
 
-void ChainFiles::add_file(const std::string& uri, const OpenFile& source, const Check& check) {
-  File file{.uri = uri,
+void ChainFiles::add_file(std::size_t number, const OpenFile& source, const Check& check) {
+  if (!source) return;  // it has no such attribute set
+  File file{.uri = source->uri(),
             .data_set = source->data_set(),
             .schema = schema_of(*source, check),
             .identity = source->identity()};
   place(file, source->descriptor().entries());
   Slot& slot = slots_.emplace_back();
   slot.file = std::move(file);
+  slot.number = number;
   slot.current = source;
   if (keeps_open_) slot.kept = source;
   metadata_bytes_ += source->counters().metadata_bytes;
@@ -127,6 +151,7 @@ std::size_t ChainFiles::file_of(std::uint64_t entry) const {
 }
 
 ChainFiles::OpenFile ChainFiles::open(const Slot& slot) const {
+  if (whole_) return open_set(slot.number);
   if (!slot.descriptor) return open_source(slot.file.data_set, slot.file.uri, options_);
   std::shared_ptr<container::ReadContainer> container = container::open_container(
       slot.file.uri, {.local_io = options_.local_io, .direct_io = options_.direct_io});
@@ -169,6 +194,26 @@ std::shared_ptr<const Descriptor> ChainFiles::descriptor_of(std::size_t i) const
     if (slots_[i].descriptor) return slots_[i].descriptor;
   }
   return acquire(i)->shared_descriptor();
+}
+
+std::vector<std::pair<std::string, std::size_t>> ChainFiles::attribute_sets() const {
+  std::vector<std::pair<std::string, std::size_t>> sets;
+  const auto count = [&](const Descriptor& descriptor) {
+    std::set<std::string> own;
+    for (const AttributeSetRecord& record : descriptor.attribute_sets) {
+      if (!own.insert(record.name).second) continue;
+      const auto found = std::ranges::find(sets, record.name, &std::pair<std::string, std::size_t>::first);
+      found == sets.end() ? static_cast<void>(sets.emplace_back(record.name, 1))
+                          : static_cast<void>(++found->second);
+    }
+  };
+  FileOpener opener(size(), std::clamp<std::size_t>(limits_.kept_open, 1, most_at_once(slots_[0].file.uri)),
+                    [&](std::size_t i) { return known_descriptor(i) ? nullptr : acquire(i); });
+  for (std::size_t i = 0; i < size(); ++i) {
+    const OpenFile opened = opener.next();
+    count(opened ? opened->descriptor() : *descriptor_of(i));
+  }
+  return sets;
 }
 
 ChainIndex ChainFiles::index() const {

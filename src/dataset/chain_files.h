@@ -17,6 +17,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "colonnade/options.h"
@@ -51,6 +52,8 @@ class ChainFiles {
              const Check& check = {});
   // Files that are known: each is opened when it is read first, and must be the one that is known.
   ChainFiles(std::string name, ChainIndex index, ReadOptions options, Limits limits, const Check& check = {});
+  // An attribute set of the files that have it, which are opened by `whole`.
+  ChainFiles(std::shared_ptr<const ChainFiles> whole, std::string attribute_set, Limits limits);
 
   const std::string& name() const noexcept { return name_; }
   const ReadOptions& options() const noexcept { return options_; }
@@ -70,24 +73,34 @@ class ChainFiles {
   std::shared_ptr<const Descriptor> known_descriptor(std::size_t i) const;
 
   ChainIndex index() const;
+  // The names of all attribute sets, in the order in which they are first found, and how many files have
+  // each. Files whose metadata are not known are opened for it.
+  std::vector<std::pair<std::string, std::size_t>> attribute_sets() const;
+  // Of an attribute set: the data set in the same file.
+  const File& whole_of(std::size_t i) const { return (*whole_)[slots_[i].number]; }
   std::uint64_t metadata_bytes() const noexcept { return metadata_bytes_; }  // read so far
 
  private:
   struct Slot {
     File file;
+    std::size_t number = 0;                          // in the chain that an attribute set belongs to
     mutable std::mutex mutex;                        // for what follows
     mutable std::shared_ptr<Descriptor> descriptor;  // null: not read yet, or it would take too much memory
     mutable OpenFile kept;
     mutable std::weak_ptr<const page::PageSource> current;
   };
 
-  void add_file(const std::string& uri, const OpenFile& source, const Check& check);
+  void add_files(std::size_t count, const std::string& first_uri,
+                 const std::function<OpenFile(std::size_t)>& open, const Check& check);
+  void add_file(std::size_t number, const OpenFile& source, const Check& check);
+  OpenFile open_set(std::size_t number) const;  // null: the file has none
   void place(File& file, std::uint64_t count) const;
   void keep_descriptor(const Slot& slot, const page::PageSource& source) const;  // as far as there is room
   unsigned schema_of(const page::PageSource& source, const Check& check);
   OpenFile open(const Slot& slot) const;
 
   std::string name_;
+  std::shared_ptr<const ChainFiles> whole_;  // null: these are no attribute sets
   ReadOptions options_;
   Limits limits_;
   bool keeps_open_ = false;

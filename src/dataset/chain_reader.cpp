@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/column_codec.h"
+#include "colonnade/attributes.h"
 #include "colonnade/chain.h"
 #include "colonnade/error.h"
 #include "dataset/chain_arrays.h"
@@ -36,6 +37,21 @@ namespace {
 void renew(const Field& field, void* value) {
   field.destroy(value);
   field.construct(value);
+}
+
+// Those of a version that is not known are left out.
+std::uint64_t verify_attribute_sets(Reader& file) {
+  std::uint64_t pages = 0;
+  for (const std::string& name : file.attribute_sets()) try {
+      const auto set = file.attribute_set(name);
+      std::uint64_t here = 0;
+      set->reader().verify([&](std::uint64_t done, std::uint64_t) { here = done; });
+      pages += here;
+      for (const std::uint64_t row : set->rows()) static_cast<void>(set->range(row));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+    }
+  return pages;
 }
 
 }  // namespace
@@ -236,6 +252,7 @@ std::uint64_t ChainReader::verify(const std::function<void(std::uint64_t, std::u
     for (const ClusterDescriptor& cluster : state_->files().descriptor_of(i)->clusters)
       for (const ColumnRange& range : cluster.columns) total += range.pages.size();
   std::uint64_t before = 0;
+  std::uint64_t of_sets = 0;
   for (std::size_t i = 0; i < state_->files().size(); ++i) {
     std::uint64_t here = 0;
     Reader file(state_->source(i));
@@ -244,8 +261,9 @@ std::uint64_t ChainReader::verify(const std::function<void(std::uint64_t, std::u
       if (progress) progress(before + done, total);
     });
     before += here;
+    of_sets += verify_attribute_sets(file);
   }
-  return before;
+  return before + of_sets;
 }
 
 }  // namespace colonnade

@@ -25,6 +25,7 @@ ChainFiles::Limits limits_of(const ChainOptions& options) {
 
 ChainState::ChainState(std::string_view name, std::span<const std::string> uris, const ChainOptions& options)
     : max_open_(options.max_open_files),
+      missing_(options.missing),
       files_(std::string(name), expand_names(uris), options.read, limits_of(options)),
       schema_(merge_schemas(files_, options.missing)),
       live_(files_.size()),
@@ -32,8 +33,18 @@ ChainState::ChainState(std::string_view name, std::span<const std::string> uris,
 
 ChainState::ChainState(ChainIndex index, const ChainOptions& options)
     : max_open_(options.max_open_files),
+      missing_(options.missing),
       files_({}, std::move(index), options.read, limits_of(options)),
       schema_(merge_schemas(files_, options.missing)),
+      live_(files_.size()),
+      of_closed_(std::make_shared<page::ReadCounters>()) {}
+
+ChainState::ChainState(const std::shared_ptr<const ChainState>& whole, std::string_view attribute_set)
+    : max_open_(whole->max_open_),
+      missing_(whole->missing_),
+      files_(std::shared_ptr<const ChainFiles>(whole, &whole->files_), std::string(attribute_set),
+             {.kept_open = max_open_}),
+      schema_(merge_schemas(files_, missing_)),
       live_(files_.size()),
       of_closed_(std::make_shared<page::ReadCounters>()) {}
 

@@ -22,9 +22,12 @@ class ChainState {
  public:
   ChainState(std::string_view name, std::span<const std::string> uris, const ChainOptions& options);
   ChainState(ChainIndex index, const ChainOptions& options);
+  // An attribute set of the files that have it.
+  ChainState(const std::shared_ptr<const ChainState>& whole, std::string_view attribute_set);
   ~ChainState();
 
   const ChainFiles& files() const noexcept { return files_; }
+  MissingFields missing() const noexcept { return missing_; }
   const ChainSchema& schema() const noexcept { return schema_; }
   const Descriptor& descriptor() const noexcept { return schema_.descriptor; }
   const ChainSchema::Mapping& mapping(std::size_t file) const {
@@ -58,6 +61,7 @@ class ChainState {
   ChainFiles::OpenFile open(std::size_t file);
 
   std::size_t max_open_;
+  MissingFields missing_;
   ChainFiles files_;
   ChainSchema schema_;
   std::deque<Recent> recent_;                          // the last one that was read is the last

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <optional>
 
+#include "colonnade/attributes.h"
+#include "colonnade/writer.h"
 #include "dataset/file_names.h"
 #include "dataset/test_values.h"
 
@@ -281,6 +283,49 @@ TEST_F(ChainReaderTest, NoFiles) {
   const std::vector<std::string> none;
   EXPECT_EQ(error_of([&] { ChainReader::open("Data", none); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([&] { open(MissingFields::error, 0); }).kind(), ErrorKind::usage);
+}
+
+void write_with_runs(const std::string& uri, int entries, std::initializer_list<std::uint32_t> runs) {
+  auto model = Model::create();
+  model->make_field<int>("x");
+  auto writer = Writer::recreate(std::move(model), "Data", uri);
+  auto fields = Model::create();
+  auto run = fields->make_field<std::uint32_t>("run");
+  AttributeSetWriter& set = writer->add_attribute_set(std::move(fields), "runs");
+  for (int i = 0; i < entries; ++i) writer->fill();
+  for (const std::uint32_t each : runs) {
+    *run = each;
+    set.add({1, static_cast<std::uint64_t>(entries)});
+  }
+  writer->close();
+}
+
+TEST_F(ChainReaderTest, AttributeSetsHaveTheRangesOfTheChain) {
+  write_with_runs(a_, 3, {1});
+  write<int>(b_, "x", {1, 2});
+  write_with_runs(c_, 2, {2, 3});
+  const auto chain = open(MissingFields::fill, 1);
+  EXPECT_THAT(chain->attribute_sets(), ElementsAre("runs"));
+  const auto set = chain->attribute_set("runs");
+  EXPECT_EQ(set->name(), "runs");
+  EXPECT_THAT(set->field_names(), ElementsAre("run"));
+  EXPECT_THAT(all_of(set->view<std::uint32_t>("run")), ElementsAre(1, 2, 3));
+  EXPECT_EQ(set->range(0).first(), 1u);
+  EXPECT_EQ(set->range(0).last(), 3u);
+  EXPECT_EQ(set->range(2).first(), 6u);
+  EXPECT_EQ(set->range(2).last(), 7u);
+  EXPECT_THAT(set->of_entry(2), ElementsAre(0));
+  EXPECT_THAT(set->of_entry(4), ElementsAre());
+  EXPECT_THAT(set->covering({6, 7}), ElementsAre(1, 2));
+  EXPECT_THAT(set->within({0, 6}), ElementsAre(0));
+  EXPECT_EQ(set->row_text(1), R"({"run": 2})");
+  EXPECT_EQ(error_of([&] { set->range(3); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([&] { static_cast<void>(chain->attribute_set("none")); }).kind(), ErrorKind::not_found);
+  EXPECT_TRUE(open(MissingFields::skip)->attribute_sets().empty());
+  const Error missing = error_of([&] { static_cast<void>(open()->attribute_set("runs")); });
+  EXPECT_EQ(missing.kind(), ErrorKind::schema);
+  EXPECT_THAT(missing.problem(),
+              HasSubstr("the attribute set 'runs' is in " + a_.uri() + " but not in " + b_.uri()));
 }
 
 }  // namespace

@@ -7,11 +7,10 @@
 
 namespace colonnade::dataset {
 
-FileOpener::FileOpener(std::span<const std::string> uris, std::size_t ahead,
-                       std::function<Opened(const std::string& uri)> open)
-    : uris_(uris), ahead_(ahead), open_(std::move(open)), files_(uris.size()) {
+FileOpener::FileOpener(std::size_t count, std::size_t ahead, std::function<Opened(std::size_t number)> open)
+    : ahead_(ahead), open_(std::move(open)), files_(count) {
   try {
-    while (threads_.size() < std::min(ahead, uris.size())) threads_.emplace_back([this] { work(); });
+    while (threads_.size() < std::min(ahead, count)) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {  // fewer will do
     if (threads_.empty()) throw;
   }
@@ -44,7 +43,7 @@ void FileOpener::work() {
     lock.unlock();
     File file{.is_done = true};
     try {
-      file.source = open_(uris_[index]);
+      file.source = open_(index);
     } catch (...) {
       file.failure = std::current_exception();
     }

@@ -8,8 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,8 +21,7 @@ class FileOpener {
  public:
   using Opened = std::shared_ptr<const page::PageSource>;
 
-  FileOpener(std::span<const std::string> uris, std::size_t ahead,
-             std::function<Opened(const std::string& uri)> open);
+  FileOpener(std::size_t count, std::size_t ahead, std::function<Opened(std::size_t number)> open);
   FileOpener(const FileOpener&) = delete;
   FileOpener& operator=(const FileOpener&) = delete;
   ~FileOpener();
@@ -40,9 +37,8 @@ class FileOpener {
 
   void work();
 
-  const std::span<const std::string> uris_;
   const std::size_t ahead_;
-  const std::function<Opened(const std::string& uri)> open_;
+  const std::function<Opened(std::size_t number)> open_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<File> files_;

@@ -128,6 +128,7 @@ def test_root_reads_sets_that_became_longer(root, tmp_path):
                 row._replace(first=row.first + before, last=row.last + before)
                 for row in data.attributes["rows"]
             ]
+    assert list(colonnade.open(paths).attributes["rows"]) == rows
     out = tmp_path / "out.root"
     for count in range(1, 4):
         colonnade.merge(out, paths[:count], append=True, verify="values")

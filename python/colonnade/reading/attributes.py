@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,8 +39,11 @@ class AttributeSet:
     Rows are in the order in which they were written; ranges may overlap, be empty, and leave entries out.
     """
 
-    def __init__(self, name: str, rows: DataSet, num_entries: int) -> None:
-        self._name, self._rows, self._num_entries = name, rows, num_entries
+    def __init__(
+        self, name: str, rows: DataSet, entries: Sequence[tuple[int, int]], borders: Sequence[int]
+    ) -> None:
+        """`entries`: those that the ranges of each file are about; `borders`: the first row of each, and the end."""
+        self._name, self._rows, self._entries, self._borders = name, rows, entries, borders
         self._ranges: NDArray[np.uint64] | None = None
 
     @property
@@ -51,6 +54,8 @@ class AttributeSet:
     @property
     def schema(self) -> dict[str, FieldInfo]:
         """The fields with their types, those that cannot be read included."""
+        if "_userData" not in self._rows.schema:  # files of a chain may have nothing in common
+            return {}
         return dict(self._rows.schema["_userData"].members())
 
     @property
@@ -80,20 +85,28 @@ class AttributeSet:
         """
         if self._ranges is None:
             read = self._rows.arrays(["_rangeStart", "_rangeLen"], library="np")
+            for file, (begin, end) in enumerate(self._entries):
+                rows = slice(self._borders[file], self._borders[file + 1])
+                self._check_ranges(file, read["_rangeStart"][rows], read["_rangeLen"][rows], end - begin)
+                read["_rangeStart"][rows] += np.uint64(begin)
             first, count = read["_rangeStart"], read["_rangeLen"]
-            entries = np.uint64(self._num_entries)
-            wrong = np.flatnonzero((first > entries) | (count > entries - np.minimum(first, entries)))
-            if len(wrong):
-                row = int(wrong[0])
-                raise FormatError(
-                    f"row {row} is about {count[row]} entries from {first[row]} on, and the data set has {entries}",
-                    "ask the writer of the file",
-                    uri=self._rows.uri,
-                    data_set=self._rows.name,
-                )
             self._ranges = np.stack([first, first + count], axis=1)
             self._ranges.flags.writeable = False
         return self._ranges
+
+    def _check_ranges(
+        self, file: int, first: NDArray[np.uint64], count: NDArray[np.uint64], num_entries: int
+    ) -> None:
+        entries = np.uint64(num_entries)
+        wrong = np.flatnonzero((first > entries) | (count > entries - np.minimum(first, entries)))
+        if len(wrong):
+            row = int(wrong[0])
+            raise FormatError(
+                f"row {row} is about {count[row]} entries from {first[row]} on, and the data set has {entries}",
+                "ask the writer of the file",
+                uri=self._rows.files[file],
+                data_set=self._rows.name,
+            )
 
     def of_entry(self, entry: int) -> NDArray[np.int64]:
         """Find the rows whose range has an entry, in order of where ranges begin."""
@@ -176,9 +189,7 @@ class AttributeSets(Mapping[str, AttributeSet]):
 
     def __init__(self, data_set: DataSet) -> None:
         self._data_set = data_set
-        reader = data_set._open_reader()
-        assert isinstance(reader, _core.Reader)  # chains have none
-        self._names = reader.attribute_sets()
+        self._names = data_set._open_reader().attribute_sets()
         self._opened: dict[str, AttributeSet] = {}
 
     def __getitem__(self, name: str) -> AttributeSet:

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from colonnade import _core
-from colonnade.errors import FormatError, StorageError, UnsupportedError, UsageError, redacted
+from colonnade.errors import FormatError, StorageError, UsageError, redacted
 from colonnade.schema.fields import FieldInfo
 
+from .attributes import AttributeSet
 from .dataset import DataSet, Fields, ReadSettings, read_options
 from .steps import Cluster, steps
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from .attributes import AttributeSets
 
 __all__ = ["Chain", "MissingFields"]
 
@@ -42,6 +41,7 @@ class Chain(DataSet):
         index: str | os.PathLike[str] | None = None,
         _selection: Fields = None,
         _known: str = "",
+        _reader: _core.ChainReader | None = None,
         **settings: Unpack[ReadSettings],
     ) -> None:
         if missing not in get_args(MissingFields):
@@ -55,11 +55,11 @@ class Chain(DataSet):
         self._max_open_files = max_open_files
         policy = (read_options(**self._settings), getattr(_core.MissingFields, missing), max_open_files)
         known = _known or _read_index(index, files, name)
-        reader = (
-            _core.open_known_chain_reader(known, *policy)
-            if known
-            else _core.open_chain_reader(list(files), name, *policy)
-        )
+        reader = _reader
+        if reader is None and known:
+            reader = _core.open_known_chain_reader(known, *policy)
+        elif reader is None:
+            reader = _core.open_chain_reader(list(files), name, *policy)
         self._files = reader.files()
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
         self._begin(self._files[0].uri + more, reader, _selection)
@@ -94,18 +94,6 @@ class Chain(DataSet):
         """The fields of all files as one schema, without columns and pages; the entries of a file are a cluster."""
         return self._open_chain().descriptor
 
-    @property
-    def attributes(self) -> AttributeSets:
-        """Attribute sets are those of a data set: a chain has none.
-
-        Raises:
-            UnsupportedError: always.
-        """
-        raise UnsupportedError(
-            "attribute sets belong to one data set, and a chain is several",
-            "open(file).attributes of each file",
-        )
-
     def save_index(self, path: str | os.PathLike[str]) -> None:
         """Write what is in which file to a small file, with which `colonnade.open(..., index=path)` opens none.
 
@@ -135,7 +123,7 @@ class Chain(DataSet):
         return _reopen(*self._how_to_reopen(list(self._select(fields))))
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Read, check and decode every page of every file; see `DataSet.verify`."""
+        """Read, check and decode every page of every file, those of attribute sets included; see `DataSet.verify`."""
         return self._open_chain().verify(progress)
 
     def __repr__(self) -> str:
@@ -157,6 +145,17 @@ class Chain(DataSet):
         reader = self._open_reader()
         assert isinstance(reader, _core.ChainReader)
         return reader
+
+    def _open_attribute_set(self, name: str) -> AttributeSet:
+        reader, entries = self._guard(lambda: self._open_chain().attribute_set(name))
+        rows = Chain(
+            [],
+            missing=self._missing,
+            max_open_files=self._max_open_files,
+            _reader=reader,
+            **self._settings,
+        )
+        return AttributeSet(name, rows, entries, rows.file_offsets)
 
     def _how_to_reopen(self, selection: Fields) -> tuple[Any, ...]:
         options = {"missing": self._missing, "max_open_files": self._max_open_files, **self._settings}

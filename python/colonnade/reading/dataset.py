@@ -452,10 +452,10 @@ class DataSet(Located):
 
     def _open_attribute_set(self, name: str) -> AttributeSet:
         whole = self._open_reader()
-        assert isinstance(whole, _core.Reader)  # chains have none
+        assert isinstance(whole, _core.Reader)
         reader = self._guard(lambda: whole.attribute_set(name))
         rows = DataSet(self._uri, reader.name, **self._settings, _reader=reader)
-        return AttributeSet(name, rows, self._num_entries)
+        return AttributeSet(name, rows, [(0, self._num_entries)], [0, rows.num_entries])
 
     def _steps(
         self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
