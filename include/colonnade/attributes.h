@@ -111,11 +111,14 @@ class AttributeSetWriter {
 
  private:
   friend class Writer;
+  friend class ParallelAttributeSet;
   friend class AttributeAppender;
   struct Impl;
-  // `before`: the data set that `data_set` goes on with, or null.
+  // `before`: the data set that `data_set` goes on with, or null. `flush`: adds rows that are to be in the
+  // commit that begins.
   AttributeSetWriter(std::unique_ptr<Model> model, std::string_view name, page::DataSetSink& data_set,
-                     const page::PageSource* before, std::function<std::uint64_t()> entries);
+                     const page::PageSource* before, std::function<std::uint64_t()> entries,
+                     std::function<void()> flush = {});
   void end() noexcept;
   std::unique_ptr<Impl> impl_;
 };

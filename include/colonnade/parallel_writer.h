@@ -33,7 +33,9 @@
 #ifndef COLONNADE_PARALLEL_WRITER_H
 #define COLONNADE_PARALLEL_WRITER_H
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -44,9 +46,40 @@
 #include "colonnade/entry.h"
 #include "colonnade/model.h"
 #include "colonnade/options.h"
+#include "colonnade/view.h"
 #include "colonnade/writer.h"
 
 namespace colonnade {
+
+namespace page {
+class DataSetSink;
+}
+
+class AttributeSetWriter;
+
+// An attribute set (colonnade/attributes.h) of a data set that is written in parallel; it lives as long as
+// the writer. Its rows are added through contexts and are about entries of theirs. They are written with the
+// commit after which these entries can be read; until then they are kept in memory.
+class ParallelAttributeSet {
+ public:
+  ~ParallelAttributeSet();
+  ParallelAttributeSet(const ParallelAttributeSet&) = delete;
+  ParallelAttributeSet& operator=(const ParallelAttributeSet&) = delete;
+
+  const std::string& name() const noexcept;
+  // For values; from any thread.
+  std::unique_ptr<Entry> make_entry() const;
+
+ private:
+  friend class FillContext;
+  friend class ParallelWriter;
+  struct Impl;
+  ParallelAttributeSet(std::unique_ptr<Model> model, std::string_view name, page::DataSetSink& data_set);
+  using Write = std::function<void(AttributeSetWriter&, const IndexRange&)>;
+  void add(std::size_t context, const IndexRange& entries, Write write);
+  void end() noexcept;
+  std::unique_ptr<Impl> impl_;
+};
 
 // A context that is destroyed without close() writes its open cluster, as far as that works, and reports a
 // failure on standard error; it does not while an exception is on its way.
@@ -65,6 +98,15 @@ class FillContext {
   }
   void append(std::span<const NamedArray> arrays);
   std::uint64_t num_entries() const noexcept;  // filled through this context so far
+
+  // A row of an attribute set of this writer about entries of this context, which counts its own from 0 on.
+  // Where they are not together in the data set, since clusters of other contexts came between, it becomes
+  // several rows; staged order keeps them together. A row about entries that a context gives up is given up,
+  // too. Throws ErrorKind::usage for entries that were not filled through this context.
+  void add_attributes(ParallelAttributeSet& set, const IndexRange& entries, std::unique_ptr<Entry> values);
+  // The values of one row as arrays; see Writer::append().
+  void add_attributes(ParallelAttributeSet& set, const IndexRange& entries,
+                      std::span<const NamedArray> values);
 
   void flush_columns();     // seals the open pages
   void commit_cluster();    // ends the cluster here and writes it
@@ -99,6 +141,9 @@ class ParallelWriter {
 
   // Contexts may outlive the writer, but take nothing any more then.
   std::unique_ptr<FillContext> make_fill_context();
+
+  // As Writer::add_attribute_set().
+  ParallelAttributeSet& add_attribute_set(std::unique_ptr<Model> model, std::string_view name);
 
   // With staged order: gives the clusters that were written so far their place in the data set, those of
   // earlier made contexts first.

@@ -29,6 +29,13 @@ class PyFillContext {
     const nb::gil_scoped_release released;
     run([&](FillContext& context) { context.append(views); });
   }
+  // One row about entries of the context.
+  void add_attributes(ParallelAttributeSet& set, std::uint64_t first, std::uint64_t last,
+                      const std::vector<PathArray>& values) {
+    const std::vector<NamedArray> views = views_of(values);
+    const nb::gil_scoped_release released;
+    run([&](FillContext& context) { context.add_attributes(set, {first, last}, views); });
+  }
   void commit_cluster() {
     run([](FillContext& context) { context.commit_cluster(); });
   }
@@ -70,6 +77,9 @@ class PyParallelWriter {
   std::unique_ptr<PyFillContext> make_context() {
     return std::make_unique<PyFillContext>(writer_->make_fill_context());
   }
+  ParallelAttributeSet& add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
+    return writer_->add_attribute_set(make_model(fields, {}), name);
+  }
   void commit_staged() { writer_->commit_staged(); }
   void commit_data_set() { writer_->commit_data_set(); }
   void close() { writer_->close(); }
@@ -91,9 +101,17 @@ std::unique_ptr<PyParallelWriter> make_parallel_writer(const std::string& uri, c
 
 void register_parallel_writer(nb::module_& module) {
   using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<ParallelAttributeSet>(module, "ParallelAttributeSet",
+                                   "An attribute set of a data set that many threads write.");
   nb::class_<PyFillContext>(module, "FillContext", "What one thread fills a data set through.")
       .def_prop_ro("num_entries", &PyFillContext::num_entries)
       .def("append", &PyFillContext::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
+      .def("add_attributes", &PyFillContext::add_attributes, nb::arg("attribute_set"), nb::arg("first"),
+           nb::arg("last"), nb::arg("values"),
+           nb::sig("def add_attributes(self, attribute_set: ParallelAttributeSet, first: int, last: int, "
+                   "values: collections.abc.Sequence[tuple[str, ArrayRole, ElementType, "
+                   "numpy.typing.NDArray[typing.Any]]]) -> None"),
+           "A row about entries of this context, its values as append() takes them.")
       .def("commit_cluster", &PyFillContext::commit_cluster, Released())
       .def("close", &PyFillContext::close, Released())
       .def("discard", &PyFillContext::discard, Released());
@@ -101,6 +119,8 @@ void register_parallel_writer(nb::module_& module) {
       .def_prop_ro("num_entries", &PyParallelWriter::num_entries, Released())
       .def_prop_ro("replaces", &PyParallelWriter::replaces, Released())
       .def("make_context", &PyParallelWriter::make_context, Released())
+      .def("add_attribute_set", &PyParallelWriter::add_attribute_set, nb::arg("name"), nb::arg("fields"),
+           nb::rv_policy::reference_internal, Released())
       .def("commit_staged", &PyParallelWriter::commit_staged, Released())
       .def("commit_data_set", &PyParallelWriter::commit_data_set, Released())
       .def("close", &PyParallelWriter::close, Released())

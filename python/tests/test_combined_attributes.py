@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -268,3 +269,84 @@ def test_an_append_that_was_interrupted_adds_the_rows_once(tmp_path):
     colonnade.merge(out, paths, append=True, verify="values")
     with colonnade.open(out) as data:
         assert list(data.attributes["runs"]) == [(0, 5000, {"run": 0}), (5000, 10000, {"run": 1})]
+
+
+# ---- Many threads
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("order", ["as_written", "staged"])
+def test_threads_write_rows_about_their_entries(tmp_path, seed, order):
+    """Rows name their entries, by thread and number, so that it is known where they must be."""
+    dice = random.Random(seed)
+    out = dice.choice(destinations(tmp_path))
+    seeds = [dice.randint(0, 10**9) for _ in range(3)]
+    checkpoint = dice.choice([None, 1, 3])
+    given: list[dict[int, tuple[int, int]]] = [{} for _ in seeds]
+    with colonnade.create_parallel(
+        out, "Events", {"thread": "int", "n": "int"}, cluster_order=order, checkpoint_every=checkpoint
+    ) as writer:
+        contexts = [writer.context() for _ in seeds]
+        with ThreadPoolExecutor(len(seeds)) as pool:
+            work = [
+                pool.submit(fill_with_rows, contexts[i], i, seeds[i], given[i]) for i in range(len(seeds))
+            ]
+            for each in work:
+                each.result()
+        if dice.random() < 0.5:
+            writer.commit()
+    with colonnade.open(out) as data:
+        data.verify()
+        entries = list(zip(data["thread"].to_list(), data["n"].to_list(), strict=True))
+        rows = list(data.attributes["rows"])
+        firsts = [row.first for row in rows]
+        if checkpoint is None:
+            assert firsts == sorted(firsts)
+        for thread, ranges in enumerate(given):
+            for number, (first, last) in ranges.items():
+                mine = [row for row in rows if row.values == {"thread": thread, "number": number, "t": "x"}]
+                found = [entry for row in mine for entry in entries[row.first : row.last]]
+                assert sorted(found) == [(thread, n) for n in range(first, last)]
+                if order == "staged" or first == last:
+                    assert len(mine) == 1
+        assert len({(row.values["thread"], row.values["number"]) for row in rows}) == sum(map(len, given))
+
+
+def fill_with_rows(
+    context: colonnade.FillContext, thread: int, seed: int, given: dict[int, tuple[int, int]]
+) -> None:
+    dice = random.Random(seed)
+    rows = context.attributes("rows", {"thread": "int", "number": "int", "t": "std::string"})
+    with context:
+        for number in range(dice.randint(0, 8)):
+            first = context.num_entries
+            with rows.range(thread=thread, number=number, t="x"):
+                for _ in range(dice.randint(0, 6)):
+                    context.fill(thread=thread, n=context.num_entries)
+                    if dice.random() < 0.3:
+                        context.commit_cluster()
+            given[number] = (first, context.num_entries)
+        if given and dice.random() < 0.5:
+            last = dice.randint(0, context.num_entries)
+            given[100] = (dice.randint(0, last), last)
+            rows.add({"thread": thread, "number": 100, "t": "x"}, *given[100])
+
+
+def test_rows_about_entries_that_are_given_up_are_given_up(tmp_path):
+    with colonnade.create_parallel(tmp_path / "f.root", "Events", {"x": "double"}) as writer:
+        context = writer.context()
+        with context.attributes("runs").range(run=1):
+            context.fill(x=1)
+        context.commit_cluster()
+        with context.attributes("runs").range(run=2):
+            context.fill(x=2)
+        context.abort()
+        with writer.context() as other:
+            with pytest.raises(colonnade.UsageError, match="not among the 0 entries"):
+                other.attributes("runs").add({"run": 3}, 0, 1)
+            with pytest.raises(colonnade.UsageError, match="with other fields"):
+                other.attributes("runs", {"run": "std::string"})
+            with pytest.raises(colonnade.TypeMismatchError):
+                other.attributes("runs").add({"run": "text"}, 0, 0)
+    with colonnade.open(tmp_path / "f.root") as data:
+        assert list(data.attributes["runs"]) == [(0, 1, {"run": 1})]

@@ -59,7 +59,7 @@ void check_model(const Model* model) {
 
 struct AttributeSetWriter::Impl {
   Impl(std::unique_ptr<Model> model, std::string_view set_name, page::DataSetSink& data_set,
-       const page::PageSource* before, std::function<std::uint64_t()> entries)
+       const page::PageSource* before, std::function<std::uint64_t()> entries, std::function<void()> flush)
       : name(set_name), user(std::move(model)), stored(Model::create()), entries_of(std::move(entries)) {
     make_stored();
     sink = data_set.make_linked();
@@ -75,7 +75,10 @@ struct AttributeSetWriter::Impl {
         [this](ClusterDescriptor cluster) { sink->add_cluster(std::move(cluster)); });
     for (Field* field : fields) filler->connect(*field);
     user->complete_ = stored->complete_ = true;
-    data_set.link(name, sink, [this] { filler->commit_cluster(); });
+    data_set.link(name, sink, [this, more = std::move(flush)] {
+      if (more) more();
+      filler->commit_cluster();
+    });
   }
 
   void make_stored() {
@@ -155,13 +158,14 @@ struct AttributeSetWriter::Impl {
 
 AttributeSetWriter::AttributeSetWriter(std::unique_ptr<Model> model, std::string_view name,
                                        page::DataSetSink& data_set, const page::PageSource* before,
-                                       std::function<std::uint64_t()> entries) {
+                                       std::function<std::uint64_t()> entries, std::function<void()> flush) {
   check_model(model.get());
   dataset::check_attribute_set_name(name);
   if (data_set.has_linked(name))
     throw Error(ErrorKind::usage, fmt::format("there is an attribute set '{}' already", name),
                 "another name, or add to that one");
-  impl_ = std::make_unique<Impl>(std::move(model), name, data_set, before, std::move(entries));
+  impl_ =
+      std::make_unique<Impl>(std::move(model), name, data_set, before, std::move(entries), std::move(flush));
 }
 
 AttributeSetWriter::~AttributeSetWriter() = default;

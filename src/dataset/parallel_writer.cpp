@@ -7,8 +7,10 @@
 #include <exception>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/warning.h"
+#include "colonnade/attributes.h"
 #include "dataset/writer_filler.h"
 #include "dataset/writer_schema.h"
 
@@ -32,12 +34,13 @@ struct ParallelWriter::Impl {
     if (data_set.options().cluster_order == ClusterOrder::staged)
       data_set.stage_cluster(context, std::move(cluster));
     else
-      data_set.add_cluster(std::move(cluster));
+      data_set.add_cluster(std::move(cluster), context);
   }
 
   void close() {
     state->guarded([&] { data_set.close(); });
     state->set_closed();
+    for (const auto& set : attribute_sets) set->end();
   }
 
   void abandon() noexcept {
@@ -49,6 +52,7 @@ struct ParallelWriter::Impl {
   page::DataSetSink& data_set;
   std::shared_ptr<dataset::WriterState> state;
   std::mutex mutex;  // of what begins and ends: contexts and commits
+  std::vector<std::unique_ptr<ParallelAttributeSet>> attribute_sets;
   std::size_t contexts_made = 0;
   std::atomic<std::size_t> contexts_open = 0;
   std::atomic<bool> discarded = false;
@@ -56,11 +60,12 @@ struct ParallelWriter::Impl {
 };
 
 struct FillContext::Impl {
-  Impl(std::shared_ptr<ParallelWriter::Impl> w, std::size_t number)
+  Impl(std::shared_ptr<ParallelWriter::Impl> w, std::size_t own_number)
       : writer(std::move(w)),
+        number(own_number),
         fields(clones(*writer->model)),
         filler(writer->state, fields, writer->model_id(),
-               [this, number](ClusterDescriptor cluster) { writer->place(number, std::move(cluster)); }) {
+               [this](ClusterDescriptor cluster) { writer->place(number, std::move(cluster)); }) {
     // Described alike, the copies get the numbers of their originals.
     Descriptor numbers;
     std::vector<Field*> all;
@@ -87,7 +92,19 @@ struct FillContext::Impl {
     if (!std::exchange(closed, true)) --writer->contexts_open;
   }
 
+  void check(const IndexRange& entries) const {
+    ensure_open();
+    writer->state->ensure_open();
+    if (entries.first() > entries.last() || entries.last() > filler.entries())
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the range from entry {} to {} is not among the {} entries that the context was given",
+                      entries.first(), entries.last(), filler.entries()),
+          "fill the entries first", {.uri = writer->data_set.uri()});
+  }
+
   std::shared_ptr<ParallelWriter::Impl> writer;
+  const std::size_t number;
   std::vector<std::unique_ptr<Field>> fields;
   dataset::Filler filler;
   int exceptions_at_start = std::uncaught_exceptions();
@@ -128,6 +145,35 @@ void FillContext::append(std::span<const NamedArray> arrays) {
 
 std::uint64_t FillContext::num_entries() const noexcept {
   return impl_->filler.entries();
+}
+
+void FillContext::add_attributes(ParallelAttributeSet& set, const IndexRange& entries,
+                                 std::unique_ptr<Entry> values) {
+  impl_->check(entries);
+  if (!values) throw Error(ErrorKind::usage, "there are no values", "ParallelAttributeSet::make_entry()");
+  set.add(impl_->number, entries,
+          [row = std::shared_ptr<Entry>(std::move(values))](AttributeSetWriter& to, const IndexRange& range) {
+            to.add(range, *row);
+          });
+}
+
+void FillContext::add_attributes(ParallelAttributeSet& set, const IndexRange& entries,
+                                 std::span<const NamedArray> values) {
+  impl_->check(entries);
+  struct Row {
+    std::vector<std::vector<std::byte>> bytes;
+    std::vector<NamedArray> arrays;
+  };
+  auto row = std::make_shared<Row>();
+  for (const NamedArray& given : values) {
+    const auto* const data = static_cast<const std::byte*>(given.array.data);
+    NamedArray& kept = row->arrays.emplace_back(given);
+    kept.array.data =
+        row->bytes.emplace_back(data, data + given.array.size * size_of(given.array.element)).data();
+  }
+  set.add(impl_->number, entries, [row](AttributeSetWriter& to, const IndexRange& range) {
+    to.append(std::span(&range, 1), row->arrays);
+  });
 }
 
 void FillContext::flush_columns() {
@@ -216,6 +262,17 @@ std::unique_ptr<FillContext> ParallelWriter::make_fill_context() {
   auto context = std::make_unique<FillContext::Impl>(impl_, impl_->contexts_made);
   ++impl_->contexts_made;
   return std::unique_ptr<FillContext>(new FillContext(std::move(context)));
+}
+
+ParallelAttributeSet& ParallelWriter::add_attribute_set(std::unique_ptr<Model> model, std::string_view name) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->state->ensure_open();
+  const ErrorContext where{.uri = impl_->data_set.uri(), .data_set = impl_->data_set.descriptor().name};
+  return with_context(where, [&]() -> ParallelAttributeSet& {
+    std::unique_ptr<ParallelAttributeSet> set(
+        new ParallelAttributeSet(std::move(model), name, impl_->data_set));
+    return *impl_->attribute_sets.emplace_back(std::move(set));
+  });
 }
 
 void ParallelWriter::commit_staged() {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/warning.h"
+#include "colonnade/attributes.h"
 #include "dataset/test_round_trip.h"
 #include "page/cluster_journal.h"
 
@@ -408,6 +409,51 @@ TEST(ParallelWriter, EntriesOfOtherModelsAndLateFieldsAreRefused) {
   writer->close();
   other->close();
   EXPECT_EQ(expect_events(file, 1), 1u);
+}
+
+TEST(ParallelWriter, AttributesAreAboutTheEntriesOfTheirContext) {
+  constexpr int threads = 4;
+  for (const ClusterOrder order : {ClusterOrder::as_written, ClusterOrder::staged}) {
+    const MemoryFile file;
+    WriteOptions options = small_pieces();
+    options.cluster_order = order;
+    options.checkpoint_every = {.clusters = 3};
+    const auto writer = ParallelWriter::recreate(event_model(), "Data", file, options);
+    auto fields = Model::create();
+    fields->make_field<int>("thread");
+    fields->make_field<std::int64_t>("round");
+    ParallelAttributeSet& set = writer->add_attribute_set(std::move(fields), "rounds");
+    EXPECT_EQ(set.name(), "rounds");
+    run_together(threads, [&](int t) {
+      const auto context = writer->make_fill_context();
+      for (std::int64_t round = 0; round < 10; ++round) {
+        const std::uint64_t first = context->num_entries();
+        fill_events(*context, t, 60);
+        auto values = set.make_entry();
+        *values->ptr<int>("thread") = t;
+        *values->ptr<std::int64_t>("round") = round;
+        context->add_attributes(set, {first, context->num_entries()}, std::move(values));
+      }
+      context->close();
+    });
+    writer->close();
+
+    const auto reader = Reader::open("Data", file);
+    auto event = reader->view<Event>("event");
+    const auto rows = reader->attribute_set("rounds");
+    auto thread = rows->view<int>("thread");
+    auto round = rows->view<std::int64_t>("round");
+    std::vector<std::vector<int>> covered(threads, std::vector<int>(10, 0));
+    for (const std::uint64_t row : rows->rows())
+      for (const std::uint64_t entry : rows->range(row)) {
+        ASSERT_EQ(event(entry).thread, thread(row));
+        ++covered[static_cast<std::size_t>(thread(row))][static_cast<std::size_t>(round(row))];
+      }
+    for (const auto& rounds : covered) EXPECT_EQ(rounds, std::vector<int>(10, 60));
+    EXPECT_GE(rows->num_rows(), 40u);
+    EXPECT_TRUE(order != ClusterOrder::staged || rows->num_rows() == 40u);
+    EXPECT_EQ(error_of([&] { writer->add_attribute_set(Model::create(), "late"); }).kind(), ErrorKind::usage);
+  }
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ void DataSetSink::note_teams(std::size_t columns) {
   begun_.resize(teams_.size());
 }
 
-void DataSetSink::add(ClusterDescriptor cluster) {
+void DataSetSink::add(ClusterDescriptor cluster, std::size_t number) {
   cluster.id = descriptor_.clusters.size();
   cluster.first_entry = descriptor_.entries();
   note_teams(cluster.columns.size());
@@ -170,6 +170,12 @@ void DataSetSink::add(ClusterDescriptor cluster) {
     range.first_element = static_cast<std::int64_t>(next_elements_[team]);
     next_elements_[team] += range.pages.elements();
   }
+  if (number != any_number) {
+    placed_.resize(std::max(placed_.size(), number + 1));
+    std::vector<Placed>& own = placed_[number];
+    own.push_back(
+        {own.empty() ? 0 : own.back().own + own.back().entries, cluster.first_entry, cluster.entries});
+  }
   descriptor_.clusters.push_back(std::move(cluster));
   if (checkpoints() && container_->keeps_journal()) {
     // Pages without checksums must be in the file before a record says so: repair could not tell otherwise.
@@ -181,10 +187,14 @@ void DataSetSink::add(ClusterDescriptor cluster) {
   if (descriptor_.clusters.size() - grouped_clusters_ >= options_.clusters_per_group) group_clusters();
 }
 
-void DataSetSink::add_cluster(ClusterDescriptor cluster) {
+void DataSetSink::add_cluster(ClusterDescriptor cluster, std::size_t number) {
   check_process();
   const std::lock_guard lock(mutex_);
-  add(std::move(cluster));
+  add(std::move(cluster), number);
+}
+
+std::span<const DataSetSink::Placed> DataSetSink::placed(std::size_t number) const noexcept {
+  return number < placed_.size() ? std::span<const Placed>(placed_[number]) : std::span<const Placed>();
 }
 
 void DataSetSink::stage_cluster(std::size_t number, ClusterDescriptor cluster) {
@@ -196,10 +206,10 @@ void DataSetSink::stage_cluster(std::size_t number, ClusterDescriptor cluster) {
 }
 
 void DataSetSink::add_staged() {
-  for (std::vector<ClusterDescriptor>& clusters : staged_) {
-    for (ClusterDescriptor& cluster : std::exchange(clusters, {})) {
+  for (std::size_t number = 0; number < staged_.size(); ++number) {
+    for (ClusterDescriptor& cluster : std::exchange(staged_[number], {})) {
       staged_entries_ -= cluster.entries;
-      add(std::move(cluster));
+      add(std::move(cluster), number);
     }
   }
 }

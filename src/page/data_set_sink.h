@@ -97,8 +97,10 @@ class DataSetSink {
   void link(AttributeSetRecord record);
   const JournalRun& run() const noexcept { return run_; }
   // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
-  // checkpoint if one is due.
-  void add_cluster(ClusterDescriptor cluster);
+  // checkpoint if one is due. `number`: of the writer that it is from, if somebody wants to know where its
+  // clusters are.
+  static constexpr std::size_t any_number = static_cast<std::size_t>(-1);
+  void add_cluster(ClusterDescriptor cluster, std::size_t number = any_number);
   // Keeps a cluster until commit_staged() adds it, those of lower numbers first.
   void stage_cluster(std::size_t number, ClusterDescriptor cluster);
   void commit_staged();
@@ -109,6 +111,13 @@ class DataSetSink {
   // inside. A record of this name is replaced.
   void link(const std::string& name, std::shared_ptr<DataSetSink> linked, std::function<void()> flush);
   bool has_linked(std::string_view name) const;  // here, not before resume()
+  // Where the clusters of a writer are: entries as it counts them, and those of the data set. For `flush`.
+  struct Placed {
+    std::uint64_t own = 0;
+    std::uint64_t first = 0;
+    std::uint64_t entries = 0;
+  };
+  std::span<const Placed> placed(std::size_t number) const noexcept;
   // Writes page lists still missing, footer and anchor: the file is complete up to the last cluster. Staged
   // clusters are added before. What is there already is not replaced by a data set without entries: that is
   // left to close().
@@ -139,7 +148,7 @@ class DataSetSink {
   };
 
   Locator write_envelope(ByteSpan envelope);
-  void add(ClusterDescriptor cluster);
+  void add(ClusterDescriptor cluster, std::size_t number);
   void add_staged();
   void checkpoint();
   void commit(bool is_last);
@@ -175,9 +184,10 @@ class DataSetSink {
   std::vector<bool> begun_;                             // likewise: has a cluster any?
   std::vector<std::vector<ClusterDescriptor>> staged_;  // by number
   std::uint64_t staged_entries_ = 0;
-  std::size_t grouped_clusters_ = 0;   // clusters that a cluster group covers already
-  std::optional<Contents> committed_;  // what the footer knows; nothing: there is none yet
-  std::optional<Locator> footer_;      // of the last commit, if it was made here
+  std::vector<std::vector<Placed>> placed_;  // by number
+  std::size_t grouped_clusters_ = 0;         // clusters that a cluster group covers already
+  std::optional<Contents> committed_;        // what the footer knows; nothing: there is none yet
+  std::optional<Locator> footer_;            // of the last commit, if it was made here
   JournalRun run_;
   bool was_resumed_ = false;
   bool is_linked_ = false;

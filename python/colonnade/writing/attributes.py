@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,9 +17,19 @@ from .rows import Rows
 from .sources import to_batch
 
 if TYPE_CHECKING:
-    from .creating import DataSetWriter
+    from colonnade.arrays.columns import PathArray
 
-__all__ = ["AttributeAppender", "AttributeRange", "AttributeSetWriter", "find_or_make"]
+    from .creating import DataSetWriter
+    from .parallel import FillContext
+
+__all__ = [
+    "AttributeAppender",
+    "AttributeRange",
+    "AttributeSetWriter",
+    "ContextAttributes",
+    "SharedAttributeSet",
+    "find_or_make",
+]
 
 
 class AttributeRange:
@@ -26,7 +38,7 @@ class AttributeRange:
     If the block is left by an exception, nothing is added.
     """
 
-    def __init__(self, owner: AttributeSetWriter, first: int, values: dict[str, Any]) -> None:
+    def __init__(self, owner: _Ranges, first: int, values: dict[str, Any]) -> None:
         self._owner, self._committed = owner, False
         self.first = first
         """The first entry."""
@@ -54,21 +66,11 @@ class AttributeRange:
         return f"<AttributeRange of '{self._owner.name}' from entry {self.first} on, {state}>"
 
 
-class AttributeSetWriter:
-    """An attribute set being written. Made by `DataSetWriter.attributes`; ends with the writer."""
+class _Ranges(ABC):
+    """Takes values that belong to ranges of what its owner was given."""
 
-    def __init__(
-        self, writer: DataSetWriter | AttributeAppender, name: str, schema: Mapping[str, Spec] | None
-    ) -> None:
-        self._writer, self._name = writer, name
-        self._fields: dict[str, _core.Field] = {}
-        self._made = False
-        self._rows: Rows | None = None
-        self._ranges: list[tuple[int, int]] = []
-        self._handed_on = 0
-        if schema is not None:
-            self._start(schema)
-        self._make()
+    def __init__(self, owner: DataSetWriter | AttributeAppender | FillContext, name: str) -> None:
+        self._writer, self._name = owner, name
 
     @property
     def name(self) -> str:
@@ -76,14 +78,9 @@ class AttributeSetWriter:
         return self._name
 
     @property
-    def field_names(self) -> list[str]:
-        """Names of the fields, empty as long as they are not known."""
-        return list(self._fields)
-
-    @property
+    @abstractmethod
     def num_rows(self) -> int:
         """Number of ranges that were added so far."""
-        return self._handed_on + len(self._ranges)
 
     def range(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> AttributeRange:
         """Begin a range at the next entry.
@@ -115,18 +112,54 @@ class AttributeSetWriter:
             )
         self._writer._guard(lambda: self._add(values, first, last))
 
-    # ---- Inside
-
     def _check_open(self) -> None:
         self._writer._check_open()
 
     def _entries(self) -> int:
         return self._writer.num_entries
 
+    @abstractmethod
+    def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
+        """Take a row."""
+
+
+def _schema_of(values: Mapping[str, Any]) -> dict[str, Spec]:
+    return {name: infer(column, name) for name, column in to_batch([dict(values)]).columns.items()}
+
+
+class AttributeSetWriter(_Ranges):
+    """An attribute set being written. Made by `DataSetWriter.attributes`; ends with the writer."""
+
+    _writer: DataSetWriter | AttributeAppender
+
+    def __init__(
+        self, writer: DataSetWriter | AttributeAppender, name: str, schema: Mapping[str, Spec] | None
+    ) -> None:
+        super().__init__(writer, name)
+        self._fields: dict[str, _core.Field] = {}
+        self._made = False
+        self._rows: Rows | None = None
+        self._ranges: list[tuple[int, int]] = []
+        self._handed_on = 0
+        if schema is not None:
+            self._start(schema)
+        self._make()
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of the fields, empty as long as they are not known."""
+        return list(self._fields)
+
+    @property
+    def num_rows(self) -> int:
+        """Number of ranges that were added so far."""
+        return self._handed_on + len(self._ranges)
+
+    # ---- Inside
+
     def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
         if not self._fields:
-            columns = to_batch([dict(values)]).columns
-            self._start({name: infer(column, name) for name, column in columns.items()})
+            self._start(_schema_of(values))
             self._make()
         if self._rows is None:
             self._rows = Rows(self._fields)
@@ -160,6 +193,83 @@ class AttributeSetWriter:
 
     def __repr__(self) -> str:
         return f"<AttributeSetWriter '{self._name}' of '{self._writer.name}': {self.num_rows} ranges>"
+
+
+def _types(fields: Mapping[str, _core.Field]) -> dict[str, str]:
+    return {name: field.type_alias or field.type_name or field.kind.name for name, field in fields.items()}
+
+
+class SharedAttributeSet:
+    """An attribute set of a data set that many threads write: each adds rows through its own `FillContext`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.fields: dict[str, _core.Field] = {}
+        self.core: _core.ParallelAttributeSet | None = None
+        self._mutex = threading.Lock()
+
+    def make(
+        self, core: _core.ParallelWriter, schema: Mapping[str, Spec], *, must_agree: bool = True
+    ) -> None:
+        """Begin it with these fields, unless another thread has."""
+        with self._mutex:
+            fields = build_fields(schema, {}, {}, whole=True)
+            if self.core is not None:
+                if must_agree and _types(fields) != _types(self.fields):
+                    raise UsageError(
+                        f"the attribute set '{self.name}' is there already, with other fields",
+                        "the same schema in all contexts",
+                    )
+                return
+            if not fields:
+                raise UsageError(f"the attribute set '{self.name}' has no fields", "give one a value")
+            self.core = core.add_attribute_set(self.name, list(fields.values()))
+            self.fields = fields
+
+
+class ContextAttributes(_Ranges):
+    """What one thread adds to an attribute set. Made by `FillContext.attributes`.
+
+    Ranges are of the context's own entries, which it counts from 0 on. Where clusters of other contexts come between
+    these, a range becomes several rows.
+    """
+
+    _writer: FillContext
+
+    def __init__(self, context: FillContext, shared: SharedAttributeSet, core: _core.ParallelWriter) -> None:
+        super().__init__(context, shared.name)
+        self._shared, self._core = shared, core
+        self._waiting: list[
+            tuple[int, int, list[PathArray]]
+        ] = []  # until the context has handed on these entries
+        self._handed_on = 0
+
+    @property
+    def num_rows(self) -> int:
+        """Number of ranges that were added through this context so far."""
+        return self._handed_on + len(self._waiting)
+
+    def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
+        if self._shared.core is None:
+            self._shared.make(self._core, _schema_of(values), must_agree=False)
+        row = Rows(self._shared.fields)
+        row.add(values)
+        self._waiting.append((first, last, row.take()))
+
+    def _flush(self) -> None:
+        """Hand on the rows about entries that were handed on themselves."""
+        written = self._writer._written()
+        waiting, self._waiting = self._waiting, []
+        for first, last, arrays in waiting:
+            if last > written:
+                self._waiting.append((first, last, arrays))
+                continue
+            assert self._shared.core is not None
+            self._writer._context.add_attributes(self._shared.core, first, last, arrays)
+            self._handed_on += 1
+
+    def __repr__(self) -> str:
+        return f"<ContextAttributes '{self._name}' of '{self._writer.name}': {self.num_rows} ranges>"
 
 
 class AttributeAppender(Closing):

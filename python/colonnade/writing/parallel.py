@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from colonnade.errors import Error, UsageError, redacted
 from colonnade.reading.opening import PathLike
 from colonnade.schema.spec import Encoding, Spec, build_field
 
+from .attributes import ContextAttributes, SharedAttributeSet
 from .creating import target_of
 from .filling import Closing, Filler, build_fields
 from .options import WriteMode, WriteSettings, check_names, write_options
@@ -43,21 +45,40 @@ class FillContext(Filler):
         self._fields = dict(fields)
         self._context = context
         self._writer = writer  # ends after its contexts
+        self._sets: dict[str, ContextAttributes] = {}
         self._remember()
+
+    def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> ContextAttributes:
+        """Return what adds to an attribute set, one for all contexts; ranges are of this context's own entries.
+
+        Args:
+            name: of the set; it is made when it is named first, by whatever context.
+            schema: a type for each field, or None: the first values fix the fields.
+        """
+        self._check_open()
+        shared = self._writer._shared_set(name, schema)
+        if name not in self._sets:
+            self._sets[name] = ContextAttributes(self, shared, self._writer._writer)
+        return self._sets[name]
 
     def commit_cluster(self) -> None:
         """End the cluster here and write it."""
         self._check_open()
-        self._flush_rows()
+        self._hand_on()
         self._guard(self._context.commit_cluster)
 
     def close(self) -> None:
         """Write the open cluster and end; does nothing if closed already."""
         if self._closed:
             return
-        self._flush_rows()
+        self._hand_on()
         self._closed = True
         self._guard(self._context.close)
+
+    def _hand_on(self) -> None:
+        self._flush_rows()
+        for each in self._sets.values():
+            self._guard(each._flush)
 
     def abort(self) -> None:
         """End without the open cluster."""
@@ -76,6 +97,8 @@ class FillContext(Filler):
 
     def _append(self, arrays: list[PathArray]) -> None:
         self._context.append(arrays)
+        for each in self._sets.values():
+            each._flush()
 
 
 class ParallelDataSetWriter(Closing):
@@ -99,6 +122,8 @@ class ParallelDataSetWriter(Closing):
     ) -> None:
         super().__init__(uri, name)
         self._closed = True  # until there is something to close
+        self._sets: dict[str, SharedAttributeSet] = {}
+        self._sets_mutex = threading.Lock()
         self._fields = build_fields(schema, encodings or {}, field_descriptions or {}, whole=True)
         projected = []
         for new, (spec, sources) in (projections or {}).items():
@@ -126,6 +151,18 @@ class ParallelDataSetWriter(Closing):
         """Make a context for one thread."""
         self._check_open()
         return FillContext(self._uri, self._name, self._fields, self._guard(self._writer.make_context), self)
+
+    def attributes(self, name: str, schema: Mapping[str, Spec]) -> None:
+        """Add an attribute set with these fields. Contexts add its rows, see `FillContext.attributes`."""
+        self._check_open()
+        self._shared_set(name, schema)
+
+    def _shared_set(self, name: str, schema: Mapping[str, Spec] | None) -> SharedAttributeSet:
+        with self._sets_mutex:
+            found = self._sets.setdefault(name, SharedAttributeSet(name))
+        if schema is not None:
+            self._guard(lambda: found.make(self._writer, schema))
+        return found
 
     def commit_staged(self) -> None:
         """With staged order: give the clusters written so far their place, those of earlier made contexts first."""
