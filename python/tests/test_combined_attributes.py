@@ -271,6 +271,82 @@ def test_an_append_that_was_interrupted_adds_the_rows_once(tmp_path):
         assert list(data.attributes["runs"]) == [(0, 5000, {"run": 0}), (5000, 10000, {"run": 1})]
 
 
+# ---- Comparing
+
+
+def write_sets(path: Path, rows: list[Attribute], schema: dict[str, str], name: str = "runs") -> None:
+    with colonnade.create(path, "Events", {"x": "double"}) as writer:
+        writer.extend({"x": np.arange(20.0)})
+        written = writer.attributes(name, schema)
+        for row in rows:
+            written.add(row.values, row.first, row.last)
+
+
+SCHEMA = {"run": "std::uint32_t", "text": "std::string"}
+ROWS = [Attribute(n, n + 3, {"run": n, "text": "r" * n}) for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "schema", "name", "lines"),
+    [
+        (ROWS, SCHEMA, "runs", []),
+        (ROWS, SCHEMA, "other", ["- attribute set runs", "+ attribute set other"]),
+        (ROWS[:3], SCHEMA, "runs", ["! attribute set runs: 5 rows -> 3 rows"]),
+        (
+            [ROWS[0]._replace(last=9), *ROWS[1:4], ROWS[4]._replace(first=0)],
+            SCHEMA,
+            "runs",
+            ["! attribute set runs: 2 ranges of 5 differ, first of row 0: 0 to 3 -> 0 to 9"],
+        ),
+        (
+            [*ROWS[:4], ROWS[4]._replace(values={"run": 9, "text": "rrrr"})],
+            SCHEMA,
+            "runs",
+            ["! attribute set runs: run: 1 value of 5 differ, first at row 4: 4 -> 9"],
+        ),
+        (
+            ROWS,
+            {"run": "std::int64_t", "text": "std::string"},
+            "runs",
+            ["! attribute set runs: run: std::uint32_t -> std::int64_t"],
+        ),
+        (
+            [row._replace(values={"run": row.values["run"], "more": True}) for row in ROWS],
+            {"run": "std::uint32_t", "more": "bool"},
+            "runs",
+            ["- attribute set runs: text: std::string", "+ attribute set runs: more: bool"],
+        ),
+    ],
+)
+def test_diff_sees_attribute_sets(tmp_path, run, rows, schema, name, lines):
+    write_sets(tmp_path / "a.root", ROWS, SCHEMA)
+    write_sets(tmp_path / "b.root", rows, schema, name)
+    status, text, err = run("diff", tmp_path / "a.root", tmp_path / "b.root")
+    assert (status, err) == (1 if lines else 0, "")
+    assert text.splitlines() == (lines or ["the same: 1 field, 1 attribute set, 20 entries"])
+    status, text, _ = run("diff", tmp_path / "a.root", tmp_path / "b.root", "--fields", "x")
+    assert (status, text.strip()) == (0, "the same: 1 field, 20 entries")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_diff_finds_what_was_changed(tmp_path, run, seed):
+    """Copies are the same; a file with other rows is not."""
+    dice = random.Random(seed)
+    one = write_random(tmp_path / "one.root", dice)
+    colonnade.copy(one.path, tmp_path / "copy.root", **dice.choice([{}, {"compression": "lz4:1"}]))
+    assert run("diff", one.path, tmp_path / "copy.root")[0] == 0
+    if not one.rows:
+        return
+    name = dice.choice(sorted(one.rows))
+    zero = {key: ZEROS[key] for key in one.schemas[name]}
+    with colonnade.add_attributes(tmp_path / "copy.root", "Events") as data:
+        data.attributes(name, one.schemas[name]).add(zero, 0, one.entries)
+    rows = len(one.rows[name])
+    status, text, _ = run("diff", one.path, tmp_path / "copy.root")
+    assert status == 1
+    assert text.startswith(f"! attribute set {name}: {rows} row")
+
+
 # ---- Many threads
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import numpy as np
 
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.errors import Error
+from colonnade.reading.attributes import AttributeSet, AttributeSets
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.steps import clusters, steps
 
@@ -26,8 +29,8 @@ _STEP = "32 MB"
 def diff(context: click.Context, file: str, other: str, fields: list[str] | None, schema: bool) -> None:
     """Compare the data sets of FILE and OTHER: fields, types, values. Places are f.root or f.root:Events.
 
-    Floating-point numbers are the same if their bits are, or if both are not a number. The exit status is 0 if nothing
-    differs and 1 otherwise.
+    Attribute sets are compared, too, unless fields are named. Floating-point numbers are the same if their bits are, or
+    if both are not a number. The exit status is 0 if nothing differs and 1 otherwise.
     """
     with DataSet(*file_and_name(file, None)) as left, DataSet(*file_and_name(other, None)) as right:
         found = differences(left, right, fields, values=not schema)
@@ -35,14 +38,26 @@ def diff(context: click.Context, file: str, other: str, fields: list[str] | None
             click.echo(line)
         if not found:
             what = "types" if schema else count_text(left.num_entries, "entry")
-            click.echo(f"the same: {count_text(len(left.select(fields).keys()), 'field')}, {what}")
+            sets = (
+                [count_text(len(left.attributes), "attribute set")] if not fields and left.attributes else []
+            )
+            click.echo(
+                "the same: " + ", ".join([count_text(len(left.select(fields).keys()), "field"), *sets, what])
+            )
     context.exit(1 if found else 0)
 
 
 def differences(
     left: DataSet, right: DataSet, fields: list[str] | None = None, *, values: bool = True
 ) -> list[str]:
-    """Say in a line each what differs between two data sets; nothing if they hold the same."""
+    """Say in a line each what differs between two data sets; nothing if they hold the same.
+
+    Args:
+        left: one.
+        right: the other.
+        fields: what is compared, see `DataSet.arrays`; None: all fields and the attribute sets.
+        values: compare values, not only types.
+    """
     mine, theirs = left.schema.select(fields), right.schema.select(fields)
     found = [f"- {name}: {info.type}" for name, info in mine.items() if name not in theirs]
     found += [f"+ {name}: {info.type}" for name, info in theirs.items() if name not in mine]
@@ -54,10 +69,50 @@ def differences(
     if values:
         same = [name for name in shared if name not in changed]
         found += _value_differences(left, right, same)
+    if fields is None:
+        found += _set_differences(left.attributes, right.attributes, values=values)
     return found
 
 
-def _value_differences(left: DataSet, right: DataSet, names: list[str]) -> list[str]:
+def _set_differences(left: AttributeSets, right: AttributeSets, *, values: bool) -> list[str]:
+    found = [f"- attribute set {name}" for name in left if name not in right]
+    found += [f"+ attribute set {name}" for name in right if name not in left]
+    for name in left:
+        if name not in right:
+            continue
+        try:
+            lines = _differences_of(left[name], right[name], values=values)
+        except Error as error:
+            lines = [f"! it cannot be compared: {error.problem}"]
+        found += [f"{line[0]} attribute set {name}: {line[2:]}" for line in lines]
+    return found
+
+
+def _differences_of(left: AttributeSet, right: AttributeSet, *, values: bool) -> list[str]:
+    mine, theirs = left.schema, right.schema
+    found = [f"- {field}: {info.type}" for field, info in mine.items() if field not in theirs]
+    found += [f"+ {field}: {info.type}" for field, info in theirs.items() if field not in mine]
+    shared = [field for field in mine if field in theirs]
+    changed = [field for field in shared if str(mine[field]) != str(theirs[field])]
+    found += [f"! {field}: {mine[field].type} -> {theirs[field].type}" for field in changed]
+    if not values:
+        return found
+    if left.num_rows != right.num_rows:
+        found.append(f"! {count_text(left.num_rows, 'row')} -> {count_text(right.num_rows, 'row')}")
+    stop = min(left.num_rows, right.num_rows)
+    moved = np.flatnonzero((left.ranges[:stop] != right.ranges[:stop]).any(axis=1))
+    if len(moved):
+        one, two = left.ranges[moved[0]], right.ranges[moved[0]]
+        found.append(
+            f"! {count_text(len(moved), 'range')} of {stop} differ, first of row {moved[0]}: "
+            f"{one[0]} to {one[1]} -> {two[0]} to {two[1]}"
+        )
+    paths = [f"_userData.{field}" for field in shared if field not in changed]
+    lines = _value_differences(left._rows, right._rows, paths, what="row")
+    return found + [line.replace("_userData.", "", 1) for line in lines]
+
+
+def _value_differences(left: DataSet, right: DataSet, names: list[str], *, what: str = "entry") -> list[str]:
     found = []
     stop = min(left.num_entries, right.num_entries)
     for name in names:
@@ -75,7 +130,7 @@ def _value_differences(left: DataSet, right: DataSet, names: list[str]) -> list[
         if first is not None:
             number, one, two = first
             found.append(
-                f"! {name}: {count_text(count, 'value')} of {stop} differ, first at entry {number}: {one!r} -> {two!r}"
+                f"! {name}: {count_text(count, 'value')} of {stop} differ, first at {what} {number}: {one!r} -> {two!r}"
             )
     return found
 
