@@ -57,6 +57,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "detail/variants.h": "field",
     "field_types.h": "field",
     "columnar.h": "base",
+    "sealed_columns.h": "base",
     "model.h": "dataset",
     "entry.h": "dataset",
     "view.h": "dataset",

@@ -21,6 +21,7 @@
 #include "colonnade/parallel_writer.h"
 #include "colonnade/reader.h"
 #include "colonnade/repair.h"
+#include "colonnade/sealed_columns.h"
 #include "colonnade/types.h"
 #include "colonnade/view.h"
 #include "colonnade/warning.h"

@@ -24,6 +24,7 @@
 #include "colonnade/entry.h"
 #include "colonnade/model.h"
 #include "colonnade/options.h"
+#include "colonnade/sealed_columns.h"
 #include "colonnade/view.h"
 
 namespace colonnade {
@@ -93,6 +94,20 @@ class Reader {
   // unless they are named.
   std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first,
                                   std::uint64_t last);
+
+  // The pages of column number `k` of a field in a cluster as they are stored, see
+  // colonnade/sealed_columns.h. Nothing is read. Throws ErrorKind::usage for what there is not, format where
+  // pages cannot be true, resource where they do not fit the memory.
+  SealedColumn sealed_column(std::uint32_t field, std::size_t k, std::size_t cluster) const;
+  // Reads the pages of different columns, compared with their checksums unless the options say otherwise, to
+  // buffers of their `size`.
+  void read_sealed(std::span<const SealedColumn> columns,
+                   std::span<const std::span<std::byte>> buffers) const;
+  // The same comparison for pages that somebody else read.
+  void verify_sealed(const SealedColumn& column, std::span<const std::byte> buffer) const;
+  // Fills the `content_size` bytes of `content`, page behind page, by all threads.
+  void decompress_sealed(const SealedColumn& column, std::span<const std::byte> buffer,
+                         std::span<std::byte> content) const;
 
   // The names of the attribute sets, and one of them; see colonnade/attributes.h. Throws
   // ErrorKind::not_found, and ErrorKind::unsupported or format for a set that cannot be read, which the

@@ -1,6 +1,7 @@
 // Reading; see shared_reading.h.
 #include "colonnade/reader.h"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -17,6 +18,12 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<std::byte> span_of(const Bytes& bytes) {
+  return {reinterpret_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
 class PyReader : public SharedReading<Reader> {
  public:
   explicit PyReader(std::unique_ptr<Reader> reader) : SharedReading(std::move(reader)) {}
@@ -30,6 +37,27 @@ class PyReader : public SharedReading<Reader> {
   std::unique_ptr<PyReader> attribute_set(const std::string& name) {
     const std::lock_guard turn(mutex_);
     return std::make_unique<PyReader>(std::shared_ptr<AttributeSet>(reader_->attribute_set(name)));
+  }
+  SealedColumn sealed_column(std::uint32_t field, std::size_t k, std::size_t cluster) {
+    const std::lock_guard turn(mutex_);
+    return reader_->sealed_column(field, k, cluster);
+  }
+  void read_sealed(const std::vector<SealedColumn>& columns, const std::vector<Bytes>& buffers) {
+    std::vector<std::span<std::byte>> spans;
+    for (const Bytes& buffer : buffers) spans.push_back(span_of(buffer));
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    reader_->read_sealed(columns, spans);
+  }
+  void verify_sealed(const SealedColumn& column, const Bytes& buffer) {
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    reader_->verify_sealed(column, span_of(buffer));
+  }
+  void decompress_sealed(const SealedColumn& column, const Bytes& buffer, const Bytes& content) {
+    const nb::gil_scoped_release released;
+    const std::lock_guard turn(mutex_);
+    reader_->decompress_sealed(column, span_of(buffer), span_of(content));
   }
 };
 
@@ -77,11 +105,39 @@ void register_metrics(nb::module_& module) {
       .def_prop_ro("cache", [](const ReadMetrics& self) { return text(self.cache); });
 }
 
+// The places as bytes: NumPy has types for structures, which Python gives them.
+nb::ndarray<nb::numpy, std::uint8_t> places_of(const SealedColumn& column) {
+  using Places = std::vector<SealedPlace>;
+  auto places = std::make_unique<Places>(column.pages);
+  void* data = places->data();
+  const std::size_t size = places->size() * sizeof(SealedPlace);
+  nb::capsule owner(places.release(), [](void* p) noexcept { delete static_cast<Places*>(p); });
+  static std::uint8_t nothing;
+  return {size > 0 ? data : &nothing, {size}, owner};
+}
+
+void register_sealed_columns(nb::module_& module) {
+  nb::class_<SealedColumn>(module, "SealedColumn", "The pages of a column in a cluster as they are stored.")
+      .def_ro("column", &SealedColumn::column)
+      .def_ro("cluster", &SealedColumn::cluster)
+      .def_ro("encoding", &SealedColumn::encoding)
+      .def_ro("element", &SealedColumn::element)
+      .def_ro("compression", &SealedColumn::compression)
+      .def_ro("elements", &SealedColumn::elements)
+      .def_ro("leading_zeros", &SealedColumn::leading_zeros)
+      .def_ro("size", &SealedColumn::size)
+      .def_ro("content_size", &SealedColumn::content_size)
+      .def_prop_ro("places", &places_of, nb::rv_policy::automatic,
+                   nb::sig("def places(self, /) -> numpy.typing.NDArray[numpy.uint8]"),
+                   "The pages as bytes, 48 each; see colonnade/sealed_columns.h.");
+}
+
 }  // namespace
 
 void register_reader(nb::module_& module) {
   register_options(module);
   register_metrics(module);
+  register_sealed_columns(module);
   nb::class_<PyReader>(module, "Reader", "A data set opened for reading.")
       .def_prop_ro(
           "descriptor", [](const PyReader& self) -> const Descriptor& { return self.reader().descriptor(); },
@@ -96,6 +152,21 @@ void register_reader(nb::module_& module) {
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
            "Entries in JSON's manner.")
+      .def("sealed_column", &PyReader::sealed_column, nb::arg("field"), nb::arg("k"), nb::arg("cluster"),
+           nb::call_guard<nb::gil_scoped_release>(), "Where the pages of a column in a cluster are.")
+      .def("read_sealed", &PyReader::read_sealed, nb::arg("columns"), nb::arg("buffers"),
+           nb::sig("def read_sealed(self, columns: collections.abc.Sequence[SealedColumn], buffers: "
+                   "collections.abc.Sequence[numpy.typing.NDArray[numpy.uint8]]) -> None"),
+           "Their pages, verified.")
+      .def("verify_sealed", &PyReader::verify_sealed, nb::arg("column"), nb::arg("buffer"),
+           nb::sig("def verify_sealed(self, column: SealedColumn, buffer: numpy.typing.NDArray[numpy.uint8]) "
+                   "-> None"),
+           "Compares pages that somebody else read with their checksums.")
+      .def("decompress_sealed", &PyReader::decompress_sealed, nb::arg("column"), nb::arg("buffer"),
+           nb::arg("content"),
+           nb::sig("def decompress_sealed(self, column: SealedColumn, buffer: "
+                   "numpy.typing.NDArray[numpy.uint8], content: numpy.typing.NDArray[numpy.uint8]) -> None"),
+           "The pages' content end to end.")
       .def("attribute_sets", &PyReader::attribute_sets, "The names of the attribute sets.")
       .def("attribute_set", &PyReader::attribute_set, nb::arg("name"),
            nb::call_guard<nb::gil_scoped_release>(), "One of them, as the data set that it is.")

@@ -1,8 +1,10 @@
-"""Awkward arrays from flat arrays, without copying them."""
+"""Awkward arrays from flat arrays, without copying them, in the memory where those are."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from colonnade.arrays.lazy import awkward as ak
 
 from .forms import Flat
 
-__all__ = ["AwkwardBuilder"]
+__all__ = ["AwkwardBuilder", "split_alternatives"]
 
 
 class AwkwardBuilder:
@@ -55,9 +57,8 @@ class AwkwardBuilder:
 
     def variant(self, tags: Flat, contents: Sequence[Content]) -> Content:
         """See `Builder`; variants inside a variant become one union, and types are never merged."""
-        count = len(tags)
-        out_tags = np.full(count, -1, dtype=np.int8)
-        out_index = np.zeros(count, dtype=np.int64)
+        out_tags = np.full_like(tags, -1, dtype=np.int8)
+        out_index = np.zeros_like(tags, dtype=np.int64)
         parts: list[Content] = []
         optional = False
         for number, content in enumerate(contents):
@@ -70,6 +71,11 @@ class AwkwardBuilder:
         return _union(out_tags, out_index, parts, optional or bool((out_tags < 0).any()))
 
 
+def array_library(content: Content) -> Any:
+    """Return the library of a layout's arrays: NumPy, or CuPy in the memory of a GPU."""
+    return importlib.import_module("cupy") if content.backend.name == "cuda" else np
+
+
 def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
     """Split an array into plain ones.
 
@@ -77,20 +83,21 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
         For each value which of them has it (-1: missing) and where; the plain arrays; whether there is an option type.
     """
     count = content.length
+    xp = array_library(content)
     if content.is_option:
-        index = np.asarray(content.to_IndexedOptionArray64().index.data)
+        index = content.to_IndexedOptionArray64().index.data
         tags, inner_index, parts, _ = split_alternatives(content.to_IndexedOptionArray64().content)
         missing = index < 0
         if tags.size == 0:
-            return np.full(count, -1, dtype=np.int8), np.zeros(count, dtype=np.int64), parts, True
+            return xp.full(count, -1, dtype=np.int8), xp.zeros(count, dtype=np.int64), parts, True
         position = np.where(missing, 0, index)
         return np.where(missing, -1, tags[position]).astype(np.int8), inner_index[position], parts, True
     if content.is_union:
-        tags = np.asarray(content.tags.data)[:count].copy()
-        index = np.asarray(content.index.data)[:count].astype(np.int64)
+        tags = content.tags.data[:count].copy()
+        index = content.index.data[:count].astype(np.int64)
         parts = []
         optional = False
-        out_tags, out_index = np.full(count, -1, dtype=np.int8), np.zeros(count, dtype=np.int64)
+        out_tags, out_index = xp.full(count, -1, dtype=np.int8), xp.zeros(count, dtype=np.int64)
         for number, part in enumerate(content.contents):
             here = np.flatnonzero(tags == number)
             inner_tags, inner_index, inner, is_option = split_alternatives(part)
@@ -102,7 +109,7 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
             optional |= is_option
         return out_tags, out_index, parts, optional
     plain = content.project() if content.is_indexed else content
-    return np.zeros(count, dtype=np.int8), np.arange(count, dtype=np.int64), [plain], False
+    return xp.zeros(count, dtype=np.int8), xp.arange(count, dtype=np.int64), [plain], False
 
 
 def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Content:
@@ -113,7 +120,8 @@ def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Con
     if not optional:
         return ak.contents.UnionArray(ak.index.Index8(tags), ak.index.Index64(index), parts)
     # Awkward keeps missing values in the alternatives: those here are one missing value at the end of the first.
-    first = np.append(np.arange(parts[0].length, dtype=np.int64), -1)
+    first = array_library(parts[0]).arange(parts[0].length + 1, dtype=np.int64)
+    first[-1] = -1
     contents = [
         ak.contents.IndexedOptionArray(ak.index.Index64(first), parts[0]),
         *(ak.contents.UnmaskedArray(part) for part in parts[1:]),

@@ -84,7 +84,8 @@ class Assembler(Generic[A]):
             # Missing where the variant holds another alternative.
             number = next(i for i, child in enumerate(outer.children) if child is (rest[0] if rest else info))
             here = self._tags(outer) == number + 1
-            offsets = np.concatenate([[0], np.cumsum(here)]).astype(np.int64)
+            offsets = np.zeros_like(here, dtype=np.int64, shape=len(here) + 1)
+            np.cumsum(here, out=offsets[1:])
             return self._builder.option(offsets, self._along(rest, info, int(offsets[-1])))
         return self._along(rest, info, count)
 

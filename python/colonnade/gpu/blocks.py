@@ -1,0 +1,216 @@
+"""Compression blocks of sealed pages: finding them, and decompressing them with nvCOMP.
+
+A compressed page is a sequence of blocks, each behind a header of nine bytes: three of the algorithm, three with the
+size of the block, three with that of its content, both least significant byte first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade.errors import FormatError, UnsupportedError
+
+from .backends import Backend, library
+
+if TYPE_CHECKING:
+    from .pages import SealedColumn
+
+__all__ = ["ALGORITHMS", "BLOCK", "can_decompress", "decompress", "find_blocks"]
+
+BLOCK = np.dtype(
+    [
+        ("page", "<u4"),
+        ("algorithm", "<u4"),
+        ("position", "<u8"),
+        ("size", "<u8"),
+        ("content_position", "<u8"),
+        ("content_size", "<u8"),
+    ]
+)
+"""A block: its page, its algorithm (see `ALGORITHMS`), where it is in the data of the column, without its header, and
+where its content is in that of the column."""
+
+ALGORITHMS = {0: "none", 1: "zlib", 2: "lzma", 3: "deflate", 4: "lz4", 5: "zstd"}
+"""The names of the numbers in `BLOCK`. ROOT's old "deflate" has no header of zlib."""
+
+_HEADER = 9
+_TAGS = {b"ZL\x08": 1, b"XZ\x00": 2, b"CS\x08": 3, b"L4\x01": 4, b"ZS\x01": 5}
+_ALIGNMENT = 16
+_MOST_MOVED = 1 << 25
+# Of a page. Writers make one per plane or per 16 MiB; more would be looked at one after the other for hours.
+_MOST_BLOCKS = 4096
+# nvCOMP's names, and the bytes before and behind the stream that it takes: zlib's header and sum, LZ4's sum.
+_ON_DEVICE = {1: ("Deflate", 2, 4), 3: ("Deflate", 0, 0), 4: ("LZ4", 8, 0), 5: ("Zstd", 0, 0)}
+
+
+def find_blocks(backend: Backend, column: SealedColumn) -> NDArray[Any]:
+    """List the blocks of all pages; a page without compression is a block of the algorithm 0.
+
+    The headers of the first blocks of all pages are looked at together, then those of the second ones, and so on.
+
+    Raises:
+        FormatError: the sizes do not add up, or an algorithm is unknown.
+    """
+    pages = column.pages
+    starts = np.concatenate([[0], np.cumsum(pages["content_size"])]).astype("<u8")
+    found = []
+    plain = np.flatnonzero(pages["size"] == pages["content_size"])
+    found.append(
+        _blocks(plain, 0, pages["position"][plain], pages["size"][plain], starts[plain], pages["size"][plain])
+    )
+    open_pages = np.flatnonzero(pages["size"] != pages["content_size"])
+    at, content = pages["position"][open_pages], starts[open_pages]
+    for _ in range(_MOST_BLOCKS):
+        if not len(open_pages):
+            break
+        ends = (pages["position"] + pages["size"])[open_pages]
+        content_ends = starts[open_pages + 1]
+        _require(column, open_pages, ends - at >= _HEADER, "a compressed block has no room for its header")
+        index = at[:, None].astype("<i8") + np.arange(_HEADER)
+        headers = backend.to_host(column.data[backend.from_host(index)])
+        algorithms = _algorithms(column, open_pages, headers)
+        sizes, content_sizes = _number(headers[:, 3:6]), _number(headers[:, 6:9])
+        at = at + np.uint64(_HEADER)
+        _require(
+            column, open_pages, sizes <= ends - at, "a compressed block reaches past the end of its page"
+        )
+        _require(
+            column,
+            open_pages,
+            (content_sizes > 0) & (content_sizes <= content_ends - content),
+            "a compressed block does not say how much of its page it holds",
+        )
+        found.append(_blocks(open_pages, algorithms, at, sizes, content, content_sizes))
+        at, content = at + sizes, content + content_sizes
+        is_full = content == content_ends
+        _require(
+            column, open_pages, ~is_full | (at == ends), "bytes follow the last block of a compressed page"
+        )
+        open_pages, at, content = open_pages[~is_full], at[~is_full], content[~is_full]
+    none = np.zeros(len(open_pages), bool)
+    _require(column, open_pages, none, f"a page has more than {_MOST_BLOCKS} compressed blocks")
+    blocks = np.concatenate(found)
+    return np.asarray(blocks[np.argsort(blocks["content_position"], kind="stable")])
+
+
+def can_decompress(blocks: NDArray[Any]) -> bool:
+    """Say whether nvCOMP knows all algorithms, and is there."""
+    if not set(np.unique(blocks["algorithm"]).tolist()) <= {0, *_ON_DEVICE}:
+        return False
+    try:
+        return blocks["algorithm"].max(initial=0) == 0 or bool(library("nvidia.nvcomp"))
+    except UnsupportedError:
+        return False
+
+
+def decompress(backend: Backend, column: SealedColumn, blocks: NDArray[Any]) -> Any:
+    """Decompress the blocks of a column in the memory of the GPU.
+
+    nvCOMP wants blocks and their contents at multiples of 16 bytes, so both are moved.
+
+    Raises:
+        FormatError: nvCOMP found a block to have another size than its header says.
+    """
+    xp = backend.xp
+    content = xp.empty(column.content_size, np.uint8)
+    plain = blocks[blocks["algorithm"] == 0]
+    _move(backend, column.data, plain["position"], content, plain["content_position"], plain["size"])
+    for algorithm, (name, before, behind) in _ON_DEVICE.items():
+        some = blocks[blocks["algorithm"] == algorithm]
+        if not len(some):
+            continue
+        _require(column, some["page"], some["size"] >= before + behind, f"a block of {name} is too short")
+        sizes = some["size"] - np.uint64(before + behind)
+        sealed_at, sealed_size = _aligned(sizes)
+        opened_at, opened_size = _aligned(some["content_size"])
+        sealed, opened = xp.empty(sealed_size, np.uint8), xp.empty(opened_size, np.uint8)
+        _move(backend, column.data, some["position"] + np.uint64(before), sealed, sealed_at, sizes)
+        given = _decode(name, (sealed, sealed_at, sizes), (opened, opened_at, some["content_size"]), xp)
+        _require(column, some["page"], given == some["content_size"], f"nvCOMP could not decompress {name}")
+        _move(backend, opened, opened_at, content, some["content_position"], some["content_size"])
+    return content
+
+
+def _decode(name: str, sealed: tuple[Any, ...], opened: tuple[Any, ...], xp: Any) -> NDArray[Any]:
+    """Run nvCOMP in the current stream; returns the sizes that it gave."""
+    nvcomp = library("nvidia.nvcomp")
+    stream = xp.cuda.get_current_stream().ptr
+    codec = nvcomp.Codec(algorithm=name, bitstream_kind=nvcomp.BitstreamKind.RAW, cuda_stream=stream)
+    source, target = (
+        nvcomp.as_arrays(buffer, at.tolist(), sizes.tolist(), cuda_stream=stream)
+        for buffer, at, sizes in (sealed, opened)
+    )
+    return np.asarray(codec.decode(source, out=target).buffer_sizes, "<u8")
+
+
+# ---- Inside
+
+
+def _blocks(
+    pages: Any, algorithms: Any, at: Any, sizes: Any, content: Any, content_sizes: Any
+) -> NDArray[Any]:
+    blocks = np.empty(len(pages), BLOCK)
+    for name, values in zip(
+        BLOCK.names or (), (pages, algorithms, at, sizes, content, content_sizes), strict=True
+    ):
+        blocks[name] = values
+    return blocks
+
+
+def _number(bytes_of: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(bytes_of.astype("<u8") @ np.array([1, 1 << 8, 1 << 16], "<u8"))
+
+
+def _algorithms(column: SealedColumn, pages: NDArray[Any], headers: NDArray[Any]) -> NDArray[Any]:
+    numbers = np.zeros(len(headers), "<u4")
+    for tag, number in _TAGS.items():
+        numbers[(headers[:, :3] == np.frombuffer(tag, np.uint8)).all(axis=1)] = number
+    _require(column, pages, numbers > 0, "a compressed block is of no known algorithm")
+    return numbers
+
+
+def _require(column: SealedColumn, pages: NDArray[Any], holds: NDArray[Any], problem: str) -> None:
+    if not holds.all():
+        raise FormatError(
+            problem,
+            "restore the file from another copy",
+            field=column.field,
+            column=column.column,
+            cluster=column.cluster,
+            page=int(pages[np.argmin(holds)]),
+        )
+
+
+def _aligned(sizes: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Places for stretches of these sizes, and the size of all."""
+    ends = np.cumsum((sizes + np.uint64(_ALIGNMENT - 1)) // np.uint64(_ALIGNMENT) * np.uint64(_ALIGNMENT))
+    return np.concatenate([[0], ends[:-1]]).astype("<u8"), int(ends[-1])
+
+
+def _move(backend: Backend, source: Any, from_: Any, target: Any, to: Any, sizes: NDArray[Any]) -> None:
+    """Copy stretches of bytes, many at a time: one operation for each would cost more than it moves."""
+    xp = backend.xp
+    for first, last in _batches(sizes):
+        ends = np.cumsum(sizes[first:last]).astype("<i8")
+        starts = ends - sizes[first:last].astype("<i8")
+        number = xp.arange(int(ends[-1]) if len(ends) else 0, dtype="<i8")
+        stretch = xp.searchsorted(backend.from_host(ends), number, side="right")
+        come = backend.from_host(from_[first:last].astype("<i8") - starts)
+        go = backend.from_host(to[first:last].astype("<i8") - starts)
+        target[number + go[stretch]] = source[number + come[stretch]]
+
+
+def _batches(sizes: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Ranges of stretches of about `_MOST_MOVED` bytes."""
+    first, held = 0, 0
+    for number, size in enumerate(sizes.tolist()):
+        held += size
+        if held >= _MOST_MOVED:
+            yield first, number + 1
+            first, held = number + 1, 0
+    if first < len(sizes):
+        yield first, len(sizes)

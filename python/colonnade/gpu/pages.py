@@ -1,0 +1,310 @@
+"""Sealed pages: the pages of columns as they are stored, with what a decoder elsewhere has to know about them."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade import _core
+from colonnade._core import FieldKind
+from colonnade.errors import StorageError, UnsupportedError
+from colonnade.reading.dataset import DataSet, Fields
+from colonnade.schema.fields import FieldInfo
+
+from .backends import Backend, BackendName, backend_of, library
+from .blocks import BLOCK, find_blocks
+
+__all__ = [
+    "BLOCK",
+    "PAGE",
+    "ColumnKey",
+    "SealedCluster",
+    "SealedColumn",
+    "cluster_numbers",
+    "columns_of",
+    "read_clusters",
+    "reader_of",
+    "sealed",
+    "single",
+    "wanted_fields",
+]
+
+PAGE = np.dtype(
+    [
+        ("offset", "<u8"),
+        ("position", "<u8"),
+        ("size", "<u8"),
+        ("content_size", "<u8"),
+        ("first", "<u8"),
+        ("elements", "<u4"),
+        ("has_checksum", "?"),
+        ("is_in_file", "?"),
+        ("padding", "<u2"),
+    ]
+)
+"""A page: where it is in the file and in the data of its column, its size sealed and decompressed (equal: it is not
+compressed), the number of its first element in the cluster, its elements, whether eight bytes of XXH3 follow it, and
+whether `offset` leads to all of it in one piece."""
+
+ColumnKey = tuple[int, int]
+"""The id of a field, and which of its columns."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SealedColumn:
+    """The pages of a column in a cluster. Two columns belong to a string: the ends of the texts, and the texts."""
+
+    field: str
+    """The path of the field."""
+    number: int
+    """Which of the columns of the field."""
+    column: int
+    """The physical column that the cluster has."""
+    cluster: int
+    encoding: _core.ColumnEncoding
+    """The type of the column, "SplitReal32", with `bits`, `minimum` and `maximum`."""
+    compression: int
+    """ROOT's number for what the writer was set to, algorithm * 100 + level."""
+    elements: int
+    """Those of the pages, behind `leading_zeros` that no page has, since the column came later."""
+    leading_zeros: int
+    pages: NDArray[Any]
+    """One `PAGE` each."""
+    data: Any
+    """The pages: bytes in the memory of the processor, page-locked where possible, or in that of the GPU."""
+    _place: _core.SealedColumn = dataclasses.field(repr=False)
+    _backend: Backend = dataclasses.field(repr=False)
+
+    @property
+    def content_size(self) -> int:
+        """Bytes of all pages, decompressed."""
+        return self._place.content_size
+
+    @cached_property
+    def blocks(self) -> NDArray[Any]:
+        """The compression blocks of the pages, one `BLOCK` each.
+
+        Raises:
+            FormatError: they are damaged.
+        """
+        return find_blocks(self._backend, self)
+
+    @cached_property
+    def checksums(self) -> NDArray[np.uint64]:
+        """The checksums of the pages, 0 where there is none."""
+        sums = np.zeros(len(self.pages), "<u8")
+        summed = np.flatnonzero(self.pages["has_checksum"])
+        at = (self.pages["position"] + self.pages["size"])[summed].astype("<i8")
+        found = self._backend.to_host(self.data[self._backend.from_host(at[:, None] + np.arange(8))])
+        sums[summed] = np.ascontiguousarray(found).view("<u8").reshape(-1)
+        return sums
+
+
+@dataclasses.dataclass(frozen=True)
+class SealedCluster:
+    """The columns of a cluster."""
+
+    number: int
+    first_entry: int
+    entries: int
+    columns: tuple[SealedColumn, ...]
+
+
+def sealed(
+    data_set: DataSet,
+    fields: Fields = None,
+    *,
+    clusters: Sequence[int] | None = None,
+    backend: BackendName = "cupy",
+    direct: bool = False,
+) -> Iterator[SealedCluster]:
+    """Read the pages of fields as they are stored, cluster by cluster.
+
+    Pages are compared with their checksums on the processor, unless the data set was opened with `checksums=False`.
+
+    Args:
+        data_set: of one file.
+        fields: see `DataSet.arrays`; the columns of the collections above them are among those that are read.
+        clusters: their numbers; all if None.
+        backend: where the data are: "cupy" for the memory of the GPU, "numpy" for that of the processor,
+            page-locked where CuPy and a GPU are there.
+        direct: read straight into the memory of the GPU with KvikIO: local files only.
+
+    Yields:
+        The clusters, in the order asked.
+
+    Raises:
+        UnsupportedError: CuPy or KvikIO or a GPU are not there; a chain or a TTree.
+        ChecksumError, FormatError: the file is damaged.
+    """
+    place = backend_of(backend, direct=direct)
+    source = single(data_set)
+    wanted = wanted_fields(source._select(fields).values())
+    return read_clusters(source, columns_of(wanted), cluster_numbers(source, clusters), place, direct)
+
+
+def read_clusters(
+    data_set: DataSet,
+    columns: dict[ColumnKey, FieldInfo],
+    clusters: Sequence[int],
+    backend: Backend,
+    direct: bool,
+) -> Iterator[SealedCluster]:
+    """Read columns of clusters; see `sealed`."""
+    reader = reader_of(data_set)
+    described = reader.descriptor.clusters
+    for number in clusters:
+        cluster = described[number]
+        first, entries = cluster.first_entry, cluster.entries
+        places = {key: reader.sealed_column(*key, number) for key in columns}
+        # Projected fields show the columns of others.
+        distinct = {place.column: place for place in places.values()}
+        read = _read_direct if direct else _read
+        data = dict(zip(distinct, read(data_set, list(distinct.values()), backend), strict=True))
+        yield SealedCluster(
+            number,
+            first,
+            entries,
+            tuple(
+                _column(info, key[1], places[key], data[places[key].column], backend)
+                for key, info in columns.items()
+            ),
+        )
+
+
+def wanted_fields(infos: Iterable[FieldInfo]) -> dict[int, FieldInfo]:
+    """Return the fields that reading these needs: what is above them, and what is below them and can be read."""
+    wanted: dict[int, FieldInfo] = {}
+    for info in infos:
+        above = info.parent
+        while above is not None:
+            wanted[above.id] = above
+            above = above.parent
+        wanted.update(_readable(info))
+    return wanted
+
+
+def _readable(info: FieldInfo) -> dict[int, FieldInfo]:
+    if info.unreadable:
+        return {}
+    found = {info.id: info}
+    for child in info.children:
+        found.update(_readable(child))
+    return found
+
+
+def columns_of(wanted: dict[int, FieldInfo]) -> dict[ColumnKey, FieldInfo]:
+    """Return the columns that fields are read from."""
+    return {
+        (number, k): wanted[number]
+        for number in sorted(wanted)
+        if wanted[number].columns
+        for k in range(2 if wanted[number].kind == FieldKind.string else 1)
+    }
+
+
+def single(data_set: DataSet) -> DataSet:
+    """Return the data set, which is an RNTuple in one file.
+
+    Raises:
+        UnsupportedError: it is not.
+    """
+    if type(data_set) is not DataSet:
+        raise UnsupportedError(
+            "sealed pages are those of a data set in one file, and not of a chain or a TTree",
+            "colonnade.open of one file after the other",
+            uri=data_set.uri,
+            data_set=data_set.name,
+        )
+    return data_set
+
+
+def reader_of(data_set: DataSet) -> _core.Reader:
+    """Return what reads the data set."""
+    reader = single(data_set)._open_reader()
+    assert isinstance(reader, _core.Reader)
+    return reader
+
+
+def cluster_numbers(data_set: DataSet, clusters: Sequence[int] | None) -> list[int]:
+    """Return the numbers of clusters, all if None.
+
+    Raises:
+        UsageError: there is no such cluster.
+    """
+    count = len(reader_of(data_set).descriptor.clusters)
+    numbers = list(range(count)) if clusters is None else [operator.index(number) for number in clusters]
+    for number in numbers:
+        if not 0 <= number < count:
+            raise data_set._misuse(f"there is no cluster {number}", f"0 to {count - 1}" if count else "")
+    return numbers
+
+
+# ---- Inside
+
+
+def _column(
+    info: FieldInfo, number: int, place: _core.SealedColumn, data: Any, backend: Backend
+) -> SealedColumn:
+    return SealedColumn(
+        info.path,
+        number,
+        place.column,
+        place.cluster,
+        place.encoding,
+        place.compression,
+        place.elements,
+        place.leading_zeros,
+        place.places.view(PAGE),
+        data,
+        place,
+        backend,
+    )
+
+
+def _read(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[Any]:
+    buffers = [backend.buffer(place.size) for place in places]
+    reader_of(data_set).read_sealed(places, buffers)
+    return [backend.from_host(buffer) for buffer in buffers]
+
+
+def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[Any]:
+    """Pages straight to the memory of the GPU, from where they are copied to be compared with their checksums."""
+    kvikio = library("kvikio")
+    buffers = [backend.xp.empty(place.size, np.uint8) for place in places]
+    reads: list[tuple[_core.SealedColumn, Callable[[], int], int]] = []
+    with kvikio.CuFile(_local_path(data_set), "r") as file:
+        for place, buffer in zip(places, buffers, strict=True):
+            pages = place.places.view(PAGE)
+            if not pages["is_in_file"].all():
+                raise UnsupportedError(
+                    "pages do not lie in the file in one piece each", "direct=False", uri=data_set.uri
+                )
+            for page in pages:
+                at, size = int(page["position"]), int(page["size"]) + 8 * int(page["has_checksum"])
+                future = file.pread(buffer[at : at + size], size, int(page["offset"]))
+                reads.append((place, future.get, size))
+        for place, get, size in reads:
+            given = get()
+            if given != size:
+                raise StorageError(
+                    f"KvikIO read {given} bytes of {size}",
+                    "check that the file was transferred completely",
+                    uri=data_set.uri,
+                    column=place.column,
+                    cluster=place.cluster,
+                )
+    if data_set._settings["checksums"]:
+        for place, buffer in zip(places, buffers, strict=True):
+            reader_of(data_set).verify_sealed(place, backend.to_host(buffer))
+    return buffers
+
+
+def _local_path(data_set: DataSet) -> str:
+    return _core.local_path(data_set.uri)
