@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import random
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,78 @@ import pyarrow as pa
 import pytest
 
 import colonnade
+
+
+def a_value(dice, kind):
+    """Any value of an Arrow type, a missing one now and then."""
+    if dice.random() < 0.3:
+        return None
+    if pa.types.is_struct(kind):
+        return {member.name: a_value(dice, member.type) for member in kind}
+    if pa.types.is_fixed_size_list(kind):
+        return [a_value(dice, kind.value_type) for _ in range(kind.list_size)]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [a_value(dice, kind.value_type) for _ in range(dice.randint(0, 3))]
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return dice.choice(["", "a", "µ" * 20])
+    return dice.random() < 0.5 if pa.types.is_boolean(kind) else dice.randint(0, 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        (pa.int32(), "std::optional<int>"),
+        (pa.bool_(), "std::optional<bool>"),
+        (pa.string(), "std::optional<std::string>"),
+        (pa.string_view(), "std::optional<std::string>"),
+        (pa.dictionary(pa.int8(), pa.int64()), "std::optional<std::int64_t>"),
+        (pa.list_(pa.int16()), "std::optional<std::vector<std::optional<std::int16_t>>>"),
+        (pa.large_list(pa.string()), "std::optional<std::vector<std::optional<std::string>>>"),
+        (pa.list_(pa.bool_(), 2), "std::optional<std::array<std::optional<bool>,2>>"),
+        (
+            pa.list_(pa.list_(pa.int8(), 2)),
+            "std::optional<std::vector<std::optional<std::array<std::optional<char>,2>>>>",
+        ),
+    ],
+)
+def test_slices_of_arrow_arrays_with_missing_values(tmp_path, kind, spec):
+    """Wherever a slice begins, and in whichever pieces a column comes."""
+    dice = random.Random(str(kind))
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    values = [a_value(dice, plain) for _ in range(200)]
+    whole = pa.array(values, kind)
+    for number in range(10):
+        first = dice.randint(0, 100)
+        last = dice.randint(first, 200)
+        pieces = [whole.slice(first, last - first), whole.slice(3, 5), whole.slice(0, 1)]
+        path = tmp_path / f"{number}.root"
+        with colonnade.create(path, "Events", {"x": spec}) as writer:
+            writer.extend(pa.table({"x": pieces[0]}))
+            writer.extend({"x": pieces[1]})
+            writer.extend({"x": pa.chunked_array(pieces)})
+            writer.extend(pa.table({"x": pa.chunked_array(pieces[:1])}))
+        expected = [value for piece in [*pieces[:2], *pieces, pieces[0]] for value in piece.to_pylist()]
+        assert colonnade.open(path)["x"].to_list() == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_slices_of_records_and_pandas_views(tmp_path, seed):
+    dice = random.Random(seed)
+    kind = pa.struct([("a", pa.int8()), ("l", pa.list_(pa.int32())), ("s", pa.string())])
+    rows = [{m.name: a_value(dice, m.type) for m in kind} for _ in range(60)]
+    schema = {"a": "std::optional<std::int8_t>", "l": "std::optional<std::vector<std::optional<int>>>",
+              "s": "std::optional<std::string>"}  # fmt: skip
+    first, last = sorted(dice.choices(range(61), k=2))
+    table = pa.table({"r": pa.array(rows, kind), "n": pa.array([row["a"] for row in rows], pa.int8())})
+    part = table.slice(first, last - first)
+    with colonnade.create(
+        tmp_path / "f.root", "Events", {"r": schema, "n": "std::optional<std::int8_t>"}
+    ) as writer:
+        writer.extend(part)
+        writer.extend(pl.DataFrame(table)[first:last])
+        writer.extend(part.combine_chunks())
+    events = colonnade.open(tmp_path / "f.root").arrays().to_list()
+    assert events == part.to_pylist() * 3
 
 
 def types(path):

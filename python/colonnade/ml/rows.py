@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.errors import TypeMismatchError, UsageError
+from colonnade.frame.values import dtype_of
 
 __all__ = [
     "ArrayLibrary",
@@ -96,7 +97,7 @@ def form_of(
 
     Raises:
         TypeMismatchError: neither numbers nor lists of numbers.
-        UsageError: a length that is none.
+        UsageError: a length that is none, or a filling that the items cannot have.
     """
     length = pad.get(name) if isinstance(pad, Mapping) else pad
     if length is not None and (isinstance(length, bool) or length < 1):
@@ -105,13 +106,23 @@ def form_of(
     if item.kind != "scalar":
         advice = "numbers and lists of numbers: members of records (jets.pt), missing values replaced (x.value_or(0))"
         raise TypeMismatchError(f"'{name}' is neither numbers nor lists of numbers", advice)
-    return Form(
-        name,
-        item is not kind,
-        length if item is not kind else None,
-        None if dtype is None else np.dtype(dtype),
-        fill,
-    )
+    wanted = None if dtype is None else np.dtype(dtype)
+    is_list = item is not kind
+    if is_list and length is not None:
+        _check_fill(name, dtype_of(item) if wanted is None else wanted, fill)
+    return Form(name, is_list, length if is_list else None, wanted, fill)
+
+
+def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
+    """Refuse what lists of integers cannot be filled with."""
+    if dtype.kind == "f":
+        return
+    info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not info[0] <= fill <= info[1] or fill != int(fill):
+        raise UsageError(
+            f"lists of '{name}', of {dtype}, cannot be filled with {fill!r}",
+            "pad_value=0, or dtype='float32'",
+        )
 
 
 def joined(pieces: Sequence[Rows]) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,9 +160,35 @@ def _from_arrow_array(name: str, array: Any) -> Content:
         if pa.types.is_dictionary(array.type):  # views can be cast, but not decoded
             plain = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(kind))
             array = plain.dictionary_decode()
-        return ak.to_layout(ak.from_arrow(array if kind == array.type else array.cast(kind)))
+        return ak.to_layout(ak.from_arrow(_rebased(array if kind == array.type else array.cast(kind))))
     except (TypeError, ValueError, NotImplementedError) as error:  # the last: types that pyarrow cannot cast
         raise TypeMismatchError(f"Arrow values of type '{array.type}' cannot be taken", field=name) from error
+
+
+def _rebased(array: Any) -> Any:
+    """Copy a slice that says which values are missing.
+
+    Awkward (2.14 for one) takes these bits from the beginning of their buffer, wherever the slice begins.
+    """
+    import pyarrow as pa
+
+    parts = list(_parts_of(array))
+    if any(part.offset for part in parts) and any(part.buffers()[0] is not None for part in parts):
+        return pa.concat_arrays([array, array.slice(0, 0)])
+    return array
+
+
+def _parts_of(array: Any) -> Iterator[Any]:
+    """Yield an array and all that it is made of."""
+    import pyarrow as pa
+
+    yield array
+    kind = array.type
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
+        for number in range(kind.num_fields):
+            yield from _parts_of(array.field(number))
+    elif hasattr(array, "values"):
+        yield from _parts_of(array.values)
 
 
 def _unit_of_values(values: Any) -> str:
