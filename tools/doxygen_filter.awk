@@ -6,6 +6,7 @@ FNR == 1 { print "/// @file" }
   if ($0 ~ /^ *\/\/ ----/) { print ""; next }          # headings between groups
   if ($0 !~ /"[^"]*\/\/[^"]*"/) {                       # a URI in a text is no comment
     sub(/^ *\/\/$/, "&/")
+    if ($0 ~ /^ *\/\//) gsub(/#include/, "\\#include")  # code in a comment is no link
     gsub(/^ *\/\/ /, "&\001"); sub(/\/\/ \001/, "/// ")
     if ($0 !~ /^ *\/\//) sub(/[;,{}(] +\/\/ /, "&\002")
     sub(/\/\/ \002/, "///< ")
