@@ -5,7 +5,8 @@
 #
 # fresh.sh debian --wheel FILE: a wheel on a bare Debian 12 that has Python and no compiler; the demo runs there.
 #
-# FRESH_KEEP=yes keeps the folder; FRESH_FOLDER says where it is made.
+# FRESH_KEEP=yes keeps the folder; FRESH_FOLDER says where it is made. FRESH_CCACHE=yes shares the compiler cache of this
+# machine: what is installed is tried as before, but times say nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -44,6 +45,9 @@ site=${FRESH_ARCHIVE:-$(site_of $suite)}
 security=${FRESH_SECURITY_ARCHIVE:-$(site_of $suite-security)}
 [ "$site" ] && [ "$security" ] ||
   fail "apt knows no archive of $system $suite here; set FRESH_ARCHIVE and FRESH_SECURITY_ARCHIVE to the URLs of its archives"
+
+cache=
+if [ "${FRESH_CCACHE:-}" ]; then cache=$(ccache --get-config cache_dir); fi
 
 commit=$(git rev-parse HEAD)
 [ -z "$(git status --porcelain)" ] || say "what is not committed is left out"
@@ -124,13 +128,14 @@ inside() {
   )
   # shellcheck disable=SC2016
   unshare --mount --pid --ipc --fork --kill-child bash -c '
-    root=$1
-    shift
+    root=$1 cache=$2
+    shift 2
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/dev/shm"
     mount --rbind -o ro /sys "$root/sys"
-    exec chroot "$root" env -i "$@"' inside "$root" "${environment[@]}" bash -c "cd /root/colonnade && $1"
+    if [ "$cache" ]; then mkdir -p "$root/root/.cache/ccache" && mount --bind "$cache" "$root/root/.cache/ccache"; fi
+    exec chroot "$root" env -i "$@"' inside "$root" "$cache" "${environment[@]}" bash -c "cd /root/colonnade && $1"
 }
 
 say "$commit on a bare $system ($suite) in $root, $(nproc) cores"
