@@ -64,3 +64,43 @@ def test_uproot_reads_the_same_values(tmp_path, fixture):
         with uproot.open(FIXTURES / f"{fixture}.root") as original, uproot.open(path) as copy:
             # As text, since NaN is not equal to itself.
             assert repr(copy[name].arrays().to_list()) == repr(original[name].arrays().to_list())
+
+
+def streamed_copies(tmp_path) -> dict[str, int]:
+    """Files with what ROOT's streamer wrote, by the number of times that it is in them."""
+    source, out = FIXTURES / "types_streamer.root", {name: str(tmp_path / f"{name}.root") for name in "abcde"}
+    colonnade.copy(source, out["a"], compression="lz4:2", verify="values")
+    colonnade.copy([source, out["a"]], out["b"])
+    colonnade.merge(out["c"], [source, out["b"]], verify="pages")
+    colonnade.copy(source, f"obj://{tmp_path}/store")
+    colonnade.copy(f"obj://{tmp_path}/store", out["d"])
+    for count in (1, 2):
+        colonnade.merge(out["e"], [str(source), out["d"]][:count], append=True)
+    return dict(zip(out.values(), [1, 2, 3, 1, 2], strict=True))
+
+
+def test_streamer_fields_go_wherever_pages_go(root, tmp_path):
+    """Colonnade lists and skips them; ROOT reads them from copies, merged files, and after a store."""
+    wanted = expected("types_streamer")["Streamer"]
+    for path, times in streamed_copies(tmp_path).items():
+        with colonnade.open(path) as data:
+            assert data.field_names == ["before", "after"]
+            assert data["after"].to_list() == wanted["values"]["after"] * times
+            data.verify()
+        read = root.dump(path, "Streamer")["Streamer"]
+        assert root.printed == ""
+        assert [field["type"] for field in read["fields"]] == [field["type"] for field in wanted["fields"]]
+        objects = [[i, "text" * i, [0.5 * k for k in range(i)]] for i in range(5)]
+        assert root.call("read_streamed", path, "Streamer", "blob") == objects * times
+
+
+@pytest.mark.parametrize("way", [{"cluster_size": "20 kB"}, {"page_size": 4096}])
+def test_streamer_fields_cannot_be_cut_anew(tmp_path, way):
+    source, out = FIXTURES / "types_streamer.root", tmp_path / "f.root"
+    with pytest.raises(colonnade.UnsupportedError, match=r"role 0x04.*without this field") as refused:
+        colonnade.copy(source, out, **way)
+    assert "blob" in str(refused.value)
+    assert not out.exists()
+    colonnade.copy(source, out, columns=["before", "after"], verify="values", **way)
+    with colonnade.open(out) as data:
+        assert data.num_entries == 5

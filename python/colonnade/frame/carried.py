@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from colonnade._core import FieldKind
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, SchemaError
 from colonnade.reading.dataset import DataSet
-from colonnade.schema.fields import FieldInfo
-from colonnade.schema.spec import Spec
+from colonnade.schema.spec import Spec, spec_of
 from colonnade.writing.creating import add_attributes
 
 if TYPE_CHECKING:
@@ -53,7 +51,7 @@ class CarriedAttributes:
             if names is not None and name not in names:
                 continue
             found = data_set.attributes[name]
-            schema = {field: _spec(found.schema[field]) for field in found.field_names}
+            schema = {field: spec_of(found.schema[field]) for field in found.field_names}
             if self._schemas.setdefault(name, schema) != schema:
                 raise SchemaError(
                     f"the attribute set '{name}' has other fields than in the files before",
@@ -79,12 +77,3 @@ class CarriedAttributes:
                 into = out.attributes(set_name, self._schemas[set_name])
                 for first, last, values in rows:
                     into.add(values, left[first], left[last])
-
-
-def _spec(field: FieldInfo) -> Spec:
-    """Spell a stored type so that it can be written: records and classes by their members."""
-    if field.kind == FieldKind.record and not field.is_tuple:
-        return {name: _spec(member) for name, member in field.members()}
-    if field.type == "collection":
-        return [_spec(field.children[0])]
-    return field.type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from colonnade.arrays.columns import flatten
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
+    Error,
     FileMissingError,
     FormatError,
     SchemaError,
@@ -19,9 +21,9 @@ from colonnade.errors import (
     UsageError,
 )
 from colonnade.reading.dataset import DataSet
-from colonnade.reading.exporting import FORMATS
+from colonnade.reading.exporting import FORMATS, STORED_AS
 from colonnade.reading.opening import PathLike, split_target
-from colonnade.schema.spec import Spec, infer
+from colonnade.schema.spec import Spec, build_field, infer
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
@@ -80,7 +82,7 @@ def import_table(
     Lists, records and missing values are kept: a column, or a part of one, in which a value is missing becomes a
     `std::optional`, and one without missing values does not, whatever its schema allows. To find out, columns for
     which Parquet's statistics do not say it are read twice. Dictionaries become what they stand for; dates and times
-    become integers whose unit is the field's description.
+    become integers whose unit is the field's description. What `export` wrote gets the types that it had.
 
     Args:
         source: the file; or several with the same columns, whose rows follow each other.
@@ -208,7 +210,11 @@ class _Table:
                     field=name,
                 ) from error
             notes |= examples.notes
-        return specs, notes
+            stored = _stored_as(self._dataset.schema.field(name), specs[name])
+            if stored is not None:
+                specs[name] = stored["type"]
+                notes[name] = stored["description"] or notes.get(name, "")
+        return specs, {name: note for name, note in notes.items() if note}
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows, step by step."""
@@ -292,6 +298,36 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
             why = f"'{other}' is not in all of them" if other else "their types or their order differ"
             raise SchemaError(f"the files have different columns: {why}", "import them one by one", uri=file)
     return pyarrow.dataset.dataset(files, schema=parts[0].schema, format=parts[0].format)
+
+
+def _stored_as(field: Any, inferred: Spec) -> dict[str, Any] | None:
+    """Return what `export` noted of a field, if it holds for the column as it is now.
+
+    Other programs may have kept the note and changed the column: its type, or to one with missing values.
+    """
+    try:
+        stored = json.loads((field.metadata or {})[STORED_AS.encode()])
+        build_field(field.name, stored["type"])
+        kept = _unnamed(stored["arrow"]) == _unnamed(str(field.type)) and isinstance(
+            stored["description"], str
+        )
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        Error,
+    ):  # ours, damaged, or a class that cannot be made by its name
+        return None
+    missing = "optional" in json.dumps(inferred)
+    return stored if kept and (not missing or any(w in json.dumps(stored) for w in _NULLABLE)) else None
+
+
+def _unnamed(kind: str) -> str:
+    """Items of lists are called differently by different writers."""
+    return kind.replace("<element: ", "<item: ")
+
+
+_NULLABLE = ("optional", "unique_ptr", "variant")
 
 
 def _is_nested(kind: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from colonnade.errors import StorageError, UnsupportedError, UsageError
+from colonnade.schema.spec import spec_of
 
 from .dataset import DataSet, Fields
 from .opening import PathLike
@@ -20,7 +22,10 @@ from .opening import open as open_data_set
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMATS", "ExportFormat", "export"]
+__all__ = ["FORMATS", "STORED_AS", "ExportFormat", "export"]
+
+STORED_AS = "colonnade.field"
+"""The key of Arrow's metadata under which exported columns say what they were."""
 
 ExportFormat: TypeAlias = Literal["parquet", "arrow", "csv", "npz"]
 
@@ -117,9 +122,18 @@ class _Job:
         self.compression = None if compression == "none" else compression
 
     def batches(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the Arrow schema and the record batches, step by step."""
+        """Return the Arrow schema, with what the fields are here, and the record batches, step by step."""
+        import pyarrow as pa
+
         reader = self.source.to_arrow_reader(self.columns, step_size=self.step_size)
-        return reader.schema, self._counted(reader)
+        noted = pa.schema([field.with_metadata(self._note(field)) for field in reader.schema])
+        return noted, self._counted(reader)
+
+    def _note(self, field: pa.Field) -> dict[str, str]:
+        """What an import needs to make the same field again, and the type to which that belongs."""
+        info = self.source.schema[field.name]
+        stored = {"type": spec_of(info), "arrow": str(field.type), "description": info.description}
+        return {STORED_AS: json.dumps(stored)}
 
     def _counted(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         done = 0

@@ -8,7 +8,7 @@ them lists with one item [{"pt": "float"}].
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from colonnade._core import FieldKind
 from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
 
-__all__ = ["Encoding", "Spec", "apply_encodings", "build_field", "infer"]
+if TYPE_CHECKING:
+    from .fields import FieldInfo
+
+__all__ = ["Encoding", "Spec", "apply_encodings", "build_field", "infer", "spec_of"]
 
 Spec: TypeAlias = Any
 """A type: str, NumPy or Python type, dict of Specs, list of one Spec."""
@@ -180,3 +183,12 @@ def _set(field: _core.Field, given: Sequence[Any], path: str) -> None:
         field.set_encodings([chosen, *others])
     except Error as error:
         raise SchemaError(error.problem, error.advice, field=path) from None
+
+
+def spec_of(field: FieldInfo) -> Spec:
+    """Spell a stored type so that it can be written: records and classes by their members."""
+    if field.kind == FieldKind.record and not field.is_tuple:
+        return {name: spec_of(member) for name, member in field.members()}
+    if field.type == "collection":
+        return [spec_of(field.children[0])]
+    return field.type

@@ -168,3 +168,35 @@ def frame_columns(tree: str, path: str, expressions: dict[str, str], cut: str) -
 def frame_tutorial(name: str, path: str) -> Any:
     """See rdf_tasks.tutorial."""
     return rdf_tasks.tutorial(name, path)
+
+
+READ_STREAMED = """
+std::string read_streamed(const std::string& path, const std::string& name, const std::string& column) {
+  auto model = ROOT::RNTupleModel::Create();
+  model->AddField(std::make_unique<ROOT::RStreamerField>(column, "fixture::Streamed"));
+  auto reader = ROOT::RNTupleReader::Open(std::move(model), name, path);
+  const auto streamed = reader->GetModel().GetDefaultEntry().GetPtr<fixture::Streamed>(column);
+  std::string rows;
+  for (const auto entry : reader->GetEntryRange()) {
+    reader->LoadEntry(entry);
+    rows += rows.empty() ? "[[" : ",[";
+    rows += std::to_string(streamed->number) + ",\\"" + streamed->text + "\\",[";
+    for (std::size_t i = 0; i < streamed->values.size(); ++i)
+      rows += (i > 0 ? "," : "") + std::to_string(streamed->values[i]);
+    rows += "]]";
+  }
+  return rows + "]";
+}
+"""
+
+
+@lru_cache(maxsize=1)
+def _with_streamed() -> Any:
+    ROOT = root_bridge.load()
+    ROOT.gInterpreter.Declare(READ_STREAMED)
+    return ROOT
+
+
+def read_streamed(path: str, name: str, column: str) -> list[Any]:
+    """The objects of a streamer field, of the class fixture::Streamed: its three members each."""
+    return json.loads(str(_with_streamed().read_streamed(path, name, column)))
