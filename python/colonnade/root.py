@@ -31,6 +31,10 @@ __all__ = [
 _ADVICE = {
     "FromCSV": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
     "FromSqlite": "RDF.FromArrow of a table",
+    "DistributeCppCode": "expressions in strings, Python callables, or colonnade.library for functions of C++",
+    "DistributeHeaders": "colonnade.library, for C++ functions of a shared library",
+    "DistributeSharedLibs": "colonnade.library: workers load the library by its name",
+    "DistributeFiles": "the engine's own way, as client.upload_file or SparkContext.addFile; or a shared file system",
     "gInterpreter": "C++ code cannot be declared; expressions in strings, or Python callables",
     "Numba": "a Python callable as it is: it is compiled by Numba if that is installed",
     "TFile": "colonnade.open, colonnade.create",
@@ -97,6 +101,7 @@ class _Distributed(metaclass=_Namespace):
     Dask = _Dask
     Spark = _Spark
     LiveVisualize = staticmethod(_facade.LiveVisualize)
+    initialize = staticmethod(_facade.initialize)
     RunGraphs = staticmethod(_facade.RunGraphs)
     VariationsFor = staticmethod(_facade.VariationsFor)
 

@@ -1107,6 +1107,32 @@ def test_a_run_that_was_killed_goes_on(
     assert len(again.tasks) == 1
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_checkpoints_of_other_workers_are_used(seed: int, files: list[str], tmp_path: Path) -> None:
+    """Any number of tasks at any time: no entry is read twice for a result."""
+    chosen = random.Random(seed)
+    read = {"a": 0, "b": 0}
+    local = DataFrame("Events", files)
+    for step in range(5):
+        engine = Counting(chosen.choice([2, 5, 10**9]) if step < 4 else 10**9)
+        df = DataFrame(
+            "Events", files, executor=engine, npartitions=chosen.randint(1, 30), checkpoint=tmp_path
+        )
+        first = df.sum("x")
+        second = df.histo1d(("h", "", 9, -9, 9), "x", "w") if step > 1 else None
+        try:
+            assert first.value == local.sum("x").value
+            assert second is None or bits(second.value) == bits(
+                local.histo1d(("h", "", 9, -9, 9), "x", "w").value
+            )
+        except KeyboardInterrupt:
+            assert step < 4
+        for task in engine.tasks:
+            read["a"] += (task.last - task.first) * (0 in task.results)
+            read["b"] += (task.last - task.first) * (1 in task.results)
+    assert read == {"a": ENTRIES, "b": ENTRIES}
+
+
 def test_checkpoints_know_the_data_and_the_question(files: list[str], tmp_path: Path) -> None:
     copies = [shutil.copy(file, tmp_path) for file in files]
 

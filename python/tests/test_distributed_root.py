@@ -3,12 +3,13 @@
     ROOT's tests             here
     check_backend            test_the_number_of_partitions_is_the_users, test_a_cluster_without_workers_yet,
                              test_more_partitions_than_entries, test_empty_files, test_the_same_file_several_times,
-                             test_errors_come_out_of_workers; workers with several threads, which ROOT refuses, are used
-                             in test_distributed.py
+                             test_errors_come_out_of_workers, test_what_workers_call_first; workers with several
+                             threads, which ROOT refuses, are used in test_distributed.py and test_engines.py
     check_cloned_actions     test_arrays_whatever_the_files_and_partitions
     check_definepersample    test_values_of_samples
     check_distribute_cppcode, check_distribute_headers_sharedlibs_files
-                             test_callables_take_with_them_what_they_need: there is no C++ that workers compile
+                             test_callables_take_with_them_what_they_need, test_what_is_distributed_otherwise: there
+                             is no C++ that workers compile; functions of libraries are in test_frame_libraries.py
     check_explicit_api       test_clusters_by_their_names
     check_friend_trees, check_friend_trees_alignment
                              test_friends_stay_aligned
@@ -27,6 +28,8 @@ All compare with the same analysis without a cluster, bit by bit.
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -41,7 +44,7 @@ from shuffled_engine import Shuffled
 import colonnade
 from colonnade import root as ROOT  # noqa: N812
 from colonnade.distributed.engines import Processes
-from colonnade.errors import Error, UsageError
+from colonnade.errors import Error, UnsupportedError, UsageError
 
 ENTRIES = 100
 
@@ -156,6 +159,50 @@ def test_errors_come_out_of_workers(executor: Any) -> None:
         ROOT.RDataFrame(100, executor=executor).Define("x", refuse, ["rdfentry_"]).Sum("x").GetValue()
 
 
+def test_scalars_and_lists_in_one_graph(executor: Any) -> None:
+    """ROOT raises an error here."""
+    df = (
+        ROOT.RDataFrame(100, executor=executor)
+        .Define("x", "rdfentry_")
+        .Define("y", "ROOT::RVecF{1., 2., 3.}")
+    )
+    graph = df.Graph("x", "y").GetValue()
+    assert graph.GetN() == 300
+    assert list(graph.GetX())[:4] == [0, 0, 0, 1]
+
+
+def test_what_workers_call_first(executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(colonnade.frame.root_facade, "_setup", "")
+
+    def prepare(value: int, *, times: int) -> None:
+        os.environ["COLONNADE_TEST_PREPARED"] = str(
+            times * (value + int(os.environ.get("COLONNADE_TEST_PREPARED", "0")))
+        )
+
+    def prepared(entry: Any) -> float:
+        return float(os.environ["COLONNADE_TEST_PREPARED"])
+
+    ROOT.RDF.Distributed.initialize(prepare, 41, times=3)
+    for _ in range(2):  # once in each process
+        df = ROOT.RDataFrame(1000, executor=executor, npartitions=20)
+        known = df.Define("u", prepared, ["rdfentry_"])
+        assert known.Histo1D(("h", "", 1, 100, 130), "u").GetMean() == 123
+    plan = df.AsDataFrame().freeze(total := df.Count()._result)
+    with pytest.raises(UsageError, match="carries code"):
+        plan.graph(allow_code=False)
+    assert not total.is_ready
+    os.environ.pop("COLONNADE_TEST_PREPARED", None)
+
+    def fail() -> None:
+        raise OSError("no such service")
+
+    ROOT.RDF.Distributed.initialize(fail)
+    with pytest.raises(OSError, match="no such service"):
+        ROOT.RDataFrame(10, executor=executor).Count().GetValue()
+    with pytest.raises(UnsupportedError, match="cannot be sent"):
+        ROOT.RDF.Distributed.initialize(print, threading.Lock())
+
+
 # ---- check_cloned_actions
 
 
@@ -192,6 +239,25 @@ def test_callables_take_with_them_what_they_need(executor: Any) -> None:
 
     df = ROOT.RDataFrame(10, executor=executor).Define("u", value, ["rdfentry_"])
     assert df.Sum("u").GetValue() == 45 * 123 + 10
+
+
+def test_what_is_distributed_otherwise() -> None:
+    for name, instead in {
+        "DistributeCppCode": "library",
+        "DistributeHeaders": "library",
+        "DistributeSharedLibs": "library",
+        "DistributeFiles": "upload_file",
+    }.items():
+        with pytest.raises(UnsupportedError, match=instead):
+            getattr(ROOT.RDF.Distributed, name)
+
+
+def test_values_of_samples_by_texts(executor: Any, files: list[str]) -> None:
+    texts = [f'rdfsampleinfo_.Contains("{file}") ? {k} : ' for k, file in enumerate(files, 1)]
+    df = ROOT.RDataFrame("tree", files, executor=executor).DefinePerSample("id", "".join(texts) + "0")
+    again = df.RedefinePerSample("id", "".join(texts) + "0")
+    counts = [each.Filter(f"id == {k}").Count() for each in (df, again) for k in (1, 2, 3)]
+    assert [count.GetValue() for count in counts] == [ENTRIES] * 6
 
 
 # ---- check_explicit_api
@@ -303,6 +369,27 @@ def test_live_visualize(executor: Any, files: list[str], monkeypatch: pytest.Mon
     assert points[-1] <= 300
     with pytest.raises(UsageError, match="NoneType"):
         ROOT.RDF.Distributed.LiveVisualize([None], note)
+    other = df.Graph("v", "b")
+    with pytest.raises(TypeError, match="iterable"):
+        ROOT.RDF.Distributed.LiveVisualize(other)
+    for wrong in (17, note):  # nothing that is called; one that wants two values
+        with pytest.raises(UsageError, match="cannot be called"):
+            ROOT.RDF.Distributed.LiveVisualize({other: wrong})
+    with pytest.warns(UserWarning, match="computed already"):
+        ROOT.RDF.Distributed.LiveVisualize([graph], print)
+
+
+def test_any_results_of_any_data_frames_are_shown(executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ROOT refuses all but histograms, profiles and graphs of one RDataFrame."""
+    monkeypatch.setattr(colonnade.distributed.driver, "_SHOWN_EVERY", 0.0)
+    frames = [ROOT.RDataFrame(size, executor=executor, npartitions=6) for size in (100, 50)]
+    counts = [frame.Count() for frame in frames]
+    seen: dict[int, list[int]] = {0: [], 1: []}
+    ROOT.RDF.Distributed.LiveVisualize({count: seen[k].append for k, count in enumerate(counts)})
+    ROOT.RDF.RunGraphs(counts)
+    assert [count.GetValue() for count in counts] == [100, 50]
+    assert seen[0]
+    assert all(each == sorted(each) for each in seen.values())
 
 
 # ---- check_missing_values
@@ -348,6 +435,9 @@ def book(**options: Any) -> dict[str, Any]:
         "Histo1D": df.Histo1D(("", "", *axis), "x", "w"),
         "Histo2D": df.Histo2D(("", "", *axis, *axis), "x", "y"),
         "Histo3D": df.Histo3D(("", "", *axis, *axis, *axis), "x", "y", "z"),
+        "HistoNSparseD": df.HistoNSparseD(
+            ("", "", 4, (5,) * 4, (0.0,) * 4, (100.0,) * 4), ("x", "y", "z", "w")
+        ),
         "HistoND": df.HistoND(("", "", 4, (5,) * 4, (0.0,) * 4, (100.0,) * 4), ("x", "y", "z", "w")),
         "Profile1D": df.Profile1D(("", "", *axis), "x", "y"),
         "Profile2D": df.Profile2D(("", "", *axis, *axis), "x", "y", "z"),

@@ -296,6 +296,7 @@ def test_a_client_that_is_killed_at_any_time(file: str, tmp_path: Path) -> None:
             print("begin", flush=True)
             while True:
                 df.snapshot(uri, "Events", ["n", "v", "s"])
+                print("written", flush=True)
                 df.filter("n < 10").snapshot(uri, "Events", ["n", "v", "s"])
     """
     path = tmp_path / "client.py"
@@ -303,13 +304,15 @@ def test_a_client_that_is_killed_at_any_time(file: str, tmp_path: Path) -> None:
     uri = f"obj://{tmp_path}/store"
     expected = rows(file)
     states = set()
-    for _ in range(6):
+    for number in range(6):
         with subprocess.Popen(
             [sys.executable, str(path), file, uri], stdout=subprocess.PIPE, text=True
         ) as client:
             assert client.stdout is not None
             assert client.stdout.readline() == "begin\n"
-            time.sleep(1 + 0.3 * chosen.random())
+            if number % 2 == 1:
+                assert client.stdout.readline() == "written\n"
+            time.sleep(chosen.random())
             client.kill()
         try:
             found = rows(uri)

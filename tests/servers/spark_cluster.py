@@ -1,11 +1,15 @@
-"""A standalone cluster of Spark on this machine: a master, and a worker with two cores."""
+"""A standalone cluster of Spark on this machine: a master, and workers with two cores together."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyspark
 from processes import HOST, Process, free_port
@@ -14,7 +18,8 @@ from processes import HOST, Process, free_port
 class SparkCluster:
     """Started by `with`; `url` is what a session's `master` takes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workers: int = 1) -> None:
+        """Start a worker with two cores, or two with one each."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         port = free_port()
@@ -22,16 +27,18 @@ class SparkCluster:
         self._processes: list[Process] = []
         try:
             self._start("Master", "elected leader", ["--port", str(port)])
-            options = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work"), self.url]
-            self._start("Worker", "Successfully registered", options)
+            options = ["--cores", str(2 // workers), "--memory", "1g"]
+            for number in range(workers):
+                work = ["--work-dir", str(folder / f"work{number}"), self.url]
+                self._start("Worker", "Successfully registered", [*options, *work], str(number))
         except BaseException:
             self.stop()
             raise
 
-    def _start(self, what: str, said: str, options: list[str]) -> None:
+    def _start(self, what: str, said: str, options: list[str], number: str = "") -> None:
         home = Path(pyspark.__file__).parent
         program = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{what.lower()}.{what}"]
-        log = self._folder / f"{what}.log"
+        log = self._folder / f"{what}{number}.log"
         environment = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
         process = Process([*program, "--host", HOST, "--webui-port", "0", *options], log, environment)
         self._processes.append(process)
@@ -48,3 +55,20 @@ class SparkCluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+@contextmanager
+def session_of(cluster: SparkCluster, **environment: str) -> Iterator[Any]:
+    """A session whose executors have this environment."""
+    from pyspark.sql import SparkSession
+
+    os.environ.update(SPARK_LOCAL_IP=HOST, PYSPARK_PYTHON=sys.executable)
+    builder = SparkSession.builder.master(cluster.url).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.bindAddress", HOST).config("spark.executor.memory", "512m")
+    for name, value in environment.items():
+        builder = builder.config(f"spark.executorEnv.{name}", value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()

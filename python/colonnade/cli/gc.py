@@ -28,6 +28,8 @@ __all__ = ["gc", "rm"]
 def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
     """Remove from the object store URI what crashed writers left behind.
 
+    Of a file or folder of this machine: what runs of tasks left beside it whose client was killed.
+
     Data sets stay as their last commit made them. Writers that still run are left alone. For those on other machines
     that takes up to a minute to find out.
     """
@@ -51,7 +53,7 @@ def _lines(report: GarbageReport, dry_run: bool) -> list[str]:
     lines += [f"{one.data_set}: claim of {one.writer} {would}released" for one in report.released]
     lines += [f"{one.data_set}: left alone, being written by {one.writer}" for one in report.kept]
     if report.leftovers:
-        lines.append(f"{report.leftovers} files of unfinished values {would}removed")
+        lines.append(f"{report.leftovers} unfinished files {would}removed")
     lines += [f"not touched, since it cannot be read: {problem}" for problem in report.problems]
     return lines or ["nothing to remove"]
 

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import hashlib
 import os
+import queue
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
@@ -14,8 +15,9 @@ from typing import Any
 
 from .engines import WorkerLostError, load_all
 from .partials import Counters, Failure, Partial, by_slice
+from .tail import Tail
 from .tasks import Task
-from .worker import Work, merge, run_task
+from .worker import Work, attempt, merge
 
 __all__ = ["Dask", "Homes"]
 
@@ -41,13 +43,26 @@ def _keep_buffers() -> None:
             mallopt(_TRIM_THRESHOLD, 64 << 20)
 
 
+class _TaskFailedError(Exception):
+    """Tells the client of failures at once; what is merged on workers it sees at the end."""
+
+    def __init__(self, failures: list[Failure], counters: Counters) -> None:
+        super().__init__(failures, counters)
+        self.failures, self.counters = failures, counters
+
+
+def _same(plans: dict[str, bytes]) -> dict[str, bytes]:
+    return plans
+
+
 def _run(plans: dict[str, bytes], task: Task) -> Partial:
     _keep_buffers()
-    made = run_task(plans[task.plan], task)
+    made = attempt(plans[task.plan], task)
     if made.failures:
         from distributed import get_worker
 
-        made.failures = [replace(each, worker=get_worker().address) for each in made.failures]
+        worker = get_worker().address
+        raise _TaskFailedError([replace(each, worker=worker) for each in made.failures], made.counters)
     return made
 
 
@@ -63,9 +78,6 @@ def _merge(plans: dict[str, bytes], *partials: Partial) -> Partial:
 class Dask:
     """A client of `distributed`."""
 
-    tasks_per_slot = 8
-    """The scheduler and the loops of workers take some milliseconds for each."""
-
     def __init__(self, client: Any) -> None:
         self._client = client
 
@@ -76,11 +88,13 @@ class Dask:
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield partial results: of each task, or merged by workers."""
-        run = _Futures(self._client, plans)
+        run = _Futures(self._client, plans, self.slots)
         try:
             run.submit(tasks)
             while run.running:
-                yield from run.take(next(run.pending), piecemeal)
+                future = run.next_ended()
+                if future is not None:
+                    yield from run.take(future, piecemeal)
                 run.submit(tasks)
             yield from run.rest()
         finally:
@@ -90,35 +104,65 @@ class Dask:
 class _Futures:
     """Those of one run."""
 
-    def __init__(self, client: Any, plans: Sequence[Work]) -> None:
-        import distributed
-
+    def __init__(self, client: Any, plans: Sequence[Work], slots: int) -> None:
         self._client = client
         by_fingerprint = {plan.fingerprint: plan.to_bytes() for plan in plans}
-        (self._plans,) = client.scatter([by_fingerprint], broadcast=True, hash=False)
-        self._homes = Homes(client)
+        # The result of a task: the scheduler keeps it for workers that come later, when all of today's are gone, and
+        # can wait for the first one.
+        self._plans = client.submit(_same, by_fingerprint, pure=False)
+        self._homes, self._tail = Homes(client), Tail(plans, slots)
         self._planned = 0
-        self.pending: Any = distributed.as_completed()  # type: ignore[no-untyped-call]
+        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._slices = {plan.fingerprint: plan.most_slices for plan in plans}
         self.running: dict[Any, tuple[Task | None, int, int]] = {}
         """What each future is: a task, or a merging; its slice, and how often its result was merged."""
+        self._where: dict[Task, str | None] = {}
+        self._of_task: dict[Task, list[Any]] = defaultdict(list)
         self._done: dict[tuple[int, int], list[Any]] = defaultdict(list)
         """Partial results that stay with the workers, by slice, and how often they were merged."""
 
     def submit(self, tasks: deque[Task]) -> None:
-        """Take all tasks there are."""
+        """Take all tasks there are; begin late ones elsewhere, too, when there are no more."""
         taken = [tasks.popleft() for _ in range(len(tasks))]
         for task, where in zip(taken, self._homes.of(taken), strict=True):
-            future = self._client.submit(
-                _run, self._plans, task, pure=False, workers=where, allow_other_workers=where is not None
-            )
-            self._watch(future, task, 0, 0)
+            self._tail.begin(task)
+            self._begin(task, where)
+        for task in self._tail.copies():
+            elsewhere = replace(task, attempt=task.attempt + 1, tried=(*task.tried, self._where[task] or ""))
+            self._begin(task, *self._homes.of([elsewhere]))
+
+    def _begin(self, task: Task, where: str | None) -> None:
+        future = self._client.submit(
+            _run, self._plans, task, pure=False, workers=where, allow_other_workers=where is not None
+        )
+        self._where[task] = where
+        self._of_task[task].append(future)
+        self._watch(future, task, 0, 0)
+
+    def next_ended(self) -> Any:
+        """Return a future that has ended, or None if it is time to look for late ones."""
+        while True:
+            try:
+                future = self._ended.get(timeout=self._tail.pause)
+            except queue.Empty:
+                return None
+            if future in self.running:  # others were cancelled
+                return future
 
     def take(self, future: Any, piecemeal: bool) -> Iterator[Partial]:
         """Yield what a future that has ended means for the reader; keep what it gave, or have it merged."""
         task, part, level = self.running.pop(future)
-        if future.status != "finished":
-            error = _lost(future.exception() if future.status == "error" else None)
+        failed = future.status != "finished"
+        if task is not None:
+            if not self._tail.ends(task, failed):
+                return
+            self._cancel_copies(task)
+        if failed:
+            reason = future.exception() if future.status == "error" else None
+            if isinstance(reason, _TaskFailedError):
+                yield Partial(failures=reason.failures, counters=reason.counters)
+                return
+            error = _lost(reason)
             if (
                 task is None
             ):  # what a merging needs is computed again where a worker was lost: this is something else
@@ -139,6 +183,11 @@ class _Futures:
         for k in range(slices):
             # Each by itself from here on, so that a worker has one slice of several tasks rather than all of them.
             self._keep(future if slices == 1 else self._client.submit(_slice, future, k), k, 0)
+
+    def _cancel_copies(self, task: Task) -> None:
+        others = [future for future in self._of_task.pop(task) if self.running.pop(future, None) is not None]
+        if others:
+            self._client.cancel(others, force=True)
 
     def _keep(self, future: Any, part: int, level: int) -> None:
         alike = self._done[part, level]
@@ -167,7 +216,7 @@ class _Futures:
 
     def _watch(self, future: Any, task: Task | None, part: int, level: int) -> None:
         self.running[future] = task, part, level
-        self.pending.add(future)
+        future.add_done_callback(self._ended.put)
 
 
 def _lost(error: BaseException | None) -> BaseException:

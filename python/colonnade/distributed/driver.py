@@ -6,12 +6,13 @@ error, or is left out piece by piece, as the user wishes. What is done can be ke
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import os
 import tempfile
 import time
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -29,15 +30,17 @@ from .plans import Plan, freeze
 from .ranges import Compute, count_ranges
 from .snapshots import commit, parts_of
 from .surveys import Survey
-from .tasks import Task, halves
+from .tasks import Task, divided, halves
 from .worker import Work, is_of_files, loaded, merge
 
 __all__ = ["Driver", "finish", "here", "remote_of"]
 
 _ATTEMPTS = 4
 """How often a task is tried."""
-_MANY_TASKS = 128
-"""Up to so many a worker has more than four, so that all workers end at the same time."""
+_TASKS_PER_SLOT = 4
+"""Long ones; with the shorter ones at the end there are about eight."""
+_MOST_TASKS = 1 << 13
+"""If that is at least one for each who computes."""
 _MERGED_AT = 16
 """Partial results that are put together at once."""
 _MANY_FILES = 500
@@ -85,15 +88,32 @@ class Checkpoint:
         of_slice = f"-slice{part}" if part else ""
         return self._folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}{of_slice}.piece"
 
+    def stretches(self, plan: Plan) -> list[tuple[int, int]]:
+        """Return stretches of which something is kept for a plan, none of which overlap: those of most results."""
+        keys = {plan.key(result)[:32] for result in range(len(plan)) if not plan.is_snapshot(result)}
+        names = [each.name.removesuffix(".piece").split("-") for each in self._folder.glob("*.piece")]
+        found = Counter(
+            (int(name[1]), int(name[2]))
+            for name in names
+            if len(name) == 3 and name[0] in keys and name[1].isdecimal() and name[2].isdecimal()
+        )
+        chosen, at = [], 0
+        for first, last in sorted(found, key=lambda each: (each[0], -found[each])):
+            if first >= at and last > first:
+                chosen.append((first, last))
+                at = last
+        return chosen
+
     def load(self, plan: Plan, result: int, task: Task) -> list[Piece] | None:
         """Return what was kept of a task: all slices, or nothing."""
         pieces = []
         for part in range(plan.slices(result)):
+            path = self._path(plan, result, task.first, task.last, task.reached, part)
             try:
-                content = self._path(plan, result, task.first, task.last, task.reached, part).read_bytes()
+                content = path.read_bytes()
             except OSError:
                 return None
-            if hashlib.sha256(content[32:]).digest() != content[:32]:
+            if self._digest(path, content[32:]) != content[:32]:
                 return None
             pieces.append(Piece(task.first, task.last, content[32:], part))
         return pieces
@@ -109,10 +129,15 @@ class Checkpoint:
                     path = self._path(plan, result, piece.first, piece.last, before, piece.slice)
                     self._write(path, piece.data)
 
+    @staticmethod
+    def _digest(path: Path, data: bytes) -> bytes:
+        """Of a piece and its name: one that got another name is none of these."""
+        return hashlib.sha256(path.name.encode() + data).digest()
+
     def _write(self, path: Path, data: bytes) -> None:
         number, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".part")
         with os.fdopen(number, "wb") as file:
-            file.write(hashlib.sha256(data).digest() + data)
+            file.write(self._digest(path, data) + data)
         os.replace(name, path)
 
 
@@ -157,6 +182,8 @@ class Driver:
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._engine, self._npartitions = engine, npartitions
+        self.setup = ""
+        """What each process calls once before its first task, pickled: see `Plan.set_up`."""
         self._skips, self._checkpoint = skips, checkpoint
         self._skipped: weakref.WeakKeyDictionary[Session, list[Skipped]] = weakref.WeakKeyDictionary()
 
@@ -169,9 +196,7 @@ class Driver:
         plans: list[Plan] = []
         try:
             plans.extend(freeze(each, each.wanted(), claims=True) for each in sessions)
-            run = _Run(self, plans, sessions, merges=True)
-            tasks = [task for pair in zip(plans, sessions, strict=True) for task in self._tasks(*pair, run)]
-            partial = run.do(tasks)
+            run, partial = self._computed(plans, sessions)
             for plan, session in zip(plans, sessions, strict=True):
                 finish(plan, session, partial)
                 session.last_run, session.last_remote = (
@@ -179,8 +204,21 @@ class Driver:
                     run.made_of(partial.costs.get(plan.fingerprint, {})),
                 )
         finally:
-            for writer in (each for plan in plans for each in plan.writers.values()):
-                writer.discard()  # what was not committed
+            for claim in (each for plan in plans for each in plan.claims.values()):
+                claim.end()
+
+    def _computed(self, plans: list[Plan], sessions: list[Session]) -> tuple[_Run, Partial]:
+        """Compute plans; once more where something was left out that ranges had counted."""
+        while True:
+            before = [len(self.skipped_of(session)) for session in sessions]
+            run = _Run(self, plans, sessions, merges=True)
+            tasks = [task for pair in zip(plans, sessions, strict=True) for task in self._tasks(*pair, run)]
+            partial = run.do(tasks)
+            if not any(
+                plan.has_ranges and len(self.skipped_of(session)) > number
+                for plan, session, number in zip(plans, sessions, before, strict=True)
+            ):
+                return run, partial
 
     def open_chain(
         self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
@@ -190,7 +228,7 @@ class Driver:
             return _core.open_chain(name, files, options)
         survey = Survey.of(name, files, options)
         run = _Run(Driver(self._engine), [survey], [], merges=True, progress=progress, what="opening")
-        found = run.do(survey.tasks(self.target()))
+        found = run.do(survey.tasks(self.target()[0]))
         (piece,) = merge(survey, [found]).pieces[survey.fingerprint, 0]
         texts = (piece.data or b"").decode().split("\n")
         if not all(texts):  # a schema that cannot be described
@@ -198,12 +236,29 @@ class Driver:
         return _core.surveyed_chain(name, texts, options)
 
     def _tasks(self, plan: Plan, session: Session, run: _Run) -> list[Task]:
-        if not any(map(plan.ranges, range(len(plan)))):
-            return plan.tasks(self.target())
-        stretches = plan.stretches(self.target())
+        target, slots = self.target()
+        if not plan.has_ranges:
+            tasks = plan.tasks(target, slots=slots)
+            return tasks if self._checkpoint is None else self._as_kept(plan, tasks, self._checkpoint)
+        skipped = {edge for each in self.skipped_of(session) for edge in (each.first, each.last)}
+        stretches = divided(plan.stretches(target, slots), skipped)
         reached = count_ranges(plan, stretches, self.counting(session), wave=self._engine.slots)
         run.add(reached.rest())
-        return plan.tasks(self.target(), reached)
+        return plan.tasks(target, reached)
+
+    @staticmethod
+    def _as_kept(plan: Plan, tasks: list[Task], checkpoint: Checkpoint) -> list[Task]:
+        """The same work, with the tasks of which something is kept: there may have been other workers then."""
+        kept = checkpoint.stretches(plan)
+        if not kept or not tasks:
+            return tasks
+        begins, edges = [first for first, _ in kept], {edge for each in kept for edge in each}
+        rest = []
+        for first, last in divided([(task.first, task.last) for task in tasks], edges):
+            place = bisect.bisect_right(begins, first) - 1
+            if place < 0 or first >= kept[place][1]:
+                rest.append((first, last))
+        return [plan.task(*each, tasks[0].results) for each in sorted([*kept, *rest])]
 
     def counting(self, session: Session) -> Compute:
         """What computes the tasks of plans that count rows for a DataFrame's ranges."""
@@ -239,11 +294,12 @@ class Driver:
         """What carries the tasks."""
         return self._engine
 
-    def target(self) -> int:
-        """How many tasks the work of a plan is cut into."""
+    def target(self) -> tuple[int, int]:
+        """How many tasks the work of a plan is cut into, and for how many that work at the same time: see `cut`."""
         slots = self._engine.slots
-        per_slot = getattr(self._engine, "tasks_per_slot", 16)
-        return self._npartitions or max(4 * slots, min(per_slot * slots, _MANY_TASKS))
+        if self._npartitions:
+            return self._npartitions, 0
+        return min(_TASKS_PER_SLOT * slots, max(slots, _MOST_TASKS)), slots
 
     @property
     def skips(self) -> bool:
@@ -294,7 +350,8 @@ class _Run:
     def do(self, tasks: Sequence[Task]) -> Partial:
         """Compute tasks, and return their pieces; in one for each result if they are to be merged."""
         self._noted(tasks)
-        todo = deque(self._missing(tasks) if self._resumes else tasks)
+        left = [part for task in tasks for part in self._readable(task)]
+        todo = deque(self._missing(left) if self._resumes else left)
         watched = self._merges and any(session.watchers for session in self._sessions)
         state = self._state = _State(sum(task.last - task.first for task in todo), time.monotonic())
         wants_bar = True if True in self._progress else None if None in self._progress else False
@@ -336,6 +393,38 @@ class _Run:
             {(task.plan, task.first, task.last): task.reached for task in tasks if task.reached}
         )
         return tasks
+
+    def _readable(self, task: Task) -> list[Task]:
+        """What is left of a task without the entries of which it is known that they cannot be read."""
+        plan = self._by_fingerprint.get(task.plan)
+        if plan is None:
+            return [task]
+        session = self._session_of(plan)
+        skipped = [
+            each
+            for each in self._driver.skipped_of(session)
+            if task.first < each.last and each.first < task.last
+        ]
+        if not skipped:
+            return [task]
+        edges = {edge for each in skipped for edge in (each.first, each.last)}
+        left = []
+        for first, last in divided([(task.first, task.last)], edges):
+            if any(each.first <= first < each.last for each in skipped):
+                self._leave_out(plan, replace(task, first=first, last=last))
+            else:
+                left.append(replace(task, first=first, last=last))
+        return left
+
+    def _session_of(self, plan: Plan) -> Session:
+        (session,) = (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan)
+        return session
+
+    def _leave_out(self, plan: Plan, task: Task) -> None:
+        for result in task.results:
+            slices = range(plan.slices(result))
+            left_out = [Piece(task.first, task.last, None, part) for part in slices]
+            self._parts.append(Partial({(task.plan, result): left_out}))
 
     def _missing(self, tasks: Sequence[Task]) -> list[Task]:
         """What is not there from an earlier run."""
@@ -421,6 +510,13 @@ class _Run:
             for plan, session in zip(self._plans, self._sessions, strict=True):
                 if plan.fingerprint == failure.task.plan:
                     session.failed.update(k for place in failure.results for k in plan.owners(place))
+            if isinstance(failure.error, WorkerLostError):
+                task = failure.task
+                raise WorkerLostError(
+                    f"workers went away each time that {task.where} were to be computed ({task.attempt + 1} times), "
+                    f"maybe for lack of memory: {failure.error}; try: fewer or smaller results in one run, more memory "
+                    "for each worker, and what the logs of the workers say"
+                ) from failure.error
             raise failure.error
 
     def _again(self, failure: Failure) -> list[Task]:
@@ -433,18 +529,13 @@ class _Run:
         smaller = halves(task, plan.parts)
         if len(smaller) > 1:
             return [smaller[0], self._from_the_middle(plan, *smaller)] if task.reached else smaller
-        for session in (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan):
-            self._driver.skip(session, Skipped(task.first, task.last, str(failure.error)))
-        for result in task.results:
-            slices = range(plan.slices(result))
-            left_out = [Piece(task.first, task.last, None, part) for part in slices]
-            self._parts.append(Partial({(task.plan, result): left_out}))
+        self._driver.skip(self._session_of(plan), Skipped(task.first, task.last, str(failure.error)))
+        self._leave_out(plan, task)
         return []
 
     def _from_the_middle(self, plan: Plan, early: Task, late: Task) -> Task:
         """The second half of a task, which has to know what reached its ranges in the first one."""
-        (session,) = (s for p, s in zip(self._plans, self._sessions, strict=True) if p is plan)
-        count = self._driver.counting(session)
+        count = self._driver.counting(self._session_of(plan))
         reached = count_ranges(plan, [(early.first, early.last)], count, before=early.reached)
         return replace(late, reached=reached.before(1, {node for node, _, _ in early.reached}))
 
@@ -485,7 +576,7 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
         if session.is_ready(number) or number not in session.bookings:
             continue
         if plan.is_snapshot(place):
-            commit(session.bookings[number], parts_of(data[0]), plan.writers.get(place))
+            commit(session.bookings[number], parts_of(data[0]), plan.claims.get(place))
             session.written.add(number)
         else:
             session.graph.retry(number)

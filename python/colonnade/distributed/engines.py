@@ -24,13 +24,15 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import closing
+from multiprocessing.process import BaseProcess
 from typing import Any, ClassVar, Protocol
 
 from colonnade.errors import UsageError
 
 from .partials import Counters, Failure, Partial
+from .tail import Tail
 from .tasks import Task
-from .worker import Work, loaded, run_task
+from .worker import PlanMissingError, Work, attempt, loaded, run_task
 
 __all__ = ["Engine", "Futures", "InThisProcess", "Processes", "WorkerLostError", "engine_of"]
 
@@ -70,31 +72,71 @@ class InThisProcess:
 class Futures:
     """Any executor that speaks `concurrent.futures`: processes, loky, Parsl, MPIPoolExecutor."""
 
-    def __init__(self, executor: Executor, slots: int | None = None) -> None:
-        self._executor = executor
+    def __init__(self, executor: Executor, slots: int | None = None, *, is_replaced: bool = False) -> None:
+        """Take an executor; one that `is_replaced` when it is broken leaves tasks to the next one."""
+        self._executor, self._is_replaced = executor, is_replaced
         self.slots = slots or _slots_of(executor)
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task, as they come."""
-        sent = {plan.fingerprint: plan.to_bytes() for plan in plans}
+        sent = _Sent(plans, self.slots)
+        tail = Tail(plans, self.slots)
         running: dict[Future[Partial], Task] = {}
         try:
             while running or tasks:
-                # No more than workers need to be busy: a plan travels with each task.
+                # No more than workers need to be busy, so that a run that is interrupted ends soon.
                 while tasks and len(running) < 2 * self.slots + 2:
                     task = tasks[0]
-                    running[self._executor.submit(run_task, sent[task.plan], task)] = task
+                    running[self._executor.submit(attempt, sent.of(task), task)] = task
+                    tail.begin(task)
                     tasks.popleft()
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                copies = [] if tasks else tail.copies()
+                for task in copies:
+                    running[self._executor.submit(attempt, sent.of(task), task)] = task
+                done, _ = wait(running, None if tasks else tail.pause, FIRST_COMPLETED)
                 for future in done:
-                    yield _outcome(future, running.pop(future))
+                    task = running.pop(future)
+                    partial = _outcome(future, task)
+                    if sent.is_missing(partial):
+                        running[self._executor.submit(attempt, sent.again(task), task)] = task
+                    elif tail.ends(task, bool(partial.failures)):
+                        yield partial
+                if not tasks and tail.is_over:
+                    break
         except BrokenExecutor as error:  # it takes no more tasks
-            lost = list(running.values()) or [tasks.popleft() for _ in range(len(tasks))]
+            lost = tail.left()
+            if not lost and not self._is_replaced:
+                lost = [tasks.popleft() for _ in range(len(tasks))]
             for task in lost:
                 yield _lost(task, error)
         finally:
             for future in running:
                 future.cancel()
+
+
+class _Sent:
+    """What travels with tasks: plans that are large go to each process once."""
+
+    _SMALL = 8 << 10
+
+    def __init__(self, plans: Sequence[Work], slots: int) -> None:
+        self._plans = {plan.fingerprint: plan.to_bytes() for plan in plans}
+        self._left = dict.fromkeys(self._plans, slots)
+
+    def of(self, task: Task) -> bytes | str:
+        """The plan, or its fingerprint for a process that should have it."""
+        plan = self._plans[task.plan]
+        self._left[task.plan] -= 1
+        return plan if len(plan) <= self._SMALL or self._left[task.plan] >= 0 else task.plan
+
+    def again(self, task: Task) -> bytes:
+        """The plan, for a process that did not have it."""
+        return self._plans[task.plan]
+
+    @staticmethod
+    def is_missing(partial: Partial) -> bool:
+        """Whether the process did not have it."""
+        return any(isinstance(each.error, PlanMissingError) for each in partial.failures)
 
 
 class Processes:
@@ -124,11 +166,15 @@ class Processes:
         """Yield the partial result of each task, as they come."""
         pool = self._started()
         try:
-            with closing(Futures(pool, self.slots).run(plans, tasks, piecemeal)) as outcomes:
+            with closing(
+                Futures(pool, self.slots, is_replaced=True).run(plans, tasks, piecemeal)
+            ) as outcomes:
                 for partial in outcomes:
                     if any(isinstance(each.error, WorkerLostError) for each in partial.failures):
                         self._end(pool)
                     yield partial
+            if tasks:  # one was killed while nobody looked
+                self._end(pool)
         finally:
             with self._lock:
                 self._runs -= 1
@@ -147,13 +193,9 @@ class Processes:
             self._runs += 1
             if self._pool is None:
                 self._started_with = now
-                # Not forked: this process may have threads. Ctrl-C is for this process, which ends theirs.
-                self._pool = ProcessPoolExecutor(
-                    self.slots,
-                    mp_context=multiprocessing.get_context("spawn"),
-                    initializer=signal.signal,
-                    initargs=(signal.SIGINT, signal.SIG_IGN),
-                )
+                # Not forked: this process may have threads.
+                context = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(self.slots, mp_context=context, initializer=_begin)
                 atexit.register(self.close)
             return self._pool
 
@@ -163,6 +205,19 @@ class Processes:
                 self._pool = None
                 atexit.unregister(self.close)
         pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """Begin a process of this machine: Ctrl-C is for its client, which ends it, and it does not outlive that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    client = multiprocessing.parent_process()
+    if client is not None:
+        threading.Thread(target=_end_with, args=(client,), daemon=True).start()
+
+
+def _end_with(client: BaseProcess) -> None:
+    client.join()
+    os._exit(1)
 
 
 def engine_of(executor: Any) -> Engine:

@@ -7,21 +7,21 @@ is an error when it is read.
 
 from __future__ import annotations
 
-import base64
 import bisect
 import hashlib
 import itertools
 import json
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade.errors import FormatError, UnsupportedError, UsageError
-from colonnade.frame.callables import load_callable, pickled
+from colonnade.frame.callables import load_callable, pickled, unpickled
 from colonnade.frame.session import Booking, PythonCalls, Session
 
-from .snapshots import claimed
+from .snapshots import Claim, claimed
 from .tasks import Task, cut
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Plan:
             self.entries: tuple[int, int] = tuple(self._content["entries"])
             self._graph_text = json.dumps(self._content["graph"])
             self._results = [_checked(each) for each in self._content["results"]]
+            self._setup = str(self._content.get("setup", ""))
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError(f"this is no plan of a DataFrame ({error})") from None
         if version != _core.version:
@@ -76,8 +77,8 @@ class Plan:
         self._sizes: list[int] | None = None
         self.numbers: tuple[int, ...] = ()
         """Of the results in the DataFrame that the plan was made of."""
-        self.writers: dict[int, _core.SharedWriter] = {}
-        """What commits snapshots whose destinations are claimed."""
+        self.claims: dict[int, Claim] = {}
+        """On the destinations of snapshots."""
         self._owners: list[tuple[int, ...]] = []
 
     def __repr__(self) -> str:
@@ -122,11 +123,11 @@ class Plan:
         except UnicodeDecodeError as error:
             raise FormatError(f"this is no plan of a DataFrame ({error})") from None
 
-    def stretches(self, target: int) -> list[tuple[int, int]]:
-        """Cut the entries into about so many stretches with as much work each."""
-        return cut(self.parts, self.files, target, self._sizes)
+    def stretches(self, target: int, slots: int = 0) -> list[tuple[int, int]]:
+        """Cut the entries into about so many stretches with as much work each; see `tasks`."""
+        return cut(self.parts, self.files, target, self._sizes, slots)
 
-    def tasks(self, target: int, reached: Reached | None = None) -> list[Task]:
+    def tasks(self, target: int, reached: Reached | None = None, slots: int = 0) -> list[Task]:
         """Cut the work into about so many tasks.
 
         Args:
@@ -134,6 +135,7 @@ class Plan:
             reached: what `count_ranges` gave for the stretches of as many tasks. Without it all results behind ranges
                 that are behind filters are one task of their own, and with it there are none for stretches of which
                 no result gets anything: see `Reached.rest`.
+            slots: how many are computed at the same time. The last ones are shorter, then, and there are twice as many.
         """
         everything = tuple(range(len(self)))
         counted = tuple(k for k in everything if self.ranges(k))
@@ -150,7 +152,9 @@ class Plan:
             ]
         others = tuple(k for k in everything if k not in counted)
         whole = [self.task(*self.entries, counted)] if counted else []
-        return whole + [self.task(*each, others) for each in (self.stretches(target) if others else [])]
+        return whole + [
+            self.task(*each, others) for each in (self.stretches(target, slots) if others else [])
+        ]
 
     def task(
         self, first: int, last: int, results: tuple[int, ...], reached: tuple[tuple[int, str, int], ...] = ()
@@ -221,6 +225,11 @@ class Plan:
         if self.is_report(result) and asked["node"] == 0:  # of the whole graph
             return tuple(sorted({node for rows in self._rows.values() for node in rows.ranges}))
         return self._rows[asked["node"]].ranges
+
+    @cached_property
+    def has_ranges(self) -> bool:
+        """Whether a result is behind such a range."""
+        return any(map(self.ranges, range(len(self))))
 
     def ranges_above(self, node: int) -> tuple[int, ...]:
         """The ranges behind filters that stand above one of them."""
@@ -306,26 +315,32 @@ class Plan:
         Raises:
             UsageError: it asks for what it may not.
         """
+        if not allow_code and (self._setup or any("calls" in each for each in self._results)):
+            raise UsageError(
+                "the plan carries code, which may do anything on this machine",
+                "allow it where you trust its maker",
+            )
         for result in self._results:
-            if "calls" in result and not allow_code:
-                raise UsageError(
-                    "the plan carries code, which may do anything on this machine",
-                    "allow it where you trust its maker",
-                )
             if result["kind"] == "snapshot" and may_use is not None:
                 uri = json.loads(result["options"]).get("uri", "")
                 if not may_use(uri, True):
                     raise UsageError(f'the plan writes "{uri}", which it may not', uri=uri)
         return _core.FrameGraph.from_plan(self._graph_text, load_callable if allow_code else None, may_use)
 
+    def set_up(self) -> None:
+        """Call what its maker wants to be called once in each process. Unpickles code, as `booking` does."""
+        with _set_up_lock:
+            if self._setup and self._setup not in _set_up:
+                function, arguments, named = unpickled(self._setup)
+                function(*arguments, **named)
+                _set_up.add(self._setup)
+
     def booking(self, result: int) -> Booking:
         """Return what is asked of the graph for a result. Unpickles callables: of plans that are trusted."""
         asked = self._results[result]
         calls = None
         if "calls" in asked:
-            import cloudpickle
-
-            calls = PythonCalls(*cloudpickle.loads(base64.b64decode(asked["calls"])))
+            calls = PythonCalls(*unpickled(asked["calls"]))
         return Booking(asked["kind"], asked["node"], tuple(asked["arguments"]), asked["options"], calls)
 
     def is_varied(self, result: int) -> bool:
@@ -349,6 +364,10 @@ class Plan:
         """Whether it writes rows."""
         return bool(self._results[result]["kind"] == "snapshot")
 
+    def may_repeat(self, results: Sequence[int]) -> bool:
+        """Whether a task of these results may be done twice at the same time: it writes nothing, calls nobody."""
+        return not any(self.is_snapshot(k) or "calls" in self._results[k] for k in results)
+
     # ---- For the maker
 
     def finish(self, partial: Partial) -> None:
@@ -369,6 +388,10 @@ class Plan:
     def __len__(self) -> int:
         return len(self._results)
 
+
+_set_up: set[str] = set()
+"""What has been called in this process."""
+_set_up_lock = threading.Lock()
 
 _KINDS = {"kind": str, "node": int, "arguments": list, "options": str, "varied": bool}
 
@@ -395,19 +418,28 @@ def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Pl
     Args:
         session: of the DataFrame.
         numbers: of the results.
-        claims: whether the destinations of snapshots in object stores are claimed, so that tasks write into them.
+        claims: whether the destinations of snapshots are claimed: who does must end `Plan.claims`.
 
     Raises:
         UnsupportedError: arrays in memory, and callables that cloudpickle cannot take.
     """
-    graph = session.graph
     bookings = [session.bookings[number] for number in numbers]
-    writers: dict[int, _core.SharedWriter] = {}
-    for place, booking in enumerate(bookings):
-        if claims and booking.kind == "snapshot":
-            bookings[place], writer = claimed(booking)
-            if writer is not None:
-                writers[place] = writer
+    claimed_by: dict[int, Claim] = {}
+    try:
+        for place, booking in enumerate(bookings):
+            if claims and booking.kind == "snapshot":
+                bookings[place], claimed_by[place] = claimed(booking)
+        plan = _made(session, numbers, bookings)
+    except BaseException:
+        for claim in claimed_by.values():
+            claim.end()
+        raise
+    plan.claims = claimed_by
+    return plan
+
+
+def _made(session: Session, numbers: Sequence[int], bookings: Sequence[Booking]) -> Plan:
+    graph = session.graph
     of_all = any(each.kind == "report" and each.node == 0 for each in bookings)
     described = json.loads(graph.plan(None if of_all else sorted({each.node for each in bookings})))
     parts = graph.parts()
@@ -420,8 +452,9 @@ def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Pl
             for booking, number in zip(bookings, numbers, strict=True)
         ],
     }
-    plan = Plan(json.dumps(content))
-    plan._session, plan.numbers, plan.writers = session, tuple(numbers), writers
+    setup = getattr(session.remote, "setup", "")
+    plan = Plan(json.dumps(content | ({"setup": setup} if setup else {})))
+    plan._session, plan.numbers = session, tuple(numbers)
     is_outside = plan._outside()
     plan._sizes = [
         0 if is_outside(*part) else size for part, size in zip(parts, graph.part_bytes(), strict=True)

@@ -3,7 +3,7 @@
 Until that commit nothing is visible at the destination, and after it everything is, in entry order. In an object
 store the client claims the destination, tasks write their pages where they will stay, and the commit refers to them.
 Elsewhere pages are copied as they are stored. Parts have names of the run, the entries and the attempt, so that tasks
-that run twice do no harm.
+that run twice do no harm, and the client removes all of its run's in the end; `gc` does for a client that was killed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,19 @@ from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
 from colonnade.writing.options import write_options
 
+from .runs import Run, end, is_claimed
 from .tasks import Task
 
-__all__ = ["Destination", "claimed", "commit", "part_booking", "parts_of", "saved_parts"]
+__all__ = [
+    "Claim",
+    "Destination",
+    "claimed",
+    "commit",
+    "part_booking",
+    "parts_of",
+    "remove_unclaimed",
+    "saved_parts",
+]
 
 
 @dataclass(frozen=True)
@@ -39,25 +49,44 @@ class Destination:
     write: Mapping[str, Any]
     ticket: str = ""
     """What tasks need to write parts of a data set that the client has claimed."""
+    run: str = ""
+    """The name of the claim on a local file or folder."""
 
     @classmethod
     def of(cls, booking: Booking) -> Destination:
         """Take it from the options of a booking."""
         options = json.loads(booking.options)
-        return cls(options["uri"], options["name"], options["write"], options.get("part_of", ""))
+        return cls(
+            options["uri"],
+            options["name"],
+            options["write"],
+            options.get("part_of", ""),
+            options.get("run", ""),
+        )
 
     @property
     def is_folder(self) -> bool:
         """Whether it shall be a folder of files, one for each task, rather than one data set."""
         return self.uri.endswith("/")
 
+    @property
+    def path(self) -> Path:
+        """Where it is, if it is of the local file system."""
+        return Path(_core.local_path(self.uri.rstrip("/")))
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the client still waits for parts."""
+        return not self.run or not _is_local(self.uri) or is_claimed(self.path, self.run)
+
     def part(self, task: Task) -> tuple[str, str]:
         """The place of what a task writes: URI, and the name of a data set or of a part of the destination."""
         if self.ticket:
             return self.uri, f"{self.ticket}-{secrets.randbits(62) + 1:x}"
-        token = f"part-{task.plan[:12]}-{task.first}-{task.last}-{task.attempt}-{os.urandom(4).hex()}"
+        run = self.run or task.plan[:16]
+        token = f"part-{run}-{task.first}-{task.last}-{task.attempt}-{os.urandom(4).hex()}"
         if self.is_folder:
-            folder = f"{self.uri.rstrip('/')}.parts-{task.plan[:12]}"
+            folder = f"{self.uri.rstrip('/')}.parts-{run}"
             os.makedirs(_core.local_path(folder), exist_ok=True)
             return f"{folder}/{token}.root", self.name
         if _core.is_object_store(self.uri):
@@ -74,12 +103,17 @@ class Destination:
         )
 
 
+def _is_local(uri: str) -> bool:
+    return not _core.is_object_store(uri) and ("://" not in uri or uri.startswith("file:"))
+
+
 def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]]:
     """Return the booking that writes what a task has of a snapshot, and where that is."""
     to = Destination.of(booking)
     place = to.part(task)
     changed = {"part_of": place[1]} if to.ticket else {"uri": place[0], "name": place[1]}
     options = json.loads(booking.options) | changed
+    options.pop("run", None)
     return Booking("snapshot", booking.node, booking.arguments, json.dumps(options)), place
 
 
@@ -93,34 +127,85 @@ def parts_of(data: bytes) -> list[tuple[str, str]]:
     return [(uri, name) for uri, name in json.loads(data)]
 
 
-def claimed(booking: Booking) -> tuple[Booking, _core.SharedWriter | None]:
-    """Claim the destination of a snapshot if it is in an object store.
+def remove_unclaimed(booking: Booking, part: tuple[str, str]) -> None:
+    """Remove a part that came too late: its client has ended the run, or `gc` has for a client that was killed.
 
-    Returns:
-        The booking, with what tasks need to write parts of it; and what commits them.
+    Raises:
+        StorageError: it came too late.
     """
     to = Destination.of(booking)
-    if not _core.is_object_store(to.uri):
-        return booking, None
-    written = {name: value for name, value in to.write.items() if name != "checkpoint_every"}
-    writer = _core.open_shared_writer(to.name, to.uri, write_options(**written))
-    options = json.loads(booking.options) | {"part_of": writer.ticket}
-    return replace(booking, options=json.dumps(options)), writer
+    if not to.is_wanted:
+        remove([part])
+        if to.is_folder:
+            end(to.path, to.run)
+        raise StorageError("the run that this is a part of has ended", uri=to.uri)
 
 
-def commit(booking: Booking, parts: list[tuple[str, str]], writer: _core.SharedWriter | None = None) -> None:
+class Claim:
+    """On the destination of a snapshot. In an object store it commits what tasks have written there."""
+
+    def __init__(self, booking: Booking) -> None:
+        self._to = to = Destination.of(booking)
+        self.writer: _core.SharedWriter | None = None
+        self._run: Run | None = None
+        if _core.is_object_store(to.uri):
+            written = {name: value for name, value in to.write.items() if name != "checkpoint_every"}
+            self.writer = _core.open_shared_writer(to.name, to.uri, write_options(**written))
+            self._added = {"part_of": self.writer.ticket}
+        elif _is_local(to.uri):
+            self._run = Run(to.path)
+            self._added = {"run": self._run.name}
+        else:
+            self._added = {"run": secrets.token_hex(8)}
+
+    def of(self, booking: Booking) -> Booking:
+        """Return the booking with what tasks need to write parts."""
+        return replace(booking, options=json.dumps(json.loads(booking.options) | self._added))
+
+    def end(self) -> None:
+        """Remove what is left of the run, committed or not."""
+        if self.writer is not None:
+            self.writer.discard()  # what was not committed
+        elif self._run is not None:
+            self._run.end()
+        else:
+            _remove_beyond(self._to, self._added["run"])
+
+
+def _remove_beyond(to: Destination, run: str) -> None:
+    """Parts of a run in S3 or over XRootD; what cannot be listed or removed stays."""
+    stem, ending = os.path.splitext(to.uri)
+    with contextlib.suppress(Error):
+        if to.uri.startswith("s3:"):
+            store = f"{stem.removesuffix('?file')}-parts?store"
+            remove((store, name) for name in _core.data_sets(store) if f".part-{run}-" in name)
+        else:
+            remove((uri, "") for uri in _core.expand_names([f"{stem}.part-{run}-*{ending or '.root'}"]))
+
+
+def claimed(booking: Booking) -> tuple[Booking, Claim]:
+    """Claim the destination of a snapshot.
+
+    Returns:
+        The booking, with what tasks need to write parts of it; and the claim, which has to be ended.
+    """
+    claim = Claim(booking)
+    return claim.of(booking), claim
+
+
+def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None = None) -> None:
     """Make one data set of parts, and remove them.
 
     Args:
         booking: the snapshot.
         parts: what tasks wrote.
-        writer: what `claimed` gave.
+        claim: what `claimed` gave.
     """
-    to = Destination.of(booking)
+    to = Destination.of(booking if claim is None else claim.of(booking))
     if not parts:
         raise StorageError("nothing of what the snapshot shall hold could be read", uri=to.uri)
-    if writer is not None:
-        writer.commit([name for _, name in parts])
+    if claim is not None and claim.writer is not None:
+        claim.writer.commit([name for _, name in parts])
         return
     if to.is_folder:
         _publish(to, parts)
@@ -137,17 +222,18 @@ def commit(booking: Booking, parts: list[tuple[str, str]], writer: _core.SharedW
 
 def _publish(to: Destination, parts: list[tuple[str, str]]) -> None:
     """Give the files of winners their names in a folder that appears with all of them."""
-    folder = Path(_core.local_path(to.uri.rstrip("/")))
-    fresh = Path(f"{folder}.new-{os.urandom(4).hex()}")
+    folder = to.path
+    fresh = Path(f"{folder}.new-{to.run or os.urandom(8).hex()}")
     fresh.mkdir()
     for number, (uri, _) in enumerate(parts):
         os.rename(_core.local_path(uri), fresh / f"part-{number:06}.root")
     try:
         os.rename(fresh, folder)
     except OSError as error:
+        kept = fresh.rename(f"{folder}.written-{os.urandom(8).hex()}")  # a name that no run removes
         raise StorageError(
             f"the folder of a snapshot cannot get its name ({error.strerror})",
-            f"what was written is in {fresh}; remove what is in its place, and rename it",
+            f"what was written is in {kept}; remove what is in its place, and rename it",
             uri=to.uri,
         ) from error
     for place in {Path(_core.local_path(uri)).parent for uri, _ in parts}:

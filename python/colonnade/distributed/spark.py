@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -12,7 +13,7 @@ from typing import Any
 from .engines import WorkerLostError, load_all
 from .partials import Counters, Failure, Partial, by_slice
 from .tasks import Task
-from .worker import Work, merge, run_task
+from .worker import Work, attempt, merge
 
 __all__ = ["Spark"]
 
@@ -24,9 +25,6 @@ _POLL = 0.1
 
 class Spark:
     """A SparkSession or SparkContext."""
-
-    tasks_per_slot = 4
-    """Each takes tens of milliseconds beyond its work."""
 
     def __init__(self, spark: Any) -> None:
         self._context = getattr(spark, "sparkContext", spark)
@@ -49,7 +47,7 @@ class Spark:
 
     def _job(self, sent: Any, tasks: Sequence[Task], piecemeal: bool, slices: int) -> Generator[Partial]:
         def compute(task: Task) -> Partial:
-            return run_task(sent.value[task.plan], task)
+            return attempt(sent.value[task.plan], task)
 
         def together(one: Partial, other: Partial) -> Partial:
             return merge(load_all(list(sent.value.values())), [one, other])
@@ -76,13 +74,25 @@ class Spark:
                     done = finished
             if job.error is not None:
                 # Spark has tried each task several times by now.
-                lost = WorkerLostError(str(job.error).split("\n", 1)[0])
+                lost = WorkerLostError(_reason(str(job.error)))
                 yield Partial(failures=[Failure(task, lost) for task in tasks])
                 return
             yield Partial(counters=_planned(tasks[:done], -1))  # they come again
             yield from job.result
         finally:
             job.cancel()
+
+
+def _reason(text: str) -> str:
+    """What an error of Spark's is about: the last line of a worker's traceback, or what the master says of it."""
+    lines = [line.strip() for line in text.splitlines()]
+    of_python = [
+        line
+        for line in lines
+        if re.match(r"[\w.]*(Error|Exception)\b.*: ", line) and not line.startswith("py4j")
+    ]
+    failures = [line for line in lines if "Job aborted" in line or "Lost task" in line]
+    return (of_python or failures or lines or [""])[-1]
 
 
 def _planned(tasks: Sequence[Task], sign: int = 1) -> Counters:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Task", "cut", "halves"]
+from colonnade._core import redacted
+
+__all__ = ["Task", "cut", "divided", "halves"]
+
+_SHORTEST = 8
+"""The longest stretch, divided by the last one."""
+_MOST_STRETCHES = 1 << 15
+"""None is shorter than that share of all: a scheduler takes up to half a millisecond for each."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +36,27 @@ class Task:
     reached: tuple[tuple[int, str, int], ...] = ()
     """Rows that reach ranges behind filters before `first`: the range's node, the variation, and how many."""
 
+    @property
+    def where(self) -> str:
+        """Its entries and files, for messages."""
+        files = [redacted(uri) for uri in self.uris]
+        of_files = f" of '{files[0]}'" if files else ""
+        return (
+            f"the entries from {self.first} to {self.last}{of_files}{' and other files' if files[1:] else ''}"
+        )
+
 
 def cut(
     parts: Sequence[tuple[int, int]],
     files: Sequence[tuple[int, int]],
     target: int,
     sizes: Sequence[int] | None = None,
+    slots: int = 0,
 ) -> list[tuple[int, int]]:
     """Cut entries into about `target` stretches of whole parts, or a few more.
+
+    With `slots` the stretches of the second half become shorter and shorter, down to an eighth, so that all who compute
+    end at the same time: they are twice as many in all.
 
     A stretch ends with its file unless it has less than half of what it should have: no file is opened by two workers
     for nothing, and many small files make no more tasks than large ones.
@@ -45,6 +66,7 @@ def cut(
         files: (first, last) of each file, in order.
         target: how many stretches.
         sizes: how much work each part is, in any unit; its entries if None.
+        slots: how many stretches are computed at the same time.
 
     Returns:
         (first, last) of each stretch; one without entries if there are no parts.
@@ -54,7 +76,9 @@ def cut(
     weights = [last - first for first, last in parts]
     if sizes is not None and any(sizes):
         weights = list(sizes)
-    wanted = max(sum(weights) / max(target, 1), 1)
+    left = sum(weights)
+    most = wanted = max(left / max(target, 1), 1)
+    least = max(most / _SHORTEST, left / _MOST_STRETCHES)
     ends = {last for first, last in files if last > first}
     stretches = []
     begin, weight = parts[0][0], 0
@@ -62,8 +86,21 @@ def cut(
         weight += more
         if last == parts[-1][1] or weight >= wanted or (last in ends and 2 * weight >= wanted):
             stretches.append((begin, last))
+            left -= weight
+            if slots:
+                wanted = max(min(most, left / (2 * slots)), least)
             begin, weight = last, 0
     return stretches
+
+
+def divided(stretches: Sequence[tuple[int, int]], edges: Iterable[int]) -> list[tuple[int, int]]:
+    """Cut stretches at the edges that are inside of them, too."""
+    ordered = sorted(edges)
+    found: list[tuple[int, int]] = []
+    for first, last in stretches:
+        inside = [edge for edge in ordered if first < edge < last]
+        found += itertools.pairwise([first, *inside, last])
+    return found
 
 
 def halves(task: Task, parts: Sequence[tuple[int, int]]) -> list[Task]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import threading
 from collections import OrderedDict
@@ -10,15 +11,15 @@ from contextlib import contextmanager
 from typing import TypeAlias, overload
 
 from colonnade import _core
-from colonnade.errors import FormatError, StorageError, UsageError
+from colonnade.errors import Error, FormatError, StorageError, UsageError
 
 from .partials import Counters, Failure, Key, Partial, Piece, costs_of, joined
 from .plans import Plan
-from .snapshots import part_booking, parts_of, remove, saved_parts
+from .snapshots import part_booking, parts_of, remove, remove_unclaimed, saved_parts
 from .surveys import LoadedSurvey, Survey
 from .tasks import Task
 
-__all__ = ["LoadedPlan", "Work", "is_of_files", "loaded", "merge", "run_task"]
+__all__ = ["LoadedPlan", "PlanMissingError", "Work", "attempt", "is_of_files", "loaded", "merge", "run_task"]
 
 Work: TypeAlias = Plan | Survey
 """What engines carry tasks of."""
@@ -64,6 +65,7 @@ class LoadedPlan:
         self._check_ranges(task)
         failed: tuple[int, ...] = ()
         try:
+            self.plan.set_up()
             with self.graph(task.results) as graph, graph.writing(task) as places:
                 try:
                     report = graph.compute(task, threads)
@@ -78,6 +80,8 @@ class LoadedPlan:
                     ]
                 costs = {task.plan: costs_of(graph.core.last_costs)}
         except Exception as error:
+            if not isinstance(error, Error):  # whose messages say where
+                error.add_note(f"while {task.where} were computed")
             return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
         progress = report.progress
         counters = Counters(1, task.last - task.first, progress.bytes, progress.cache_bytes, progress.seconds)
@@ -152,6 +156,8 @@ class Graph:
                     if self._plan.is_varied(result):
                         self.core.vary_result(booked[-1])
             yield places
+            for result, place in places.items():
+                remove_unclaimed(self._plan.booking(result), place)
         except BaseException:
             remove(places.values())
             raise
@@ -164,6 +170,7 @@ Loaded: TypeAlias = "LoadedPlan | LoadedSurvey"
 
 _plans: OrderedDict[str, Loaded] = OrderedDict()
 _plans_lock = threading.Lock()
+atexit.register(_plans.clear)  # while there is an interpreter that callables can be given up with
 
 
 @overload
@@ -217,6 +224,29 @@ def run_task(plan: Work | bytes, task: Task, threads: int = 1) -> Partial:
     return known.run(task) if isinstance(known, LoadedSurvey) else known.run(task, threads)
 
 
+class PlanMissingError(LookupError):
+    """A process was told the fingerprint of a plan that it does not have."""
+
+
+def attempt(plan: bytes | str, task: Task) -> Partial:
+    """Compute a task for an engine: what this process cannot do at all is a failure of the task, too.
+
+    Args:
+        plan: the plan, or its fingerprint if this process should have it.
+        task: one of its tasks.
+    """
+    try:
+        if isinstance(plan, str):
+            with _plans_lock:
+                known = _plans.get(plan)
+            if known is None:
+                raise PlanMissingError(plan)
+            return run_task(known.plan, task)
+        return run_task(plan, task)
+    except Exception as error:  # a plan of another version, for example
+        return Partial(failures=[Failure(task, _sendable(error))], counters=Counters(tasks=1))
+
+
 def _sendable(error: Exception) -> Exception:
     import pickle
 
@@ -224,7 +254,10 @@ def _sendable(error: Exception) -> Exception:
         pickle.loads(pickle.dumps(error))
         return error
     except Exception:  # whatever an exception of the user does when it is pickled
-        return RuntimeError(f"{type(error).__name__}: {error}")
+        made = RuntimeError(f"{type(error).__name__}: {error}")
+        for note in getattr(error, "__notes__", []):
+            made.add_note(note)
+        return made
 
 
 def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> Partial:

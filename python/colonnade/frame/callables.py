@@ -38,6 +38,7 @@ __all__ = [
     "define_per_sample",
     "load_callable",
     "pickled",
+    "unpickled",
 ]
 
 Returns: TypeAlias = "str | type | np.dtype[Any] | None"
@@ -135,9 +136,7 @@ def define_per_sample(
 
 def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
     """Make a definition again from what `define_callable` and `define_per_sample` put into the plan of a graph."""
-    import cloudpickle
-
-    spec = _Spec(*cloudpickle.loads(base64.b64decode(payload)))
+    spec = _Spec(*unpickled(payload))
     return _per_sample(spec) if spec.per_sample else _definition(spec, list(columns))
 
 
@@ -190,6 +189,29 @@ def pickled(things: tuple[object, ...], what: str) -> str:
             f"{what} cannot be sent to workers ({type(error).__name__}: {error})",
             "pip install cloudpickle; callables that hold no open files, locks or results",
         ) from error
+
+
+def unpickled(text: str) -> tuple[Any, ...]:
+    """Return what `pickled` was given.
+
+    Raises:
+        UnsupportedError: a package that the callables need is not installed here.
+    """
+    import cloudpickle
+
+    try:
+        return tuple(cloudpickle.loads(base64.b64decode(text)))
+    except ImportError as error:
+        raise UnsupportedError(
+            f"a callable needs '{error.name}', which is not installed on this worker ({error})",
+            "install it on all workers; for a module of yours cloudpickle.register_pickle_by_value(module)",
+        ) from error
+
+
+def _place(function: Definable) -> str:
+    """Where a callable is written."""
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
+    return "" if code is None else f" ({code.co_filename}, line {code.co_firstlineno})"
 
 
 def _name(function: Definable) -> str:
@@ -278,7 +300,14 @@ class _Binder:
         finished = wanted
 
         def converted(arguments: list[_core.Values], size: int) -> tuple[_core.Values, bool]:
-            layout, shared = run([layout_of(each) for each in arguments], size)
+            try:
+                layout, shared = run([layout_of(each) for each in arguments], size)
+            except Error:
+                raise
+            except Exception as error:
+                columns = f", called with {', '.join(self._columns)}" if self._columns else ""
+                error.add_note(f"in {_name(spec.function)}{_place(spec.function)}{columns}")
+                raise
             return self._converted(layout, finished, shared), shared
 
         guarded = Guarded(converted)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
@@ -12,6 +14,7 @@ import numpy as np
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, UnsupportedError, UsageError
 
+from .callables import pickled
 from .dataframe import DataFrame, run_graphs, variations_for
 from .expressions import Expression
 from .results import Result
@@ -33,12 +36,15 @@ __all__ = [
     "RunGraphs",
     "SaveGraph",
     "VariationsFor",
+    "initialize",
 ]
 
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
 _threads = 0
+_setup = ""
+"""What workers call first, pickled."""
 
 
 # ---- Threads
@@ -134,7 +140,13 @@ class RDataFrame:
             self._frame = DataFrame(
                 name, listed, threads=_threads, executor=executor, npartitions=npartitions
             )
+            self._set_up()
         self._columns = list(columns or [])
+
+    def _set_up(self) -> None:
+        remote: Any = self._frame._session.remote
+        if remote is not None:
+            remote.setup = _setup
 
     def AsDataFrame(self) -> DataFrame:
         """Return the same node as `colonnade.DataFrame`."""
@@ -621,6 +633,32 @@ def VariationsFor(result: RResultPtr[T]) -> RResultMap[T]:
     return RResultMap(variations_for(result._result), result._view)
 
 
+def initialize(function: Callable[..., object], *arguments: Any, **named: Any) -> None:
+    """Have each worker call a function once, before the first task of RDataFrames that are made from now on.
+
+    Raises:
+        UnsupportedError: it cannot be sent to workers.
+    """
+    global _setup  # noqa: PLW0603
+    _setup = pickled((function, arguments, named), "what workers call first")
+
+
+def _called_with_a_value(call: object) -> Callable[[Any], object]:
+    if callable(call):
+        try:
+            inspect.signature(call).bind(None)
+        except TypeError:
+            pass
+        except ValueError:  # of C: nobody knows
+            return call
+        else:
+            return call
+    raise UsageError(
+        f"{call!r} cannot be called with what is computed so far",
+        "a callable with one parameter: functools.partial",
+    )
+
+
 def LiveVisualize(
     drawables: Mapping[RResultPtr[Any], Callable[[Any], object] | None] | Iterable[RResultPtr[Any]],
     callback: Callable[[Any], object] | None = None,
@@ -639,8 +677,10 @@ def LiveVisualize(
                 "what Histo1D, Graph, ... return",
             )
     for result, of_result in own.items():
-        calls = [each for each in (of_result, callback) if each is not None] or [_drawing()]
-        for call in calls:
+        calls = [_called_with_a_value(each) for each in (of_result, callback) if each is not None]
+        if result.IsReady():
+            warnings.warn("a result that is computed already is not shown while it fills", stacklevel=2)
+        for call in calls or [_drawing()]:
             result.OnPartialResult(0, call)
 
 
@@ -660,9 +700,11 @@ def FromSpec(
     specification: str | os.PathLike[str], executor: Any = None, npartitions: int | None = None
 ) -> RDataFrame:
     """Make an RDataFrame of the samples of a specification in JSON; `executor` and `npartitions` as there."""
-    return RDataFrame(
+    made = RDataFrame(
         DataFrame.from_spec(specification, threads=_threads, executor=executor, npartitions=npartitions)
     )
+    made._set_up()
+    return made
 
 
 def SaveGraph(node: RDataFrame | RResultPtr[Any], path: str | None = None) -> str | None:

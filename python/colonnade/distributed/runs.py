@@ -1,0 +1,142 @@
+"""Claims of snapshots into local files: who writes parts beside a destination, and what nobody will put together.
+
+A run holds a lock on a file beside its destination for as long as it lives; its parts bear its name:
+
+    .out.root.0123456789abcdef.run               the claim, locked
+    out.part-0123456789abcdef-0-500-0-89ab.root  a part
+    out.parts-0123456789abcdef/                  parts of a folder
+    .out.root.0123456789abcdef.part              the destination while it is put together: io/file_system.h
+
+Whoever ends a run removes the claim before it looks for parts, and a worker looks for the claim after its part is
+there. So a part that comes late is removed by its own worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from colonnade.errors import StorageError
+
+__all__ = ["ClaimedRun", "Run", "claimed_runs", "end", "is_claimed", "unfinished"]
+
+_CLAIM = re.compile(r"\.(?P<name>.+)\.(?P<run>[0-9a-f]{16})\.run")
+
+
+def _claim(destination: Path, run: str) -> Path:
+    return destination.with_name(f".{destination.name}.{run}.run")
+
+
+class Run:
+    """A claim of this process."""
+
+    def __init__(self, destination: Path) -> None:
+        self.name = secrets.token_hex(8)
+        self._destination, self._claim = destination, _claim(destination, self.name)
+        try:
+            self._lock = os.open(self._claim, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StorageError(
+                f"no files can be made in the folder of the snapshot ({error.strerror})", uri=str(destination)
+            ) from error
+        with contextlib.suppress(OSError):  # a file system without locks: `gc` does not remove anything there
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def end(self) -> None:
+        """Remove all parts that are left."""
+        end(self._destination, self.name)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def is_claimed(destination: Path, run: str) -> bool:
+    """Whether somebody still wants the parts of a run."""
+    return _claim(destination, run).exists()
+
+
+def end(destination: Path, run: str) -> int:
+    """Remove a claim, and then all parts; returns how many."""
+    _claim(destination, run).unlink(missing_ok=True)
+    parts = _parts(destination, run)
+    for part in parts:
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
+    return len(parts)
+
+
+def _parts(destination: Path, run: str) -> list[Path]:
+    folder, stem = destination.parent, os.path.splitext(destination.name)[0]
+    # Those that are being written have a dot in front: io/file_system.h.
+    begins = f"{stem}.part-{run}-", f".{stem}.part-{run}-"
+    folders = f"{destination.name}.parts-{run}", f"{destination.name}.new-{run}"
+    return [each for each in folder.iterdir() if each.name.startswith(begins) or each.name in folders]
+
+
+@dataclass(frozen=True)
+class ClaimedRun:
+    """A run whose claim is there."""
+
+    name: str
+    is_alive: bool
+    parts: int
+    """How many files of it are there."""
+
+
+def claimed_runs(destination: Path, *, force: bool, older_than: float | None) -> list[ClaimedRun]:
+    """Return the runs with a claim on a destination.
+
+    Args:
+        destination: a file, or a folder.
+        force: take all of them to be gone.
+        older_than: seconds; where there are no locks, runs whose files are all older are gone.
+    """
+    found = []
+    for each in sorted(destination.parent.iterdir()):
+        match = _CLAIM.fullmatch(each.name)
+        if match is None or match["name"] != destination.name:
+            continue
+        parts = _parts(destination, match["run"])
+        is_alive = not force and _is_alive(each, parts, older_than)
+        found.append(ClaimedRun(match["run"], is_alive, len(parts)))
+    return found
+
+
+def unfinished(destination: Path, *, force: bool, older_than: float | None) -> list[Path]:
+    """Return files that were to become the destination, of writers that are gone."""
+    name = re.compile(re.escape(f".{destination.name}.") + "[0-9a-f]{16}[.]part")
+    found = sorted(each for each in destination.parent.iterdir() if name.fullmatch(each.name))
+    return [each for each in found if force or not _is_alive(each, [], older_than)]
+
+
+def _is_alive(locked: Path, parts: list[Path], older_than: float | None) -> bool:
+    try:
+        number = os.open(locked, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no locks here
+        return older_than is None or _newest([locked, *parts]) + older_than > time.time()
+    finally:
+        os.close(number)
+    return False
+
+
+def _newest(paths: list[Path]) -> float:
+    times = [0.0]
+    for each in paths:
+        with contextlib.suppress(OSError):
+            times.append(each.stat().st_mtime)
+    return max(times)

@@ -1,0 +1,452 @@
+"""Engines as they are really run: ways to start processes, clusters that grow and shrink, two executors, late tasks.
+
+And what is said when something is wrong with a worker: the version, a package, the memory, the code that it was given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shuffled_engine import Shuffled
+
+import colonnade
+from colonnade import DataFrame, _core, distributed
+from colonnade.distributed import Task
+from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Sent
+from colonnade.distributed.tail import Tail
+from colonnade.distributed.tasks import cut
+from colonnade.distributed.worker import PlanMissingError, attempt
+from colonnade.errors import UnsupportedError
+
+ENTRIES = 2000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_parts() -> Iterator[None]:
+    """For all processes that are started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLONNADE_TEST_PART_ENTRIES", "50")
+        yield
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("engines") / "f.root"
+    with colonnade.create(path, "Events") as writer:
+        writer.extend({"x": np.random.default_rng(1).normal(size=ENTRIES)})
+    return str(path)
+
+
+def slow_pid(x: Any) -> Any:
+    time.sleep(0.02)
+    return np.full(len(x), os.getpid())
+
+
+def analysis(df: Any) -> tuple[Any, set[int]]:
+    """The bits of some results, and the processes that computed them."""
+    node = df.define("pid", slow_pid, ["x"], returns="std::int64_t")
+    booked = node.sum("x"), node.histo1d(("h", "", 9, -3, 3), "x", "x"), node.take("x"), node.unique("pid")
+    values = [each.value for each in booked]
+    found = values[0].hex(), values[1].view(flow=True).tobytes(), values[2].tobytes()
+    return found, set(values[3])
+
+
+# ---- Ways to start workers
+
+
+@contextmanager
+def started(how: str) -> Iterator[Executor]:
+    with ExitStack() as stack:
+        if how == "threads":
+            yield stack.enter_context(ThreadPoolExecutor(3))
+        elif how == "loky":
+            import loky
+
+            yield stack.enter_context(loky.ProcessPoolExecutor(2))
+        else:
+            context = multiprocessing.get_context(how)
+            yield stack.enter_context(ProcessPoolExecutor(2, mp_context=context))
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver", "loky", "threads"])
+def test_ways_to_start_workers(how: str, file: str) -> None:
+    expected, _ = analysis(DataFrame("Events", file, threads=1))
+    with started(how) as executor:
+        for _ in range(2):
+            found, pids = analysis(DataFrame("Events", file, executor=executor))
+            assert found == expected
+            assert (os.getpid() in pids) == (how == "threads")
+
+
+def test_processes_end_with_their_client(file: str, tmp_path: Path) -> None:
+    script = tmp_path / "client.py"
+    script.write_text(
+        "import os, signal\n"
+        "from colonnade import DataFrame\n"
+        "if __name__ == '__main__':\n"
+        f"    df = DataFrame('Events', {file!r}, executor=2)\n"
+        "    pid = df.define('p', lambda x: 0 * x + os.getpid(), ['x'], returns='double').take('p').value\n"
+        "    print(*map(int, set(pid)), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    import subprocess
+
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    pids = [int(each) for each in ran.stdout.split()]
+    assert pids, ran.stderr
+    end = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < end, "workers outlive their client"
+        time.sleep(0.05)
+
+
+# ---- Dask
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    from distributed import LocalCluster
+
+    options: dict[str, Any] = {"dashboard_address": ":0", "host": "127.0.0.1"}
+    with LocalCluster(n_workers=0, threads_per_worker=1, processes=True, **options) as made:
+        yield made
+
+
+def test_workers_that_come_when_there_is_work(cluster: Any, file: str) -> None:
+    from distributed import Client
+
+    cluster.adapt(minimum=0, maximum=2, interval="100ms", wait_count=2)
+    with Client(cluster) as client:
+        expected, _ = analysis(DataFrame("Events", file, threads=1))
+        for _ in range(2):
+            found, pids = analysis(DataFrame("Events", file, executor=client, npartitions=30))
+            assert found == expected
+            assert pids
+
+
+def test_workers_that_join_and_leave_meanwhile(cluster: Any, file: str) -> None:
+    from distributed import Client
+
+    cluster.scale(1)
+    with Client(cluster) as client:
+        client.wait_for_workers(1)
+        expected, _ = analysis(DataFrame("Events", file, threads=1))
+        sizes = [2, 1, 3, 0, 2]
+        ended = threading.Event()
+
+        def change() -> None:
+            for size in sizes:
+                if ended.wait(0.4):
+                    return
+                cluster.scale(size)
+
+        changing = threading.Thread(target=change)
+        changing.start()
+        try:
+            for _ in range(3):
+                assert analysis(DataFrame("Events", file, executor=client, npartitions=40))[0] == expected
+        finally:
+            ended.set()
+            changing.join()
+
+
+@pytest.mark.parametrize("processes", [True, False])
+def test_workers_with_several_threads(processes: bool, file: str) -> None:
+    from distributed import Client, LocalCluster
+
+    options: dict[str, Any] = {"dashboard_address": ":0"} | ({"host": "127.0.0.1"} if processes else {})
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=3, processes=processes, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        expected, _ = analysis(DataFrame("Events", file, threads=1))
+        found, pids = analysis(DataFrame("Events", file, executor=client))
+        assert found == expected
+        assert (os.getpid() in pids) == (not processes)
+
+
+# ---- Spark
+
+
+def test_two_executors_of_spark(file: str, tmp_path: Path) -> None:
+    from spark_cluster import SparkCluster, session_of
+
+    environment = {"COLONNADE_TEST_PART_ENTRIES": "50", "PYTHONPATH": str(Path(__file__).parent)}
+    with SparkCluster(tmp_path / "spark", workers=2) as cluster, session_of(cluster, **environment) as spark:
+        expected, _ = analysis(DataFrame("Events", file, threads=1))
+        seen: set[int] = set()
+        for parts in (None, 40, 2):
+            found, pids = analysis(DataFrame("Events", file, executor=spark, npartitions=parts))
+            assert found == expected
+            seen |= pids
+        assert len(seen) >= 2
+        assert spark.sparkContext.defaultParallelism == 2
+
+
+# ---- What travels
+
+
+def test_large_plans_travel_once_for_each_process(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    answers: list[bool] = []
+
+    class Noting(ThreadPoolExecutor):
+        def submit(self, function: Any, plan: Any, task: Any) -> Any:  # type: ignore[override]
+            sizes.append(len(plan))
+            return super().submit(function, plan, task)
+
+    monkeypatch.setattr(_Sent, "_SMALL", 100)
+    original = _Sent.is_missing
+    monkeypatch.setattr(
+        _Sent, "is_missing", staticmethod(lambda p: answers.append(original(p)) or answers[-1])
+    )
+    with Noting(2) as executor:
+        df = DataFrame("Events", file, executor=executor, npartitions=20)
+        assert df.sum("x").value == DataFrame("Events", file).sum("x").value
+    assert sum(size > 64 for size in sizes) == 2
+    assert len(sizes) >= 20
+    assert not any(answers)
+    # A process that does not have it says so, and gets it.
+    df = DataFrame("Events", file, executor=Shuffled(0))
+    plan = df.freeze(total := df.sum("x * 3"))
+    (task,) = plan.tasks(1)
+    missing = attempt(plan.fingerprint, task)
+    assert isinstance(missing.failures[0].error, PlanMissingError)
+    assert original(missing)
+    assert not attempt(plan.to_bytes(), task).failures
+    assert not attempt(plan.fingerprint, task).failures
+    assert not total.is_ready
+
+
+def test_every_process_gets_a_large_plan(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that began later than the tasks that had it."""
+    monkeypatch.setattr(_Sent, "_SMALL", 100)
+    with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as executor:
+        engine = Futures(executor, 1)  # it takes them for one
+        for _ in range(3):
+            df = DataFrame("Events", file, executor=engine, npartitions=20)
+            assert df.sum("x").value == DataFrame("Events", file).sum("x").value
+
+
+def test_the_client_holds_no_more_for_more_tasks() -> None:
+    """Partial results are merged as they come: how many bytes the client has does not depend on how many there are."""
+    most: dict[int, int] = {}
+
+    class Weighing(Shuffled):
+        def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Any:
+            plan = plans[0]
+            while tasks:
+                task = tasks.popleft()
+                yield distributed.run_task(plan, task)
+                run = sys._getframe(1).f_locals["self"]
+                held = [*run._parts, run._whole]
+                size = sum(
+                    len(piece.data or b"") for p in held for pieces in p.pieces.values() for piece in pieces
+                )
+                most[number] = max(most.get(number, 0), size)
+
+    for number in (20, 200, 2000):
+        df = DataFrame(1 << 20, executor=Weighing(0), npartitions=number, progress=False)
+        assert df.define("x", "rdfentry_ % 100").histo1d(("h", "", 100, 0, 100), "x").value.sum() == 1 << 20
+    assert most[2000] <= most[200] * 1.1
+    assert most[2000] < 40_000
+
+
+def test_messages_do_not_grow_with_the_tasks() -> None:
+    import pickle
+
+    for number in (10, 1000):
+        df = DataFrame(1 << 20, executor=Shuffled(0), progress=False)
+        plan = df.freeze(booked := df.histo1d(("h", "", 100, 0, 100), "rdfentry_"))
+        tasks = plan.tasks(number)
+        assert max(len(pickle.dumps(task)) for task in tasks) < 1000
+        assert len(plan.to_bytes()) < 3000
+        assert not booked.is_ready
+
+
+# ---- The end of a run
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stretches_become_shorter_at_the_end(seed: int) -> None:
+    chosen = random.Random(seed)
+    slots = chosen.choice([1, 2, 8, 100, 3000])
+    parts = [(k, k + 1) for k in range(200_000)]
+    stretches = cut(parts, [(0, 200_000)], 4 * slots, None, slots)
+    lengths = [last - first for first, last in stretches]
+    assert stretches[0][0] == 0
+    assert stretches[-1][1] == 200_000
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(stretches))
+    assert max(lengths) <= 200_000 / (4 * slots) + 1
+    assert len(stretches) < 10 * slots + 10
+    assert sum(lengths[-slots:]) <= max(200_000 / 20, 8 * slots) or slots == 1
+    # Those who take the next one when they are ready end at nearly the same time.
+    ready = [0.0] * slots
+    for length in lengths:
+        place = ready.index(min(ready))
+        ready[place] += length * chosen.uniform(0.8, 1.2)
+    assert max(ready) < sum(ready) / slots * (1.05 if slots < 3000 else 1.1)
+
+
+class Plans:
+    fingerprint = "plan"
+
+    def may_repeat(self, results: Any) -> bool:
+        return results != (1,)
+
+
+def test_late_tasks_are_begun_once_more() -> None:
+    now = [0.0]
+    tail = Tail([Plans()], 4, lambda: now[0])  # type: ignore[list-item]
+    tasks = [Task("plan", k, k + 1, (0,)) for k in range(7)] + [Task("plan", 7, 8, (1,))]
+    for task in tasks:
+        tail.begin(task)
+    for k in range(4):
+        now[0] += 1
+        assert tail.ends(tasks[k])
+        assert tail.copies() == []
+    assert tail.pause is None
+    assert tail.ends(tasks[4])
+    assert tail.pause is not None
+    assert tail.copies() == []  # they are not late yet
+    now[0] += 100
+    assert tail.copies() == [tasks[5]]  # there is one idle worker; nobody repeats what writes
+    assert tail.copies() == []
+    assert not tail.ends(tasks[5], failed=True)  # the other one is at it
+    now[0] += 1
+    assert tail.copies() == [tasks[5]]
+    assert tail.ends(tasks[5])
+    assert not tail.ends(tasks[5])  # comes second
+    assert tail.ends(tasks[6], failed=True)
+    assert tail.left() == [tasks[7]]
+    assert not tail.is_over
+    now[0] += 100
+    assert tail.copies() == []
+    assert tail.ends(tasks[7])
+    assert tail.is_over
+
+
+def test_a_worker_that_stands_still_is_not_waited_for(file: str) -> None:
+    engine = Processes(3)
+    try:
+        expected, pids = analysis(DataFrame("Events", file, executor=engine))
+        df = DataFrame("Events", file, executor=engine, npartitions=12)
+        df.sum("x").value  # noqa: B018
+        stopped = next(iter(pids))
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            total = df.define("y", "x * 2").sum("y").value
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        assert total == DataFrame("Events", file).define("y", "x * 2").sum("y").value
+        assert analysis(DataFrame("Events", file, executor=engine))[0] == expected
+    finally:
+        engine.close()
+
+
+# ---- What is said
+
+
+def test_another_version(file: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    freeze = distributed.driver.freeze
+
+    def older(*arguments: Any, **more: Any) -> Any:
+        plan = freeze(*arguments, **more)
+        content = json.loads(plan.text)
+        plan.text = json.dumps({**content, "colonnade": "0.0.1"})
+        return plan
+
+    monkeypatch.setattr(distributed.driver, "freeze", older)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        df = DataFrame("Events", file, executor=executor)
+        with pytest.raises(UnsupportedError, match=f"made by Colonnade 0.0.1, and this is {_core.version}"):
+            df.sum("x").value  # noqa: B018
+
+
+def no_more_in_path(folder: str) -> None:
+    sys.path.remove(folder)
+
+
+def test_a_package_that_workers_lack(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "only_here.py").write_text("def twice(x):\n    return x * 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here  # type: ignore[import-not-found]
+
+    context = multiprocessing.get_context("forkserver")  # which has begun without it, maybe
+    with ProcessPoolExecutor(
+        1, mp_context=context, initializer=no_more_in_path, initargs=(str(tmp_path),)
+    ) as executor:
+        df = DataFrame("Events", file, executor=executor)
+        doubled = df.define("y", only_here.twice, ["x"], returns="double").sum("y")
+        with pytest.raises(
+            UnsupportedError, match=r"needs 'only_here', which is not installed on this worker"
+        ):
+            doubled.value  # noqa: B018
+        folded = df.reduce(only_here.twice, "x")
+        with pytest.raises(UnsupportedError, match="only_here"):
+            folded.value  # noqa: B018
+
+
+def test_errors_of_callables_say_where(file: str) -> None:
+    def fail(x: Any) -> Any:
+        if np.any(x > 2.5):
+            raise KeyError("mine")
+        return x
+
+    engine = Processes(1)
+    try:
+        df = DataFrame("Events", file, executor=engine, npartitions=10)
+        with pytest.raises(KeyError, match="mine") as caught:
+            df.define("y", fail, ["x"], returns="double").sum("y").value  # noqa: B018
+        notes = "\n".join(caught.value.__notes__)
+        assert "the callable 'fail'" in notes
+        assert Path(__file__).name in notes
+        assert "called with x" in notes
+        assert f"of '{file}'" in notes
+        with pytest.raises(colonnade.Error, match="in entry") as of_text:
+            df.define("y", "std::vector<double>({x})[x > 2.5 ? 1 : 0]").sum("y").value  # noqa: B018
+        assert "definition of 'y'" in str(of_text.value)
+        assert "std::vector<double>({x})[x > 2.5 ? 1 : 0]" in str(of_text.value)
+        assert file in str(of_text.value)
+    finally:
+        engine.close()
+
+
+def use_all_memory(x: Any) -> Any:
+    """As the system does to a process that takes more than there is: it is killed."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 33, resource.RLIM_INFINITY))
+    try:
+        return np.zeros(1 << 34, dtype=np.uint8)[: len(x)] + x
+    except MemoryError:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def test_workers_without_memory(file: str) -> None:
+    engine = Processes(1)
+    try:
+        df = DataFrame("Events", file, executor=engine, npartitions=1)
+        large = df.define("y", use_all_memory, ["x"], returns="double").sum("y")
+        with pytest.raises(WorkerLostError, match="lack of memory") as caught:
+            large.value  # noqa: B018
+        assert f"the entries from 0 to {ENTRIES} of '{file}'" in str(caught.value)
+        assert "4 times" in str(caught.value)
+    finally:
+        engine.close()

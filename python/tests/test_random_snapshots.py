@@ -1,0 +1,281 @@
+"""Snapshots whose client is killed at any moment: either nothing is visible or all of it, and `gc` removes the rest.
+
+Sources are files, with friends, joined, with variations, or chains of TTrees; destinations are a file, a folder of
+files, and object stores in a folder and in S3, each empty or with something that is to be replaced. A client that
+writes on two processes is killed at a random moment.
+
+COLONNADE_RANDOM_SEED=<seed> does one case again; COLONNADE_RANDOM_SECONDS says for how long seeds are tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import psutil
+import pytest
+import uproot
+from test_random_graphs import SECONDS, SEED
+
+import colonnade
+from colonnade import DataFrame, distributed
+from colonnade.distributed.plans import freeze
+from colonnade.errors import FileMissingError, NotFoundError, StorageError
+
+ENTRIES = 1500
+
+CLIENT = """
+    import json, sys, time
+    from colonnade import DataFrame
+
+    def frame(source, **more):
+        df = DataFrame("Events", source["files"], friends=source.get("friends"), progress=False, **more)
+        if "joined" in source:
+            df = df.join("Side", source["joined"], on="n", how="inner", prefix="j_")
+        for text in source["filters"]:
+            df = df.filter(text)
+        return df
+
+    if __name__ == "__main__":
+        source, target = json.loads(sys.argv[1]), sys.argv[2]
+        df = frame(source, executor=2, npartitions=source["tasks"])
+        df.count().value
+        print("begin", flush=True)
+        df.snapshot(target, "Events", source["columns"], **source["options"])
+        time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "50")
+
+
+def write(path: Path, name: str, columns: dict[str, Any]) -> str:
+    with colonnade.create(path, name, cluster_size="8 KiB") as writer:
+        writer.extend(columns)
+    return str(path)
+
+
+def random_source(chosen: random.Random, folder: Path) -> dict[str, Any]:
+    """What a client's DataFrame is made of, and what it writes of it."""
+    rng = np.random.default_rng(chosen.getrandbits(32))
+    n, x = np.arange(ENTRIES), rng.normal(size=ENTRIES)
+    v = ak.unflatten(rng.normal(size=3 * ENTRIES), np.full(ENTRIES, 3))
+    edges = [0, *sorted(chosen.sample(range(1, ENTRIES), chosen.randint(0, 3))), ENTRIES]
+    kind = chosen.choice(["files", "friends", "joined", "trees", "empty"])
+    source: dict[str, Any] = {
+        "kind": kind,
+        "files": [],
+        "columns": ["n", "x", "v"],
+        "filters": [],
+        "options": {},
+    }
+    for k, (first, last) in enumerate(itertools.pairwise(edges)):
+        own = {"n": n[first:last], "x": x[first:last], "v": v[first:last]}
+        path = folder / f"{k}.root"
+        if kind == "trees":
+            with uproot.recreate(path) as file:
+                tree = file.mktree("Events", {"n": "int64", "x": "float64", "v": "3 * float64"})
+                tree.extend({**own, "v": ak.to_numpy(own["v"])})
+        else:
+            write(path, "Events", {name: own[name] for name in own if (kind, name) != ("friends", "x")})
+        source["files"].append(str(path))
+    if kind == "friends":
+        source["friends"] = {"beside": [write(folder / "friend.root", "Events", {"x": x})]}
+    if kind == "joined":
+        order = rng.permutation(n)
+        source["joined"] = [write(folder / "side.root", "Side", {"n": order, "y": x[order]})]
+        source["columns"] = ["n", "v", "j_y"]
+    if kind == "empty":
+        source["filters"] = ["n < 0"]
+    elif chosen.random() < 0.5:
+        source["filters"] = [f"n % {chosen.randint(2, 5)} == 1"]
+    if chosen.random() < 0.3:
+        source["options"] = {"cluster_size": "2 KiB", "compression": "none"}
+    source["tasks"] = chosen.randint(1, 12)
+    return source
+
+
+def frame(source: dict[str, Any], **more: Any) -> Any:
+    """As the client makes it."""
+    df: Any = DataFrame("Events", source["files"], friends=source.get("friends"), progress=False, **more)
+    if "joined" in source:
+        df = df.join("Side", source["joined"], on="n", how="inner", prefix="j_")
+    for text in source["filters"]:
+        df = df.filter(text)
+    return df
+
+
+def rows_at(target: str) -> list[Any] | None:
+    """What is visible of a snapshot."""
+    try:
+        files = f"{target}*.root" if target.endswith("/") else target
+        if target.endswith("/") and not os.path.isdir(target):
+            return None
+        return list(DataFrame("Events", files, progress=False).to_awkward().tolist())
+    except NotFoundError:
+        return None
+
+
+def beside(target: str, folder: Path) -> list[str]:
+    """Files and folders beside a local destination."""
+    name = target.rstrip("/").rpartition("/")[2]
+    return sorted(each.name for each in folder.iterdir() if each.name != name)
+
+
+def end_of(client: subprocess.Popen[str]) -> None:
+    """Kill a client, and wait until what it started has ended by itself."""
+    below = psutil.Process(client.pid).children(recursive=True)
+    client.kill()
+    client.wait()
+    _, alive = psutil.wait_procs(below, timeout=20)
+    assert not alive, "workers outlive their client"
+
+
+def check_killed_client(seed: int, folder: Path, s3_uri: Callable[[str], str] | None) -> bool:
+    """Whether the snapshot was there in the end."""
+    chosen = random.Random(seed)
+    (folder / "in").mkdir()
+    (folder / "out").mkdir()
+    source = random_source(chosen, folder / "in")
+    frame(source).snapshot(folder / "expected.root", "Events", source["columns"], **source["options"])
+    expected = rows_at(str(folder / "expected.root"))
+    kinds = ["file", "folder", "obj", *(["s3", "s3 file"] if s3_uri else [])]
+    kind = chosen.choice(kinds)
+    target = f"{folder}/out/snap.root"
+    if kind == "folder":
+        target = f"{folder}/out/snap/"
+    elif kind == "obj":
+        target = f"obj://{folder}/out/store"
+    elif s3_uri is not None and kind.startswith("s3"):
+        target = s3_uri(f"{seed}") + (".root" if kind == "s3 file" else "")
+    before = None
+    if kind != "folder" and chosen.random() < 0.5:
+        write_old = {"n": np.arange(3), "x": np.ones(3), "v": ak.Array([[1.0, 2.0, 3.0]] * 3)}
+        with colonnade.create(target, "Events") as writer:
+            writer.extend(write_old)
+        before = rows_at(target)
+    script = folder / "client.py"
+    script.write_text(textwrap.dedent(CLIENT))
+    with subprocess.Popen(
+        [sys.executable, str(script), json.dumps(source), target], stdout=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == "begin\n", source
+        time.sleep(chosen.random() * 0.25)
+        end_of(client)
+    found = rows_at(target)
+    assert found in (before, expected), f"{kind} of {source['kind']}"
+    if kind in ("file", "folder", "obj"):
+        colonnade.collect_garbage(target)
+    if kind == "obj":
+        report = colonnade.collect_garbage(target)
+        assert report == type(report)((), (), (), 0, ())
+    if kind in ("file", "folder"):
+        assert not colonnade.collect_garbage(target).leftovers
+        assert beside(target, folder / "out") == []
+    assert rows_at(target) == found
+    # Whatever the client left, the next one gets through.
+    if not (kind == "folder" and found is not None):
+        frame(source, executor=2).snapshot(target, "Events", source["columns"], **source["options"])
+    assert rows_at(target) == expected
+    if kind in ("file", "folder"):
+        assert beside(target, folder / "out") == []
+    return found == expected
+
+
+@pytest.fixture
+def places(s3_uri: Callable[[str], str], s3: Any) -> Callable[[str], str]:
+    assert s3 is not None
+    return s3_uri
+
+
+def test_a_client_is_killed_at_any_moment(places: Callable[[str], str], tmp_path: Path) -> None:
+    end, done = time.monotonic() + max(SECONDS, 10), 0
+    while done < (1 if SEED else 8) or (not SEED and time.monotonic() < end):
+        seed = int(SEED) if SEED else random.SystemRandom().getrandbits(32)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        try:
+            check_killed_client(seed, folder, places)
+        except BaseException:
+            print(f"replay with COLONNADE_RANDOM_SEED={seed}")
+            raise
+        shutil.rmtree(folder)
+        done += 1
+
+
+# ---- Claims on files
+
+
+def run_command(*arguments: str) -> str:
+    command = [sys.executable, "-m", "colonnade", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def claimed(tmp_path: Path) -> Any:
+    """A plan whose snapshot has a claim, after one of its tasks is done."""
+    source = write(tmp_path / "in.root", "Events", {"n": np.arange(500)})
+    (tmp_path / "out").mkdir()
+    target = tmp_path / "out" / "snap.root"
+    df = DataFrame("Events", source, progress=False)
+    made = df.snapshot(target, "Events", ["n"], lazy=True)
+    plan = freeze(df._session, df._session.wanted(), claims=True)
+    tasks = plan.tasks(5)
+    assert not distributed.run_task(plan.to_bytes(), tasks[0]).failures
+    yield plan, tasks, target, made
+    for claim in plan.claims.values():
+        claim.end()
+
+
+def test_runs_that_are_alive_are_left_alone(claimed: Any) -> None:
+    _, _, target, _ = claimed
+    before = beside(str(target), target.parent)
+    assert len(before) == 2
+    for more in ({}, {"dry_run": True}, {"older_than": 0}):
+        report = colonnade.collect_garbage(target, **more)
+        assert [claim.data_set for claim in report.kept] == ["snap.root"]
+        assert not report.released
+        assert not report.leftovers
+    assert colonnade.collect_garbage(target.with_name("other.root")) == type(report)((), (), (), 0, ())
+    assert beside(str(target), target.parent) == before
+    report = colonnade.collect_garbage(target, force=True, dry_run=True)
+    assert (len(report.released), report.leftovers) == (1, 1)
+    assert beside(str(target), target.parent) == before
+    printed = run_command("gc", str(target), "--force")
+    assert printed.splitlines()[-1] == "1 unfinished files removed"
+    assert beside(str(target), target.parent) == []
+    with pytest.raises(FileMissingError):
+        colonnade.collect_garbage(target / "nowhere" / "f.root")
+
+
+def test_parts_that_come_late_are_removed_by_their_worker(claimed: Any) -> None:
+    plan, tasks, target, _ = claimed
+    (claim,) = plan.claims.values()
+    claim.end()
+    assert beside(str(target), target.parent) == []
+    (failure,) = distributed.run_task(plan.to_bytes(), tasks[1]).failures
+    assert isinstance(failure.error, StorageError)
+    assert "has ended" in str(failure.error)
+    assert beside(str(target), target.parent) == []
+
+
+def test_a_folder_that_is_not_there_is_an_error_at_once(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.root", "Events", {"n": np.arange(500)})
+    df = DataFrame("Events", source, executor=2, progress=False)
+    with pytest.raises(StorageError, match=r"folder of the snapshot.*No such file"):
+        df.snapshot(tmp_path / "nowhere" / "out.root", "Events", ["n"])
