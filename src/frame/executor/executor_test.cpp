@@ -258,6 +258,26 @@ TEST(Executor, ComputesDearValuesOncePerEntryForUnrelatedSelections) {
   EXPECT_EQ(dear->rows, 600u + 200u);
 }
 
+// Each of a chain of values would be looked up in a store of its own otherwise, which takes longer than to
+// compute it.
+TEST(Executor, RecallsTheLastOfAChainOfValues) {
+  TestProgram p(numbers());
+  std::vector<std::shared_ptr<CountingKernel>> chain;
+  ExpressionId value = p.column(0);
+  for (int i = 0; i < 10; ++i) {
+    chain.push_back(function([](auto x) { return x[0] + 1; }));
+    value = p.call(chain.back(), {value});
+  }
+  std::vector<std::shared_ptr<Recorder>> outputs;
+  for (const double last : {600, 500, 800})
+    outputs.push_back(p.output(p.filter(0, p.call(less_than(last), {p.column(0)})), {value}));
+  p.run();
+  for (const auto& kernel : chain) EXPECT_EQ(kernel->rows, 800u);
+  EXPECT_EQ(Schedule(p.program).stores, 1u);
+  for (const auto& out : outputs)
+    for (const auto& r : out->records) EXPECT_EQ(r.value, 10.0 + static_cast<double>(r.entry));
+}
+
 // The entry number, if slot and name of the sample are what they should be.
 class TypeKernel : public Kernel {
  public:

@@ -11,6 +11,9 @@
 #include "frame/executor/schedule.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
 #include <unordered_map>
 
 namespace colonnade::frame {
@@ -19,6 +22,8 @@ namespace {
 
 constexpr std::uint32_t narrow_flag = 0x80000000u;  // marks a selection among the dependencies of a node
 constexpr std::uint32_t always = 0xffffffffu;       // Narrowing::dense_from
+// What weighs less is evaluated again rather than recalled: see decision 70.
+constexpr unsigned recalled_weight = 24;
 
 // a + b * c, or the largest number.
 std::uint64_t saturated(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -49,6 +54,16 @@ Narrowing::Kind kind_of(Selection::Kind kind) {
   return Narrowing::Kind::all;
 }
 
+// Functions that cost as little as an operator does. The others are worth several loops: sines, powers,
+// masses.
+bool is_cheap(std::string_view function) {
+  static constexpr auto cheap =
+      std::to_array<std::string_view>({"abs", "ceil", "fabs", "floor", "fmax", "fmin", "isfinite", "isinf",
+                                       "isnan", "max", "min", "rint", "round", "signbit", "sqrt", "trunc"});
+  return function.empty() || std::isalpha(static_cast<unsigned char>(function.front())) == 0 ||
+         std::ranges::binary_search(cheap, function);
+}
+
 // How much work an expression is, about, in loops over scalars.
 std::vector<std::uint8_t> weigh(const ExpressionPool& pool) {
   std::vector<std::uint8_t> weights(pool.size());
@@ -60,7 +75,8 @@ std::vector<std::uint8_t> weigh(const ExpressionPool& pool) {
       weight += weights[argument];
       scalar = scalar && pool[argument].type.is_scalar();
     }
-    if (!e.arguments.empty() || e.op == Op::call) weight += scalar ? 1 : 8;
+    if (!e.arguments.empty() || e.op == Op::call)
+      weight += !scalar ? recalled_weight : is_cheap(e.name) ? 1 : 8;
     weights[id] = static_cast<std::uint8_t>(std::min(weight, 255u));
   }
   return weights;
@@ -120,7 +136,8 @@ class ScheduleBuilder {
     std::vector<SelectionId> children;
     std::vector<NodeId> requested;  // not yet looked into
     std::vector<std::uint32_t> outputs;
-    std::uint32_t range = none;  // the counted range around
+    std::uint32_t range = none;   // the counted range around
+    ExpressionId lacking = none;  // the rows are those that the store of this expression lacks
     std::uint32_t last_use = none;
     std::uint64_t first = 0, last = 0;  // entries that may be in it
   };
@@ -144,6 +161,7 @@ class ScheduleBuilder {
   void look_into(NodeId id);
   NodeId nearest_known(ExpressionId expression);
   void evaluate(NodeId id);
+  bool is_worth_recalling(NodeId id) const;
   void recall(NodeId id);
   void request_sides(NodeId id);
   SelectionId inner_selection(SelectionId parent, NodeId condition, Narrowing::Kind kind,
@@ -378,8 +396,7 @@ void ScheduleBuilder::look_into(NodeId id) {
     nodes_[id].kind = Step::Kind::gather;
     nodes_[id].from = nodes_[known].selection;
     nodes_[id].dependencies = {known};
-  } else if (e.op == Op::call && !nodes_[id].evaluated_anew &&
-             (weights_[expression] >= 4 || e.only_where_needed) && evaluated_[expression] != none) {
+  } else if (is_worth_recalling(id)) {
     recall(id);
   } else {
     if (evaluated_[expression] == none) evaluated_[expression] = id;
@@ -449,7 +466,23 @@ SelectionId ScheduleBuilder::inner_selection(SelectionId parent, NodeId conditio
   return added;
 }
 
-// Evaluated before for rows of another selection: here only for those that were not among them.
+// Whether an expression was evaluated before, for rows of another selection, and it takes less time to find
+// out for which than to evaluate it again. Rows that the store of a value lacks are also missing from the
+// stores of its arguments that were evaluated together with it. Callables in Python are called once per row
+// all the same.
+bool ScheduleBuilder::is_worth_recalling(NodeId id) const {
+  const Node& node = nodes_[id];
+  const Expression& e = pool_[node.expression];
+  const NodeId before = evaluated_[node.expression];
+  if (e.op != Op::call || node.evaluated_anew || before == none) return false;
+  if (e.kernel->takes_large_blocks()) return true;
+  // What does not follow from its arguments alone is a function of the user's, which may take any time.
+  const bool may_be_dear = e.kernel->only_where_needed() || !e.kernel->foldable();
+  if (weights_[node.expression] < recalled_weight && !may_be_dear) return false;
+  const ExpressionId lacking = places_[node.selection].lacking;
+  return lacking == none || nodes_[evaluated_[lacking]].selection != nodes_[before].selection;
+}
+
 void ScheduleBuilder::recall(NodeId id) {
   Node& before = nodes_[evaluated_[nodes_[id].expression]];
   if (before.store == none) {
@@ -458,6 +491,7 @@ void ScheduleBuilder::recall(NodeId id) {
   }
   const std::uint32_t store = before.store;
   const SelectionId missing = add_selection({Narrowing::Kind::missing, nodes_[id].selection, 0, none, store});
+  places_[missing].lacking = nodes_[id].expression;
   const NodeId anew = request(nodes_[id].expression, missing);
   nodes_[anew].evaluated_anew = true;
   Node& node = nodes_[id];
