@@ -1023,6 +1023,21 @@ def test_a_snapshot_that_fails_leaves_what_was_there(
     assert target.read_bytes() == before
 
 
+def test_what_was_written_is_computed_by_workers_too(
+    processes: Any, files: list[str], tmp_path: Path
+) -> None:
+    df = DataFrame("Events", files, executor=processes)
+    for target in (tmp_path / "o.root", f"{tmp_path}/folder/", f"obj://{tmp_path}/store"):
+        for made in (
+            df.snapshot(target, "Events", ["x"]),
+            df.snapshot(f"{target}2".replace("/2", "2/"), "Events", ["x"], lazy=True).value,
+        ):
+            pids = made.define("p", lambda x: 0 * x + os.getpid(), ["x"], returns="double").take("p").value
+            assert os.getpid() not in pids
+            assert made.num_runs == 0
+            assert made.sum("x").value == DataFrame("Events", files).sum("x").value
+
+
 @pytest.mark.parametrize("place", ["obj", "s3 file", "s3 store"])
 def test_snapshots_to_other_places(place: str, s3: Any, files: list[str], tmp_path: Path) -> None:
     uri = {

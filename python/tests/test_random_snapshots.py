@@ -14,6 +14,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -216,6 +217,58 @@ def test_a_client_is_killed_at_any_moment(places: Callable[[str], str], tmp_path
             raise
         shutil.rmtree(folder)
         done += 1
+
+
+INTERRUPTED = """
+    import json, sys
+    from colonnade import DataFrame
+
+    if __name__ == "__main__":
+        file, target = sys.argv[1:]
+        df = DataFrame("Events", file, executor=2, npartitions=12, progress=False)
+        df.count().value
+        print("begin", flush=True)
+        times = 0
+        while True:
+            try:
+                df.snapshot(target, "Events", ["n"])
+                if times == 2:
+                    break
+            except KeyboardInterrupt:
+                times += 1
+                print("interrupted", flush=True)
+        print(df.sum("n").value, flush=True)
+"""
+
+
+@pytest.mark.parametrize("place", ["file", "store"])
+def test_a_client_is_interrupted_at_any_moment(place: str, tmp_path: Path) -> None:
+    """Ctrl-C in the middle of runs: the next one gets through, and nothing is left beside what was written."""
+    chosen = random.Random(SEED)
+    values = np.arange(4000)
+    source = write(tmp_path / "in.root", "Events", {"n": values})
+    (tmp_path / "out").mkdir()
+    target = f"{tmp_path}/out/snap.root" if place == "file" else f"obj://{tmp_path}/out/store"
+    script = tmp_path / "client.py"
+    script.write_text(textwrap.dedent(INTERRUPTED))
+    command = [sys.executable, str(script), source, target]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        assert client.stderr is not None
+        assert client.stdout.readline() == "begin\n", client.stderr.read()
+        for _ in range(2):
+            time.sleep(0.05 + chosen.random() * 0.4)
+            client.send_signal(signal.SIGINT)
+            assert client.stdout.readline() == "interrupted\n", client.stderr.read()
+        assert client.stdout.readline() == f"{values.sum()}\n", client.stderr.read()
+    assert client.returncode == 0
+    assert np.array_equal(DataFrame("Events", target).to_numpy()["n"], values)
+    if place == "file":
+        assert beside(target, tmp_path / "out") == []
+    else:
+        report = colonnade.collect_garbage(target)
+        assert not report.kept
+        assert not report.problems
 
 
 # ---- Claims on files

@@ -586,10 +586,9 @@ class Actions(Node):
             **options: see `colonnade.create`.
 
         Returns:
-            A DataFrame over what was written.
+            A DataFrame over what was written, with the same executor.
         """
         from .carried import CarriedAttributes
-        from .dataframe import DataFrame
 
         if not isinstance(name, str):
             raise UsageError(f"{name!r} is no name of a data set", "snapshot(uri, name, columns)")
@@ -603,7 +602,6 @@ class Actions(Node):
         if isinstance(every, timedelta):
             written["checkpoint_every"] = {"seconds": every.total_seconds()}
         settings: dict[str, object] = {"names": names, "uri": os.fspath(uri), "name": name, "write": written}
-        threads, progress = self._session.threads, self._session.progress
         target = os.fspath(uri)
         if target.endswith("/"):
             self._check_folder(target)
@@ -613,12 +611,7 @@ class Actions(Node):
             self._session,
             Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
             f"snapshot to '{redacted(os.fspath(uri))}'",
-            lambda graph, number, variation: DataFrame(
-                name,
-                f"{target}*.root" if target.endswith("/") else target,
-                threads=threads,
-                progress=progress,
-            ),
+            _Written(name, f"{target}*.root" if target.endswith("/") else target, self._session),
         )
         if not attributes:
             return result if lazy else result.value
@@ -626,20 +619,18 @@ class Actions(Node):
         carried = CarriedAttributes(self, None if wanted is True else list(wanted))
         _ = result.value
         carried.write(os.fspath(uri), name)
-        return DataFrame(name, os.fspath(uri), threads=threads, progress=progress)
+        return _Written(name, target, self._session)()
 
     # ---- Inside
 
     def _cached_at(self, columns: Columns, place: str | os.PathLike[str]) -> DataFrame:
         from .cached import CachePlace
-        from .dataframe import DataFrame
 
         before = self._session
         kept = CachePlace(place, of_tasks=before.remote is not None)
         _ = self.snapshot(kept.target, kept.name, columns, lazy=True, compression="lz4:1").value
-        made = DataFrame(kept.name, kept.files)
+        made = _Written(kept.name, kept.files, before)()
         session = made._session
-        session.threads, session.progress, session.remote = before.threads, before.progress, before.remote
         session.place, session.block_entries = f"columns of {before.place}", before.block_entries
         session.graph.set_block_entries(before.block_entries)
         kept.leave_with(session)
@@ -781,6 +772,21 @@ class Actions(Node):
             what,
             lambda graph, number, variation: finish(graph.python_value(number, variation)),
         )
+
+
+class _Written:
+    """Opens what a snapshot wrote, to be computed as the DataFrame was that it was made of."""
+
+    def __init__(self, name: str, files: str, session: Session) -> None:
+        self._name, self._files = name, files
+        self._threads, self._progress, self._remote = session.threads, session.progress, session.remote
+
+    def __call__(self, *_: object) -> DataFrame:
+        from .dataframe import DataFrame
+
+        made = DataFrame(self._name, self._files, threads=self._threads, progress=self._progress)
+        made._session.remote = self._remote
+        return made
 
 
 def _is_numeric(kind: _core.ValueType) -> bool:
