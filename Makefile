@@ -28,7 +28,7 @@ help:
 	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
-	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints"
+	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints"
 	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
 	@echo "make packages               the C++ library as packages of Debian and archives, in dist/"
 	@echo "make api-docs               the reference of the C++ interface, in build/api-docs/html"

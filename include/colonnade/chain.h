@@ -275,8 +275,8 @@ class ChainReader {
   void load_entry(std::uint64_t index, Entry& entry);
 
   // As Reader::arrays(), with the fields of descriptor().
-  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first,
-                                  std::uint64_t last);
+  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last,
+                                  std::uint64_t ahead = 0);
   // The clusters of a file, and the decoded bytes that these fields take in each.
   struct ClusterSize {
     std::uint64_t first = 0;  // entry of the chain

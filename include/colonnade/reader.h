@@ -91,9 +91,10 @@ class Reader {
 
   // The arrays of the fields at `paths` and of everything below them, and the offsets of the collections
   // above them, for the entries [first, last). Ordered by field id. Fields that cannot be read are left out
-  // unless they are named.
-  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first,
-                                  std::uint64_t last);
+  // unless they are named. Entries up to `ahead` will be asked for next: what is far away of them is on its
+  // way when this returns.
+  std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last,
+                                  std::uint64_t ahead = 0);
 
   // The pages of column number `k` of a field in a cluster as they are stored, see
   // colonnade/sealed_columns.h. Nothing is read. Throws ErrorKind::usage for what there is not, format where

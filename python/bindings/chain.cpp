@@ -115,7 +115,9 @@ void register_chain(nb::module_& module) {
       .def("index", [](const PyChain& self) { return text(self.reader().index()); })
       .def("metrics", &PyChain::metrics, Released())
       .def("arrays", &PyChain::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
-           nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int) -> "
+           nb::arg("ahead") = 0,
+           nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int, ahead: int "
+                   "= 0) -> "
                    "list[tuple[int, ArrayRole, numpy.typing.NDArray[typing.Any]]]"),
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("cluster_sizes", &PyChain::cluster_sizes, nb::arg("paths"), nb::arg("file"), Released(),

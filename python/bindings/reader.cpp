@@ -147,7 +147,9 @@ void register_reader(nb::module_& module) {
       .def_prop_ro("num_entries", [](const PyReader& self) { return self.reader().num_entries(); })
       .def("metrics", &PyReader::metrics, nb::call_guard<nb::gil_scoped_release>())
       .def("arrays", &PyReader::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
-           nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int) -> "
+           nb::arg("ahead") = 0,
+           nb::sig("def arrays(self, paths: collections.abc.Sequence[str], first: int, last: int, ahead: int "
+                   "= 0) -> "
                    "list[tuple[int, ArrayRole, numpy.typing.NDArray[typing.Any]]]"),
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
       .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),

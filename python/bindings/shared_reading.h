@@ -32,12 +32,12 @@ class SharedReading {
     return reader_->metrics();
   }
   std::vector<FieldArray> arrays(const std::vector<std::string>& paths, std::uint64_t first,
-                                 std::uint64_t last) {
+                                 std::uint64_t last, std::uint64_t ahead) {
     std::vector<ColumnArray> read;
     {
       const nanobind::gil_scoped_release released;
       const std::lock_guard turn(mutex_);
-      read = reader_->arrays(paths, first, last);
+      read = reader_->arrays(paths, first, last, ahead);
     }
     return to_numpy(std::move(read));
   }

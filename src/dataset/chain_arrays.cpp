@@ -14,6 +14,7 @@
 #include "colonnade/error.h"
 #include "dataset/columnar_reader.h"
 #include "dataset/element_types.h"
+#include "page/cluster_pool.h"
 
 namespace colonnade::dataset {
 namespace {
@@ -148,6 +149,16 @@ ColumnArray join(std::vector<ColumnArray> pieces, std::uint64_t bytes_before) {
   return whole;
 }
 
+// What will be read of the file behind, if it is open.
+void announce_next(ChainState& chain, std::size_t file, const std::vector<bool>& wanted,
+                   std::uint64_t ahead) {
+  const ChainFiles& files = chain.files();
+  while (file < files.size() && files[file].entries == 0) ++file;
+  if (file == files.size() || ahead <= files[file].first || !chain.is_open(file)) return;
+  const std::uint64_t end = std::min(ahead - files[file].first, files[file].entries);
+  announce_arrays(*chain.source(file), stored_fields(chain, file, wanted), 0, end);
+}
+
 }  // namespace
 
 std::vector<bool> wanted_fields(const ChainState& chain, std::span<const std::string> paths) {
@@ -190,7 +201,7 @@ std::vector<bool> stored_fields(const ChainState& chain, std::size_t file, const
 }
 
 std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const std::string> paths,
-                                           std::uint64_t first, std::uint64_t last) {
+                                           std::uint64_t first, std::uint64_t last, std::uint64_t ahead) {
   const ChainFiles& files = chain.files();
   const Descriptor& descriptor = chain.descriptor();
   if (first > last || last > files.entries())
@@ -207,8 +218,14 @@ std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const st
     const std::uint64_t end = std::min(last, file.first + file.entries) - file.first;
     const auto source = chain.source(i);
     if (end == file.entries) chain.expect(i + 1);
+    const std::uint64_t next = std::max(ahead, last);
+    const bool is_behind_next = next > file.first + file.entries && source->pool().is_far();
+    if (is_behind_next) announce_next(chain, i + 1, wanted, next);
     const auto& mapping = chain.mapping(i);
-    auto arrays = read_arrays(*source, stored_fields(chain, i, wanted), mapping.elements, begin, end);
+    auto arrays = read_arrays(*source, stored_fields(chain, i, wanted), mapping.elements, begin, end,
+                              std::min(next - file.first, file.entries));
+    // It may have been opened meanwhile.
+    if (is_behind_next) announce_next(chain, i + 1, wanted, next);
     with_context(source->context(), [&] {
       FileWalk walk(descriptor, &chain.stored_schema(i), &mapping, wanted, std::move(arrays), pieces);
       for (const std::uint32_t top : tops) walk.walk(top, end - begin);

@@ -18,7 +18,7 @@ std::vector<bool> wanted_fields(const ChainState& chain, std::span<const std::st
 std::vector<bool> stored_fields(const ChainState& chain, std::size_t file, const std::vector<bool>& wanted);
 
 std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const std::string> paths,
-                                           std::uint64_t first, std::uint64_t last);
+                                           std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0);
 
 }  // namespace colonnade::dataset
 

@@ -78,6 +78,8 @@ class ChainFiles {
   std::vector<std::pair<std::string, std::size_t>> attribute_sets() const;
   // Of an attribute set: the data set in the same file.
   const File& whole_of(std::size_t i) const { return (*whole_)[slots_[i].number]; }
+  // Whether files stay open once they are.
+  bool keeps_open() const noexcept { return keeps_open_; }
   std::uint64_t metadata_bytes() const noexcept { return metadata_bytes_; }  // read so far
 
  private:

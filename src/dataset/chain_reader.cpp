@@ -182,8 +182,8 @@ void ChainReader::load_entry(std::uint64_t index, Entry& entry) {
 // ---- Arrays
 
 std::vector<ColumnArray> ChainReader::arrays(std::span<const std::string> paths, std::uint64_t first,
-                                             std::uint64_t last) {
-  return dataset::read_chain_arrays(*state_, paths, first, last);
+                                             std::uint64_t last, std::uint64_t ahead) {
+  return dataset::read_chain_arrays(*state_, paths, first, last, ahead);
 }
 
 std::vector<ChainReader::ClusterSize> ChainReader::cluster_sizes(std::span<const std::string> paths,

@@ -96,6 +96,13 @@ void ChainState::expect(std::size_t file) {
   }
 }
 
+bool ChainState::is_open(std::size_t file) {
+  if (find_open(file)) return true;
+  if (ahead_.opened.valid() && ahead_.file == file)
+    return ahead_.opened.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return !files_.is_closed(file) && files_.keeps_open();
+}
+
 std::uint32_t ChainState::find_field(std::string_view path) const {
   return dataset::find_field(descriptor(), path, context());
 }

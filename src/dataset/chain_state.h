@@ -41,6 +41,8 @@ class ChainState {
   std::shared_ptr<page::PageSource> source(std::size_t file);
   // The file will be read soon: it is opened meanwhile.
   void expect(std::size_t file);
+  // Whether source() need not wait for the file.
+  bool is_open(std::size_t file);
 
   std::uint32_t find_field(std::string_view path) const;
   // Of the chain as a whole: the first file stands for all.

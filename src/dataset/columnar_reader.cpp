@@ -181,6 +181,77 @@ class ArrayReader {
   std::uint64_t bytes_ = 0;  // of these
 };
 
+// Finds the pages that ArrayReader will ask for, in its order. Below collections elements may be spread
+// unevenly over the entries of a cluster: there a page too many or too few may be among them where not all of
+// the cluster is read.
+class Announcement {
+ public:
+  Announcement(const page::PageSource& source, const std::vector<bool>& wanted)
+      : source_(source), descriptor_(source.descriptor()), wanted_(wanted) {}
+
+  void add(std::uint32_t field, const Stretches& entries, std::optional<std::uint64_t> per_entry = 1) {
+    if (!wanted_[field]) return;
+    const FieldDescriptor& f = descriptor_.fields[field];
+    if (per_entry && f.array_size > 0 && __builtin_mul_overflow(*per_entry, f.array_size, &*per_entry))
+      return;
+    const std::size_t columns = f.representations.empty() ? 0 : f.representations.front().size();
+    for (std::size_t k = 0; k < columns; ++k)
+      for (const Stretch& stretch : entries)
+        add_pages(columns_of(f, k), stretch, k == 0 ? per_entry : std::nullopt);
+    if (f.role == FieldRole::collection || f.role == FieldRole::variant) per_entry.reset();
+    for (const std::uint32_t child : f.children) add(child, entries, per_entry);
+  }
+  std::vector<page::ClusterPool::Coming> take() { return std::move(coming_); }
+
+ private:
+  // Entries begin and end within their cluster. What is not sound is left to who reads it.
+  void add_pages(const std::vector<std::uint32_t>& representations, const Stretch& entries,
+                 std::optional<std::uint64_t> per_entry) {
+    try {
+      auto segment = std::make_shared<const page::ColumnSegment>(
+          page::open_segment(source_, representations, entries.cluster));
+      std::uint64_t begin = place_of(entries.begin, *segment, per_entry);
+      // A list begins where the one before ends.
+      if (natural_element(segment->encoding.type) == ElementType::index && begin > 0) --begin;
+      const std::uint64_t end =
+          std::min(place_of(entries.end, *segment, per_entry), segment->page_first.back());
+      if (begin >= end || end <= segment->page_first.front()) return;
+      const std::size_t first = segment->page_of(std::max(begin, segment->page_first.front()));
+      coming_.push_back({std::move(segment), first, 0});
+      page::ClusterPool::Coming& coming = coming_.back();
+      coming.count = coming.segment->page_of(end - 1) + 1 - first;
+    } catch (const Error&) {
+    }
+  }
+
+  std::uint64_t place_of(std::uint64_t entry, const page::ColumnSegment& segment,
+                         std::optional<std::uint64_t> per_entry) const {
+    std::uint64_t place = 0;
+    if (per_entry && !__builtin_mul_overflow(entry, *per_entry, &place)) return place;
+    const auto all = static_cast<double>(descriptor_.clusters[segment.cluster].entries);
+    return static_cast<std::uint64_t>(static_cast<double>(entry) / all *
+                                      static_cast<double>(segment.page_first.back()));
+  }
+
+  const page::PageSource& source_;
+  const Descriptor& descriptor_;
+  const std::vector<bool>& wanted_;
+  std::vector<page::ClusterPool::Coming> coming_;
+};
+
+Stretches stretches_of(const Descriptor& descriptor, std::uint64_t first, std::uint64_t last) {
+  Stretches entries;
+  if (first >= last) return entries;
+  for (std::size_t c = descriptor.cluster_of_entry(first); c < descriptor.clusters.size(); ++c) {
+    const ClusterDescriptor& cluster = descriptor.clusters[c];
+    if (cluster.first_entry >= last) break;
+    const std::uint64_t begin = std::max(first, cluster.first_entry);
+    const std::uint64_t end = std::min(last, cluster.first_entry + cluster.entries);
+    if (begin < end) entries.push_back({c, begin - cluster.first_entry, end - cluster.first_entry});
+  }
+  return entries;
+}
+
 // Marks what a path needs: the field, what is below it and readable, and the fields above it.
 void mark(const page::PageSource& source, const std::string& path, std::vector<bool>& wanted) {
   const Descriptor& descriptor = source.descriptor();
@@ -231,29 +302,39 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
 }
 
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
-                                     std::uint64_t first, std::uint64_t last) {
+                                     std::uint64_t first, std::uint64_t last, std::uint64_t ahead) {
   std::vector<bool> wanted(source.descriptor().fields.size(), false);
   for (const std::string& path : paths) mark(source, path, wanted);
-  return read_arrays(source, std::move(wanted), {}, first, last);
+  return read_arrays(source, std::move(wanted), {}, first, last, ahead);
+}
+
+void announce_arrays(page::PageSource& source, const std::vector<bool>& wanted, std::uint64_t first,
+                     std::uint64_t last) {
+  Announcement announcement(source, wanted);
+  const Stretches entries = stretches_of(source.descriptor(), first, last);
+  for (const std::uint32_t id : source.descriptor().top_level_fields()) announcement.add(id, entries);
+  source.pool().announce(announcement.take());
 }
 
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool> wanted,
                                      std::span<const std::optional<ElementType>> elements,
-                                     std::uint64_t first, std::uint64_t last) {
+                                     std::uint64_t first, std::uint64_t last, std::uint64_t ahead) {
   const Descriptor& descriptor = source.descriptor();
   if (first > last || last > descriptor.entries())
     throw Error(ErrorKind::usage,
                 fmt::format("entries {} to {} of a data set with {}", first, last, descriptor.entries()), "",
                 source.context());
-  Stretches entries;
-  for (std::size_t c = 0; c < descriptor.clusters.size(); ++c) {
-    const ClusterDescriptor& cluster = descriptor.clusters[c];
-    const std::uint64_t begin = std::max(first, cluster.first_entry);
-    const std::uint64_t end = std::min(last, cluster.first_entry + cluster.entries);
-    if (begin < end) entries.push_back({c, begin - cluster.first_entry, end - cluster.first_entry});
+  const Stretches entries = stretches_of(descriptor, first, last);
+  if (source.pool().is_far()) {
+    Announcement announcement(source, wanted);
+    const Stretches next = stretches_of(descriptor, last, std::min(ahead, descriptor.entries()));
+    for (const Stretches* of : {&entries, &next})
+      for (const std::uint32_t id : descriptor.top_level_fields()) announcement.add(id, *of);
+    source.pool().announce(announcement.take());
   }
   ArrayReader reader(source, std::move(wanted), elements);
   for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
+  if (ahead <= last) source.pool().announce({});
   return reader.take();
 }
 

@@ -13,14 +13,19 @@
 
 namespace colonnade::dataset {
 
+// `ahead`: entries up to this one will be asked for next. What is announced of a server far away comes
+// meanwhile.
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
-                                     std::uint64_t first, std::uint64_t last);
+                                     std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0);
 
 // Of marked fields, by id; a field needs those above it. `elements`, by id, says what numbers are read as
 // where that is not what the field's own type says.
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool> wanted,
                                      std::span<const std::optional<ElementType>> elements,
-                                     std::uint64_t first, std::uint64_t last);
+                                     std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0);
+// Says that these will be read next, before anything else of the source.
+void announce_arrays(page::PageSource& source, const std::vector<bool>& wanted, std::uint64_t first,
+                     std::uint64_t last);
 
 // Memory for an array. Throws ErrorKind::resource where it does not fit the machine beside `bytes_before`.
 ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element, std::uint64_t size,

@@ -143,8 +143,8 @@ void Reader::load_entry(std::uint64_t index, Entry& entry) {
 }
 
 std::vector<ColumnArray> Reader::arrays(std::span<const std::string> paths, std::uint64_t first,
-                                        std::uint64_t last) {
-  return dataset::read_arrays(*source_, paths, first, last);
+                                        std::uint64_t last, std::uint64_t ahead) {
+  return dataset::read_arrays(*source_, paths, first, last, ahead);
 }
 
 void Reader::print_schema(std::ostream& out) const {

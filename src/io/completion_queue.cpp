@@ -50,18 +50,19 @@ void CompletionQueue::add_done(std::uint64_t id, std::exception_ptr failure) {
   check_process();
   const std::lock_guard lock(mutex_);
   make_room(done_, done_.size() + running_ + 1);
-  done_.push_back({id, std::move(failure)});
+  done_.push_back({id, std::move(failure), now()});
   ++in_flight_;
 }
 
-void CompletionQueue::finish(std::uint64_t id, std::exception_ptr failure) noexcept {
-  finish(locked(), id, std::move(failure));
+void CompletionQueue::finish(std::uint64_t id, std::exception_ptr failure, Time when) noexcept {
+  finish(locked(), id, std::move(failure), when);
 }
 
 void CompletionQueue::finish(const std::unique_lock<std::mutex>& /*lock*/, std::uint64_t id,
-                             std::exception_ptr failure) noexcept {
+                             std::exception_ptr failure, Time when) noexcept {
+  if (when == Time{}) when = now();
   --running_;
-  done_.push_back({id, std::move(failure)});
+  done_.push_back({id, std::move(failure), when});
   tell_owner();
 }
 

@@ -19,6 +19,7 @@
 #define COLONNADE_IO_COMPLETION_QUEUE_H
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -36,12 +37,14 @@ namespace colonnade::io {
 // What became of an operation.
 struct Completion {
   std::uint64_t id = 0;
-  std::exception_ptr failure;  // null: done
+  std::exception_ptr failure;                       // null: done
+  std::chrono::steady_clock::time_point when = {};  // it was done, as far as the back end knows
 };
 
 class CompletionQueue {
  public:
   using Completion = io::Completion;
+  using Time = std::chrono::steady_clock::time_point;
   static constexpr std::size_t any_depth = std::numeric_limits<std::size_t>::max();
 
   CompletionQueue(const CompletionQueue&) = delete;
@@ -55,6 +58,8 @@ class CompletionQueue {
   void wait_for_some();
   void wait_for_all();
   std::size_t in_flight() const noexcept { return in_flight_; }  // begun and not taken
+  // The clock of Completion::when. Simulations have one of their own.
+  virtual Time now() const noexcept { return std::chrono::steady_clock::now(); }
 
  protected:
   explicit CompletionQueue(std::size_t depth = any_depth) : depth_(depth == 0 ? 1 : depth) {}
@@ -89,7 +94,8 @@ class CompletionQueue {
   }
 
   // ---- Of any thread. begin() has made room, so that they do not fail.
-  void finish(std::uint64_t id, std::exception_ptr failure = nullptr) noexcept;
+  // `when`: where that was not just now.
+  void finish(std::uint64_t id, std::exception_ptr failure = nullptr, Time when = {}) noexcept;
   // At most once for each operation that runs. `work` is run by the owner, in wait() or begin(), and does not
   // throw.
   void post(std::function<void()> work) noexcept;
@@ -98,7 +104,7 @@ class CompletionQueue {
   std::unique_lock<std::mutex> locked() { return std::unique_lock(mutex_); }
   void begin(std::unique_lock<std::mutex>& lock, std::size_t count = 1);
   void finish(const std::unique_lock<std::mutex>& lock, std::uint64_t id,
-              std::exception_ptr failure = nullptr) noexcept;
+              std::exception_ptr failure = nullptr, Time when = {}) noexcept;
   // As the default progress(true).
   void sleep(std::unique_lock<std::mutex>& lock);
 

@@ -502,6 +502,7 @@ TEST_P(WritingTransports, ThreadsWriteAtDifferentOffsets) {
 TEST_P(UpdatingTransports, SaysThatAnOpenFileWasTruncated) {
   const std::string uri = stored(pattern(10000));
   const auto reader = open_for_reading(uri, GetParam().read_options);
+  reader->opened();
   open_for_writing(uri, OpenMode::update, GetParam().write_options)->truncate(5000);
   Bytes into(1000);
   reader->read(4000, into);

@@ -45,10 +45,11 @@ std::string to_text(const ValueAddress& address);
 struct StoreTraits {
   std::size_t max_value = std::size_t{64} << 20;  // bytes; larger values are refused (ErrorKind::usage)
   std::size_t best_value = std::size_t{1} << 20;  // bytes: how large values should be made
-  bool ranges = true;            // reading a part of a value costs little more than its share
-  bool vectors = false;          // several items in one operation cost about as much as one
-  std::size_t max_items = 1024;  // of an operation; more are refused
-  unsigned concurrency = 8;      // operations in flight that pay
+  bool ranges = true;             // reading a part of a value costs little more than its share
+  bool vectors = false;           // several items in one operation cost about as much as one
+  std::size_t max_items = 1024;   // of an operation; more are refused
+  unsigned concurrency = 8;       // operations in flight that pay
+  unsigned most_concurrency = 0;  // and that pay where the way is long; 0: it never is
   std::size_t worthwhile_gap = std::size_t{64} << 10;  // bytes of a value worth reading over to save one
   // Values are mostly in memory already, so that fetching is copying: best done by the thread that uses them,
   // after a will_need().
@@ -147,7 +148,8 @@ struct StoreOptions {
 };
 
 // "obj:///path", "memory+obj:name" (of this process, for tests), "daos://pool/container",
-// "rados://pool/namespace", "s3://bucket/prefix". Throws ErrorKind::not_found, io, unsupported.
+// "rados://pool/namespace", "s3://bucket/prefix". Throws ErrorKind::not_found, io, unsupported. A store that
+// is not there may be noticed only where a value of it is missed, unless it is to be created.
 std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const StoreOptions& options = {});
 
 // Whether `uri` names an object store rather than a file: by its scheme, and for s3: by the name, since keys

@@ -119,7 +119,8 @@ TEST_P(Stores, SayThatTheyAreMissing) {
     return;
   }
   const std::string uri = GetParam().fresh_uri("missing");
-  const Error error = error_of([&] { open_object_store(uri); });
+  // At the latest where something is looked for in them.
+  const Error error = error_of([&] { open_object_store(uri)->get({{0, 1}, 2, 3}); });
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_EQ(error.context().uri, uri);
   EXPECT_FALSE(error.advice().empty());

@@ -4,6 +4,7 @@
 #ifndef COLONNADE_IO_RANDOM_ACCESS_FILE_H
 #define COLONNADE_IO_RANDOM_ACCESS_FILE_H
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,8 @@ struct IoTraits {
   std::size_t max_request = 64u << 20;  // bytes; larger reads are split
   std::size_t worthwhile_gap = 4096;    // bytes worth reading over to save a request
   unsigned concurrency = 1;             // requests in flight that pay
+  // And that pay where the way is long. 0: it never is; nothing is adapted to it.
+  unsigned most_concurrency = 0;
   // Bytes are mostly in memory already, so that reading is copying: best done by the thread that uses them,
   // after a will_need().
   bool reads_are_copies = false;
@@ -68,6 +71,8 @@ class RandomAccessFile {
   // Empty: unknown.
   virtual std::string version() const { return {}; }
   virtual IoTraits traits() const noexcept = 0;
+  // How long the server took to answer when the file was opened. Zero: unknown.
+  virtual std::chrono::steady_clock::duration round_trip() const noexcept { return {}; }
   // Fills `into` completely or throws ErrorKind::io / format (past the end) with URI and offset.
   virtual void read(std::uint64_t offset, MutableByteSpan into) const = 0;
   virtual void read_vector(std::span<const ReadRequest> requests) const;  // default: one read() each

@@ -123,8 +123,9 @@ ReadPlan plan_reads(std::span<const WantedRange> wanted, const IoTraits& traits,
 }
 
 ReadScheduler::ReadScheduler(const RandomAccessFile& file, const IoTraits& traits)
-    : file_(&file), traits_(traits) {
+    : file_(&file), traits_(traits), line_estimate_(file.round_trip()) {
   traits_.concurrency = std::max(traits_.concurrency, 1u);
+  traits_.most_concurrency = std::max(traits_.most_concurrency, traits_.concurrency);
 }
 
 // The parent's queue cannot be closed from here: its threads do not exist, and its ring is the parent's too.
@@ -141,8 +142,9 @@ void ReadScheduler::go_on_in_child() {
   if (queue_ != nullptr) abandon_queue();
   std::exception_ptr failure;
   try {
-    queue_ = file_->open_queue(traits_.concurrency);
+    queue_ = file_->open_queue(traits_.most_concurrency);
     process_ = {};
+    line_estimate_ = LineEstimate(file_->round_trip());
   } catch (...) {
     failure = std::current_exception();
   }
@@ -151,7 +153,7 @@ void ReadScheduler::go_on_in_child() {
   std::vector<Id> again;
   for (auto& [id, extent] : extents_) {
     if (extent.settled()) continue;
-    extent.in_flight = 0;
+    extent.departures.clear();
     if (extent.failure == nullptr) extent.failure = failure;
     if (extent.cancelled || extent.failure != nullptr) continue;
     extent.submitted = 0;
@@ -214,6 +216,17 @@ void ReadScheduler::hurry(Id id) {
   line_.push_front(id);
 }
 
+// Twice the product, so that requests of any size overlap, and the line's rate is found where it is above
+// what was seen.
+std::size_t ReadScheduler::concurrency() const noexcept {
+  if (traits_.most_concurrency == traits_.concurrency) return traits_.concurrency;
+  const std::size_t wanted = 2 * line_estimate_.product();
+  const std::size_t next = line_.empty() ? traits_.max_request : extents_.at(line_.front()).plan.request_size;
+  const std::size_t mean = line_estimate_.mean_request() > 0 ? line_estimate_.mean_request() : next;
+  return std::clamp<std::size_t>(wanted / std::max<std::size_t>(mean, 1), traits_.concurrency,
+                                 traits_.most_concurrency);
+}
+
 // Takes the next one out of the line.
 QueuedRead ReadScheduler::next_request() {
   const Id id = line_.front();
@@ -224,7 +237,7 @@ QueuedRead ReadScheduler::next_request() {
   counters_.bytes += count;
   const QueuedRead request{id, next.plan.offset + next.submitted, next.into.subspan(next.submitted, count)};
   next.submitted += count;
-  ++next.in_flight;
+  next.departures.push_back(line_estimate_.depart(count, queue_->now()));
   if (next.submitted == next.plan.size) line_.pop_front();
   return request;
 }
@@ -233,8 +246,8 @@ QueuedRead ReadScheduler::next_request() {
 void ReadScheduler::submit_what_fits() {
   if (holds_ || queue_->reads_in_submit()) return;
   batch_.clear();
-  while (!line_.empty() && queue_->in_flight() + batch_.size() < traits_.concurrency)
-    batch_.push_back(next_request());
+  const std::size_t most = concurrency();
+  while (!line_.empty() && queue_->in_flight() + batch_.size() < most) batch_.push_back(next_request());
   if (!batch_.empty()) submit(batch_);
 }
 
@@ -245,13 +258,19 @@ void ReadScheduler::submit(std::span<const QueuedRead> requests) {
     queue_->submit_batch(requests);
   } catch (...) {
     const std::size_t taken = queue_->in_flight() - before;
-    for (const QueuedRead& request : requests.subspan(taken)) arrived(request.id, std::current_exception());
+    for (const QueuedRead& request : requests.subspan(taken))
+      arrived(request.id, std::current_exception(), {});
   }
 }
 
-void ReadScheduler::arrived(Id id, const std::exception_ptr& failure) {
+// Requests of an extent are taken to arrive in the order in which they left.
+void ReadScheduler::arrived(Id id, const std::exception_ptr& failure, LineEstimate::Time when) {
   Extent& of = extent(id);
-  --of.in_flight;
+  if (failure != nullptr)
+    line_estimate_.lose();
+  else
+    line_estimate_.arrive(of.departures.front(), when);
+  of.departures.erase(of.departures.begin());
   if (failure != nullptr && of.failure == nullptr) {
     of.failure = failure;
     if (of.submitted < of.plan.size && !of.cancelled) drop_from_line(id);
@@ -265,7 +284,7 @@ void ReadScheduler::take(bool block) {
   do {
     count = queue_->wait(completions, block);
     for (const ReadQueue::Completion& completion : std::span(completions).first(count))
-      arrived(completion.id, completion.failure);
+      arrived(completion.id, completion.failure, completion.when);
     block = false;
   } while (count == completions.size());
 }

@@ -1,6 +1,7 @@
 // What lies between a reader of pages and a transport: a planner, which turns byte ranges that are wanted
 // into requests that suit the transport's IoTraits, and a scheduler, which keeps as many of them in flight as
-// the transport asks for. All transports are read through these; none plans by itself.
+// the transport asks for, or as the way to the server turns out to need. All transports are read through
+// these; none plans by itself.
 #ifndef COLONNADE_IO_READ_SCHEDULER_H
 #define COLONNADE_IO_READ_SCHEDULER_H
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "io/line_estimate.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::io {
@@ -99,17 +101,20 @@ class ReadScheduler {
 
   std::size_t unsettled() const noexcept { return unsettled_; }
   const ReadCounters& counters() const noexcept { return counters_; }
+  const LineEstimate& line_estimate() const noexcept { return line_estimate_; }
+  // Requests in flight that keep the line busy, as far as it is known.
+  std::size_t concurrency() const noexcept;
 
  private:
   struct Extent {
     ReadExtent plan;
     MutableByteSpan into;
-    std::size_t submitted = 0;  // bytes
-    std::size_t in_flight = 0;  // requests
+    std::size_t submitted = 0;                        // bytes
+    std::vector<LineEstimate::Departure> departures;  // of the requests in flight
     bool cancelled = false;
     std::exception_ptr failure;
     bool complete() const noexcept { return submitted == plan.size || cancelled || failure != nullptr; }
-    bool settled() const noexcept { return in_flight == 0 && complete(); }
+    bool settled() const noexcept { return departures.empty() && complete(); }
   };
 
   void abandon_queue() noexcept;
@@ -117,7 +122,7 @@ class ReadScheduler {
   QueuedRead next_request();
   void submit(std::span<const QueuedRead> requests);
   void submit_what_fits();
-  void arrived(Id id, const std::exception_ptr& failure);
+  void arrived(Id id, const std::exception_ptr& failure, LineEstimate::Time when);
   void take(bool block);
   void drop_from_line(Id id);
   const Extent& extent(Id id) const;
@@ -125,6 +130,7 @@ class ReadScheduler {
 
   const RandomAccessFile* file_;
   IoTraits traits_;
+  LineEstimate line_estimate_;
   std::unique_ptr<ReadQueue> queue_;  // opened when first needed
   Process process_;                   // that opened it
   std::unordered_map<Id, Extent> extents_;

@@ -24,6 +24,10 @@ constexpr std::size_t bulk_batch = std::size_t{64} << 20;
 // Stored images of elements of this size and more are worth a request of their own, straight to their place.
 constexpr std::size_t worth_a_request = std::size_t{64} << 10;
 constexpr std::size_t most_depth = 16;
+// Announced pages that are brought here where the line needs less: bytes. And those that are planned
+// together.
+constexpr std::size_t least_brought = std::size_t{32} << 20;
+constexpr std::size_t brought_at_once = std::size_t{4} << 20;
 
 // Where in its cluster a page begins, from 0 to 1: pages of different columns are needed in this order.
 double fraction_of(const ColumnSegment& segment, std::size_t page) {
@@ -57,6 +61,7 @@ class ClusterPool::Stream {
   Place next;                  // to be planned, behind those
   Place last;                  // taken
   bool is_new = true;          // nothing was taken since the window moved
+  bool is_certain = false;     // it is in use, not only expected to be
   JobRef recent;               // the page taken last, for other readers of the column
 };
 
@@ -95,6 +100,7 @@ void ClusterPool::start() {
     const io::IoTraits traits = lane.file->traits();
     if (traits.concurrency > 1 && !traits.reads_are_copies)
       lane.scheduler = std::make_unique<io::ReadScheduler>(*lane.file);
+    lane.is_far = lane.scheduler != nullptr && traits.most_concurrency > 0;
   }
 }
 
@@ -130,6 +136,12 @@ void ClusterPool::restart_in_child() {
   }
   active_.clear();
   by_offset_.clear();
+  expected_.clear();
+  coming_.clear();
+  uses_.clear();
+  static_cast<void>(new std::unordered_map<std::uint64_t, Brought>(std::move(brought_)));
+  brought_.clear();
+  brought_bytes_ = 0;
   static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
   static_cast<void>(new std::array<Lane, 2>(std::move(lanes_)));
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
@@ -158,6 +170,7 @@ void ClusterPool::close(Stream& stream) noexcept {
   if (--stream.users > 0) return;
   if (!process_.is_current()) restart_in_child();
   deactivate(stream);
+  std::erase(expected_, &stream);
   streams_.erase({stream.representations, stream.element, stream.form});
 }
 
@@ -346,8 +359,17 @@ void ClusterPool::plan_unit(Stream& stream, std::vector<JobRef>& batch) {
   }
 }
 
+// Bytes that have to be planned or on their way for the line never to run dry: pages are planned when half of
+// them are used up, and that half then lasts for two round trips.
+std::size_t ClusterPool::line_needs() const noexcept {
+  std::size_t product = 0;
+  for (const Lane& lane : lanes_)
+    if (lane.is_far) product = std::max(product, lane.scheduler->line_estimate().product());
+  return 4 * product;
+}
+
 // How much is read ahead: at first so much per column, more while it goes on - as long as bytes are waited
-// for, or to keep many threads busy.
+// for, or to keep many threads busy; and what the line needs once it is known how far the reading will go.
 void ClusterPool::adapt_depth(bool goes_on) {
   bool more = goes_on && parallel_;
   if (const std::uint64_t seen = waits(); seen > waits_seen_ + active_.size()) {
@@ -359,13 +381,18 @@ void ClusterPool::adapt_depth(bool goes_on) {
   std::size_t wanted = 0;
   if (__builtin_mul_overflow(options.read_ahead, depth_ * active_.size(), &wanted))
     wanted = options.memory_budget;
-  most_sealed_ahead_ = std::min(wanted, options.memory_budget / 2);
+  const std::size_t needed = goes_on || !window_.empty() ? line_needs() : 0;
+  const std::size_t most = options.memory_budget / 2;
+  most_sealed_ahead_ = std::min(std::max(wanted, needed), most);
   most_decoded_ahead_ = std::min(most_sealed_ahead_, decoded_for_all_threads_);
+  // Pages that are still on their way count as decoded ones.
+  if (needed > decoded_for_all_threads_ / 4) most_decoded_ahead_ = std::min(4 * needed, most);
 }
 
 // Plans the next pages of all active streams in the order of need, that of `needed` first, wherever there is
 // room.
 void ClusterPool::plan_ahead(Stream* needed) {
+  join_expected();
   adapt_depth(needed == nullptr);
   std::vector<JobRef> batch;
   if (needed != nullptr) {
@@ -375,19 +402,21 @@ void ClusterPool::plan_ahead(Stream* needed) {
     decoded_ahead_ -= needed->planned.front()->decoded;
   }
   std::vector<Later::Entry> entries;
-  for (Stream* stream : active_)
-    if (stream->next.segment) entries.push_back(Later::entry(*stream));
+  // Who announces pages knows better than what is learnt.
+  for (Stream* stream : uses_.empty() ? active_ : std::vector<Stream*>())
+    if (stream->next.segment && (stream->is_certain || stream->planned.empty()))
+      entries.push_back(Later::entry(*stream));
   std::priority_queue<Later::Entry, std::vector<Later::Entry>, Later> order(Later(), std::move(entries));
   while (!order.empty()) {
     Stream& stream = *order.top().stream;
     order.pop();
     if (!has_room_for_next(stream)) break;
     plan_unit(stream, batch);
-    if (stream.next.segment) order.push(Later::entry(stream));
+    if (stream.next.segment && stream.is_certain) order.push(Later::entry(stream));
   }
   const bool is_read_ahead = lanes_[0].scheduler || lanes_[1].scheduler;
   const std::uint64_t held = (is_read_ahead ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
-  counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, held);
+  counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, held + brought_bytes_);
   if (needed != nullptr) {
     sealed_ahead_ += stored_size(needed->planned.front()->description);
     decoded_ahead_ += needed->planned.front()->decoded;
@@ -433,6 +462,7 @@ void ClusterPool::plan_in(Lane& lane, const std::vector<JobRef>& jobs) {
     }
   };
   for (const JobRef& job : jobs) {
+    if (take_brought(*job)) continue;
     const io::WantedRange range{job->description.locator.offset, stored_size(job->description)};
     if (straight && job->is_image && range.size >= worth_a_request) {
       join({job}, io::plan_reads({&range, 1}, traits, most, file_size));
@@ -459,6 +489,10 @@ void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
       continue;
     }
     const auto found = std::find(in_flight_.rbegin(), in_flight_.rend(), job->extent);
+    if (found == in_flight_.rend()) {  // it was brought before
+      ready.push_back(job);
+      continue;
+    }
     waiting_[static_cast<std::size_t>(in_flight_.rend() - found) - 1].push_back(job);
   }
   if (!ready.empty()) work_->add(ready, urgent);
@@ -505,6 +539,7 @@ void ClusterPool::collect() {
       scheduler.wait_for(*extent->id);
     } catch (const Error&) {
       failed = true;
+      extent->failure = std::current_exception();
     }
     scheduler.forget(*extent->id);
     extent->bytes = {extent->memory.data(), extent->plan.size};
@@ -520,6 +555,7 @@ void ClusterPool::collect() {
   in_flight_.resize(kept);
   waiting_.resize(kept);
   if (source_->cache() != nullptr) note_rates();
+  bring();
 }
 
 // Whoever reads while a page is decoded tells by himself.
@@ -539,7 +575,7 @@ void ClusterPool::forget_unused_extents() noexcept {
   for (std::size_t i = 0; i < in_flight_.size();) {
     const bool used = std::any_of(waiting_[i].begin(), waiting_[i].end(),
                                   [](const JobRef& job) { return job->extent != nullptr; });
-    if (used) {
+    if (used || in_flight_[i]->announced > 0) {
       ++i;
       continue;
     }
@@ -561,6 +597,158 @@ bool ClusterPool::complete(PageJob& job) {
     collect();
   }
   return work_->finish(job);
+}
+
+// ---- What is announced
+
+void ClusterPool::expect(const std::vector<std::uint32_t>& representations, ElementType element, Form form,
+                         bool is_certain) {
+  if (!process_.is_current()) restart_in_child();
+  if (!is_far()) return;
+  Stream& stream = open(representations, element, form);
+  if (!stream.is_active && std::find(expected_.begin(), expected_.end(), &stream) == expected_.end())
+    expected_.push_back(&stream);
+  stream.is_certain = stream.is_certain || is_certain;
+}
+
+void ClusterPool::start_expected() {
+  if (!process_.is_current()) restart_in_child();
+  if (!expected_.empty()) plan_ahead(nullptr);
+}
+
+// Where reading begins, all that is expected begins as well.
+void ClusterPool::join_expected() {
+  if (window_.empty() && active_.empty()) return;
+  for (Stream* stream : std::exchange(expected_, {})) {
+    if (stream->is_active) continue;
+    Stretch begin;
+    if (window_.empty()) {
+      const Place& other = active_.back()->next;
+      begin = {.cluster = other.segment->cluster, .begin = fraction_of(*other.segment, other.page)};
+    } else {
+      begin = window_.front();
+    }
+    Place place;
+    enter(*stream, place, begin.cluster);
+    if (!place.segment) continue;
+    place.page = page_at(*place.segment, stream->element, begin.begin);
+    const auto is_no_page = [&] {
+      return place.page >= place.segment->pages() || !can_plan(*place.segment, place.page);
+    };
+    while (place.segment && is_no_page()) advance(*stream, place);
+    if (!place.segment) continue;
+    stream->next = place;
+    stream->is_active = true;
+    active_.push_back(stream);
+  }
+}
+
+void ClusterPool::announce(std::vector<Coming> coming) {
+  if (!process_.is_current()) restart_in_child();
+  if (!is_far()) return;
+  // A page at the border of two steps is asked for twice, and so is one that columns share.
+  uses_.clear();
+  for (const Coming& of : coming)
+    for (std::size_t i = 0; i < of.count; ++i) ++uses_[of.segment->page(of.first + i).locator.offset];
+  std::vector<std::uint64_t> unwanted;
+  for (const auto& [offset, brought] : brought_)
+    if (!uses_.contains(offset)) unwanted.push_back(offset);
+  for (const std::uint64_t offset : unwanted) {
+    let_go(offset);
+    ++counters_.prefetched_unused;
+  }
+  forget_unused_extents();
+  coming_.assign(std::make_move_iterator(coming.begin()), std::make_move_iterator(coming.end()));
+  bring();
+}
+
+// Asks for announced pages, when half of those that were asked for before are used.
+void ClusterPool::bring() {
+  if (coming_.empty()) return;
+  const std::size_t most =
+      std::min(std::max(line_needs(), least_brought), source_->options().memory_budget / 2);
+  if (brought_bytes_ > most / 2) return;
+  for (Lane& lane : lanes_)
+    if (lane.scheduler) lane.scheduler->hold();
+  while (!coming_.empty() && brought_bytes_ < most)
+    bring_some(std::min(brought_at_once, most - brought_bytes_));
+  for (Lane& lane : lanes_)
+    if (lane.scheduler) lane.scheduler->release();
+  counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, brought_bytes_);
+}
+
+// The next pages of together at most so many bytes; larger ones are read when they are asked for.
+void ClusterPool::bring_some(std::size_t most) {
+  std::array<std::vector<PageDescriptor>, 2> pages;
+  std::size_t sealed = 0;
+  while (!coming_.empty()) {
+    Coming& next = coming_.front();
+    if (next.count == 0) {
+      coming_.pop_front();
+      continue;
+    }
+    const PageDescriptor page = next.segment->page(next.first);
+    const std::size_t lane = source_->is_cached(page) ? 1 : 0;
+    const std::uint64_t stored = stored_size(page);
+    const bool is_wanted = can_plan(*next.segment, next.first) && lanes_[lane].is_far &&
+                           stored <= brought_at_once && !brought_.contains(page.locator.offset) &&
+                           uses_.contains(page.locator.offset);
+    if (is_wanted && sealed > 0 && sealed + stored > most) break;
+    ++next.first;
+    --next.count;
+    if (!is_wanted) continue;
+    sealed += stored;
+    pages[lane].push_back(page);
+    if (sealed >= most) break;
+  }
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    if (!pages[lane].empty()) bring_in(lanes_[lane], pages[lane]);
+}
+
+void ClusterPool::bring_in(Lane& lane, const std::vector<PageDescriptor>& pages) {
+  std::vector<io::WantedRange> ranges;
+  for (const PageDescriptor& page : pages) ranges.push_back({page.locator.offset, stored_size(page)});
+  const std::size_t limit = std::max<std::size_t>(source_->options().read_ahead, 1);
+  const io::ReadPlan plan = io::plan_reads(ranges, lane.file->traits(), limit, lane.file->size());
+  std::vector<std::shared_ptr<SealedExtent>> extents;
+  for (const io::ReadExtent& planned : plan.extents) {
+    auto& extent = extents.emplace_back(std::make_shared<SealedExtent>());
+    extent->plan = planned;
+    extent->file = lane.file;
+    if (start_extent(extent, false)) brought_bytes_ += planned.size;
+  }
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const io::ReadPlan::Place place = plan.places[i];
+    if (place.extent == io::ReadPlan::none || !extents[place.extent]->id) continue;
+    const bool is_new =
+        brought_.try_emplace(pages[i].locator.offset, extents[place.extent], place.position).second;
+    if (is_new) ++extents[place.extent]->announced;
+  }
+}
+
+// Gives the bytes of an announced page to who needs it. What could not be read is tried once more by itself.
+bool ClusterPool::take_brought(PageJob& job) {
+  const std::uint64_t offset = job.description.locator.offset;
+  const auto uses = uses_.find(offset);
+  const bool is_last = uses == uses_.end() || --uses->second == 0;
+  if (is_last && uses != uses_.end()) uses_.erase(uses);
+  const auto found = brought_.find(offset);
+  if (found == brought_.end()) return false;
+  const Brought brought = found->second;
+  const bool fits = stored_size(job.description) <= brought.extent->plan.size - brought.position;
+  if (is_last || !fits || brought.extent->failure != nullptr) let_go(offset);
+  if (!fits || brought.extent->failure != nullptr) return false;
+  job.extent = brought.extent;
+  job.position = brought.position;
+  ++counters_.prefetched_used;
+  return true;
+}
+
+void ClusterPool::let_go(std::uint64_t offset) {
+  const auto found = brought_.find(offset);
+  const std::shared_ptr<SealedExtent> extent = std::move(found->second.extent);
+  brought_.erase(found);
+  if (--extent->announced == 0) brought_bytes_ -= extent->plan.size;
 }
 
 // ---- Leaving pages out
@@ -653,6 +841,7 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
   const Place place{segment, page};
   if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page)
     return stream.recent;
+  stream.is_certain = true;
   const bool in_order = follows(stream, *segment, page);
   discard_before(stream, segment->cluster, page);
   const auto is_first = [&] {

@@ -6,7 +6,11 @@
 // decode them. What begins in one read unit of the file is planned together, so that it is read at once.
 // Which columns are in use is learned: a column joins when its pages are asked for in order, and
 // leaves when it jumps or when the others have left it behind. Pages that are asked for out of order are read
-// alone. Who knows which entries will be asked for says so: then nothing else is planned.
+// alone. Who knows which entries will be asked for says so: then nothing else is planned. Who knows which
+// columns or pages will be says that, too: then their bytes come together, without a round trip for each.
+//
+// How much is planned follows from what was seen of the way to the server (io::LineEstimate), within the
+// memory budget.
 //
 // What goes wrong ahead of time is forgotten; the page is then read once more when it is asked for, and fails
 // as if it had never been read ahead. One thread at a time uses a pool, that of the reader; the threads that
@@ -67,6 +71,24 @@ class ClusterPool {
   // may be spread unevenly over the entries, a page too many or too few may be planned at each border. None:
   // everything may be asked for.
   void keep_within(std::vector<Stretch> stretches);
+  // A column that will be asked for in order. It joins together with the next one that does; nobody needs to
+  // have opened it. Only its first page is planned before it has been asked for, unless it is certain.
+  void expect(const std::vector<std::uint32_t>& representations, ElementType element, Form form,
+              bool is_certain);
+  // Plans the first pages of what is expected within the stretches, before any page is asked for.
+  void start_expected();
+
+  // Pages that read() will be asked for.
+  struct Coming {
+    std::shared_ptr<const ColumnSegment> segment;
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  // Whether announcing them is worth the trouble.
+  bool is_far() const noexcept { return lanes_[0].is_far || lanes_[1].is_far; }
+  // In the order of need; takes the place of what was announced before. Where a server is far away, their
+  // bytes are brought here, as many as the line needs. Nothing is decoded before it is asked for.
+  void announce(std::vector<Coming> coming);
 
   ReadCounters counters() const;
   const PageBuffers& buffers() const noexcept { return work_->buffers(); }
@@ -78,6 +100,13 @@ class ClusterPool {
     std::size_t page = 0;
   };
   struct Later;  // orders streams by the place of their next page
+  // Files that pages may lie in, each with a scheduler of its own.
+  struct Lane {
+    const io::RandomAccessFile* file = nullptr;
+    std::unique_ptr<io::ReadScheduler> scheduler;  // null: who decodes a page reads it
+    io::ReadCounters noted;                        // what was told of it
+    bool is_far = false;                           // so that it is worth to know early what will be read
+  };
 
   void start();
   void restart_in_child();
@@ -90,6 +119,7 @@ class ClusterPool {
   JobRef make_job(const Stream& stream, const Place& place, std::byte* destination = nullptr) const;
   JobRef find_shared(const Stream& stream) const;
   bool plan_next(Stream& stream);
+  void join_expected();
   void plan_unit(Stream& stream, std::vector<JobRef>& batch);
   bool has_room_for_next(const Stream& stream) const;
   bool has_room_in_unit(const Stream& stream, const PageJob& before, std::size_t planned) const;
@@ -98,14 +128,14 @@ class ClusterPool {
   void start_reading(const std::vector<JobRef>& jobs, bool urgent);
   bool start_extent(const std::shared_ptr<SealedExtent>& extent, bool urgent);
   void adapt_depth(bool goes_on);
+  std::size_t line_needs() const noexcept;
+  void bring();
+  void bring_some(std::size_t most);
+  void bring_in(Lane& lane, const std::vector<PageDescriptor>& pages);
+  bool take_brought(PageJob& job);
+  void let_go(std::uint64_t offset);
   void collect();
   bool complete(PageJob& job);
-  // Files that pages may lie in, each with a scheduler of its own.
-  struct Lane {
-    const io::RandomAccessFile* file = nullptr;
-    std::unique_ptr<io::ReadScheduler> scheduler;  // null: who decodes a page reads it
-    io::ReadCounters noted;                        // what was told of it
-  };
   Lane& lane_of(const PageJob& job) noexcept;
   Lane& lane_of(const SealedExtent& extent) noexcept;
   void plan_in(Lane& lane, const std::vector<JobRef>& jobs);
@@ -126,6 +156,17 @@ class ClusterPool {
   std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
   std::size_t sweep_at_ = 64;                                            // entries of that
   std::vector<Stretch> window_;                                          // empty: no limit
+  std::vector<Stream*> expected_;
+  // Sealed pages that were announced and have been asked of the file.
+  struct Brought {
+    std::shared_ptr<SealedExtent> extent;
+    std::size_t position = 0;
+  };
+  std::deque<Coming> coming_;                            // those that have not
+  std::unordered_map<std::uint64_t, Brought> brought_;   // by their locator
+  std::size_t brought_bytes_ = 0;                        // of their extents
+  std::unordered_map<std::uint64_t, std::size_t> uses_;  // by locator: how often announced pages are still to
+                                                         // be asked for
 
   // Everything that a forked child must not touch: threads that it does not have may have been in there.
   Process process_;

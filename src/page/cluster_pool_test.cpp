@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 
 #include "base/thread_pool.h"
 #include "codec/column_codec.h"
 #include "io/memory/fault_file.h"
 #include "io/memory/memory_file.h"
+#include "io/simulated_line.h"
 #include "page/column_reader.h"
 #include "page/page_sink.h"
 
@@ -101,6 +103,31 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
     if (GetParam().queued) file = std::make_unique<QueuedFile>(std::move(file));
     return PageSource::open(
         "Data", std::shared_ptr<container::ReadContainer>(container::open_container(std::move(file))), how);
+  }
+
+  std::unique_ptr<PageSource> open_far(io::SimulatedLine& line, const ReadOptions& how,
+                                       const io::Faults& faults = {}) {
+    auto file = std::make_unique<io::SimulatedFile>(io::with_faults(io::open_for_reading(uri), faults), line);
+    return PageSource::open(
+        "Data", std::shared_ptr<container::ReadContainer>(container::open_container(std::move(file))), how);
+  }
+  static void announce(PageSource& source, const std::vector<std::uint32_t>& of, std::uint64_t first,
+                       std::uint64_t last) {
+    std::vector<ClusterPool::Coming> coming;
+    for (const std::uint32_t k : of)
+      for (std::uint64_t c = first; c < last; ++c)
+        coming.push_back({std::make_shared<const ColumnSegment>(open_segment(source, std::array{k}, c)), 0,
+                          pages_per_cluster});
+    source.pool().announce(std::move(coming));
+  }
+  static void expect_read(PageSource& source, std::uint32_t column, std::uint64_t first, std::uint64_t last) {
+    ColumnReader reader(source, {column}, ElementType::uint64);
+    std::vector<std::uint64_t> values(per_cluster);
+    for (std::uint64_t c = first; c < last; ++c) {
+      reader.read(c, 0, per_cluster, values.data());
+      for (std::uint64_t i = 0; i < per_cluster; ++i)
+        ASSERT_EQ(values[i], value_at(column, c * per_cluster + i)) << c << " " << i;
+    }
   }
 
   static void expect_value(ColumnReader& reader, std::uint32_t column, std::uint64_t element) {
@@ -340,6 +367,114 @@ TEST_P(ClusterPools, AreLeftInTheMiddle) {
     ColumnReader b(*source, {1}, ElementType::uint16);
     for (std::uint64_t i = 0; i < stop * 40; ++i) expect_value(a, 0, i);
     EXPECT_EQ(b.elements(0), per_cluster);
+  }
+}
+
+// ---- Far away
+
+TEST_P(ClusterPools, BringTheFirstPagesOfExpectedColumnsInOneRoundTrip) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  source->pool().keep_within({{0, 0, 1}, {1, 0, 1}});
+  std::vector<std::unique_ptr<ColumnReader>> readers;
+  for (std::uint32_t k = 0; k < columns; ++k) {
+    source->pool().expect({k}, ElementType::uint64, ClusterPool::Form::elements, true);
+    readers.push_back(std::make_unique<ColumnReader>(*source, std::vector{k}, ElementType::uint64));
+  }
+  const auto begin = line.now;
+  for (std::uint64_t i = 0; i < 2 * per_cluster; ++i)
+    for (std::uint32_t k = 0; k < columns; ++k) expect_value(*readers[k], k, i);
+  EXPECT_LT(line.seconds_since(begin), 0.051);
+  EXPECT_EQ(source->counters().bytes, columns * 2 * pages_per_cluster * stored);
+}
+
+TEST_P(ClusterPools, ReadOnePageOfAColumnThatIsExpectedInVain) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  source->pool().keep_within({{0, 0, 1}, {1, 0, 1}});
+  source->pool().expect({1}, ElementType::uint64, ClusterPool::Form::elements, false);
+  ColumnReader reader(*source, {0}, ElementType::uint64);
+  for (std::uint64_t i = 0; i < 2 * per_cluster; ++i) expect_value(reader, 0, i);
+  EXPECT_EQ(source->counters().bytes, (2 * pages_per_cluster + 1) * stored);
+  EXPECT_EQ(source->counters().prefetched_unused, 1u);
+}
+
+TEST_P(ClusterPools, BringAnnouncedPagesOfAllColumnsInOneRoundTrip) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  const auto begin = line.now;
+  announce(*source, {0, 1, 2}, 0, clusters);
+  for (std::uint32_t k = 0; k < columns; ++k) expect_read(*source, k, 0, clusters);
+  EXPECT_LT(line.seconds_since(begin), 0.051);
+  const ReadCounters counters = source->counters();
+  EXPECT_EQ(counters.bytes, columns * clusters * pages_per_cluster * stored);
+  EXPECT_EQ(counters.pages, columns * clusters * pages_per_cluster);
+  EXPECT_EQ(counters.prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, KeepWhatIsAnnouncedTwiceAndLetGoOfTheRest) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  announce(*source, {0, 1, 2}, 0, 1);
+  announce(*source, {1}, 0, 2);
+  expect_read(*source, 1, 0, 2);
+  const ReadCounters counters = source->counters();
+  EXPECT_EQ(counters.prefetched_unused, 2 * pages_per_cluster);
+  EXPECT_EQ(counters.pages, 2 * pages_per_cluster);
+  EXPECT_LE(counters.bytes, 4 * pages_per_cluster * stored);
+}
+
+TEST_P(ClusterPools, ReadOnlyWhatIsAskedForWhereNothingIsAnnounced) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  ColumnReader reader(*source, {2}, ElementType::uint64);
+  std::vector<std::uint64_t> values(per_page);
+  const std::uint64_t before = line.bytes;
+  reader.read(1, per_page, per_page, values.data());
+  EXPECT_EQ(values.front(), value_at(2, per_cluster + per_page));
+  EXPECT_EQ(line.bytes - before, stored);
+}
+
+TEST_P(ClusterPools, ReadAnnouncedPagesThatFailedOnceMore) {
+  io::SimulatedLine line;
+  const auto healthy = open(options());
+  const std::uint64_t bad = healthy->placed_pages(1, 0)[3].locator.offset;
+  const auto source = open_far(line, options(), {.read_error_at = bad + 5});
+  announce(*source, {0, 1, 2}, 0, 1);
+  expect_read(*source, 0, 0, 1);
+  expect_read(*source, 2, 0, 1);
+  ColumnReader reader(*source, {1}, ElementType::uint64);
+  std::vector<std::uint64_t> values(per_cluster);
+  EXPECT_THROW(reader.read(0, 0, per_cluster, values.data()), Error);
+  reader.read(0, 0, 3 * per_page, values.data());
+  EXPECT_EQ(values[3 * per_page - 1], value_at(1, 3 * per_page - 1));
+}
+
+// Any announcements, true or not, before any reads: the values are right and the memory is bounded.
+TEST_P(ClusterPools, GiveTheValuesWhateverWasAnnounced) {
+  std::mt19937_64 random(20'261'124);
+  const auto any = [&](std::uint64_t below) { return random() % below; };
+  for (int round = 0; round < 100; ++round) {
+    io::SimulatedLine line{.round_trip = std::chrono::microseconds(1 + any(100'000)),
+                           .rate = 1e5 * static_cast<double>(1 + any(1'000)),
+                           .worthwhile_gap = any(2) * any(4'000)};
+    const std::size_t budget = (4 + any(100)) * stored;
+    const auto source = open_far(line, options(1 + any(4 * stored), budget));
+    for (int step = 0; step < 20; ++step) {
+      if (any(2) == 0) {
+        const std::uint64_t first = any(clusters);
+        std::vector<std::uint32_t> announced;
+        for (std::uint32_t k = 0; k < columns; ++k)
+          if (any(2) == 0) announced.push_back(k);
+        announce(*source, announced, first, first + any(clusters - first) + 1);
+      }
+      const std::uint64_t first = any(clusters);
+      expect_read(*source, static_cast<std::uint32_t>(any(columns)), first,
+                  first + any(clusters - first) + 1);
+      if (any(8) == 0) source->pool().announce({});
+    }
+    const std::size_t gaps = line.worthwhile_gap > 0 ? 2 : 1;
+    EXPECT_LE(source->counters().peak_ahead_bytes, gaps * budget + 2 * stored) << round;
   }
 }
 

@@ -145,7 +145,7 @@ class TreeDataSet(DataSet):
         return self._import(paths)
 
     def _assemble(
-        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any, ahead: int = 0
     ) -> dict[str, Any]:
         self._bring([info.path for info in selected.values()])
         made: dict[str, Any] = {}
@@ -155,7 +155,7 @@ class TreeDataSet(DataSet):
                 continue
             there = brought._select([info.path for info in here.values()])
             renamed = dict(zip(here, there.values(), strict=True))
-            made.update(brought._assemble(renamed, start, stop, builder))
+            made.update(brought._assemble(renamed, start, stop, builder, ahead))
         return {name: made[name] for name in selected}
 
     def _steps(

@@ -18,7 +18,7 @@ from colonnade.schema.fields import FieldInfo, Schema
 
 from .attributes import AttributeSet, AttributeSets
 from .metrics import ReadMetrics, metrics_of
-from .steps import byte_count, clusters, steps
+from .steps import byte_count, clusters, steps, with_next
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -251,8 +251,8 @@ class DataSet(Located):
         """
         start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
         selected = self._select(fields)
-        for first, last in self._steps(selected, step_size, start, stop):
-            yield self._read(selected, first, last, library)
+        for (first, last), ahead in with_next(self._steps(selected, step_size, start, stop)):
+            yield self._read(selected, first, last, library, ahead)
 
     def __getitem__(self, field: str) -> ak.Array:
         """Read one field as an `awkward.Array`."""
@@ -403,7 +403,7 @@ class DataSet(Located):
         selected = self._select(fields)
         schema = self._batch(selected, 0, 0).schema
         parts = self._steps(selected, step_size, 0, self._num_entries)
-        batches = (self._batch(selected, first, last) for first, last in parts)
+        batches = (self._batch(selected, first, last, ahead) for (first, last), ahead in with_next(parts))
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def to_arrow_dataset(self, fields: Fields = None) -> ArrowDataset:
@@ -476,10 +476,10 @@ class DataSet(Located):
         return selected
 
     def _assemble(
-        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any, ahead: int = 0
     ) -> dict[str, Any]:
         paths = [info.path for info in selected.values()]
-        arrays = self._open_reader().arrays(paths, start, stop) if paths else []
+        arrays = self._open_reader().arrays(paths, start, stop, ahead) if paths else []
         assembler = Assembler(arrays, builder)
         return {name: self._field(assembler, info, stop - start) for name, info in selected.items()}
 
@@ -489,47 +489,52 @@ class DataSet(Located):
         except Error as error:
             raise locate(error, uri=self._uri, data_set=self._name, field=info.path) from error.__cause__
 
-    def _layouts(self, selected: dict[str, FieldInfo], start: int, stop: int) -> tuple[dict[str, Any], int]:
+    def _layouts(
+        self, selected: dict[str, FieldInfo], start: int, stop: int, ahead: int = 0
+    ) -> tuple[dict[str, Any], int]:
         from colonnade.arrays.awkward import AwkwardBuilder
 
-        return self._assemble(selected, start, stop, AwkwardBuilder()), stop - start
+        return self._assemble(selected, start, stop, AwkwardBuilder(), ahead), stop - start
 
-    def _batch(self, selected: dict[str, FieldInfo], start: int, stop: int) -> pa.RecordBatch:
+    def _batch(self, selected: dict[str, FieldInfo], start: int, stop: int, ahead: int = 0) -> pa.RecordBatch:
         import pyarrow as pa
 
         from colonnade.arrays.arrow import ArrowBuilder
 
-        contents = self._assemble(selected, start, stop, ArrowBuilder())
+        contents = self._assemble(selected, start, stop, ArrowBuilder(), ahead)
         struct = ArrowBuilder().record(list(contents), list(contents.values()), stop - start)
         return pa.RecordBatch.from_struct_array(struct)
 
-    def _read(self, selected: dict[str, FieldInfo], start: int, stop: int, library: Library) -> Any:
+    # `ahead`: the end of the step that comes next, if one does.
+    def _read(
+        self, selected: dict[str, FieldInfo], start: int, stop: int, library: Library, ahead: int = 0
+    ) -> Any:
         if library == "ak":
             from colonnade.arrays.awkward import zip_fields
 
-            return zip_fields(*self._layouts(selected, start, stop))
+            return zip_fields(*self._layouts(selected, start, stop, ahead))
         if library == "np":
             from colonnade.arrays.numpy import to_numpy
 
-            layouts, _ = self._layouts(selected, start, stop)
+            layouts, _ = self._layouts(selected, start, stop, ahead)
             return {name: to_numpy(layout) for name, layout in layouts.items()}
         if library == "pa":
             import pyarrow as pa
 
-            return pa.Table.from_batches([self._batch(selected, start, stop)])
+            return pa.Table.from_batches([self._batch(selected, start, stop, ahead)])
         if library == "pd":
             import pandas as pd
 
             from colonnade.arrays.numpy import to_series
 
-            batch = self._batch(selected, start, stop)
+            batch = self._batch(selected, start, stop, ahead)
             index = pd.RangeIndex(start, stop)
             series = {name: to_series(batch.column(name), index) for name in batch.schema.names}
             return pd.DataFrame(series, index=index)
         if library == "pl":
             import polars as pl
 
-            return pl.from_arrow(self._read(selected, start, stop, "pa"))
+            return pl.from_arrow(self._read(selected, start, stop, "pa", ahead))
         raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
 
 

@@ -73,6 +73,17 @@ def steps(
         yield first, min(first + step_size, stop)
 
 
+def with_next(parts: Iterable[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], int]]:
+    """Give each step with the end of the one behind it, or 0 with the last one."""
+    before: tuple[int, int] | None = None
+    for part in parts:
+        if before is not None:
+            yield before, part[1]
+        before = part
+    if before is not None:
+        yield before, 0
+
+
 def _by_size(clusters: Iterable[Cluster], budget: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
     first, held = start, 0.0
     for begin, end, size in clusters:

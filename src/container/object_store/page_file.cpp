@@ -62,6 +62,7 @@ ObjectPageFile::ObjectPageFile(std::shared_ptr<io::ObjectStore> store, AnchorRec
       .max_request = store_traits_.ranges ? std::max(large_request, 2 * unit) : std::size_t{1} << 40,
       .worthwhile_gap = store_traits_.worthwhile_gap,
       .concurrency = std::max(store_traits_.concurrency, 1U),
+      .most_concurrency = store_traits_.most_concurrency,
       .reads_are_copies = store_traits_.reads_are_copies,
       .read_unit = unit};
   first_column_.reserve(descriptor.clusters.size() + 1);

@@ -111,18 +111,19 @@ class ObjectReadQueue final : public io::ReadQueue {
   }
 
   void progress(bool block) override {
-    drain(*operations_, block,
-          [this](const Completion& completion) { settle(completion.id, completion.failure); });
+    drain(*operations_, block, [this](const Completion& completion) {
+      settle(completion.id, completion.failure, completion.when);
+    });
     submit_what_fits();
   }
 
-  void settle(std::uint64_t key, const std::exception_ptr& failure) {
+  void settle(std::uint64_t key, const std::exception_ptr& failure, Time when = {}) {
     const auto operation = submitted_.find(key);
     for (const std::uint64_t of : operation->second.reads) {
       const auto read = reads_.find(of);
       if (failure != nullptr && read->second.failure == nullptr) read->second.failure = failure;
       if (--read->second.missing > 0) continue;
-      finish(read->second.id, read->second.failure);
+      finish(read->second.id, read->second.failure, when);
       reads_.erase(read);
     }
     submitted_.erase(operation);

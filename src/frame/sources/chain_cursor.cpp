@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 
 #include "colonnade/error.h"
@@ -56,8 +57,12 @@ void ChainCursor::start(const Part& part, const Part* next) {
   part_ = part;
   next_ = next != nullptr ? std::optional(*next) : std::nullopt;
   is_started_ = true;
-  if (cursor_) look_ahead(goes_on);
+  if (in_.cursor) look_ahead(goes_on);
   open_next_file();
+}
+
+void ChainCursor::expect(std::span<const std::uint32_t> columns) {
+  expected_.assign(columns.begin(), columns.end());
 }
 
 void ChainCursor::open_next_file() {
@@ -71,38 +76,77 @@ void ChainCursor::open_next_file() {
   }
 }
 
+// Once the next file is open, the pages that are needed of it first are asked for, if it is far away.
+void ChainCursor::read_next_file_ahead() {
+  if (!next_ || next_->sample == part_.sample || ahead_of_ == next_->sample) return;
+  if (!in_.cursor->source().pool().is_far()) return;
+  const bool is_open = next_file_.valid()
+                           ? next_file_.wait_for(std::chrono::seconds(0)) == std::future_status::ready
+                           : !chain_->is_closed(next_->sample);
+  if (!is_open) return;
+  ahead_of_ = next_->sample;
+  try {
+    ahead_ = open_file(next_->sample);
+    std::vector<page::ClusterPool::Stretch> stretches;
+    add_stretches(ahead_.file->descriptor(), chain_->samples()[next_->sample].first, *next_, stretches);
+    page::ClusterPool& pool = ahead_.cursor->source().pool();
+    pool.keep_within(std::move(stretches));
+    pool.start_expected();
+  } catch (const Error&) {  // whoever enters it will be told
+    ahead_ = {};
+  }
+}
+
 void ChainCursor::leave_file() {
-  if (!cursor_) return;
-  add(of_files_left_, cursor_->source().counters());
-  cursor_.reset();
-  file_.reset();
+  if (!in_.cursor) return;
+  add(of_files_left_, in_.cursor->source().counters());
+  in_ = {};
+}
+
+// What is read of every file is certain; of the first file nobody knows what a filter leaves over.
+ChainCursor::Open ChainCursor::open_file(unsigned sample) const {
+  Open opened{.file = chain_->acquire(sample), .cursor = nullptr};
+  opened.cursor =
+      std::make_unique<DataSetCursor>(opened.file->open_again(chain_->options()), chain_->borders(sample));
+  for (const std::uint32_t column : expected_) {
+    const ColumnShape* shape = chain_->shape(column, sample);
+    const bool is_used = used_.contains(column);
+    if (shape != nullptr && (used_.empty() || is_used)) opened.cursor->expect(*shape, is_used);
+  }
+  return opened;
 }
 
 void ChainCursor::enter_file() {
-  // What was opened ahead stays open until here.
-  std::future<std::shared_ptr<const page::PageSource>> ahead = std::move(next_file_);
-  if (ahead.valid()) ahead.wait();
-  file_ = chain_->acquire(part_.sample);
-  cursor_ =
-      std::make_unique<DataSetCursor>(file_->open_again(chain_->options()), chain_->borders(part_.sample));
+  if (ahead_of_ == part_.sample && ahead_.cursor) {
+    in_ = std::move(ahead_);
+  } else {
+    // What was opened ahead stays open until here.
+    const std::future<std::shared_ptr<const page::PageSource>> ahead = std::move(next_file_);
+    if (ahead.valid()) ahead.wait();
+    in_ = open_file(part_.sample);
+  }
+  next_file_ = {};
+  ahead_of_.reset();
+  ahead_ = {};
   look_ahead(false);
 }
 
 void ChainCursor::look_ahead(bool goes_on) {
+  const std::uint64_t base = chain_->samples()[part_.sample].first;
+  const Descriptor& descriptor = in_.file->descriptor();
   std::vector<page::ClusterPool::Stretch> stretches;
-  add_stretches(part_, stretches);
+  add_stretches(descriptor, base, part_, stretches);
   if (!stretches.empty())
-    cursor_->start(
+    in_.cursor->start(
         {stretches.front().cluster, stretches.front().begin, stretches.back().cluster, stretches.back().end},
         goes_on);
-  if (next_ && next_->sample == part_.sample) add_stretches(*next_, stretches);
-  cursor_->source().pool().keep_within(std::move(stretches));
+  if (next_ && next_->sample == part_.sample) add_stretches(descriptor, base, *next_, stretches);
+  in_.cursor->source().pool().keep_within(std::move(stretches));
 }
 
-// Where a part lies in the clusters of the file.
-void ChainCursor::add_stretches(const Part& part, std::vector<page::ClusterPool::Stretch>& stretches) const {
-  const std::uint64_t base = chain_->samples()[part.sample].first;
-  const Descriptor& descriptor = file_->descriptor();
+// Where a part lies in the clusters of a file whose first entry is `base`.
+void ChainCursor::add_stretches(const Descriptor& descriptor, std::uint64_t base, const Part& part,
+                                std::vector<page::ClusterPool::Stretch>& stretches) {
   const std::uint64_t first = part.first - base;
   const std::uint64_t last = part.last - base;
   for (std::size_t i = descriptor.cluster_of_entry(first); i < descriptor.clusters.size(); ++i) {
@@ -131,11 +175,13 @@ ValuesPtr ChainCursor::read(std::uint32_t column, const Rows& rows, BlockMemory&
     throw Error(ErrorKind::not_found,
                 fmt::format("the column '{}' is not in {}", chain_->path(column), sample.name),
                 "see FilterAvailable and DefaultValueFor", {.field = chain_->path(column)});
-  if (!cursor_) enter_file();
+  if (!in_.cursor) enter_file();
+  read_next_file_ahead();
+  used_.insert(column);
   try {
-    return cursor_->read(column, *shape, rows, sample.first, memory);
+    return in_.cursor->read(column, *shape, rows, sample.first, memory);
   } catch (const Error& error) {
-    ErrorContext where = file_->context();
+    ErrorContext where = in_.file->context();
     where.field = chain_->path(column);
     throw error.with(where);
   }
@@ -148,11 +194,11 @@ std::uint64_t ChainCursor::row_bytes(std::span<const std::uint32_t> columns) {
   for (const std::uint32_t column : columns) {
     const ColumnShape* shape = chain_->shape(column, part_.sample);
     if (shape == nullptr || shape->type.is_scalar()) continue;
-    if (!cursor_) enter_file();
-    const auto& clusters = file_->descriptor().clusters;
+    if (!in_.cursor) enter_file();
+    const auto& clusters = in_.file->descriptor().clusters;
     std::uint64_t bytes = 0;
     std::uint64_t entries = 0;
-    for (std::size_t i = file_->descriptor().cluster_of_entry(part_.first - sample.first);
+    for (std::size_t i = in_.file->descriptor().cluster_of_entry(part_.first - sample.first);
          i < clusters.size() && clusters[i].first_entry < part_.last - sample.first; ++i) {
       bytes += bytes_in(clusters[i], *shape);
       entries += clusters[i].entries;
@@ -164,9 +210,9 @@ std::uint64_t ChainCursor::row_bytes(std::span<const std::uint32_t> columns) {
 
 ReadMetrics ChainCursor::metrics() const {
   ReadMetrics sum = of_files_left_;
-  if (cursor_) {
-    add(sum, cursor_->source().counters());
-    sum.cache = cursor_->source().cache_state();
+  if (in_.cursor) {
+    add(sum, in_.cursor->source().counters());
+    sum.cache = in_.cursor->source().cache_state();
   }
   return sum;
 }

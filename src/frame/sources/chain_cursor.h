@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "frame/sources/chain.h"
@@ -19,6 +20,7 @@ class ChainCursor final : public Cursor {
   ~ChainCursor() override;
 
   void start(const Part& part, const Part* next) override;
+  void expect(std::span<const std::uint32_t> columns) override;
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override;
   std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override;
   ReadMetrics metrics() const override;
@@ -26,18 +28,30 @@ class ChainCursor final : public Cursor {
  private:
   void enter_file();
   void leave_file();
+  // A file and a place in it.
+  struct Open {
+    std::shared_ptr<const page::PageSource> file;  // shared with other cursors
+    std::unique_ptr<DataSetCursor> cursor;
+  };
+  Open open_file(unsigned sample) const;
   void open_next_file();
+  void read_next_file_ahead();
   void look_ahead(bool goes_on);
-  void add_stretches(const Part& part, std::vector<page::ClusterPool::Stretch>& stretches) const;
+  static void add_stretches(const Descriptor& descriptor, std::uint64_t base, const Part& part,
+                            std::vector<page::ClusterPool::Stretch>& stretches);
 
   std::shared_ptr<const Chain> chain_;
   Part part_;
   std::optional<Part> next_;
   bool is_started_ = false;
-  std::shared_ptr<const page::PageSource> file_;  // shared with other cursors
-  // The file of the next part, being opened while this one is read. Errors come when it is entered.
+  Open in_;  // null: in no file
+  // The file of the next part, being opened while this one is read, and what is on its way of it. Errors come
+  // when it is entered.
   std::future<std::shared_ptr<const page::PageSource>> next_file_;
-  std::unique_ptr<DataSetCursor> cursor_;  // in it
+  std::optional<unsigned> ahead_of_;  // the sample of `ahead_`
+  Open ahead_;
+  std::vector<std::uint32_t> expected_;  // columns
+  std::set<std::uint32_t> used_;
   ReadMetrics of_files_left_;
 };
 

@@ -33,6 +33,17 @@ void DataSetCursor::start(const PartEnds& part, bool goes_on) {
   for (auto& [key, reader] : ends_) tell(*reader->pages);
 }
 
+void DataSetCursor::expect(const ColumnShape& shape, bool is_certain) {
+  const auto expect_column = [&](const std::vector<std::uint32_t>& columns, ElementType element) {
+    source_->pool().expect(columns, element, PageReader::form_of(element), is_certain);
+  };
+  if (shape.kind == Kind::scalar) expect_column(shape.stored.columns, shape.stored.element);
+  if (shape.kind == Kind::text || shape.kind == Kind::list || shape.kind == Kind::count)
+    expect_column(shape.stored.columns, ElementType::index);
+  if (shape.kind == Kind::text) expect_column(shape.characters.columns, shape.characters.element);
+  for (const ColumnShape& child : shape.children) expect(child, is_certain);
+}
+
 // ---- Readers
 
 PageReader& DataSetCursor::pages_of(const ColumnShape::Stored& stored) {

@@ -27,6 +27,8 @@ class DataSetCursor {
 
   page::PageSource& source() noexcept { return *source_; }
   void start(const PartEnds& part, bool goes_on);
+  // Its first pages come with those of other columns; with `is_certain`, all that comes next does.
+  void expect(const ColumnShape& shape, bool is_certain);
   // Rows of entries counted from the start of the data set. `column` is a number of the caller's for the
   // shape, which must stay.
   ValuesPtr read(std::uint32_t column, const ColumnShape& shape, const Rows& rows, std::uint64_t first,

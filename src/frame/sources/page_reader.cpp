@@ -132,9 +132,7 @@ page::ClusterPool::Page PageReader::page_of(const std::shared_ptr<const page::Co
       passed_ = page.get();
       return page;
     }
-  using Form = page::ClusterPool::Form;
-  const Form form = element_ == ElementType::index ? Form::elements : Form::parts;
-  if (stream_ == nullptr) stream_ = &source_->pool().open(representations_, element_, form);
+  if (stream_ == nullptr) stream_ = &source_->pool().open(representations_, element_, form_of(element_));
   page::ClusterPool::Page page = source_->pool().take(*stream_, in, number);
   if (is_first && borders_ != nullptr && page->cluster == part_.first_cluster && part_.begin > 0 &&
       page->fraction != part_.begin && is_near(*page, part_.begin))

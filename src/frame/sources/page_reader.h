@@ -63,6 +63,11 @@ class PageReader {
   PageReader& operator=(const PageReader&) = delete;
 
   ElementType element() const noexcept { return element_; }
+  // In which form pages of a column are asked for.
+  static page::ClusterPool::Form form_of(ElementType element) noexcept {
+    using Form = page::ClusterPool::Form;
+    return element == ElementType::index ? Form::elements : Form::parts;
+  }
 
   // Goes on to another part, which is not the one behind the current one.
   void jump_to(const PartEnds& part);

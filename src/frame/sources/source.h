@@ -51,6 +51,8 @@ class Cursor {
   // Says which part comes now; read-ahead keeps within it and `next` (null: none). Costs nothing if no column
   // is read.
   virtual void start(const Part& part, const Part* next) = 0;
+  // Columns that will probably be read, of all parts from now on. Default: it is learned.
+  virtual void expect(std::span<const std::uint32_t> columns) { static_cast<void>(columns); }
   // The column for rows of the current part: rows.size elements. Rows come in growing order within a part,
   // and a column may be read for several sets of rows of the same block. Pages without any wanted row are not
   // read. Shares the decoded page where it can; the Values keep it alive.

@@ -29,8 +29,10 @@ void HttpAttempts::take(HttpAnswer&& answer) {
     if (verdict == Verdict::pass) {
       // A connection that was never there has carried nothing; of all others nobody knows.
       const bool was_reached = answer.failure != HttpFailure::refused;
+      // Time for the bytes is for who moves any.
+      const bool has_moved = answer.status != 0 || answer.sent > 0;
       const auto wait = retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer),
-                                      random_chance(), was_reached);
+                                      random_chance(), has_moved);
       if (wait) {
         if (was_reached) may_be_done_ = true;
         return send(*wait);

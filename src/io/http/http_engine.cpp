@@ -252,6 +252,7 @@ struct Transfer {
     ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     answer.status = static_cast<int>(status);
     answer.failure = failure_of(code);
+    answer.sent = sent;
     answer.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
     if (too_large) {
       answer.failure = HttpFailure::too_large;

@@ -106,7 +106,8 @@ class RangedQueue final : public ReadQueue {
       const auto found = asked_.find(answer.id);
       const Asked asked = found->second;
       asked_.erase(found);
-      finish(asked.id, answer.failure ? with_place(answer.failure, file_->uri(), asked.offset) : nullptr);
+      finish(asked.id, answer.failure ? with_place(answer.failure, file_->uri(), asked.offset) : nullptr,
+             answer.when);
     });
   }
 
@@ -126,19 +127,25 @@ void read_in_pieces(ReadQueue& queue, const IoTraits& traits, std::uint64_t offs
 
 }  // namespace
 
-RangedFile::RangedFile(std::string uri, std::uint64_t size, std::vector<FileWindow> windows)
-    : uri_(std::move(uri)),
-      size_(size),
+FileWindows::FileWindows(std::vector<FileWindow> windows, std::uint64_t file_size)
+    : file_size_(file_size),
       windows_(windows.empty() ? nullptr : std::make_shared<const Windows>(std::move(windows))) {}
 
-void RangedFile::opened() const noexcept {
-  // A file that is known as a whole needs no further request, and is not large.
-  std::shared_ptr<const Windows> gone;
-  const std::lock_guard lock(mutex_);
-  if (windows_ != nullptr && windows_->front().bytes.size() < size_) gone = std::move(windows_);
+void FileWindows::opened() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (windows_ == nullptr || windows_->front().bytes.size() >= file_size_) return;
+  }
+  drop();
 }
 
-bool RangedFile::copy_from_windows(std::uint64_t offset, MutableByteSpan into) const {
+void FileWindows::drop() noexcept {
+  std::shared_ptr<const Windows> gone;
+  const std::lock_guard lock(mutex_);
+  gone = std::move(windows_);
+}
+
+bool FileWindows::copy(std::uint64_t offset, MutableByteSpan into) const {
   std::shared_ptr<const Windows> windows;
   {
     const std::lock_guard lock(mutex_);
@@ -153,6 +160,9 @@ bool RangedFile::copy_from_windows(std::uint64_t offset, MutableByteSpan into) c
   }
   return false;
 }
+
+RangedFile::RangedFile(std::string uri, std::uint64_t size, std::vector<FileWindow> windows)
+    : uri_(std::move(uri)), size_(size), windows_(std::move(windows), size) {}
 
 void RangedFile::read(std::uint64_t offset, MutableByteSpan into) const {
   check_range(uri_, size_, offset, into.size());

@@ -34,6 +34,24 @@ struct FileWindow {
   std::uint64_t offset = 0;
   Bytes bytes;
 };
+// Those of a file, until what says where its pages are has been read. Any thread may look at them.
+class FileWindows {
+ public:
+  FileWindows(std::vector<FileWindow> windows, std::uint64_t file_size);
+  // Whether the bytes were there at the opening and are still kept.
+  bool copy(std::uint64_t offset, MutableByteSpan into) const;
+  // A file that is known as a whole needs no further request, and is not large: it is kept.
+  void opened() noexcept;
+  void drop() noexcept;
+
+ private:
+  using Windows = std::vector<FileWindow>;
+
+  const std::uint64_t file_size_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Windows> windows_;
+};
+
 // A window that an answer brought, of which version of how large a file.
 struct FoundWindow {
   FileWindow window;
@@ -54,10 +72,11 @@ class RangedFile : public RandomAccessFile {
   void read(std::uint64_t offset, MutableByteSpan into) const override;
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
-  void opened() const noexcept override;
+  void opened() const noexcept override { windows_.opened(); }
 
-  // Whether the bytes were there at the opening and are still kept.
-  bool copy_from_windows(std::uint64_t offset, MutableByteSpan into) const;
+  bool copy_from_windows(std::uint64_t offset, MutableByteSpan into) const {
+    return windows_.copy(offset, into);
+  }
 
  protected:
   RangedFile(std::string uri, std::uint64_t size, std::vector<FileWindow> windows);
@@ -65,12 +84,9 @@ class RangedFile : public RandomAccessFile {
   virtual std::unique_ptr<ReadQueue> open_requests(unsigned depth) const = 0;
 
  private:
-  using Windows = std::vector<FileWindow>;
-
   const std::string uri_;
   const std::uint64_t size_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Windows> windows_;
+  mutable FileWindows windows_;
 };
 
 }  // namespace colonnade::io

@@ -11,8 +11,10 @@ namespace colonnade::io {
 namespace {
 
 // As S3's, which was measured.
-constexpr IoTraits http_traits{
-    .max_request = std::size_t{8} << 20, .worthwhile_gap = std::size_t{256} << 10, .concurrency = 16};
+constexpr IoTraits http_traits{.max_request = std::size_t{8} << 20,
+                               .worthwhile_gap = std::size_t{256} << 10,
+                               .concurrency = 16,
+                               .most_concurrency = 64};
 // A file that the server gives only as a whole: bytes.
 constexpr std::size_t largest_whole_file = std::size_t{64} << 20;
 
@@ -30,6 +32,7 @@ struct OpenHttpFile {
   HttpCaller caller;
   HttpVersion version = {};
   std::optional<HttpUrl> shortcut = {};  // where the opening was sent on to
+  std::chrono::milliseconds round_trip{0};
 };
 
 [[noreturn]] void fail_changed(const std::string& uri, const std::string& how) {
@@ -127,6 +130,7 @@ class HttpFile final : public RangedFile {
 
   std::string version() const override { return file_->version.etag + file_->version.modified; }
   IoTraits traits() const noexcept override { return http_traits; }
+  std::chrono::steady_clock::duration round_trip() const noexcept override { return file_->round_trip; }
 
  private:
   std::unique_ptr<ReadQueue> open_requests(unsigned depth) const override {
@@ -207,6 +211,7 @@ std::unique_ptr<RandomAccessFile> open_http_for_reading(const std::string& uri, 
                   "a server that gives files as they are");
     if (!head.from.is_same_server(file->caller.url()) || head.from.path != file->caller.url().path)
       file->shortcut = head.from;
+    file->round_trip = head.http.took;
     std::vector<FileWindow> windows = windows_in(*file, head, tail);
     return std::make_unique<HttpFile>(std::move(file), std::move(windows));
   });

@@ -18,7 +18,7 @@ std::chrono::milliseconds HttpRetry::time_left(Clock::time_point now) const noex
 
 std::optional<std::chrono::milliseconds> HttpRetry::failed(
     Clock::time_point now, std::chrono::milliseconds took,
-    std::optional<std::chrono::milliseconds> retry_after, double chance, bool was_reached) noexcept {
+    std::optional<std::chrono::milliseconds> retry_after, double chance, bool has_moved) noexcept {
   if (!begin_) begin_ = now - took;
   ++attempts_;
   if (attempts_ >= policy_.most_attempts) return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<std::chrono::milliseconds> HttpRetry::failed(
   auto wait =
       std::chrono::milliseconds(static_cast<std::int64_t>(chance * static_cast<double>(bound.count())));
   if (retry_after) wait += *retry_after;
-  const auto timeout = was_reached ? policy_.timeout + policy_.transfer : policy_.timeout;
+  const auto timeout = has_moved ? policy_.timeout + policy_.transfer : policy_.timeout;
   if (elapsed(now) + wait >= timeout) return std::nullopt;
   return wait;
 }

@@ -14,7 +14,7 @@ namespace colonnade::io {
 
 struct HttpRetryPolicy {
   std::chrono::milliseconds timeout{60'000};  // from the first attempt on
-  std::chrono::milliseconds transfer{0};      // more than that for the bytes, where a server was reached
+  std::chrono::milliseconds transfer{0};      // more than that for the bytes, where any were moved
   unsigned most_attempts = 10;
   std::chrono::milliseconds first_bound{100};
   std::chrono::milliseconds largest_bound{10'000};
@@ -33,7 +33,7 @@ class HttpRetry {
   // evenly distributed in [0, 1).
   std::optional<std::chrono::milliseconds> failed(Clock::time_point now, std::chrono::milliseconds took,
                                                   std::optional<std::chrono::milliseconds> retry_after,
-                                                  double chance, bool was_reached = true) noexcept;
+                                                  double chance, bool has_moved = true) noexcept;
   unsigned attempts() const noexcept { return attempts_; }  // that failed
   std::chrono::milliseconds elapsed(Clock::time_point now) const noexcept;
 

@@ -127,9 +127,9 @@ class Client final : public S3ClientWithCaller {
     if (!found) {  // an empty object has no range
       std::optional<S3Object> object = head(key);
       if (!object) return std::nullopt;
-      return S3Opening{*std::move(object), {}};
+      return S3Opening{*std::move(object), {}, {}};
     }
-    S3Opening opening{{key, found->size, found->etag}, {}};
+    S3Opening opening{{key, found->size, found->etag}, {}, head_answer.http.took};
     opening.windows.push_back(std::move(found->window));
     std::optional<FoundWindow> end = window_in(tail_answer.http);
     if (opening.windows.front().bytes.size() < opening.object.size && end &&

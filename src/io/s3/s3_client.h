@@ -10,6 +10,7 @@
 #ifndef COLONNADE_IO_S3_S3_CLIENT_H
 #define COLONNADE_IO_S3_S3_CLIENT_H
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,7 @@ struct S3Object {
 struct S3Opening {
   S3Object object;
   std::vector<FileWindow> windows;  // its first and last bytes, as far as the server gave them
+  std::chrono::milliseconds round_trip{0};
 };
 
 struct S3Listing {

@@ -11,8 +11,10 @@ namespace {
 // 0.5 ms, so that reading over 1 MiB is as good as another request; of a distant server with 20 ms of latency
 // and 16 requests under way it is about 1 ms of its bandwidth, 100 KiB at 100 MB/s. Requests up to 8 MiB lose
 // nothing of the rate, and that much is repeated after a failure at most.
-constexpr IoTraits s3_traits{
-    .max_request = std::size_t{8} << 20, .worthwhile_gap = std::size_t{256} << 10, .concurrency = 16};
+constexpr IoTraits s3_traits{.max_request = std::size_t{8} << 20,
+                             .worthwhile_gap = std::size_t{256} << 10,
+                             .concurrency = 16,
+                             .most_concurrency = 64};
 
 class S3ReadQueue final : public ReadQueue {
  public:
@@ -31,7 +33,8 @@ class S3ReadQueue final : public ReadQueue {
 
  private:
   void progress(bool block) override {
-    drain(*queue_, block, [this](const Completion& answer) { finish(answer.id, answer.failure); });
+    drain(*queue_, block,
+          [this](const Completion& answer) { finish(answer.id, answer.failure, answer.when); });
   }
 
   const S3Object* object_;
@@ -43,10 +46,12 @@ class S3File final : public RangedFile {
   S3File(const std::string& uri, S3Opening opening, OpenS3Queue open_queue)
       : RangedFile(uri, opening.object.size, std::move(opening.windows)),
         object_(std::move(opening.object)),
+        round_trip_(opening.round_trip),
         open_queue_(std::move(open_queue)) {}
 
   std::string version() const override { return object_.etag; }
   IoTraits traits() const noexcept override { return s3_traits; }
+  std::chrono::steady_clock::duration round_trip() const noexcept override { return round_trip_; }
 
  private:
   std::unique_ptr<ReadQueue> open_requests(unsigned depth) const override {
@@ -54,6 +59,7 @@ class S3File final : public RangedFile {
   }
 
   const S3Object object_;
+  const std::chrono::milliseconds round_trip_;
   const OpenS3Queue open_queue_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <utility>
 
@@ -20,6 +21,7 @@ constexpr std::size_t multipart_above = std::size_t{64} << 20;
 constexpr std::size_t part_size = std::size_t{16} << 20;
 constexpr std::size_t largest_versioned = std::size_t{16} << 20;  // of a value that get() reads
 constexpr unsigned concurrency = 16;
+constexpr unsigned most_concurrency = 64;
 constexpr unsigned parts_in_flight = 4;
 
 std::optional<std::uint64_t> hex_number(std::string_view text) noexcept {
@@ -209,7 +211,7 @@ class Queue final : public ObjectQueue {
     return slot;
   }
 
-  void settle(std::uint64_t tag, const std::exception_ptr& failure) {
+  void settle(std::uint64_t tag, const std::exception_ptr& failure, Time when = {}) {
     const auto slot = static_cast<std::size_t>(tag >> item_bits);
     Operation& operation = operations_[slot];
     if (failure && !operation.failure) {
@@ -217,14 +219,15 @@ class Queue final : public ObjectQueue {
       operation.failure = values_->told(failure, {operation.object, operation.dkey, akey});
     }
     if (--operation.unfinished > 0) return;
-    finish(operation.id, std::exchange(operation.failure, nullptr));
+    finish(operation.id, std::exchange(operation.failure, nullptr), when);
     free_.push_back(slot);
   }
 
   void fail_in_child() const override { fail_after_fork(values_->uri()); }
 
   void progress(bool block) override {
-    drain(*requests_, block, [this](const Completion& answer) { settle(answer.id, answer.failure); });
+    drain(*requests_, block,
+          [this](const Completion& answer) { settle(answer.id, answer.failure, answer.when); });
   }
 
   const Values* values_;
@@ -245,6 +248,7 @@ class Store final : public ObjectStore {
     traits.max_value = std::size_t{4} << 30;
     traits.best_value = std::size_t{16} << 20;
     traits.concurrency = concurrency;
+    traits.most_concurrency = most_concurrency;
     traits.worthwhile_gap = std::size_t{256} << 10;  // a request takes as long as some hundred KiB do
     return traits;
   }
@@ -273,6 +277,13 @@ class Store final : public ObjectStore {
     return std::make_unique<Queue>(values_, traits(), depth);
   }
 
+  // That it is there, once: where something is missed, so that opening a data set costs no request for it.
+  void check_bucket() const {
+    if (is_checked_) return;
+    values_.telling_store([&] { values_.client()->check_bucket(); });
+    is_checked_ = true;
+  }
+
   std::optional<std::uint64_t> size(const ValueAddress& address) const override {
     const auto object =
         values_.telling(address, [&] { return values_.client()->head(values_.key(address)); });
@@ -283,6 +294,7 @@ class Store final : public ObjectStore {
   std::optional<Versioned> get(const ValueAddress& address) const override {
     auto small = values_.telling(
         address, [&] { return values_.client()->get_small(values_.key(address), largest_versioned); });
+    if (!small) check_bucket();
     if (!small) return std::nullopt;
     return Versioned{std::move(small->value), std::move(small->etag)};
   }
@@ -363,18 +375,20 @@ class Store final : public ObjectStore {
   }
 
   const Values values_;
+  mutable std::atomic<bool> is_checked_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<ObjectStore> open_s3_store(const std::string& uri, const StoreOptions&) {
+std::shared_ptr<ObjectStore> open_s3_store(const std::string& uri, const StoreOptions& options) {
   std::shared_ptr<const S3Client> client = S3Client::open(uri);
   std::string prefix = parse_s3_uri(without_s3_mark(uri)).key;
   while (prefix.ends_with('/')) prefix.pop_back();
   if (!prefix.empty()) prefix += '/';
   Values values(uri, std::move(client), std::move(prefix));
-  values.telling_store([&] { values.client()->check_bucket(); });
-  return std::make_shared<Store>(std::move(values));
+  auto store = std::make_shared<Store>(std::move(values));
+  if (options.create) store->check_bucket();
+  return store;
 }
 
 }  // namespace colonnade::io

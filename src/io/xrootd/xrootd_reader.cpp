@@ -6,12 +6,14 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/process.h"
+#include "io/http/http_ranges.h"
 #include "io/local/local_system.h"
 #include "io/xrootd/xrootd_client.h"
 #include "io/xrootd/xrootd_file.h"
@@ -22,10 +24,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Measured, docs/decisions/0043-vector-reads.md.
-constexpr IoTraits xrootd_traits{
-    .max_request = std::size_t{2} << 20, .worthwhile_gap = std::size_t{32} << 10, .concurrency = 64};
+constexpr IoTraits xrootd_traits{.max_request = std::size_t{2} << 20,
+                                 .worthwhile_gap = std::size_t{32} << 10,
+                                 .concurrency = 64,
+                                 .most_concurrency = 256};
 constexpr std::size_t small_range = std::size_t{512} << 10;  // larger ones are requests of their own
 constexpr std::size_t vector_bytes = std::size_t{4} << 20;
+// Of a file, as much of the end as takes no longer than a round trip: page lists and footer are there.
+constexpr std::uint64_t largest_tail = std::uint64_t{1} << 20;
 constexpr auto between_checks = std::chrono::seconds(1);  // servers tell the time of a change in seconds
 
 // The file as one process has it open.
@@ -64,8 +70,14 @@ bool is_same(const XrootdInfo& a, const XrootdInfo& b) {
 
 class XrootdFile final : public RandomAccessFile {
  public:
-  XrootdFile(std::string uri, std::string url, std::shared_ptr<XrootdHandle> handle, const XrootdInfo& info)
-      : uri_(std::move(uri)), url_(std::move(url)), info_(info), session_(XrootdSession::make()) {
+  XrootdFile(std::string uri, std::string url, std::shared_ptr<XrootdHandle> handle, const XrootdInfo& info,
+             std::vector<FileWindow> windows, Clock::duration round_trip)
+      : uri_(std::move(uri)),
+        url_(std::move(url)),
+        info_(info),
+        windows_(std::move(windows), info.size),
+        round_trip_(round_trip),
+        session_(XrootdSession::make()) {
     session_.load()->handle = std::move(handle);
   }
   XrootdFile(const XrootdFile&) = delete;
@@ -81,6 +93,11 @@ class XrootdFile final : public RandomAccessFile {
   void read(std::uint64_t offset, MutableByteSpan into) const override;
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
+  Clock::duration round_trip() const noexcept override { return round_trip_; }
+  // From now on whoever reads hears of changes.
+  void opened() const noexcept override { windows_.drop(); }
+  // Whether the bytes came with the opening. The file must still be the same.
+  bool copy_from_windows(std::uint64_t offset, MutableByteSpan into) const;
 
   // The open file, opened again where it was lost; null with a status that says why. Throws where another
   // file has its name now.
@@ -103,6 +120,8 @@ class XrootdFile final : public RandomAccessFile {
   const std::string uri_;
   const std::string url_;
   const XrootdInfo info_;
+  mutable FileWindows windows_;
+  const Clock::duration round_trip_;
   mutable std::atomic<XrootdSession*> session_;
 };
 
@@ -211,6 +230,14 @@ void XrootdFile::fail_short(XrootdHandle& handle, std::uint64_t end) const {
 
 // ---- Reading
 
+bool XrootdFile::copy_from_windows(std::uint64_t offset, MutableByteSpan into) const {
+  if (!windows_.copy(offset, into)) return false;
+  XrdStatus status;
+  if (const std::shared_ptr<XrootdHandle> open = handle(status)) check_later(*open);
+  check();
+  return true;
+}
+
 void XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) const {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(xrootd_timeout());
   std::chrono::milliseconds pause{50};
@@ -234,11 +261,12 @@ void XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) cons
 
 void XrootdFile::read(std::uint64_t offset, MutableByteSpan into) const {
   check_range(uri_, info_.size, offset, into.size());
+  if (into.empty() || copy_from_windows(offset, into)) return;
   if (into.size() > xrootd_traits.max_request) {
     const ReadRequest request{offset, into};
     return read_vector({&request, 1});
   }
-  if (!into.empty()) read_patiently(offset, into);
+  read_patiently(offset, into);
 }
 
 void XrootdFile::read_vector(std::span<const ReadRequest> requests) const {
@@ -261,6 +289,7 @@ struct Answered {
   std::shared_ptr<XrootdHandle> handle;
   XrdStatus status;
   bool is_short = false;
+  Clock::time_point when = {};
 };
 
 class XrootdQueue final : public ReadQueue {
@@ -300,13 +329,15 @@ void XrootdQueue::submit_batch(std::span<const QueuedRead> reads) {
   for (const QueuedRead& read : reads) {
     try {
       check_range(file_.uri(), file_.size(), read.offset, read.into.size());
+      if (read.into.empty() || file_.copy_from_windows(read.offset, read.into)) {
+        add_done(read.id);
+        continue;
+      }
     } catch (const Error&) {
       add_done(read.id, std::current_exception());
       continue;
     }
-    if (read.into.empty()) {
-      add_done(read.id);
-    } else if (read.into.size() > small_range) {
+    if (read.into.size() > small_range) {
       send({read});
     } else {
       if (bytes + read.into.size() > vector_bytes || together.size() == XrootdHandle::most_ranges) flush();
@@ -338,6 +369,7 @@ void XrootdQueue::send(std::vector<QueuedRead> reads) {
   const QueuedRead first = answer.reads.front();
   auto done = [this, bytes, answer = std::move(answer)](const XrdStatus& status, std::uint32_t got) mutable {
     answer.status = status;
+    answer.when = Clock::now();
     answer.is_short = answer.reads.size() == 1 && got < bytes;
     post([this, answer = std::move(answer)] { settle(answer); });
   };
@@ -361,8 +393,26 @@ void XrootdQueue::settle(const Answered& answer) {
     } catch (...) {
       failure = std::current_exception();
     }
-    finish(read.id, failure);
+    finish(read.id, failure, is_good ? answer.when : Clock::time_point{});
   }
+}
+
+// The first and the last bytes in one request, so that most files are open after it. None where that fails:
+// whoever needs them will hear why.
+std::vector<FileWindow> read_windows(XrootdHandle& handle, std::uint64_t size) {
+  const std::uint64_t head = std::min<std::uint64_t>(size, head_window);
+  const std::uint64_t tail =
+      std::min(std::clamp<std::uint64_t>(size / 512, tail_window, largest_tail), size - head);
+  std::vector<FileWindow> windows{{0, Bytes(head)}};
+  if (tail > 0) windows.push_back({size - tail, Bytes(tail)});
+  std::vector<XrdRange> ranges;
+  for (FileWindow& window : windows)
+    ranges.push_back({window.offset, static_cast<std::uint32_t>(window.bytes.size()), window.bytes.data()});
+  std::promise<bool> is_there;
+  handle.read_ranges_later(ranges,
+                           [&](const XrdStatus& status, std::uint32_t) { is_there.set_value(status.ok()); });
+  if (!is_there.get_future().get()) windows.clear();
+  return windows;
 }
 
 std::unique_ptr<ReadQueue> XrootdFile::open_queue(unsigned) const {
@@ -379,7 +429,11 @@ std::unique_ptr<RandomAccessFile> open_xrootd_for_reading(const std::string& uri
     if (const XrdStatus status = open_handle(url, handle, info); !status.ok())
       throw xrootd_error(status, "open", uri);
     if (info.is_folder) throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it");
-    return std::make_unique<XrootdFile>(uri, std::move(url), std::move(handle), info);
+    const Clock::time_point begin = Clock::now();
+    std::vector<FileWindow> windows;
+    if (info.size > 0) windows = read_windows(*handle, info.size);
+    return std::make_unique<XrootdFile>(uri, std::move(url), std::move(handle), info, std::move(windows),
+                                        Clock::now() - begin);
   });
 }
 

@@ -1,0 +1,176 @@
+"""How many round trips opening and reading take over each transport, counted by a proxy on the way."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from remote_events import assert_equal, events, write
+from round_trips import RoundTrips
+
+import colonnade
+from colonnade import DataFrame
+
+COUNT = 60_000
+# Several cluster groups, so that there are several page lists.
+GROUPS = {"cluster_size": "300 kB", "checkpoint_every": 1, "step": 10_000}
+
+
+@contextlib.contextmanager
+def over_http(request):
+    http = request.getfixturevalue("http")
+    with RoundTrips(http.port) as trips:
+        yield trips, lambda name: (str(http.data / name), f"{http.url_at(trips.port)}/files/{name}")
+
+
+@contextlib.contextmanager
+def over_https(request):
+    https = request.getfixturevalue("https")
+    with RoundTrips(https.port) as trips:
+        yield trips, lambda name: (str(https.data / name), f"{https.url_at(trips.port)}/files/{name}")
+
+
+@contextlib.contextmanager
+def over_xrootd(request):
+    xrootd = request.getfixturevalue("xrootd")
+    with RoundTrips(xrootd.port) as trips:
+        yield trips, lambda name: (xrootd.uri + name, xrootd.uri_at(trips.port) + name)
+
+
+@contextlib.contextmanager
+def over_s3(request, ending=""):
+    s3, s3_uri = request.getfixturevalue("s3"), request.getfixturevalue("s3_uri")
+    monkeypatch = request.getfixturevalue("monkeypatch")
+    with RoundTrips(s3.port) as trips:
+
+        def uris(name):
+            # Who asks second goes through the proxy.
+            monkeypatch.setenv("AWS_ENDPOINT_URL", s3.endpoint)
+            uri = s3_uri(name.removesuffix(".root") + ending)
+            return uri, uri
+
+        yield trips, uris
+
+
+@contextlib.contextmanager
+def over_s3_files(request):
+    with over_s3(request, ".root") as both:
+        yield both
+
+
+PLACES = {
+    "http": over_http,
+    "https": over_https,
+    "xrootd": over_xrootd,
+    "s3 files": over_s3_files,
+    "s3 stores": over_s3,
+}
+
+
+@pytest.fixture(params=PLACES)
+def place(request):
+    """A function that writes events under a name and gives the URI that goes through the proxy; and the counter."""
+    with PLACES[request.param](request) as (trips, uris):
+
+        def make(name, data, **options):
+            there, through = uris(name)
+            write(there, data, **options)
+            if request.param.startswith("s3"):
+                s3 = request.getfixturevalue("s3")
+                request.getfixturevalue("monkeypatch").setenv("AWS_ENDPOINT_URL", s3.endpoint_at(trips.port))
+            return through
+
+        yield make, trips
+
+
+def test_opening_takes_three_at_most(place):
+    make, trips = place
+    first = make("trips-first.root", events(COUNT, seed=1), **GROUPS)
+    second = make("trips-second.root", events(COUNT, seed=2), **GROUPS)
+    colonnade.open(first, "Events").close()  # connections are made and logins done
+    before = trips.count
+    with colonnade.open(second, "Events") as data_set:
+        opened = trips.count
+        assert opened - before <= 3
+        assert_equal(data_set.arrays(), events(COUNT, seed=2))
+    # All columns of all clusters fit what is asked for side by side; lists come with their ends.
+    assert trips.count - opened <= 2
+
+
+def test_the_next_step_is_on_its_way_while_one_is_worked_on(place):
+    make, trips = place
+    data = events(COUNT)
+    uri = make("trips-steps.root", data, cluster_size="100 kB")
+    with colonnade.open(uri, "Events") as data_set:
+        before = trips.count
+        steps = list(data_set.iterate(step_size=5_000))
+    assert len(steps) == 12
+    # A round trip for the first; with the others there is at least one that was on its way before.
+    assert trips.count - before <= 8
+
+
+def test_a_few_entries_take_little(place):
+    make, _ = place
+    uri = make("trips-few.root", events(COUNT), compression="none", page_size=4096)
+    with colonnade.open(uri, "Events") as data_set:
+        opened = data_set.metrics.bytes
+        few = data_set.arrays(["id", "weight"], entry_start=30_000, entry_stop=30_010)
+        assert few.id.to_list() == list(range(30_000, 30_010))
+        # One page of each column, or two where the entries lie across a border.
+        assert data_set.metrics.bytes - opened - data_set.metrics.read_over_bytes <= 4 * (4096 + 8)
+
+
+def test_a_frame_asks_for_its_columns_together(place):
+    make, trips = place
+    data = {f"x{k}": events(COUNT, seed=k).weight for k in range(12)}
+    import awkward as ak
+
+    uri = make("trips-frame.root", ak.Array(data))
+    frame = DataFrame("Events", uri, threads=1, progress=False)
+    total = frame.define("all", " + ".join(data)).sum("all")
+    before = trips.count
+    assert total.value == pytest.approx(float(sum(ak.sum(column) for column in data.values())))
+    assert trips.count - before <= 6
+
+
+def test_files_of_a_chain_are_opened_together(http):
+    with RoundTrips(http.port) as trips:
+        write(http.data / "trips-chain.root", events(1_000))
+        for index in range(30):
+            (http.data / f"trips-chain-{index}.root").write_bytes(
+                (http.data / "trips-chain.root").read_bytes()
+            )
+        uris = [f"{http.url_at(trips.port)}/files/trips-chain-{index}.root" for index in range(30)]
+        before = trips.count
+        with colonnade.open(uris, "Events") as chain:
+            assert chain.num_entries == 30_000
+        assert trips.count - before <= 6
+
+
+@pytest.fixture
+def chain(http):
+    """Eight files of two columns, and the counter."""
+    with RoundTrips(http.port) as trips:
+        for index in range(8):
+            # Pages that were not among the bytes of the opening.
+            write(http.data / f"trips-part-{index}.root", events(COUNT, seed=index)[["id", "weight"]])
+        yield [f"{http.url_at(trips.port)}/files/trips-part-{index}.root" for index in range(8)], trips
+
+
+def test_the_next_file_of_a_chain_is_on_its_way(chain):
+    uris, trips = chain
+    with colonnade.open(uris, "Events") as data_set:
+        before = trips.count
+        steps = list(data_set.iterate(step_size=COUNT))
+        assert [int(step.id[-1]) for step in steps] == [COUNT - 1] * 8
+    assert trips.count - before <= 5  # one after the other they would take eight
+
+
+def test_a_frame_reads_the_next_file_ahead(chain):
+    uris, trips = chain
+    frame = DataFrame("Events", uris, threads=1, progress=False)
+    total = frame.define("twice", "2 * weight").sum("twice")
+    before = trips.count
+    assert total.value > 0
+    assert frame.sum("id").value == 8 * COUNT * (COUNT - 1) // 2
+    assert trips.count - before <= 20  # 32: two passes of eight files with two columns
