@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures merging: Colonnade, hadd (RNTupleMerger) and cp, with inputs in the page cache and on the disk.
 
-Each run is a process of its own; times are those of the whole process, and
-without the start of Python where so titled. Outputs are removed and the device is at rest
-before each. cp copies the inputs into a folder: what moving the bytes costs. Saved are combine.md, combine.json and
-combine.png.
+Each run is a process of its own; times are those of the whole process, and without the start of Python where so titled.
+Outputs are removed and the device is at rest before each. cp copies the inputs into a folder: what moving the bytes
+costs. On a file system that shares blocks (--shared) cp shares them, too. Recompressed are zstd:5 to lz4:4, on both
+sides. Saved are combine.md, combine.json and combine.png.
 
     python benchmarks/merge.py --megabytes 2000 --files 8 --repeats 5
 """
@@ -46,7 +46,7 @@ MERGE = """
 import sys
 import colonnade
 output, mode, *inputs = sys.argv[1:]
-options = {"compression": "lz4:4"} if mode == "recompressed" else {}
+options = {"recompressed": {"compression": "lz4:4"}, "unchecked": {"check_pages": False}}.get(mode, {})
 report = colonnade.merge(output, inputs, overwrite=True, **options)
 print(report.seconds)
 """
@@ -111,7 +111,7 @@ class Sides:
 
     def of(self, task: str, *, cold: bool) -> dict[str, Callable[[], Run]]:
         commands = {"colonnade": self._colonnade(task), "hadd": self._hadd_command(task)}
-        if task == "as stored":
+        if task != "recompressed":
             commands["cp"] = ["cp", *self._names, str(self._work / "copied")]
         return {name: partial(self._run, command, cold=cold) for name, command in commands.items()}
 
@@ -120,7 +120,8 @@ class Sides:
 
     def _hadd_command(self, task: str) -> list[str]:
         # Not told otherwise, hadd compresses again where the setting of the first file is another than its own.
-        options = [f"-f{root_setting('zstd:5')}"] if task == "recompressed" else ["-ff"]
+        # -ff takes that of the first file; with another one it compresses again, as we do.
+        options = [f"-f{root_setting('lz4:4')}"] if task == "recompressed" else ["-ff"]
         return [self._hadd, *options, str(self._work / "hadd.root"), *self._names]
 
     def _run(self, command: list[str], *, cold: bool) -> Run:
@@ -137,7 +138,7 @@ class Sides:
         return timed(command)
 
 
-def row(task: str, cold: bool, size: int, series: dict[str, Series]) -> dict[str, Any]:
+def row(task: str, place: str, size: int, series: dict[str, Series]) -> dict[str, Any]:
     rates = {name: [size / 1e6 / seconds for seconds in side.seconds] for name, side in series.items()}
     target = "-"
     share = call_share = "-"
@@ -147,7 +148,7 @@ def row(task: str, cold: bool, size: int, series: dict[str, Series]) -> dict[str
         target = "at least 0.8"
     return {
         "task": task,
-        "inputs": "disk" if cold else "memory",
+        "inputs": place,
         **{
             f"{name} MB/s": spread(rates[name], ".0f") if name in rates else "-"
             for name in ("colonnade", "hadd", "cp")
@@ -225,6 +226,9 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--slow-repeats", type=int, default=3, help="where pages are compressed again")
+    parser.add_argument(
+        "--shared", type=Path, default=None, help="folder on a file system that shares blocks"
+    )
     parser.add_argument("--work", type=Path, default=None, help="folder for the files; a temporary one")
     parser.add_argument("--output", type=Path, default=HERE / "results")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
@@ -242,10 +246,21 @@ def main() -> None:
         size = sum(path.stat().st_size for path in inputs)
         sides = Sides(inputs, work)
         rows = []
-        for task, cold in (("as stored", False), ("as stored", True), ("recompressed", False)):
-            rounds = options.repeats if task == "as stored" else options.slow_repeats
-            rows.append(row(task, cold, size, alternate(rounds, sides.of(task, cold=cold))))
+        tasks = [("as stored", False), ("as stored", True), ("unchecked", False), ("recompressed", False)]
+        for task, cold in tasks:
+            rounds = options.slow_repeats if task == "recompressed" else options.repeats
+            series = alternate(rounds, sides.of(task, cold=cold))
+            rows.append(row(task, "disk" if cold else "memory", size, series))
             print(save(rows, about, size, options), flush=True)
+    if options.shared:
+        with tempfile.TemporaryDirectory(prefix="bench-merge-", dir=options.shared) as folder:
+            work = Path(folder)
+            subprocess.run([sys.executable, __file__, "--make", work, *sizes_of(options)], check=True)
+            sides = Sides(sorted(work.glob("in*.root")), work)
+            for task in ("as stored", "unchecked"):
+                series = alternate(options.repeats, sides.of(task, cold=False))
+                rows.append(row(task, "memory, blocks shared", size, series))
+                print(save(rows, about, size, options), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ level=${1:-run}
 build_packages="build-essential cmake ninja-build pkg-config ccache mold python3 python3-dev python3-venv
   libzstd-dev liblz4-dev libdeflate-dev liblzma-dev libxxhash-dev libfmt-dev libhwy-dev liburing-dev libboost-dev nlohmann-json3-dev
   libcurl4-openssl-dev libssl-dev"
-test_packages="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev graphviz doxygen rustc bindgen
+test_packages="xfsprogs libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev graphviz doxygen rustc bindgen
   clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
   openssl ca-certificates nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
   xrootd-server xrootd-scitokens-plugins libxrdcl3 openjdk-17-jre-headless"

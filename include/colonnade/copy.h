@@ -70,6 +70,9 @@ struct CopyOptions {
   // Sources that the destination was not made from come behind what is there, by what its provenance says. A
   // source that has changed since is an error. Nothing there is no obstacle.
   bool append = false;
+  // Compare the pages of sources with their checksums: nothing damaged is carried on. Without that, pages that the
+  // system can copy from file to file are not even read.
+  bool check_pages = true;
   unsigned threads = 0;  // that verify and compress; 0: as many as there are processors
   CopyVerify verify = CopyVerify::off;
   double watch_every = 0.2;  // seconds between two calls of the watch, about
@@ -94,11 +97,13 @@ using CopyWatch = std::function<bool(const CopyProgress&)>;
 struct CopyReport {
   std::string data_set;  // at the destination
   CopyMode mode = CopyMode::pages;
-  std::uint64_t entries = 0;          // of the destination: what can be read there
-  std::uint64_t clusters = 0;         // likewise
-  std::uint64_t pages = 0;            // written now; equal ones that share a place count once
-  std::uint64_t bytes_read = 0;       // of pages
-  std::uint64_t bytes_written = 0;    // of pages
+  std::uint64_t entries = 0;        // of the destination: what can be read there
+  std::uint64_t clusters = 0;       // likewise
+  std::uint64_t pages = 0;          // written now; equal ones that share a place count once
+  std::uint64_t bytes_read = 0;     // of pages
+  std::uint64_t bytes_written = 0;  // of pages
+  std::uint64_t bytes_shared =
+      0;  // of them, in blocks that the file system lets sources and destination share
   std::uint64_t resumed_entries = 0;  // were there already
   std::size_t known_sources = 0;      // of which nothing was copied, since the destination was made from them
   double seconds = 0;

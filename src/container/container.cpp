@@ -87,6 +87,12 @@ std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart>
   return write_pages(pages, cluster);
 }
 
+WriteContainer::CopiedRanges WriteContainer::copy_ranges(const io::RandomAccessFile& from,
+                                                         std::span<const FileRange>) {
+  throw Error(ErrorKind::unsupported, fmt::format("{} cannot be copied from by the system", from.uri()), "",
+              {.uri = uri()});
+}
+
 namespace {
 
 std::unique_ptr<WriteContainer> write_to_store(const std::string& uri, std::string_view path,

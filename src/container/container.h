@@ -111,6 +111,11 @@ struct ClusterPlace {
   std::vector<std::uint64_t> next_values;  // by physical column
 };
 
+struct FileRange {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
 class WriteContainer {
  public:
   virtual ~WriteContainer() = default;
@@ -135,6 +140,18 @@ class WriteContainer {
   // or when that failed; a failure shows at the next call, at flush() or commit() at the latest.
   virtual std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
                                                  std::shared_ptr<void> memory);
+  // Ranges of a file, with pages in them, as they are there: the system copies them, or lets the two files
+  // share them. None may be larger than largest_copy(), which is 0 if that file cannot be copied from.
+  virtual std::uint64_t largest_copy(const io::RandomAccessFile& /*from*/) const noexcept { return 0; }
+  struct CopiedRanges {
+    std::vector<std::uint64_t> offsets;
+    std::uint64_t shared = 0;  // bytes
+  };
+  virtual CopiedRanges copy_ranges(const io::RandomAccessFile& from, std::span<const FileRange> ranges);
+  // Bytes before a range that is to lie at `place` or a little behind, so that blocks can be shared.
+  static std::uint64_t padding(std::uint64_t place, const FileRange& range) noexcept {
+    return (range.offset - place) % io::WritableFile::sharing_unit;
+  }
   virtual Locator::Kind page_kind() const noexcept { return Locator::Kind::file; }
   // May columns share a page that is the same in both?
   virtual bool shares_pages() const noexcept { return true; }

@@ -577,6 +577,7 @@ class Copy {
     report_.pages = counts.pages;
     report_.bytes_read = counts.bytes_read;
     report_.bytes_written = counts.bytes_written;
+    report_.bytes_shared = counts.bytes_shared;
     return complete;
   }
 

@@ -86,9 +86,10 @@ bool same_info(const ExtraTypeInfo& a, const ExtraTypeInfo& b) {
 
 }  // namespace
 
-std::unique_ptr<page::PageSource> open_to_copy(const DataSetPlace& place, const ReadOptions& options) {
+std::unique_ptr<page::PageSource> open_to_copy(const DataSetPlace& place, const ReadOptions& options,
+                                               bool check_pages) {
   ReadOptions own = options;
-  own.page_checksums = Checksums::on;  // nothing damaged is carried on
+  own.page_checksums = check_pages ? Checksums::on : Checksums::off;
   return container::open_while_written([&] { return open_once(place, own); });
 }
 
@@ -105,7 +106,7 @@ void CopySources::survey() {
     std::vector<std::unique_ptr<page::PageSource>> opened(count);
     TaskGroup tasks;
     for (std::size_t i = 0; i < count; ++i)
-      tasks.run([&, i] { opened[i] = open_to_copy(sources_[first + i].place, options_.reading); });
+      tasks.run([&, i] { opened[i] = open_to_copy(sources_[first + i].place, options_.reading, options_.check_pages); });
     tasks.wait();
     for (std::size_t i = 0; i < count; ++i) take(sources_[first + i], std::move(opened[i]));
   }
@@ -247,7 +248,7 @@ page::PageSource& CopySources::open(CopySource& source) {
     open_ = &source;
   }
   if (source.pages) return *source.pages;
-  source.pages = open_to_copy(source.place, options_.reading);
+  source.pages = open_to_copy(source.place, options_.reading, options_.check_pages);
   const InputRecord now = describe_input(*source.pages);
   if (now.fingerprint != source.record.fingerprint || now.size != source.record.size)
     throw Error(ErrorKind::io, "the data set has changed while it was being copied", "copy it again",

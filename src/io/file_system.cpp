@@ -98,6 +98,13 @@ class NamedFile final : public WritableFile {
   void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override {
     file().write_vector(offset, parts);
   }
+  bool can_copy(const RandomAccessFile& from) const noexcept override {
+    return file_ != nullptr && file_->can_copy(from);
+  }
+  std::uint64_t copy(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
+                     std::uint64_t size) override {
+    return file().copy(offset, from, begin, size);
+  }
   void truncate(std::uint64_t size) override { file().truncate(size); }
   void preallocate(std::uint64_t size) override { file().preallocate(size); }
   void flush() override { file().flush(); }

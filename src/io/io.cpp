@@ -272,6 +272,18 @@ std::unique_ptr<ReadQueue> RandomAccessFile::open_queue(unsigned depth) const {
   return make_thread_queue(*this, depth);
 }
 
+std::uint64_t WritableFile::copy(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
+                                 std::uint64_t size) {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+  Bytes bytes;
+  for (std::uint64_t done = 0; done < size; done += bytes.size()) {
+    bytes.resize(static_cast<std::size_t>(std::min(piece, size - done)));
+    from.read(begin + done, bytes);
+    write(offset + done, bytes);
+  }
+  return 0;
+}
+
 void WritableFile::write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) {
   for (ByteSpan part : parts) {
     write(offset, part);

@@ -84,6 +84,8 @@ class RandomAccessFile {
   // Says that what tells where the pages are has been read. What was kept of the file for that may go, and a
   // file that grew meanwhile has its new size. Default: nothing.
   virtual void opened() const noexcept {}
+  // What the system knows the open file by, for copies that it makes itself. -1: it is no file of the system.
+  virtual int descriptor() const noexcept { return -1; }
 };
 
 class WritableFile {
@@ -95,6 +97,13 @@ class WritableFile {
   virtual void write(std::uint64_t offset, ByteSpan bytes) = 0;
   virtual void write_vector(std::uint64_t offset,
                             std::span<const ByteSpan> parts);  // contiguous; default: one write() each
+  // Bytes of another file, which can_copy() must take, copied by the system. Where its file system can, the
+  // two files share whole blocks then; so many bytes are returned. For that `offset` and `begin` must be
+  // equal modulo sharing_unit.
+  static constexpr std::uint64_t sharing_unit = 4096;
+  virtual bool can_copy(const RandomAccessFile& /*from*/) const noexcept { return false; }
+  virtual std::uint64_t copy(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
+                             std::uint64_t size);
   virtual void truncate(std::uint64_t size) = 0;
   // A hint that bytes up to `size` will be written; size() does not change. Default: nothing.
   virtual void preallocate(std::uint64_t /*size*/) {}

@@ -103,6 +103,13 @@ std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const container::P
   return container_->begin_pages(pages, cluster, std::move(memory));
 }
 
+container::WriteContainer::CopiedRanges DataSetSink::copy_ranges(
+    const io::RandomAccessFile& from, std::span<const container::FileRange> ranges) {
+  check_process();
+  const Gate::Shared inside(gate_);
+  return container_->copy_ranges(from, ranges);
+}
+
 void DataSetSink::link(AttributeSetRecord record) {
   const std::lock_guard lock(mutex_);
   std::erase_if(descriptor_.attribute_sets,

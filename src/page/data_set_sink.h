@@ -90,6 +90,8 @@ class DataSetSink {
                                          container::ClusterPlace& cluster);
   std::vector<std::uint64_t> begin_pages(std::span<const container::PagePart> pages,
                                          container::ClusterPlace& cluster, std::shared_ptr<void> memory);
+  container::WriteContainer::CopiedRanges copy_ranges(const io::RandomAccessFile& from,
+                                                      std::span<const container::FileRange> ranges);
   const container::WriteContainer& container() const noexcept { return *container_; }
   // For what the footer is to link to; no other thread may be inside.
   container::WriteContainer& container_to_link() noexcept { return *container_; }

@@ -180,17 +180,106 @@ class ZeroPages {
   std::map<Key, Page> pages_;
 };
 
+// ---- copying by the system ----
+
+// Pages that wait to be copied as ranges of their file, those that lie together at once.
+class CopiedRanges {
+ public:
+  struct Page {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::size_t part = 0;  // of the cluster
+  };
+
+  CopiedRanges(const PageSource& source, const DataSetSink& sink)
+      : source_(source),
+        largest_(source.has_other_places() ? 0 : sink.container().largest_copy(source.file())) {}
+
+  // Whether any pages can be copied so.
+  bool is_possible() const noexcept { return largest_ > 0; }
+  bool fits(const PageDescriptor& page) const noexcept {
+    return source_.is_plain(page) && stored_size(page) <= largest_ / 2;
+  }
+  // Whether all of these pages are copied so, and that pays: they are as they were read, and lie in few
+  // places.
+  bool takes(std::span<const SealedPage> pages, bool at_any_rate) const {
+    constexpr std::uint64_t worthwhile = std::uint64_t{64} << 10;
+    if (pages.empty() || !is_possible()) return false;
+    std::vector<Page> wanted;
+    std::uint64_t bytes = 0;
+    for (const SealedPage& page : pages) {
+      if (!fits(page.description) || page.other.size() > 0) return false;
+      wanted.push_back({page.description.locator.offset, stored_size(page.description), 0});
+      bytes += wanted.back().size;
+    }
+    return at_any_rate || merge(std::move(wanted)).size() * worthwhile <= std::max(bytes, worthwhile);
+  }
+  void add(const SealedPage& page, std::size_t part) {
+    pages_.push_back({page.description.locator.offset, stored_size(page.description), part});
+    bytes_ += pages_.back().size;
+  }
+  bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }
+  std::span<const Page> pages() const noexcept { return pages_; }
+  // In order.
+  std::vector<container::FileRange> merged() const { return merge(pages_); }
+  void clear() {
+    pages_.clear();
+    bytes_ = 0;
+  }
+
+ private:
+  // Over what lies between pages as well, if that is little: keys of ROOT files, for one.
+  std::vector<container::FileRange> merge(std::vector<Page> pages) const {
+    constexpr std::uint64_t small_gap = 256;
+    std::ranges::sort(pages, {}, &Page::offset);
+    std::vector<container::FileRange> ranges;
+    for (const Page& page : pages) {
+      const std::uint64_t end = page.offset + page.size;
+      if (!ranges.empty()) {
+        container::FileRange& last = ranges.back();
+        const std::uint64_t longer = std::max(end, last.offset + last.size) - last.offset;
+        if (page.offset <= last.offset + last.size + small_gap && longer <= largest_) {
+          last.size = longer;
+          continue;
+        }
+      }
+      ranges.push_back({page.offset, page.size});
+    }
+    return ranges;
+  }
+
+  const PageSource& source_;
+  const std::uint64_t largest_;
+  std::vector<Page> pages_;
+  std::uint64_t bytes_ = 0;
+};
+
+// Whether no page needs to be read: none is to be verified or changed, and the system copies all.
+bool needs_no_bytes(const PageSource& source, const StreamOptions& how, const CopiedRanges& ranges) {
+  if (!ranges.is_possible() || source.verifies()) return false;
+  for (std::size_t cluster = how.first_cluster; cluster < how.end_cluster; ++cluster)
+    for (const ColumnRange& range : source.descriptor().clusters[cluster].columns) {
+      if (range.column >= how.columns.size() || !how.columns[range.column]) continue;
+      for (const PageDescriptor& page : range.pages)
+        if (!ranges.fits(page) || how.converted_bytes(range.column, page) > 0) return false;
+    }
+  return true;
+}
+
 // ---- writing ----
 
 // Puts pieces into the sink, in a thread of its own. Everything but the thread's own work is called by one.
 class PieceWriter {
  public:
+  // `reads`: pieces have their bytes.
   PieceWriter(const PageSource& source, const std::vector<std::uint32_t>& target_of, DataSetSink& sink,
-              const PageCopyOptions& options)
+              const PageCopyOptions& options, bool reads)
       : source_(source),
         target_of_(target_of),
         sink_(sink),
         options_(options),
+        reads_(reads),
+        ranges_(source, sink),
         zeros_(options.add_checksums) {
     thread_ = std::thread([this] { run(); });
   }
@@ -262,6 +351,7 @@ class PieceWriter {
       counts_.pages += added.pages;
       counts_.bytes_read += added.bytes_read;
       counts_.bytes_written += added.bytes_written;
+      counts_.bytes_shared += added.bytes_shared;
       changed_.notify_all();
       if (failure_) return;
     }
@@ -272,25 +362,51 @@ class PieceWriter {
       place_ = {};
       parts_.clear();
     }
+    added.pages += piece.pages.size();
+    added.bytes_read += reads_ ? piece.stored_bytes : 0;
+    if (ranges_.takes(piece.pages, !reads_)) {
+      for (const SealedPage& page : piece.pages) {
+        ranges_.add(page, parts_.size());
+        parts_.push_back({page.description.locator.size, 0, page.description.has_checksum});
+      }
+    } else {
+      write_pages(piece, added);
+    }
+    if (piece.ends_cluster || ranges_.is_enough()) copy_ranges(added);
+    if (!piece.ends_cluster) return;
+    ClusterDescriptor cluster = describe(*piece.cluster, added);
+    added.entries += cluster.entries;
+    ++added.clusters;
+    sink_.add_cluster(std::move(cluster));
+  }
+
+  void write_pages(const SealedPiece& piece, PageCopyCounts& added) {
     std::vector<container::PagePart> pages;
     pages.reserve(piece.pages.size());
     for (const SealedPage& page : piece.pages) {
       pages.push_back({page.stored, target_of_[page.column]});
       added.bytes_written += page.stored.size();
     }
-    added.pages += pages.size();
-    added.bytes_read += piece.stored_bytes;
     const std::vector<std::uint64_t> offsets =
         pages.empty() ? std::vector<std::uint64_t>() : sink_.write_pages(pages, place_);
     for (std::size_t i = 0; i < pages.size(); ++i) {
       const PageDescriptor& from = piece.pages[i].description;
       parts_.push_back({from.locator.size, offsets[i], from.has_checksum});
     }
-    if (!piece.ends_cluster) return;
-    ClusterDescriptor cluster = describe(*piece.cluster, added);
-    added.entries += cluster.entries;
-    ++added.clusters;
-    sink_.add_cluster(std::move(cluster));
+  }
+
+  void copy_ranges(PageCopyCounts& added) {
+    const std::vector<container::FileRange> ranges = ranges_.merged();
+    if (ranges.empty()) return;
+    const auto copied = sink_.copy_ranges(source_.file(), ranges);
+    added.bytes_shared += copied.shared;
+    for (const CopiedRanges::Page& page : ranges_.pages()) {
+      const auto range = std::ranges::upper_bound(ranges, page.offset, {}, &container::FileRange::offset) - 1;
+      parts_[page.part].offset =
+          copied.offsets[static_cast<std::size_t>(range - ranges.begin())] + (page.offset - range->offset);
+      added.bytes_written += page.size;
+    }
+    ranges_.clear();
   }
 
   // Where columns are mapped, those that nothing is put into are suppressed.
@@ -384,9 +500,11 @@ class PieceWriter {
   const std::vector<std::uint32_t>& target_of_;
   DataSetSink& sink_;
   const PageCopyOptions& options_;
+  const bool reads_;
   // Of the thread, for the open cluster.
   container::ClusterPlace place_;
   std::vector<Part> parts_;
+  CopiedRanges ranges_;  // with pages of which parts_ does not know where they go
   ZeroPages zeros_;
 
   std::mutex mutex_;  // guards the following
@@ -405,6 +523,7 @@ void add_counts(PageCopyCounts& to, const PageCopyCounts& before, const PageCopy
   to.pages = before.pages + now.pages;
   to.bytes_read = before.bytes_read + now.bytes_read;
   to.bytes_written = before.bytes_written + now.bytes_written;
+  to.bytes_shared = before.bytes_shared + now.bytes_shared;
 }
 
 }  // namespace
@@ -430,8 +549,9 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
   how.converted_bytes = [&](std::uint32_t column, const PageDescriptor& page) {
     return converter.bytes(column, page);
   };
+  how.reads = !needs_no_bytes(source, how, CopiedRanges(source, sink));
   SealedPageStream stream(source, how);
-  PieceWriter writer(source, target_of, sink, options);
+  PieceWriter writer(source, target_of, sink, options, how.reads);
   const auto wants_more = [&] {
     add_counts(counts, before, writer.counts());
     return goes_on();

@@ -3,6 +3,10 @@
 //   SealedPageStream (reads ahead, verifies in the thread pool) --> queue --> writing thread: write_pages,
 //   add_cluster
 //
+// Between files of the system pages that lie together, and stay as they are, are copied by the system, which
+// shares their blocks where its file system can: they are read to be verified, and not written. Where they
+// are not to be verified they are not even read.
+//
 // Reading and writing overlap; the thread that runs the copy also calls its watch.
 #ifndef COLONNADE_PAGE_PAGE_COPY_H
 #define COLONNADE_PAGE_PAGE_COPY_H
@@ -45,7 +49,8 @@ struct PageCopyCounts {
   std::uint64_t clusters = 0;
   std::uint64_t pages = 0;
   std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_written = 0;  // those included that the system copied
+  std::uint64_t bytes_shared = 0;   // of them, those that both files have in the same blocks
 };
 
 // Copies the clusters from `first_cluster` on. `target_of`: by physical column of the source the column of

@@ -166,6 +166,10 @@ bool SealedPageStream::start_piece() {
   }
   piece.ends_cluster = next_part_ == planned_.size();
   if (piece.ends_cluster) parts_.reset();
+  if (!options_.reads) {
+    ahead_.push_back(std::move(batch));
+    return true;
+  }
 
   std::vector<io::WantedRange> wanted;
   for (const SealedPage& page : piece.pages)

@@ -53,6 +53,7 @@ struct StreamOptions {
   std::vector<bool> columns = {};   // which are wanted, by physical column
   bool shares_over_columns = true;  // pages of one place, whatever their columns, are one part
   bool merges = true;               // pages of one place are one part; else each page is
+  bool reads = true;                // else pages have no bytes, and are not verified
   std::size_t piece_bytes = std::size_t{32} << 20;
   std::size_t pieces_ahead = 2;
   // Run for each page by any thread, after it was verified; may point `stored` to its `other`.

@@ -131,6 +131,7 @@ class PageSource {
   // Throws ErrorKind::checksum unless the eight bytes behind the page, or those in `sum`, are its XXH3.
   // False if there is nothing to compare with, or it is not wanted.
   bool verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
+  bool verifies() const noexcept { return options_.page_checksums == Checksums::on; }
   bool verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const;
   // What the checksum behind a page has to be compared with; nothing if it is not to be.
   std::optional<std::uint64_t> expected_sum(const PageDescriptor& page, ByteSpan sum) const;

@@ -37,6 +37,7 @@ __all__ = ["merge"]
 @click.option("--resume", is_flag=True, help="Go on with a merge that was interrupted.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Threads; one per processor if left out.")
 @transfer_options
+@click.option("--unchecked", is_flag=True, help="Do not compare pages with their checksums.")
 @json_option
 def merge(**given: Any) -> None:
     """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
@@ -55,6 +56,7 @@ def merge(**given: Any) -> None:
             verify=given.pop("verify") or False,
             checkpoint_every=int(every) if every.isdigit() else every,
             progress=bar.copying,
+            check_pages=not given.pop("unchecked"),
             **given,
         )
     if as_json:
@@ -73,9 +75,11 @@ def _lines(report: MergeReport) -> list[str]:
 
 
 def _data_set_lines(report: CopyReport) -> list[str]:
-    rate = bytes_text(report.bytes_read / max(report.seconds, 1e-3))
-    moved = f"{bytes_text(report.bytes_read)} in {report.seconds:.1f} s, {rate}/s"
+    size = report.bytes_read or report.bytes_written
+    moved = f"{bytes_text(size)} in {report.seconds:.1f} s, {bytes_text(size / max(report.seconds, 1e-3))}/s"
     lines = [f"{report.data_set}: {report.entries} entries, {moved}"]
+    if report.bytes_shared:
+        lines.append(f"{report.data_set}: {bytes_text(report.bytes_shared)} are shared with the inputs")
     if report.known_sources:
         lines.append(f"{report.data_set}: {report.known_sources} inputs were in it already")
     elif report.resumed_entries:

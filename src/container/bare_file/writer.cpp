@@ -143,6 +143,19 @@ std::vector<std::uint64_t> BareFileWriter::write_parts(std::span<const ByteSpan>
   return offsets;
 }
 
+WriteContainer::CopiedRanges BareFileWriter::copy_ranges(const io::RandomAccessFile& from,
+                                                         std::span<const FileRange> ranges) {
+  check_open();
+  CopiedRanges copied;
+  for (const FileRange& range : ranges) {
+    const std::uint64_t place = end_.fetch_add(range.size + io::WritableFile::sharing_unit - 1);
+    const std::uint64_t at = place + padding(place, range);
+    copied.shared += file_->copy(at, from, range.offset, range.size);
+    copied.offsets.push_back(at);
+  }
+  return copied;
+}
+
 void BareFileWriter::commit(const Anchor& anchor) {
   check_open();
   is_half_made_ = !file_->is_published();

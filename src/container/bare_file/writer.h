@@ -37,6 +37,10 @@ class BareFileWriter final : public WriteContainer {
     return {.size = payload.size(), .offset = write_split(payload)};
   }
   std::uint64_t size_before() const noexcept override { return size_before_; }
+  std::uint64_t largest_copy(const io::RandomAccessFile& from) const noexcept override {
+    return file_->can_copy(from) ? options_.max_key_size : 0;
+  }
+  CopiedRanges copy_ranges(const io::RandomAccessFile& from, std::span<const FileRange> ranges) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }

@@ -397,6 +397,39 @@ std::vector<std::uint64_t> RootFileWriter::write_parts(std::span<const ByteSpan>
   return offsets;
 }
 
+std::uint64_t RootFileWriter::largest_copy(const io::RandomAccessFile& from) const noexcept {
+  constexpr std::uint64_t around = 2 * io::WritableFile::sharing_unit;
+  return file_->can_copy(from) && options_.max_key_size > around ? options_.max_key_size - around : 0;
+}
+
+// Each in a key, with zeros before it and behind it.
+WriteContainer::CopiedRanges RootFileWriter::copy_ranges(const io::RandomAccessFile& from,
+                                                         std::span<const FileRange> ranges) {
+  CopiedRanges copied;
+  with_context({.uri = uri(), .data_set = name_}, [&] {
+    if (closed_)
+      throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
+    for (const FileRange& range : ranges) {
+      format::TKey key{
+          .time = now(), .seek_directory = begin_, .big = true, .class_name = std::string(blob_class)};
+      const std::uint64_t payload = range.size + io::WritableFile::sharing_unit - 1;
+      key.object_length = static_cast<std::uint32_t>(payload);
+      key.nbytes = static_cast<std::uint32_t>(payload + format::tkey_size(key));
+      key.seek_key = reserve(key.nbytes, RootFileSpace::Use::blob);
+      Bytes before = bytes_of(key);
+      const std::uint64_t pad = padding(key.seek_key + before.size(), range);
+      before.resize(before.size() + static_cast<std::size_t>(pad));
+      const std::uint64_t at = key.seek_key + before.size();
+      const std::uint64_t end = key.seek_key + key.nbytes;
+      file_->write(key.seek_key, before);
+      copied.shared += file_->copy(at, from, range.offset, range.size);
+      file_->write(at + range.size, Bytes(static_cast<std::size_t>(end - at - range.size)));
+      copied.offsets.push_back(at);
+    }
+  });
+  return copied;
+}
+
 void RootFileWriter::close() {
   if (closed_) return;
   closed_ = true;

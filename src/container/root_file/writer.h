@@ -44,6 +44,8 @@ class RootFileWriter final : public WriteContainer {
   Locator write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::uint64_t size_before() const noexcept override { return size_before_; }
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
+  std::uint64_t largest_copy(const io::RandomAccessFile& from) const noexcept override;
+  CopiedRanges copy_ranges(const io::RandomAccessFile& from, std::span<const FileRange> ranges) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   void flush() override { file_->flush(); }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }

@@ -4,7 +4,9 @@
 // in its place: what is locked is compared with what the name means now.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -197,6 +199,14 @@ WriteCalls WriteCalls::of_system() {
       .pwrite = ::pwrite,
       .pwritev = ::pwritev,
       .pread = ::pread,
+      .copy_range = [](int from, off_t* begin, int file, off_t* offset,
+                       std::size_t count) { return ::copy_file_range(from, begin, file, offset, count, 0); },
+      .share_range =
+          [](int from, off_t begin, int file, off_t offset, std::uint64_t count) {
+            const file_clone_range range{from, static_cast<std::uint64_t>(begin), count,
+                                         static_cast<std::uint64_t>(offset)};
+            return ::ioctl(file, FICLONERANGE, &range);
+          },
       .fallocate = ::fallocate,
       .ftruncate = ::ftruncate,
       .fdatasync = ::fdatasync,

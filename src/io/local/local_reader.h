@@ -34,7 +34,7 @@ class LocalFile final : public RandomAccessFile {
   void opened() const noexcept override;
 
   const ReadCalls& calls() const noexcept { return calls_; }
-  int descriptor() const noexcept { return file_.get(); }
+  int descriptor() const noexcept override { return file_.get(); }
   // Whether requests must be aligned to alignment() in offset, length and memory. Once false it stays so.
   bool is_direct() const noexcept { return direct_.load(std::memory_order_relaxed); }
   std::size_t alignment() const noexcept { return alignment_; }

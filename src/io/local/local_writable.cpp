@@ -1,4 +1,5 @@
-// The two ways of writing an open local file: through the page cache (pwritev) and past it (WriteStaging).
+// The two ways of writing an open local file: through the page cache (pwritev, or copy_file_range and shared
+// blocks for what another file has) and past it (WriteStaging).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -134,6 +135,25 @@ class CachedWritable final : public LocalWritable {
     }
   }
 
+  bool can_copy(const RandomAccessFile& from) const noexcept override {
+    return from.descriptor() >= 0 && copies_.load(std::memory_order_relaxed);
+  }
+
+  std::uint64_t copy(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
+                     std::uint64_t size) override {
+    check_range(from.uri(), from.size(), begin, size);
+    const std::uint64_t first = (begin + sharing_unit - 1) / sharing_unit * sharing_unit;
+    const std::uint64_t last = (begin + size) / sharing_unit * sharing_unit;
+    const bool may_share = first < last && (offset - begin) % sharing_unit == 0 && shares_;
+    if (!may_share || !share(offset + (first - begin), from, first, last - first)) {
+      copy_bytes(offset, from, begin, size);
+      return 0;
+    }
+    copy_bytes(offset, from, begin, first - begin);
+    copy_bytes(offset + (last - begin), from, last, begin + size - last);
+    return last - first;
+  }
+
   void truncate(std::uint64_t size) override {
     while (calls_.ftruncate(number(), static_cast<off_t>(size)) != 0)
       if (errno != EINTR) fail_system(uri_, fmt::format("truncate to {} bytes", size), errno);
@@ -142,6 +162,40 @@ class CachedWritable final : public LocalWritable {
   void close() override {
     if (file_.get() >= 0) close_after([] {});
   }
+
+ private:
+  bool share(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin, std::uint64_t size) {
+    while (calls_.share_range(from.descriptor(), static_cast<off_t>(begin), number(),
+                              static_cast<off_t>(offset), size) != 0) {
+      if (errno == EINTR) continue;
+      // Other file systems, and those that cannot do it: copying will tell if anything else is wrong.
+      shares_ = false;
+      return false;
+    }
+    return true;
+  }
+
+  void copy_bytes(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
+                  std::uint64_t size) {
+    auto source = static_cast<off_t>(begin);
+    auto target = static_cast<off_t>(offset);
+    while (size > 0) {
+      const ssize_t done = calls_.copy_range(from.descriptor(), &source, number(), &target, size);
+      if (done < 0 && errno == EINTR) continue;
+      if (done == 0) fail_truncated(from.uri(), static_cast<std::uint64_t>(source), from.size());
+      if (done < 0) {
+        if (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)
+          fail_system(uri_, fmt::format("copy {} bytes", size), errno, static_cast<std::uint64_t>(target));
+        copies_ = false;  // between these two the system does not copy
+        return static_cast<void>(WritableFile::copy(static_cast<std::uint64_t>(target), from,
+                                                    static_cast<std::uint64_t>(source), size));
+      }
+      size -= static_cast<std::uint64_t>(done);
+    }
+  }
+
+  std::atomic<bool> copies_ = true;
+  std::atomic<bool> shares_ = true;
 };
 
 class DirectWritable final : public LocalWritable {

@@ -19,6 +19,9 @@ struct WriteCalls {
   std::function<ssize_t(int file, const void* from, std::size_t count, off_t offset)> pwrite;
   std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)> pwritev;
   std::function<ssize_t(int file, void* into, std::size_t count, off_t offset)> pread;
+  std::function<ssize_t(int from, off_t* begin, int file, off_t* offset, std::size_t count)> copy_range;
+  // Lets the file have the blocks of another one (FICLONERANGE).
+  std::function<int(int from, off_t begin, int file, off_t offset, std::uint64_t count)> share_range;
   std::function<int(int file, int mode, off_t offset, off_t count)> fallocate;
   std::function<int(int file, off_t size)> ftruncate;
   std::function<int(int file)> fdatasync;
