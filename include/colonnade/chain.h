@@ -36,7 +36,8 @@ namespace colonnade {
 
 namespace dataset {
 class ChainState;
-}
+class GatheredArrays;
+}  // namespace dataset
 
 // Fields that are in some files only.
 enum class MissingFields {
@@ -277,6 +278,11 @@ class ChainReader {
   // As Reader::arrays(), with the fields of descriptor().
   std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last,
                                   std::uint64_t ahead = 0);
+  // The same of entries in any order, which may be named several times. They are read in blocks, which stay
+  // in memory up to half of what the machine has, or COLONNADE_JOIN_MEMORY_MIB; files without such entries
+  // are not opened.
+  std::vector<ColumnArray> arrays_at(std::span<const std::string> paths,
+                                     std::span<const std::uint64_t> entries);
   // The clusters of a file, and the decoded bytes that these fields take in each.
   struct ClusterSize {
     std::uint64_t first = 0;  // entry of the chain
@@ -309,6 +315,7 @@ class ChainReader {
   std::unique_ptr<Model> model_;
   std::unique_ptr<Connected> connected_;  // the fields of the model, in the file that was read last
   std::unique_ptr<Text> text_;
+  std::unique_ptr<dataset::GatheredArrays> gathered_;  // that arrays_at() has read
 };
 
 // The attribute sets of one name in the files of a chain, one behind the other; as AttributeSet of

@@ -24,6 +24,17 @@ class PyChain : public SharedReading<ChainReader> {
   using SharedReading::SharedReading;
   explicit PyChain(std::unique_ptr<ChainReader> reader) : SharedReading(std::move(reader)) {}
 
+  using Entries64 = nb::ndarray<const std::uint64_t, nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
+  std::vector<FieldArray> arrays_at(const std::vector<std::string>& paths, const Entries64& entries) {
+    std::vector<ColumnArray> read;
+    {
+      const nb::gil_scoped_release released;
+      const std::lock_guard turn(mutex_);
+      read = reader_->arrays_at(paths, {entries.data(), entries.size()});
+    }
+    return to_numpy(std::move(read));
+  }
+
   // (first entry, entry behind the last one, bytes)
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> cluster_sizes(
       const std::vector<std::string>& paths, std::size_t file) {
@@ -120,6 +131,11 @@ void register_chain(nb::module_& module) {
                    "= 0) -> "
                    "list[tuple[int, ArrayRole, numpy.typing.NDArray[typing.Any]]]"),
            "Arrays as (field id, role, NumPy array); see colonnade/columnar.h.")
+      .def("arrays_at", &PyChain::arrays_at, nb::arg("paths"), nb::arg("entries"),
+           nb::sig("def arrays_at(self, paths: collections.abc.Sequence[str], entries: "
+                   "numpy.typing.NDArray[numpy.uint64]) -> list[tuple[int, ArrayRole, "
+                   "numpy.typing.NDArray[typing.Any]]]"),
+           "The same of entries in any order.")
       .def("cluster_sizes", &PyChain::cluster_sizes, nb::arg("paths"), nb::arg("file"), Released(),
            "Of each cluster of a file: first entry, the entry behind the last one, decoded bytes.")
       .def("attribute_sets", &PyChain::attribute_sets, "The names of the attribute sets.")

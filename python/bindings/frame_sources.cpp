@@ -111,6 +111,7 @@ void register_frame_sources(nb::module_& module) {
            }),
            nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"), nb::arg("table"))
       .def("columns", &frame::Join::columns)
+      .def("prepare", &frame::Join::prepare, Released(), "Makes and saves the table of keys, if it is to be.")
       .def(
           "wanted",
           [](const frame::Join& self, std::vector<std::string> keys, const std::string& name,

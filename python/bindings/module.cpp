@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   register_fields(module);
   register_reader(module);
   register_chain(module);
+  register_joining(module);
   register_writer(module);
   register_parallel_writer(module);
   register_shared_writer(module);

@@ -14,6 +14,7 @@ void register_statistics(nanobind::module_& module);
 void register_fields(nanobind::module_& module);
 void register_reader(nanobind::module_& module);
 void register_chain(nanobind::module_& module);
+void register_joining(nanobind::module_& module);
 void register_writer(nanobind::module_& module);
 void register_parallel_writer(nanobind::module_& module);
 void register_shared_writer(nanobind::module_& module);

@@ -1,7 +1,8 @@
 """What analysis scripts import from ROOT for RDataFrame, over the engine of Colonnade.
 
 `from colonnade import root as ROOT` instead of `import ROOT`, and a script that uses RDataFrame runs: ROOT.RDataFrame,
-ROOT.RDF.RunGraphs, ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. What is not there says so.
+ROOT.TChain with friends, ROOT.Experimental.RNTupleProcessor, ROOT.RDF.RunGraphs,
+ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. What is not there says so.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .errors import UnsupportedError, UsageError
+from .frame import root_chains as _chains
 from .frame import root_facade as _facade
 from .frame import root_models as _models
+from .frame.root_chains import TChain
 from .frame.root_facade import (
     DisableImplicitMT,
     EnableImplicitMT,
@@ -23,9 +26,11 @@ __all__ = [
     "RDF",
     "DisableImplicitMT",
     "EnableImplicitMT",
+    "Experimental",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
     "RDataFrame",
+    "TChain",
 ]
 
 _ADVICE = {
@@ -38,7 +43,6 @@ _ADVICE = {
     "gInterpreter": "C++ code cannot be declared; expressions in strings, or Python callables",
     "Numba": "a Python callable as it is: it is compiled by Numba if that is installed",
     "TFile": "colonnade.open, colonnade.create",
-    "TChain": "RDataFrame('Events', ['a.root', 'b.root'])",
     "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",
     "TCanvas": "to_hist() of a histogram, which plots with matplotlib and mplhep",
 }
@@ -104,6 +108,14 @@ class _Distributed(metaclass=_Namespace):
     initialize = staticmethod(_facade.initialize)
     RunGraphs = staticmethod(_facade.RunGraphs)
     VariationsFor = staticmethod(_facade.VariationsFor)
+
+
+class Experimental(metaclass=_Namespace):
+    """The namespace ROOT::Experimental."""
+
+    RNTupleOpenSpec = _chains.RNTupleOpenSpec
+    RNTupleProcessor = _chains.RNTupleProcessor
+    RNTupleComposer = _chains.RNTupleProcessor
 
 
 class _Experimental(metaclass=_Namespace):

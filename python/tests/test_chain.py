@@ -208,6 +208,22 @@ def test_chains_are_the_files_one_behind_the_other(tmp_path, missing, chain, sta
         assert len(field) == total
     copy = pickle.loads(pickle.dumps(found))
     assert same(copy.arrays().to_list(), expected)
+    # Beside data sets: entries in any order, some of them several times, and some without a match.
+    order = [(7 * entry + start) % (total + 2) for entry in range(total + 3)] if total else [0, 1]
+    keys = tmp_path / "keys.root"
+    with colonnade.create(keys, "Keys", {"key": "std::int64_t"}) as writer:
+        writer.extend({"key": np.array(order)})
+    with colonnade.create(tmp_path / "numbers.root", "Numbers", {"key": "std::int64_t"}) as writer:
+        writer.extend({"key": np.arange(total)})
+    numbered = found.with_friends({"numbers": colonnade.open(tmp_path / "numbers.root")})
+    for how, matched in (("left", order), ("inner", [key for key in order if key < total])):
+        joined = colonnade.open(keys).join(
+            numbered, on={"key": "numbers.key" if "key" in found.schema else "key"}, how=how, prefix="r_"
+        )
+        read = joined.arrays([f"r_{name}" for name in found.field_names]).to_list()
+        rows = [{name[2:]: value for name, value in row.items()} for row in read]
+        nothing = dict.fromkeys(found.field_names)
+        assert same(rows, [expected[key] if key < total else nothing for key in matched])
 
 
 @QUIET

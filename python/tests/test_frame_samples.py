@@ -12,7 +12,7 @@ import pytest
 
 import colonnade
 from colonnade import DataFrame, RDataFrame, root
-from colonnade.errors import FileMissingError, FormatError, NotFoundError, UnsupportedError
+from colonnade.errors import FileMissingError, FormatError, NotFoundError, UsageError
 from colonnade.frame.sample_info import SampleInfo
 
 SIZES = {"signal_a": 5, "signal_b": 7, "background": 11}
@@ -139,5 +139,58 @@ def test_what_is_no_specification(specification: dict[str, Any], tmp_path: Path)
                 {**specification, "range": ["a", 2]}, {**specification, "range": []}):  # fmt: skip
         with pytest.raises((FormatError, ValueError)):
             DataFrame.from_spec(bad)
-    with pytest.raises(UnsupportedError, match="different names"):
-        DataFrame.from_spec({"samples": {**specification["samples"], "c": {**one, "trees": ["Other"]}}})
+    for value in (True, [1], None, {"a": 1}):
+        with pytest.raises(FormatError, match="metadata 'm' of sample 'a'"):
+            DataFrame.from_spec({"samples": {"a": {**one, "metadata": {"m": value}}}})
+
+
+def test_data_sets_of_different_names(specification: dict[str, Any], tmp_path: Path) -> None:
+    """In one sample, between samples, two of one file, and in friends; on processes as well."""
+    with colonnade.create(tmp_path / "more.root", "dir/Other") as writer:
+        writer.extend({"x": np.arange(23.0, 26.0)})
+    with colonnade.create(tmp_path / "more.root", "Third", mode="update") as writer:
+        writer.extend({"x": np.arange(26.0, 30.0)})
+    # A file that is in two samples would be of the first.
+    (tmp_path / "copy.root").write_bytes((tmp_path / "signal_a.root").read_bytes())
+    files = [f"{tmp_path}/{name}.root" for name in ("copy", "more", "more")]
+    samples = specification["samples"] | {
+        "mixed": {"trees": ["Events", "dir/Other", "Third"], "files": files, "metadata": {"xsec": 2.5}}
+    }
+    names = [("Friend", 0, 20), ("Last", 20, 35)]
+    for name, first, last in names:
+        with colonnade.create(tmp_path / f"{name}.root", name) as writer:
+            writer.extend({"y": np.arange(first, last)})
+    friends = {"f": {"trees": [n for n, *_ in names], "files": [f"{tmp_path}/{n}.root" for n, *_ in names]}}
+    expected = [*range(23), *range(5), *range(23, 30)]
+    for executor in (None, 1):
+        df = DataFrame.from_spec({"samples": samples, "friends": friends}, executor=executor)
+        df = df.define_per_sample("xsec", lambda info: info.metadata["xsec"])
+        df = df.define_per_sample("first", lambda info: info.entries[0])
+        assert df.take("x").value.tolist() == expected
+        np.testing.assert_array_equal(df.take("xsec").value, [*EXPECTED, *[2.5] * 12])
+        assert df.take("y").value.tolist() == list(range(35))
+        assert df.unique("first").value == [0, 5, 12, 23, 28, 31]
+    pairs = DataFrame(
+        "", [(file, name) for file, name in zip(files, ["Events", "/dir/Other", "Third"], strict=True)]
+    )
+    assert pairs.sum("x").value == sum([*range(5), *range(23, 30)])
+    with pytest.raises(NotFoundError):
+        DataFrame("", [(files[0], "Events"), (files[1], "Nothing")])
+
+
+def test_samples_that_nobody_specified(path: Path, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def note(slot: int, info: Any) -> int:
+        seen.append(info)
+        return int(info.NEntriesTotal())
+
+    df = RDataFrame("Events", f"{tmp_path}/signal_a.root").DefinePerSample("n", note)
+    assert df.Max("n").GetValue() == 5
+    assert seen[0] == seen[0]
+    assert seen[0] != "something else"
+    for method in ("GetSampleName", "GetSampleId"):
+        with pytest.raises(UsageError, match="belongs to no sample"):
+            getattr(seen[0], method)()
+    with pytest.raises(NotFoundError, match="no metadata"):
+        seen[0].GetD("xsec")

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
 #include "colonnade/error.h"
 #include "dataset/columnar_reader.h"
 #include "dataset/element_types.h"
+#include "dataset/gathered_arrays.h"
 #include "page/cluster_pool.h"
 
 namespace colonnade::dataset {
@@ -122,33 +122,6 @@ class FileWalk {
   Pieces& pieces_;
 };
 
-// Offsets go on where those before end; everything else stands one behind the other.
-ColumnArray join(std::vector<ColumnArray> pieces, std::uint64_t bytes_before) {
-  if (pieces.size() == 1) return std::move(pieces.front());
-  const ColumnArray& first = pieces.front();
-  const bool are_offsets = first.role == ArrayRole::offsets;
-  std::uint64_t size = are_offsets ? 1 : 0;
-  for (const ColumnArray& piece : pieces) size += piece.size - (are_offsets ? 1 : 0);
-  ColumnArray whole = make_array(first.field, first.role, first.element, size, bytes_before);
-  std::byte* to = whole.data.get();
-  if (!are_offsets) {
-    for (ColumnArray& piece : pieces) {
-      const std::size_t bytes = piece.size * size_of(piece.element);
-      if (bytes > 0) std::memcpy(to, piece.data.get(), bytes);
-      to += bytes;
-      piece.data.reset();
-    }
-    return whole;
-  }
-  auto* offset = reinterpret_cast<std::int64_t*>(to);
-  *offset = 0;
-  for (const ColumnArray& piece : pieces) {
-    const std::int64_t base = *offset;
-    for (const std::int64_t end : piece.view<std::int64_t>().subspan(1)) *++offset = base + end;
-  }
-  return whole;
-}
-
 // What will be read of the file behind, if it is open.
 void announce_next(ChainState& chain, std::size_t file, const std::vector<bool>& wanted,
                    std::uint64_t ahead) {
@@ -238,7 +211,7 @@ std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const st
   std::vector<ColumnArray> joined;
   std::uint64_t bytes = 0;
   for (auto& [key, parts] : pieces) {
-    joined.push_back(join(std::move(parts), bytes));
+    joined.push_back(join_arrays(std::move(parts), bytes));
     bytes += joined.back().size * size_of(joined.back().element);
   }
   return joined;

@@ -11,6 +11,8 @@
 #include "colonnade/error.h"
 #include "dataset/chain_arrays.h"
 #include "dataset/chain_state.h"
+#include "dataset/gathered_arrays.h"
+#include "dataset/join_memory.h"
 #include "dataset/schema_walk.h"
 
 namespace colonnade {
@@ -184,6 +186,21 @@ void ChainReader::load_entry(std::uint64_t index, Entry& entry) {
 std::vector<ColumnArray> ChainReader::arrays(std::span<const std::string> paths, std::uint64_t first,
                                              std::uint64_t last, std::uint64_t ahead) {
   return dataset::read_chain_arrays(*state_, paths, first, last, ahead);
+}
+
+std::vector<ColumnArray> ChainReader::arrays_at(std::span<const std::string> paths,
+                                                std::span<const std::uint64_t> entries) {
+  if (!gathered_) {
+    std::vector<std::uint64_t> borders;
+    for (const ChainFile& file : files()) borders.push_back(file.first);
+    borders.push_back(num_entries());
+    const auto read = [this](std::span<const std::string> of, std::uint64_t first, std::uint64_t last) {
+      return arrays(of, first, last);
+    };
+    gathered_ = std::make_unique<dataset::GatheredArrays>(descriptor(), borders, read,
+                                                          dataset::JoinMemory::default_budget());
+  }
+  return gathered_->take(paths, entries);
 }
 
 std::vector<ChainReader::ClusterSize> ChainReader::cluster_sizes(std::span<const std::string> paths,

@@ -1,22 +1,24 @@
 // Filling and searching. Searches go on in order from where a hash begins, in regions that threads fill side
 // by side. Nothing that is found depends on the seed or on the number of threads.
-#include "frame/joins/key_table.h"
+#include "dataset/key_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "colonnade/error.h"
 
-namespace colonnade::frame {
+namespace colonnade::dataset {
 namespace {
 
 // Whoever writes data cannot know the seed, and so cannot make all keys collide.
@@ -69,6 +71,10 @@ constexpr Slot empty = static_cast<Slot>(~Slot{0});
 template <class Slot>
 std::uint32_t entry_of(Slot slot) noexcept {
   return static_cast<std::uint32_t>(slot);
+}
+
+std::uint64_t bits_of(std::uint64_t span) noexcept {
+  return static_cast<std::uint64_t>(std::bit_width(span));
 }
 
 }  // namespace
@@ -134,6 +140,10 @@ void KeyTable::choose_form(std::span<const KeyColumn> columns, unsigned threads)
     digits_.push_back({column.is_signed, extent.least, span, ranks});
     is_wide |= span == absent || __builtin_mul_overflow(ranks, span + 1, &ranks) || ranks == absent;
   }
+  if (is_wide) {
+    std::uint64_t bit = 0;
+    for (Digit& digit : digits_) digit.stride = std::exchange(bit, bit + bits_of(digit.span));
+  }
   constexpr std::uint64_t few = 65'536;
   if (is_wide) {
     form_ = Form::wide;
@@ -186,13 +196,42 @@ Slot KeyTable::slot_for(Form form, std::uint64_t rank, std::uint64_t hash, std::
   return (form == Form::exact ? rank << 32 : hash & ~std::uint64_t{0xffffffffu}) | entry;
 }
 
+std::size_t KeyTable::word_count() const noexcept {
+  constexpr std::uint64_t word_bits = 64;
+  std::uint64_t bits = 0;
+  for (const Digit& digit : digits_) bits += bits_of(digit.span);
+  return static_cast<std::size_t>((bits + word_bits - 1) / word_bits);
+}
+
+JoinMemory::Place KeyTable::place_of_word(std::size_t number) noexcept {
+  constexpr std::size_t most_in_memory = 2;
+  return number < most_in_memory ? JoinMemory::Place::as_budgeted : JoinMemory::Place::file;
+}
+
+std::uint64_t KeyTable::word(std::size_t number, std::span<const KeyColumn> keys,
+                             std::size_t row) const noexcept {
+  const std::int64_t first = std::int64_t{64} * static_cast<std::int64_t>(number);
+  std::uint64_t word = 0;
+  for (std::size_t k = 0; k < digits_.size(); ++k) {
+    const std::uint64_t distance = keys[k].values[row] - digits_[k].least;
+    const std::int64_t at = static_cast<std::int64_t>(digits_[k].stride) - first;
+    if (at >= 0 && at < 64)
+      word |= distance << at;
+    else if (at < 0 && at > -64)
+      word |= distance >> -at;
+  }
+  return word;
+}
+
 bool KeyTable::has_keys(std::uint32_t entry, std::span<const KeyColumn> keys,
                         std::size_t row) const noexcept {
-  for (std::size_t k = 0; k < columns_.size(); ++k) {
+  for (std::size_t k = 0; k < digits_.size(); ++k) {
     const std::uint64_t value = keys[k].values[row];
     const bool is_other = keys[k].is_signed != digits_[k].is_signed && value >> 63 != 0;
-    if (is_other || columns_[k][entry] != value) return false;
+    if (is_other || value - digits_[k].least > digits_[k].span) return false;
   }
+  for (std::size_t w = 0; w < words_.size(); ++w)
+    if (words_[w][entry] != word(w, keys, row)) return false;
   return true;
 }
 
@@ -216,10 +255,7 @@ KeyTable::KeyTable(std::span<const KeyColumn> columns, std::span<const std::stri
   regions_ = threads;
   region_size_ = (entries_ * 8 / 5 + 16) / regions_ + 16;
   if (form_ == Form::wide) {
-    for (const KeyColumn& column : columns) {
-      columns_.push_back(array<std::uint64_t>(entries_, memory));
-      std::ranges::copy(column.values, columns_.back().writable());
-    }
+    fill_words(filling);
     fill_hashed(filling, entry_slots_);
     return;
   }
@@ -230,6 +266,16 @@ KeyTable::KeyTable(std::span<const KeyColumn> columns, std::span<const std::stri
     });
   }
   fill_hashed(filling, tag_slots_);
+}
+
+void KeyTable::fill_words(const Filling& filling) {
+  for (std::size_t w = 0; w < word_count(); ++w) {
+    words_.push_back(array<std::uint64_t>(entries_, filling.memory, place_of_word(w)));
+    std::uint64_t* to = words_.back().writable();
+    split(entries_, filling.threads, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) to[i] = word(w, filling.columns, i);
+    });
+  }
 }
 
 // All write where they belong. If fewer places are taken than there are entries, some have the same key, and
@@ -382,7 +428,7 @@ void KeyTable::find_hashed(const Array<Slot>& slots, std::span<const KeyColumn> 
     const std::uint32_t candidate = entry_of(slots[places[i]]);
     if (candidate >= entries_) return;
     if (form_ == Form::tagged) __builtin_prefetch(&ranks_[candidate]);
-    for (const auto& column : columns_) __builtin_prefetch(&column[candidate]);
+    for (const auto& words : words_) __builtin_prefetch(&words[candidate]);
   };
   for (std::size_t i = 0; i < std::min(2 * ahead, count); ++i) __builtin_prefetch(&slots[places[i]]);
   if (form_ != Form::exact)
@@ -406,10 +452,4 @@ void KeyTable::find_hashed(const Array<Slot>& slots, std::span<const KeyColumn> 
   }
 }
 
-std::uint64_t KeyTable::bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  each_array(*this, [&](const auto& array) { bytes += array.bytes().size(); });
-  return bytes;
-}
-
-}  // namespace colonnade::frame
+}  // namespace colonnade::dataset

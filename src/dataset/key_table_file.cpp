@@ -7,19 +7,22 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json_number.h"
+#include "base/warning.h"
 #include "codec/checksum.h"
 #include "colonnade/error.h"
-#include "frame/joins/key_table.h"
+#include "dataset/key_table.h"
 #include "io/random_access_file.h"
 
-namespace colonnade::frame {
+namespace colonnade::dataset {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view magic = "Colonnade keys 1\n";
+constexpr std::string_view family = "Colonnade keys ";
+constexpr std::string_view magic = "Colonnade keys 2\n";
 constexpr std::uint64_t header_begin = magic.size() + 17;  // 16 digits of the checksum and the end of a line
 constexpr std::uint64_t header_size = 65'536;              // with the lines before it
 constexpr std::uint64_t piece = std::uint64_t{8} << 20;
@@ -49,20 +52,20 @@ void KeyTable::save(const std::string& uri, std::string_view identity) const {
                                 {"least", digit.least},
                                 {"span", digit.span},
                                 {"stride", digit.stride}});
-  each_array(*this, [&](const auto& array) { header["arrays"].push_back(array.size); });
+  each_array(*this, [&](const auto& array, JoinMemory::Place) { header["arrays"].push_back(array.size); });
   std::string text = header.dump();
   if (text.size() > header_size - header_begin)
     throw Error(ErrorKind::unsupported, fmt::format("a table of {} keys is not saved", digits_.size()));
   text.resize(header_size - header_begin, ' ');
   codec::Xxh3 sum;
   sum.add(as_bytes(text));
-  each_array(*this, [&](const auto& array) { sum.add(array.bytes()); });
+  each_array(*this, [&](const auto& array, JoinMemory::Place) { sum.add(array.bytes()); });
   text.insert(0, fmt::format("{}{:016x}\n", magic, sum.value()));
 
   const auto file = io::open_for_writing(uri, io::OpenMode::create);
   file->write(0, as_bytes(text));
   std::uint64_t at = header_size;
-  each_array(*this, [&](const auto& array) {
+  each_array(*this, [&](const auto& array, JoinMemory::Place) {
     for (ByteSpan rest = array.bytes(); !rest.empty(); rest = rest.subspan(std::min(piece, rest.size()))) {
       file->write(at, rest.first(std::min(piece, rest.size())));
       at += std::min(piece, rest.size());
@@ -81,7 +84,9 @@ std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view 
     throw;
   }
   return with_context({.uri = uri}, [&]() -> std::optional<KeyTable> {
-    if (file->size() < header_size || text_at(*file, 0, magic.size()) != magic)
+    const std::string begin = text_at(*file, 0, std::min<std::uint64_t>(file->size(), magic.size()));
+    if (begin != magic && begin.starts_with(family)) return std::nullopt;  // of another version: made anew
+    if (file->size() < header_size || begin != magic)
       throw Error(ErrorKind::format, "the file is no table of keys", "name another file for the table");
     try {
       const std::string text = text_at(*file, header_begin, header_size - header_begin);
@@ -99,16 +104,16 @@ std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view 
         table.digits_.push_back(
             {digit.at("is_signed").get<bool>(), whole_number<std::uint64_t>(digit.at("least")),
              whole_number<std::uint64_t>(digit.at("span")), whole_number<std::uint64_t>(digit.at("stride"))});
-      if (table.form_ == Form::wide) table.columns_.resize(table.digits_.size());
+      if (table.form_ == Form::wide) table.words_.resize(table.word_count());
       const json& sizes = header.at("arrays");
       std::uint64_t at = header_size;
       std::size_t number = 0;
       codec::Xxh3 sum;
       sum.add(as_bytes(text));
-      each_array(table, [&]<class T>(Array<T>& array) {
+      each_array(table, [&]<class T>(Array<T>& array, JoinMemory::Place place) {
         const auto size = whole_number<std::uint64_t>(sizes.at(number++));
         if (size > (file->size() - at) / sizeof(T)) fail("the file is too short");
-        array = KeyTable::array<T>(size, memory);
+        array = KeyTable::array<T>(size, memory, place);
         const MutableByteSpan bytes(reinterpret_cast<std::byte*>(array.writable()), size * sizeof(T));
         for (std::uint64_t done = 0; done < bytes.size(); done += piece) {
           const MutableByteSpan some =
@@ -128,6 +133,19 @@ std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view 
   });
 }
 
+KeyTable KeyTable::load_or_make(const std::string& uri, std::string_view identity, JoinMemory& memory,
+                                const std::function<KeyTable()>& make) {
+  if (uri.empty()) return make();
+  if (auto loaded = load(uri, identity, memory)) return std::move(*loaded);
+  KeyTable made = make();
+  try {
+    made.save(uri, identity);
+  } catch (const Error& error) {  // what is asked for is there all the same
+    warn(fmt::format("the table of keys was not saved in {}: {}", uri, error.problem()));
+  }
+  return made;
+}
+
 void KeyTable::check() const {
   if (entries_ == 0) return;
   const auto has = [](bool holds, const char* problem) {
@@ -143,12 +161,17 @@ void KeyTable::check() const {
   has((entry_slots_.size == 0) == !is_narrow && (tag_slots_.size == 0) == is_narrow,
       "its slots are of another kind");
   has(ranks_.size == (form_ == Form::tagged ? entries_ : 0), "it has another number of ranks");
-  has(std::ranges::all_of(columns_, [&](const auto& column) { return column.size == entries_; }),
-      "its columns have another number of values");
+  has(std::ranges::all_of(words_, [&](const auto& words) { return words.size == entries_; }),
+      "its keys have another number of values");
   // Every rank of a direct table has a slot.
   std::uint64_t ranks = 1;
+  std::uint64_t bits = 0;
   for (const Digit& digit : digits_) {
-    if (form_ == Form::wide) break;
+    if (form_ == Form::wide) {
+      has(digit.stride == std::exchange(bits, bits + static_cast<std::uint64_t>(std::bit_width(digit.span))),
+          "its digits make no sense");
+      continue;
+    }
     has(digit.stride == ranks && digit.span != ~std::uint64_t{0} &&
             !__builtin_mul_overflow(ranks, digit.span + 1, &ranks) && ranks != ~std::uint64_t{0},
         "its digits make no sense");
@@ -171,4 +194,4 @@ void KeyTable::check() const {
   is_narrow ? check_slots(entry_slots_) : check_slots(tag_slots_);
 }
 
-}  // namespace colonnade::frame
+}  // namespace colonnade::dataset

@@ -1,5 +1,5 @@
 // Tables of keys against std::map.
-#include "frame/joins/key_table.h"
+#include "dataset/key_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "base/test_errors.h"
 #include "base/test_folder.h"
 
-namespace colonnade::frame {
+namespace colonnade::dataset {
 namespace {
 
 using Duplicates = KeyTable::Duplicates;
@@ -109,6 +109,30 @@ TEST(KeyTable, MayLieInAFile) {
   }
 }
 
+TEST(JoinMemoryTest, WhatIsGivenBackIsUsedAgain) {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  JoinMemory memory(16 * mib);
+  auto first = memory.allocate(8 * mib);
+  std::byte* const place = first.get();
+  EXPECT_EQ(memory.held(), 8 * mib);
+  first.reset();
+  EXPECT_EQ(memory.held(), 0u);
+  EXPECT_NE(memory.allocate(mib).get(), place);  // that would waste the most of it
+  first = memory.allocate(8 * mib);
+  const auto second = memory.allocate(6 * mib);
+  EXPECT_EQ(memory.held(), 14 * mib);
+  EXPECT_EQ(memory.spilled(), 0u);
+  std::fill_n(first.get(), 8 * mib, std::byte{1});
+  std::fill_n(second.get(), 6 * mib, std::byte{2});
+  EXPECT_EQ(first[8 * mib - 1], std::byte{1});
+  const auto third = memory.allocate(3 * mib);
+  EXPECT_EQ(memory.spilled(), 3 * mib);
+  first.reset();
+  const auto fourth = memory.allocate(7 * mib);
+  EXPECT_EQ(memory.held(), 14 * mib);
+  EXPECT_EQ(second[6 * mib - 1], std::byte{2});
+}
+
 TEST(KeyTable, TheSameBitsAreOtherNumbersWhereOneIsNegative) {
   const std::uint64_t minus_one = ~std::uint64_t{0};
   for (const std::uint64_t other : {std::uint64_t{5}, minus_one - 1}) {
@@ -138,12 +162,52 @@ TEST(KeyTable, TheFirstOfTheEntriesWithAKeyIsNamed) {
   }
 }
 
-TEST(KeyTable, TakesNoMoreThan24BytesForEachEntryWithTwoKeys) {
+TEST(KeyTable, TakesNoMoreThan24BytesForEachEntry) {
   std::mt19937_64 random(1);
-  for (const std::uint64_t spread : spreads) {
-    Keys keys = signed_columns(2);
-    for (std::size_t i = 0; i < 100'000; ++i) keys.add({random() % spread, random() % spread});
-    EXPECT_LE(table_of(keys, Duplicates::first, 2).bytes(), 24u * 100'000) << spread;
+  const std::vector<std::string> names = {"run", "event", "slot"};
+  for (const std::size_t columns : {1u, 2u, 3u})
+    for (const std::uint64_t spread : spreads) {
+      Keys keys = signed_columns(columns);
+      for (std::size_t i = 0; i < 100'000; ++i) {
+        std::vector<std::uint64_t> key(columns);
+        for (std::uint64_t& part : key) part = random() % spread;
+        keys.add(key);
+      }
+      JoinMemory memory;
+      const KeyTable table(keys.columns(), std::span(names).first(columns), Duplicates::first, 2, memory);
+      EXPECT_LE(memory.held(), 24u * 100'000) << columns << " columns below " << spread;
+    }
+}
+
+// Three keys that need all their bits: of two that differ in one bit, or in bits that cancel each other out
+// in sums and differences, none is taken for the other.
+TEST(KeyTable, WideKeysThatAreNearlyTheSame) {
+  std::mt19937_64 random(11);
+  for (const unsigned bits : {64u, 50u, 43u, 33u, 22u}) {
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits);
+    Keys keys = signed_columns(3);
+    keys.add({0, 0, 0});
+    keys.add({mask, mask, mask});
+    Keys asked = keys;
+    for (std::size_t i = 0; i < 300; ++i) {
+      std::vector<std::uint64_t> key = {random() & mask, random() & mask, random() & mask};
+      keys.add(key);
+      key[i % 3] ^= std::uint64_t{1} << random() % bits;
+      asked.add(key);
+      std::swap(key[0], key[2]);
+      asked.add(key);
+      asked.add({key[0] + 1, key[1] - 1, key[2] + mask + 1});
+    }
+    for (const std::vector<std::uint64_t>& outside :
+         {std::vector<std::uint64_t>{mask + 1, 0, 0}, {0, mask + 1, 0}, {0, 0, ~std::uint64_t{0}}})
+      asked.add(outside);
+    std::map<std::vector<std::uint64_t>, std::int64_t> map;
+    for (std::size_t i = 0; i < keys.size(); ++i) map.emplace(keys.row(i), static_cast<std::int64_t>(i));
+    const std::vector<std::int64_t> entries = found(table_of(keys, Duplicates::error, 2), asked);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const auto at = map.find(asked.row(i));
+      EXPECT_EQ(entries[i], at == map.end() ? KeyTable::none : at->second) << bits << " bits, key " << i;
+    }
   }
 }
 
@@ -157,7 +221,7 @@ std::optional<KeyTable> load(const std::string& path, std::string_view identity 
 TEST(SavedKeyTable, FindsTheSame) {
   const TestFolder folder;
   std::mt19937_64 random(9);
-  for (const std::size_t columns : {1u, 2u})
+  for (const std::size_t columns : {1u, 2u, 3u})
     for (const std::size_t size : {0u, 3000u})
       for (const std::uint64_t spread : spreads) {
         const Case given(random, columns, size, spread);
@@ -207,4 +271,4 @@ TEST(SavedKeyTable, ThatIsDamagedIsAnError) {
 }
 
 }  // namespace
-}  // namespace colonnade::frame
+}  // namespace colonnade::dataset

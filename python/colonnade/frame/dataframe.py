@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from colonnade import _core
-from colonnade.errors import Error, NotFoundError, UsageError
+from colonnade.errors import Error, NotFoundError, UnsupportedError, UsageError
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, read_options
+from colonnade.reading.joining import Joined
 from colonnade.reading.opening import split_target, split_targets
 from colonnade.writing.sources import to_batch
 
@@ -35,7 +36,7 @@ __all__ = ["DataFrame", "compute", "run_graphs"]
 D = TypeVar("D", bound="DataFrame")
 T = TypeVar("T")
 OnError: TypeAlias = Literal["raise", "skip"]
-Friend: TypeAlias = "PathLike | list[PathLike] | tuple[str, PathLike | list[PathLike]]"
+Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
 """Files, or the name of a data set and files."""
 
 
@@ -50,6 +51,7 @@ class DataFrame(Actions):
         name: the path of the data set in its files, "Events" or "dir/Events" (may be "" if each has only one); a number
             of entries for a DataFrame without a source; a `DataSet`; or, without `files`, a file ("f*.root:Events").
         files: a file, or several; wildcards and all that a reader opens. Entries are numbered through all of them.
+            Where data sets have names of their own, pairs of file and name.
         threads: how many threads passes are made with; 0 for one per processor.
         entries: (start, stop), the entries to look at; all if None. They keep their numbers.
         progress: show a progress bar: always, never, or for passes over two seconds (None).
@@ -73,7 +75,7 @@ class DataFrame(Actions):
     def __init__(
         self,
         name: str | int | np.integer[Any] | DataSet,
-        files: PathLike | Sequence[PathLike] | None = None,
+        files: PathLike | Sequence[PathLike | tuple[PathLike, str]] | None = None,
         *,
         threads: int = 0,
         entries: tuple[int, int] | None = None,
@@ -138,12 +140,11 @@ class DataFrame(Actions):
         Raises:
             FileMissingError: no such file.
             FormatError: it is no specification.
-            UnsupportedError: the samples, or the files of a friend, have data sets of different names.
         """
         spec = read_specification(specification)
         options.setdefault("entries", spec.entries)
-        options.setdefault("friends", {each.name: (each.data_set, list(each.files)) for each in spec.friends})
-        made = cls(spec.data_set, spec.files, **options)
+        options.setdefault("friends", {each.name: list(each.files) for each in spec.friends})
+        made = cls("", spec.files, **options)
         made._session.specification = spec
         return made
 
@@ -186,7 +187,8 @@ class DataFrame(Actions):
             prefix: of the names of all joined columns. Without one, "Name_" stands before those that are taken.
             duplicates: what is done where several entries there have the same key: an error, or the first is taken.
             table: a file for the table of keys. One that was made of the same files is used; else it is made anew, and
-                replaces what is there.
+                replaces what is there. With an executor it is made once, before the tasks begin, and each of these
+                opens only those files of the other data set that have entries for it.
             **options: see `open`.
 
         Returns:
@@ -208,6 +210,8 @@ class DataFrame(Actions):
         )
         source, title = _other_side(name, files, options, self._session.remote)
         join = _core.Join(source, list(pairs.values()), duplicates == "first", os.fspath(table or ""))
+        if table is not None:
+            self._session.joins.append(join)
         chosen = [columns] if isinstance(columns, str) else list(columns or [])
         wanted = join.wanted(list(pairs), title, prefix, chosen, self.column_names, how == "inner")
         return self._at(self._graph.join(self._node, join, wanted))
@@ -513,6 +517,11 @@ def _open(
     remote: Remote | None = None,
 ) -> tuple[_core.FrameSource, str]:
     if isinstance(name, DataSet):
+        if isinstance(name, Joined):
+            raise UnsupportedError(
+                "a DataFrame is not made from data sets that are joined already",
+                "DataFrame(data_set).join(...), or friends=...",
+            )
         if files is not None or options:
             raise UsageError("a data set that is open needs no files and no options")
         # Anew, as parts are cut along the clusters of all files; several are opened at a time.
@@ -532,6 +541,9 @@ def _open(
     given = [files] if isinstance(files, str | os.PathLike) else list(files)
     if not given:
         raise UsageError("the list of files is empty")
+    named = [(os.fspath(each[0]), each[1].strip("/")) for each in given if isinstance(each, tuple)]
+    if len(named) == len(given) and len({each for _, each in named} | ({name} - {""})) > 1:
+        return _open_named(named, options), f"{len(named)} data sets of different names"
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     return _open_files(name, listed, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"
@@ -554,6 +566,25 @@ def _open_files(
         from colonnade.importing.tree_data_set import tree_source
 
         return tree_source(listed, name, dict(options), progress)
+
+
+def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _core.FrameSource:
+    """Open files with a data set of another name in each."""
+    settings = read_options(**options)
+    text = _core.options_text(settings)
+    surveys = []
+    for pattern, name in files:
+        for file in _core.expand_names([pattern]):
+            survey = _core.survey_files(name, [file], text)
+            if survey is None:
+                raise UnsupportedError(
+                    "a schema that this version does not know whole is not read with those of other names",
+                    "a DataFrame for each name, computed together by run_graphs",
+                    uri=file,
+                    data_set=name,
+                )
+            surveys.append(survey)
+    return _core.surveyed_chain("", surveys, settings)
 
 
 def _expanded(files: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from .callables import pickled
 from .dataframe import DataFrame, run_graphs, variations_for
 from .expressions import Expression
 from .results import Result
+from .root_chains import TChain
 from .root_histograms import GraphView, HistogramView, ProfileView, StatsView, refuse
 from .root_models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .root_results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+from .root_templates import Templated
 from .sample_info import SampleInfo
 
 __all__ = [
@@ -71,36 +73,6 @@ def GetThreadPoolSize() -> int:
     return _threads or len(os.sched_getaffinity(0))
 
 
-# ---- Template arguments
-
-
-class _Templated(Generic[P, R]):
-    """A method that also takes C++ types in brackets: `df.Take["float"]("x")`. They are known anyway."""
-
-    def __init__(self, function: Callable[Concatenate[Any, P], R]) -> None:
-        self._function = function
-        self.__doc__ = function.__doc__
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> _Templated[P, R]: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> _BoundTemplate[P, R]: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else _BoundTemplate(self._function.__get__(instance, owner))
-
-
-class _BoundTemplate(Generic[P, R]):
-    def __init__(self, method: Callable[P, R]) -> None:
-        self._method = method
-        self.__doc__ = method.__doc__
-
-    def __call__(self, *arguments: P.args, **options: P.kwargs) -> R:
-        return self._method(*arguments, **options)
-
-    def __getitem__(self, types: object) -> Callable[P, R]:
-        return self._method
-
-
 _ADVICE = {
     "Book": "Aggregate with callables, or colonnade.DataFrame.fill for a histogram of hist",
     "Fill": "Histo1D and the like, or colonnade.DataFrame.fill for a histogram of hist",
@@ -116,7 +88,8 @@ class RDataFrame:
     `RDataFrame("Events", "f*.root")`, `RDataFrame("Events", ["a.root", "b.root"])`, `RDataFrame(1000)`. Expression
     strings are ROOT's; Python callables are called for each entry, compiled by Numba where it is installed. What is not
     supported raises when it is booked. With `executor`, a client of Dask or what `colonnade.DataFrame` takes, the work
-    is done there, in about `npartitions` tasks.
+    is done there, in about `npartitions` tasks. `RDataFrame(chain)` takes a `TChain` with its friends; `friends` are
+    those of `colonnade.DataFrame`.
     """
 
     def __init__(
@@ -127,7 +100,11 @@ class RDataFrame:
         *,
         executor: Any = None,
         npartitions: int | None = None,
+        friends: Mapping[str, Any] | None = None,
     ) -> None:
+        if isinstance(name, TChain):
+            friends = {**{each: of.pairs() for each, of in name.friends.items()}, **(friends or {})}
+            name, files, columns = "", name.pairs(), columns or files
         if isinstance(name, DataFrame):
             self._frame: DataFrame = name
         else:
@@ -138,7 +115,12 @@ class RDataFrame:
                 )
             listed = files if files is None or isinstance(files, str | os.PathLike) else list(files)
             self._frame = DataFrame(
-                name, listed, threads=_threads, executor=executor, npartitions=npartitions
+                name,
+                listed,
+                threads=_threads,
+                executor=executor,
+                npartitions=npartitions,
+                friends=friends,
             )
             self._set_up()
         self._columns = list(columns or [])
@@ -266,39 +248,39 @@ class RDataFrame:
         """Count the entries."""
         return RResultPtr(self._frame.count(), _same)
 
-    @_Templated
+    @Templated
     def Sum(self, column: Any = None, start: float = 0) -> RResultPtr[float]:
         """Add values up."""
         return RResultPtr(self._frame.sum(self._default(column), start), _same)
 
-    @_Templated
+    @Templated
     def Mean(self, column: Any = None) -> RResultPtr[float]:
         """Compute the arithmetic mean."""
         return RResultPtr(self._frame.mean(self._default(column)), _same)
 
-    @_Templated
+    @Templated
     def StdDev(self, column: Any = None) -> RResultPtr[float]:
         """Compute the standard deviation, with n - 1 in the denominator."""
         return RResultPtr(self._frame.stddev(self._default(column)), _same)
 
-    @_Templated
+    @Templated
     def Min(self, column: Any = None) -> RResultPtr[float]:
         """Find the smallest value."""
         return RResultPtr(self._frame.min(self._default(column)), _same)
 
-    @_Templated
+    @Templated
     def Max(self, column: Any = None) -> RResultPtr[float]:
         """Find the largest value."""
         return RResultPtr(self._frame.max(self._default(column)), _same)
 
-    @_Templated
+    @Templated
     def Stats(self, column: Any = None, weight: Any = None) -> RResultPtr[StatsView]:
         """Compute number, mean, standard deviation and range."""
         return RResultPtr(self._frame.stats(self._default(column), weight), StatsView)
 
     # ---- Histograms
 
-    @_Templated
+    @Templated
     def Histo1D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram: `Histo1D(("h", "title", 100, 0, 200), "x", "weight")`, or `Histo1D("x")`."""
         model, columns = _model_and_columns(arguments)
@@ -306,17 +288,17 @@ class RDataFrame:
             columns = [self._default(None)]
         return self._histogram(model, columns, 1)
 
-    @_Templated
+    @Templated
     def Histo2D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram with two axes: `Histo2D(model, "x", "y", "weight")`."""
         return self._histogram(*_model_and_columns(arguments), 2)
 
-    @_Templated
+    @Templated
     def Histo3D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram with three axes: `Histo3D(model, "x", "y", "z", "weight")`."""
         return self._histogram(*_model_and_columns(arguments), 3)
 
-    @_Templated
+    @Templated
     def HistoND(
         self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None
     ) -> RResultPtr[HistogramView]:
@@ -327,22 +309,22 @@ class RDataFrame:
 
     HistoNSparseD = HistoND
 
-    @_Templated
+    @Templated
     def Profile1D(self, *arguments: Any) -> RResultPtr[ProfileView]:
         """Compute the mean of y in bins of x: `Profile1D(model, "x", "y", "weight")`."""
         return self._profile(*_model_and_columns(arguments), 1)
 
-    @_Templated
+    @Templated
     def Profile2D(self, *arguments: Any) -> RResultPtr[ProfileView]:
         """Compute the mean of z in bins of x and y: `Profile2D(model, "x", "y", "z", "weight")`."""
         return self._profile(*_model_and_columns(arguments), 2)
 
-    @_Templated
+    @Templated
     def Graph(self, x: Any, y: Any) -> RResultPtr[GraphView]:
         """Collect points."""
         return RResultPtr(self._frame.graph(x, y), GraphView)
 
-    @_Templated
+    @Templated
     def GraphAsymmErrors(
         self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any
     ) -> RResultPtr[GraphView]:
@@ -351,7 +333,7 @@ class RDataFrame:
 
     # ---- Values
 
-    @_Templated
+    @Templated
     def Take(self, column: Any = None) -> RResultPtr[Any]:
         """Collect values, in the order of the entries."""
         return RResultPtr(self._frame.take(self._default(column)), _same)
@@ -367,19 +349,19 @@ class RDataFrame:
         """Count how many entries reach and pass the named filters above."""
         return RResultPtr(self._frame.report(), ReportView)
 
-    @_Templated
+    @Templated
     def Display(self, columns: Any = "", rows: int = 5) -> RResultPtr[DisplayView]:
         """Show the first entries."""
         return RResultPtr(self._frame.display(self._named(columns), rows), DisplayView)
 
-    @_Templated
+    @Templated
     def Reduce(
         self, function: Callable[[Any, Any], Any], column: Any = None, start: Any = None
     ) -> RResultPtr[Any]:
         """Combine all values by a function of two values, which must be associative."""
         return RResultPtr(self._frame.reduce(function, self._default(column), start), _same)
 
-    @_Templated
+    @Templated
     def Aggregate(
         self,
         aggregator: Callable[[Any, Any], Any],
@@ -396,7 +378,7 @@ class RDataFrame:
 
         return RResultPtr(self._frame.aggregate(add, merger, self._default(column), start), _same)
 
-    @_Templated
+    @Templated
     def Foreach(self, function: Callable[..., Any], columns: Sequence[str] | None = None) -> None:
         """Call a function for each entry, in order, now."""
 
@@ -413,7 +395,7 @@ class RDataFrame:
 
     # ---- New data
 
-    @_Templated
+    @Templated
     def Snapshot(
         self, name: str, file: Any, columns: Any = "", options: Any = None
     ) -> RResultPtr[RDataFrame]:
@@ -427,7 +409,7 @@ class RDataFrame:
             pointer.GetValue()
         return pointer
 
-    @_Templated
+    @Templated
     def Cache(self, columns: Any = "") -> RDataFrame:
         """Compute columns now and keep them in memory."""
         return RDataFrame(self._frame.cache(self._named(columns)))
@@ -593,12 +575,18 @@ class SampleInfoView:
         """Return its number of entries."""
         return self._info.entries[1] - self._info.entries[0]
 
+    def NEntriesTotal(self) -> int:
+        """Return the number of entries of the file, all of which are looked at together here."""
+        return self.NEntries()
+
     def GetSampleName(self) -> str:
         """Return the name of its sample in the specification."""
+        self._check_sample()
         return self._info.sample
 
     def GetSampleId(self) -> int:
         """Return the number of its sample in the specification."""
+        self._check_sample()
         return self._info.sample_id
 
     def GetI(self, key: str) -> int:
@@ -612,6 +600,16 @@ class SampleInfoView:
     def GetS(self, key: str) -> str:
         """Return a text of the metadata."""
         return str(self._info.value(key))
+
+    def _check_sample(self) -> None:
+        if not self._info.sample:
+            raise UsageError(f"'{self._info}' belongs to no sample", "FromSpec, which knows samples")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SampleInfoView) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     def __str__(self) -> str:
         return str(self._info)

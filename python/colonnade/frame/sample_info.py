@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from colonnade import _core
-from colonnade.errors import FileMissingError, FormatError, NotFoundError, UnsupportedError
+from colonnade.errors import FileMissingError, FormatError, NotFoundError
 
 __all__ = ["FriendSpec", "SampleInfo", "SampleSpec", "Specification", "read_specification", "told"]
 
@@ -63,8 +63,8 @@ class SampleSpec:
     """A sample of a specification."""
 
     name: str
-    files: tuple[str, ...]
-    """With wildcards."""
+    files: tuple[tuple[str, str], ...]
+    """With wildcards, each with the name of its data set."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,35 +73,39 @@ class FriendSpec:
     """A friend of a specification."""
 
     name: str
-    data_set: str
-    files: tuple[str, ...]
+    files: tuple[tuple[str, str], ...]
+    """Each with the name of its data set."""
 
 
 @dataclass(frozen=True)
 class Specification:
     """Samples that are one data set, and the entries of it that count."""
 
-    data_set: str
     samples: tuple[SampleSpec, ...]
     entries: tuple[int, int] | None = None
     friends: tuple[FriendSpec, ...] = ()
 
     @property
-    def files(self) -> list[str]:
-        """Of all samples, in order."""
+    def files(self) -> list[tuple[str, str]]:
+        """Of all samples, in order, each with the name of its data set."""
         return [file for sample in self.samples for file in sample.files]
 
     def infos(self, samples: Sequence[_core.FrameSample]) -> dict[str, SampleInfo]:
         """Return what is known of each file of a source, by its name there."""
         found = {}
         for each in samples:
-            file = each.name.removesuffix(f"/{self.data_set}")
             for number, sample in enumerate(self.samples):
-                if any(file == one or fnmatch.fnmatchcase(file, one) for one in sample.files):
+                if any(_fits(each.name, file, data_set) for file, data_set in sample.files):
                     entries = each.first, each.first + each.entries
                     found[each.name] = SampleInfo(each.name, entries, sample.name, number, sample.metadata)
                     break
         return found
+
+
+def _fits(name: str, file: str, data_set: str) -> bool:
+    """Whether "f.root/Events" is a file, which may have wildcards, and its data set."""
+    found = name.removesuffix(f"/{data_set.strip('/')}")
+    return found != name and (found == file or fnmatch.fnmatchcase(found, file))
 
 
 def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Specification:
@@ -114,7 +118,6 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
     Raises:
         FileMissingError: no such file.
         FormatError: it is no specification.
-        UnsupportedError: the samples, or the files of a friend, have data sets of different names.
     """
     place = "the specification"
     content: Any = source
@@ -137,37 +140,37 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
 
 
 def _specification(content: Mapping[str, Any]) -> Specification:
-    samples = []
-    names: set[str] = set()
-    for name, sample in content["samples"].items():
-        data_sets, files = _data_sets(f"sample '{name}'", sample)
-        names |= data_sets
-        samples.append(SampleSpec(name, files, dict(sample.get("metadata") or {})))
-    friends = []
-    for name, each in (content.get("friends") or {}).items():
-        data_sets, files = _data_sets(f"friend '{name}'", each)
-        friends.append(FriendSpec(name, _only(data_sets, f"the files of friend '{name}'"), files))
+    samples = [
+        SampleSpec(name, _files(f"sample '{name}'", sample), _metadata(name, sample.get("metadata") or {}))
+        for name, sample in content["samples"].items()
+    ]
+    if not samples:
+        raise FormatError("a specification without samples")
+    friends = [
+        FriendSpec(name, _files(f"friend '{name}'", each))
+        for name, each in (content.get("friends") or {}).items()
+    ]
     given = content.get("range")
     entries = None
     if given is not None:
         entries = (0, int(given[0])) if len(given) == 1 else (int(given[0]), int(given[1]))
-    return Specification(_only(names, "the samples"), tuple(samples), entries, tuple(friends))
+    return Specification(tuple(samples), entries, tuple(friends))
 
 
-def _data_sets(what: str, described: Mapping[str, Any]) -> tuple[set[str], tuple[str, ...]]:
+def _metadata(name: str, given: Mapping[str, Any]) -> dict[str, str | int | float]:
+    for key, value in given.items():
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise FormatError(
+                f"the metadata '{key}' of sample '{name}' is {value!r}", "texts and numbers are metadata"
+            )
+    return dict(given)
+
+
+def _files(what: str, described: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     trees, files = _texts(described["trees"]), _texts(described["files"])
     if not files or len(trees) not in (1, len(files)):
         raise FormatError(f"{what} has {len(trees)} names of data sets for {len(files)} files")
-    return set(trees), tuple(files)
-
-
-def _only(names: set[str], what: str) -> str:
-    if len(names) != 1:
-        raise UnsupportedError(
-            f"{what} have data sets of different names ({', '.join(sorted(names)) or 'none'})",
-            "a DataFrame for each name, computed together by run_graphs",
-        )
-    return next(iter(names))
+    return tuple(zip(files, trees * len(files) if len(trees) == 1 else trees, strict=True))
 
 
 def _texts(value: Any) -> list[str]:

@@ -142,6 +142,8 @@ class Session:
         self.functions: dict[str, Callable[..., Any]] = {}
         """What expressions may call besides the functions of the language."""
         self.bookings: dict[int, Booking] = {}
+        self.joins: list[_core.Join] = []
+        """Whose tables of keys are to be there before tasks look for them."""
         self.varied: set[int] = set()
         """Results that are wanted for all variations."""
         self.written: set[int] = set()
@@ -207,6 +209,10 @@ def run_sessions(sessions: Iterable[Session]) -> int:
     unique = list({id(each): each for each in sessions}.values())
     elsewhere = [each for each in unique if each.remote is not None or (each.watchers and each.wanted())]
     ran = [each for each in elsewhere if each.wanted()]
+    for each in ran:
+        while each.remote is not None and each.joins:
+            each.joins[-1].prepare()
+            each.joins.pop()
     for remote in {id(each.remote): each.remote for each in ran}.values():
         _remote(remote).run([each for each in ran if each.remote is remote])
     return len(ran) + _run_here([each for each in unique if each not in elsewhere])

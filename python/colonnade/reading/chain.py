@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from colonnade import _core
+from colonnade.arrays.forms import Assembler
 from colonnade.errors import FormatError, StorageError, UsageError, redacted
 from colonnade.schema.fields import FieldInfo
 
@@ -18,6 +21,8 @@ from .steps import Cluster, steps
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from numpy.typing import NDArray
 
 __all__ = ["Chain", "MissingFields"]
 
@@ -156,6 +161,16 @@ class Chain(DataSet):
             **self._settings,
         )
         return AttributeSet(name, rows, entries, rows.file_offsets)
+
+    def _assemble_at(
+        self, selected: dict[str, FieldInfo], entries: NDArray[np.int64], builder: Any
+    ) -> dict[str, Any]:
+        """As `_assemble`, of entries in any order."""
+        paths = [info.path for info in selected.values()]
+        wanted = np.ascontiguousarray(entries, dtype=np.uint64)
+        arrays = self._open_chain().arrays_at(paths, wanted) if paths else []
+        assembler = Assembler(arrays, builder)
+        return {name: self._field(assembler, info, len(wanted)) for name, info in selected.items()}
 
     def _how_to_reopen(self, selection: Fields) -> tuple[Any, ...]:
         options = {"missing": self._missing, "max_open_files": self._max_open_files, **self._settings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, get_args, overload
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from .joining import Joined
     from .scanning import ArrowDataset
 
 __all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
@@ -329,6 +330,68 @@ class DataSet(Located):
         names = list(self._select(fields))
         return DataSet(self._uri, self._name, **self._settings, _selection=names)
 
+    # ---- Other data sets beside it
+
+    def join(
+        self,
+        other: DataSet,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        how: Literal["inner", "left"] = "inner",
+        columns: str | Sequence[str] | None = None,
+        prefix: str = "",
+        duplicates: Literal["error", "first"] = "error",
+        table: str | os.PathLike[str] | None = None,
+    ) -> Joined:
+        """Return a data set that has fields of another one, too, where keys are the same.
+
+        ```python
+        events.join(colonnade.open("calibration*.root"), on=["run", "event"]).arrays(["pt", "scale"])
+        ```
+
+        Args:
+            other: the other data set; what `colonnade.open` or `join` gave.
+            on: the keys, which are integers: fields that both have, or a mapping from fields here to fields there. An
+                entry here whose key is missing has no match.
+            how: "inner" leaves out entries without a match; "left" keeps them, and what is joined is missing there.
+            columns: fields of the other data set; all but the keys if None. Keys may be named.
+            prefix: of the names of all joined fields. Without one, "Name_" stands before those that are taken.
+            duplicates: what is done where several entries there have the same key: an error, or the first is taken.
+            table: a file for the table of keys. One that was made of the same files is used; else it is made anew.
+                With it, of the other data set only the files are opened that have entries that are read.
+
+        Returns:
+            The data set, with the joined fields and with "Name_entry", the number of the entry there (-1: none).
+
+        Raises:
+            NotFoundError: no such field.
+            TypeMismatchError: a key is no integer.
+            UsageError: no keys; a joined field has a name that is taken.
+        """
+        from .joining import join
+
+        return join(
+            self, other, on, how=how, columns=columns, prefix=prefix, duplicates=duplicates, table=table
+        )
+
+    def with_friends(self, friends: Mapping[str, DataSet]) -> DataSet:
+        """Return a data set that has the fields of others, too, with as many entries, side by side.
+
+        Args:
+            friends: by their names. A field "x" of the friend "f" is "x" where nothing else is called so, and "f.x" in
+                any case. The borders of files may be others.
+
+        Raises:
+            SchemaError: a friend has another number of entries.
+            UsageError: a name is that of a field, or has a point.
+        """
+        from .joining import befriend
+
+        made = self
+        for name, other in friends.items():
+            made = befriend(made, name, other)
+        return made
+
     # ---- Showing
 
     def show(
@@ -461,6 +524,15 @@ class DataSet(Located):
         self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
     ) -> Iterator[tuple[int, int]]:
         return steps(clusters(self.descriptor, _columns(selected)), step_size, start, stop)
+
+    def _cluster_steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        """Give steps that end where clusters do."""
+        for cluster in self.descriptor.clusters:
+            first, last = cluster.first_entry, min(cluster.first_entry + cluster.entries, stop)
+            if first < last:
+                yield from self._steps(selected, step_size, first, last)
 
     def _select(self, fields: Fields, *, warns: bool = True) -> dict[str, FieldInfo]:
         wanted = self._selection if fields is None else fields

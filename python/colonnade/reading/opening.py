@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from colonnade import _core
-from colonnade.errors import NotFoundError, UsageError
+from colonnade.errors import NotFoundError, UnsupportedError, UsageError
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -37,9 +37,10 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
 
 
 def open(  # noqa: A001
-    target: PathLike | tuple[PathLike, str] | Iterable[PathLike],
+    target: PathLike | tuple[PathLike, str] | Iterable[PathLike | DataSet],
     name: str | None = None,
     *,
+    friends: Mapping[str, Any] | None = None,
     missing: MissingFields = "error",
     max_open_files: int = 16,
     index: PathLike | None = None,
@@ -57,8 +58,10 @@ def open(  # noqa: A001
 
     Args:
         target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
-            wildcards, "run*.root", or a list, whose items may have wildcards and names, too.
+            wildcards, "run*.root", or a list, whose items may have wildcards and names, too, or be data sets.
         name: the path of the data set in the file, "Events" or "dir/Events"; may be left out if there is only one.
+        friends: other data sets with as many entries, by name, whose fields are beside those of this one: what
+            `target` may be, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
         missing: of several files, what becomes of fields that some do not have: "error" raises `SchemaError`, "fill"
             reads them with missing values in the entries of these files, "skip" leaves them out.
         max_open_files: of several files, how many are open at a time.
@@ -94,6 +97,12 @@ def open(  # noqa: A001
         "direct_io": direct_io,
         "cache": cache,
     }
+    if friends:
+        options: dict[str, Any] = {"missing": missing, "max_open_files": max_open_files, **settings}
+        others = {
+            each: of if isinstance(of, DataSet) else open(of, **options) for each, of in friends.items()
+        }
+        return open(target, name, index=index, **options).with_friends(others)
     if isinstance(target, str | os.PathLike | tuple):
         uri, found = split_target(target, name)
         files = _core.expand_names([uri]) if _core.has_wildcard(uri) else [uri]
@@ -103,7 +112,7 @@ def open(  # noqa: A001
             except NotFoundError as error:
                 return _open_trees([uri], found, missing, settings, error)
     else:
-        found, listed = split_targets(name or "", target)
+        found, listed = split_targets(name or "", _of_chains(target))
         files = _core.expand_names(listed)
         if not files:
             raise UsageError("the list of files is empty")
@@ -111,6 +120,19 @@ def open(  # noqa: A001
         return Chain(files, found, missing=missing, max_open_files=max_open_files, index=index, **settings)
     except NotFoundError as error:
         return _open_trees(files, found, missing, settings, error)
+
+
+def _of_chains(targets: Iterable[PathLike | DataSet]) -> Iterator[PathLike | tuple[PathLike, str]]:
+    """Give the files of data sets in their place."""
+    for each in targets:
+        if not isinstance(each, DataSet):
+            yield each
+        elif type(each) in (DataSet, Chain):
+            yield from ((file, each.name) for file in each.files)
+        else:
+            raise UnsupportedError(
+                f"a {type(each).__name__} is no part of a chain", "chains of files first, joins of these then"
+            )
 
 
 def _open_trees(
@@ -126,13 +148,13 @@ def _open_trees(
     return TreeDataSet(files, name, missing=missing, **settings)
 
 
-def split_targets(name: str, files: Iterable[PathLike]) -> tuple[str, list[str]]:
+def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -> tuple[str, list[str]]:
     """Split files that are given as "f.root:Events" into the name that all of them share and their paths."""
     listed = []
     for each in files:
         uri, found = split_target(each)
         if found and name and found.strip("/") != name.strip("/"):
-            raise UsageError(f"the data set is '{name}', but '{os.fspath(each)}' names '{found}'")
+            raise UsageError(f"the data set is '{name}', but '{uri}:{found}' names '{found}'")
         listed.append(uri)
         name = name or found
     return name, listed

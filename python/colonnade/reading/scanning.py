@@ -14,8 +14,6 @@ import pyarrow.dataset as ds
 from colonnade.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from colonnade.schema.fields import FieldInfo
-
     from .dataset import DataSet, Fields
 
 __all__ = ["ArrowDataset", "batches_where"]
@@ -48,7 +46,7 @@ def batches_where(
         for begin, end in data_set._steps(selected, _STEP, 0, stop):
             yield data_set._batch(selected, begin, end)
         return
-    for begin, end in _cluster_steps(data_set, {**first_read, **rest}, stop):
+    for begin, end in data_set._cluster_steps({**first_read, **rest}, _STEP, stop):
         head = data_set._batch(first_read, begin, end)
         mask = passes(head)
         if not mask.true_count:
@@ -62,14 +60,6 @@ def batches_where(
             continue
         batch = pa.RecordBatch.from_arrays([arrays[name] for name in columns], schema=schema)
         yield batch if mask.true_count == len(mask) else batch.filter(mask)
-
-
-def _cluster_steps(data_set: DataSet, selected: dict[str, FieldInfo], stop: int) -> Iterator[tuple[int, int]]:
-    """Give steps that end where clusters do."""
-    for cluster in data_set.descriptor.clusters:
-        first, last = cluster.first_entry, min(cluster.first_entry + cluster.entries, stop)
-        if first < last:
-            yield from data_set._steps(selected, _STEP, first, last)
 
 
 class ArrowDataset(ds.Dataset):  # type: ignore[misc]

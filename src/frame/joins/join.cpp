@@ -10,11 +10,11 @@
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "base/thread_pool.h"
-#include "base/warning.h"
 #include "codec/compression.h"
 #include "colonnade/error.h"
 #include "frame/results/element_visit.h"
@@ -54,41 +54,40 @@ const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
   return reinterpret_cast<const std::uint64_t*>(memory.get());
 }
 
-// Calls work(part number, cursor, part) for all parts of a source, in as many threads as there are
-// processors.
+// Calls work(part number, cursor, part) for parts of a source, in as many threads as there are processors.
 void for_each_part(const Source& source, std::span<const Part> parts,
                    const std::function<void(std::size_t, Cursor&, const Part&)>& work) {
   std::atomic<std::size_t> next{0};
   const auto count = std::min<std::size_t>(std::max(ThreadPool::processors(), 1u), parts.size());
   std::vector<std::exception_ptr> failures(count);
   std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < count; ++t)
-    threads.emplace_back([&, t] {
-      try {
-        const auto cursor = source.open();
-        for (std::size_t p = next++; p < parts.size(); p = next++) {
-          cursor->start(parts[p], nullptr);
-          work(p, *cursor, parts[p]);
-        }
-      } catch (...) {
-        failures[t] = std::current_exception();
-        next = parts.size();
+  const auto go_through = [&](std::size_t t) {
+    try {
+      const auto cursor = source.open();
+      for (std::size_t p = next++; p < parts.size(); p = next++) {
+        cursor->start(parts[p], nullptr);
+        work(p, *cursor, parts[p]);
       }
-    });
+    } catch (...) {
+      failures[t] = std::current_exception();
+      next = parts.size();
+    }
+  };
+  for (std::size_t t = 1; t < count; ++t) threads.emplace_back(go_through, t);
+  if (count > 0) go_through(0);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
 }
 
-std::vector<Part> parts_with(const Source& source, std::uint32_t column) {
-  std::vector<Part> parts = source.parts(0, source.entries());
-  for (const Part& part : parts)
-    if (!source.has(column, part.sample))
-      throw Error(ErrorKind::unsupported,
-                  fmt::format("{} has no column '{}', which a join needs", source.samples()[part.sample].name,
-                              source.path(column)),
-                  "join files that all have it");
-  return parts;
+void check_everywhere(const Source& source, std::uint32_t column) {
+  const std::span<const Sample> samples = source.samples();
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    if (samples[i].entries > 0 && !source.has(column, static_cast<unsigned>(i)))
+      throw Error(
+          ErrorKind::unsupported,
+          fmt::format("{} has no column '{}', which a join needs", samples[i].name, source.path(column)),
+          "join files that all have it");
 }
 
 ValuesPtr no_values(const ValueType& type) {
@@ -154,17 +153,16 @@ class ColumnKernel final : public Kernel {
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
     const ValuesPtr entries = spread(arguments[0], context.memory);
     const std::span all(entries->as<std::int64_t>(), entries->size);
-    const ValuesPtr column = join_->values(column_);
     const bool has_all = std::ranges::all_of(all, [](std::int64_t entry) { return entry >= 0; });
     if (!may_lack_) {
       if (!has_all)
         throw Error(ErrorKind::usage, "a row without a match was asked for a joined value",
                     "filter by the entry number, which is -1 there");
-      return gather(column, all, context.memory);
+      return join_->take(column_, all, context.memory);
     }
     std::vector<std::int64_t> found;
     std::ranges::copy_if(all, std::back_inserter(found), [](std::int64_t entry) { return entry >= 0; });
-    return optionals(all, gather(column, found, context.memory), context.memory);
+    return optionals(all, join_->take(column_, found, context.memory), context.memory);
   }
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return key_; }
@@ -352,17 +350,13 @@ const KeyTable& Join::table() {
   });
 }
 
+void Join::prepare() {
+  if (!table_uri_.empty()) static_cast<void>(load_or_make_table());
+}
+
 KeyTable Join::load_or_make_table() {
-  if (table_uri_.empty()) return make_table();
-  const std::string of = identity();
-  if (auto loaded = KeyTable::load(table_uri_, of, memory_)) return std::move(*loaded);
-  KeyTable made = make_table();
-  try {
-    made.save(table_uri_, of);
-  } catch (const Error& error) {  // what is asked for is there all the same
-    warn(fmt::format("the table of keys was not saved in {}: {}", table_uri_, error.problem()));
-  }
-  return made;
+  return KeyTable::load_or_make(table_uri_, table_uri_.empty() ? std::string() : identity(), memory_,
+                                [this] { return make_table(); });
 }
 
 KeyTable Join::make_table() {
@@ -376,18 +370,12 @@ KeyTable Join::make_table() {
   return {columns, keys_, duplicates_, ThreadPool::processors(), memory_};
 }
 
-ValuesPtr Join::values(std::uint32_t column) {
-  return once([&] {
-    ValuesPtr& values = columns_[column];
-    if (!values) values = read_column(column);
-    return values;
-  });
-}
-
 std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
   auto memory = memory_.allocate(source_->entries() * sizeof(std::uint64_t));
   auto* values = reinterpret_cast<std::uint64_t*>(memory.get());
-  for_each_part(*source_, parts_with(*source_, column), [&](std::size_t, Cursor& cursor, const Part& part) {
+  check_everywhere(*source_, column);
+  const std::vector<Part> parts = source_->parts(0, source_->entries());
+  for_each_part(*source_, parts, [&](std::size_t, Cursor& cursor, const Part& part) {
     BlockMemory blocks;
     for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
       const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
@@ -397,44 +385,161 @@ std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
   return memory;
 }
 
-// Numbers go where they belong as they are read; all else is put together at the end.
-ValuesPtr Join::read_column(std::uint32_t column) {
-  const std::vector<Part> parts = parts_with(*source_, column);
-  const ValueType& type = source_->type(column);
+// ---- Columns
+
+namespace {
+
+// Which file has each entry. Most have the one that the entry before has.
+std::vector<std::uint32_t> files_of(std::span<const Sample> files, std::span<const std::int64_t> entries) {
+  std::vector<std::uint32_t> found(entries.size());
+  std::size_t file = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto entry = static_cast<std::uint64_t>(entries[i]);
+    if (entry - files[file].first >= files[file].entries) {
+      // Of several that begin there, the last one has entries.
+      const auto behind = std::ranges::upper_bound(files, entry, {}, &Sample::first);
+      file = static_cast<std::size_t>(behind - files.begin()) - 1;
+    }
+    found[i] = static_cast<std::uint32_t>(file);
+  }
+  return found;
+}
+
+// The values of entries that lie in pieces, by file; pieces[f] is there if an entry of that file is wanted.
+ValuesPtr gather_pieces(std::span<const Sample> files, std::span<const ValuesPtr> pieces,
+                        std::span<const std::uint32_t> file_of, std::span<const std::int64_t> entries,
+                        BlockMemory& memory) {
+  std::vector<std::uint32_t> order(entries.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return file_of[i]; });
+  std::vector<std::uint32_t> place(entries.size());  // of each entry, in that order
+  std::vector<ValuesPtr> gathered;
+  std::vector<std::int64_t> rows;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = static_cast<std::uint32_t>(i);
+    const std::uint32_t file = file_of[order[i]];
+    rows.push_back(entries[order[i]] - static_cast<std::int64_t>(files[file].first));
+    if (i + 1 < order.size() && file_of[order[i + 1]] == file) continue;
+    gathered.push_back(gather(pieces[file], rows, memory));
+    rows.clear();
+  }
+  const ValuesPtr all = gathered.size() == 1 ? gathered.front() : concatenate(gathered, memory);
+  return gather(all, place, memory);
+}
+
+}  // namespace
+
+ValuesPtr Join::take(std::uint32_t number, std::span<const std::int64_t> entries, BlockMemory& memory) {
+  if (entries.empty()) return no_values(source_->type(number));
+  ValuesPtr whole;
+  Column* const column = once([&] {
+    auto found = columns_.find(number);
+    if (found == columns_.end()) found = columns_.emplace(number, begin_column(number)).first;
+    if (found->second.missing == 0) whole = found->second.whole;
+    return &found->second;
+  });
+  if (whole) return gather(whole, entries, memory);
+  const std::vector<std::uint32_t> file_of = files_of(source_->samples(), entries);
+  std::vector<std::uint32_t> wanted = file_of;
+  std::ranges::sort(wanted);
+  wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());
+  std::vector<ValuesPtr> pieces;
+  once([&] {
+    read_files(number, *column, wanted);
+    whole = column->whole;
+    if (!whole) pieces = column->pieces;
+  });
+  return whole ? gather(whole, entries, memory)
+               : gather_pieces(source_->samples(), pieces, file_of, entries, memory);
+}
+
+Join::Column Join::begin_column(std::uint32_t number) {
+  check_everywhere(*source_, number);
+  Column column;
+  for (const Sample& sample : source_->samples()) {
+    column.is_read.push_back(sample.entries == 0);
+    column.missing += sample.entries == 0 ? 0 : 1;
+  }
+  const ValueType& type = source_->type(number);
   const auto entries = static_cast<std::size_t>(source_->entries());
-  const std::size_t width = type.is_scalar() ? size_of(type.element()) : 0;
-  std::atomic<std::uint64_t> held{held_};
-  const auto take = [&](std::uint64_t bytes) {
-    if (held.fetch_add(bytes) + bytes <= JoinMemory::default_budget()) return;
-    throw Error(
-        ErrorKind::resource,
-        fmt::format("the columns of a join that are no numbers take more memory than they may: '{}', of {} "
-                    "values, does not fit",
-                    source_->path(column), entries),
-        "join the other way round, or fewer entries, or set COLONNADE_JOIN_MEMORY_MIB");
-  };
-  const std::shared_ptr<std::byte[]> numbers = memory_.allocate(std::uint64_t{entries} * width);
-  std::vector<std::vector<ValuesPtr>> pieces(parts.size());
-  for_each_part(*source_, parts, [&](std::size_t number, Cursor& cursor, const Part& part) {
+  if (type.is_scalar()) {
+    column.numbers = memory_.allocate(entries * size_of(type.element()));
+    column.whole = make_scalars(type.element(), entries, column.numbers.get(), column.numbers);
+  } else {
+    column.pieces.resize(column.is_read.size());
+  }
+  return column;
+}
+
+void Join::count_held(std::uint32_t column, std::uint64_t bytes) {
+  if (held_.fetch_add(bytes) + bytes <= JoinMemory::default_budget()) return;
+  throw Error(
+      ErrorKind::resource,
+      fmt::format("the columns of a join that are no numbers take more memory than they may: '{}', of "
+                  "{} values, does not fit",
+                  source_->path(column), source_->entries()),
+      "join the other way round, or fewer entries, or set COLONNADE_JOIN_MEMORY_MIB");
+}
+
+// The caller holds mutex_.
+void Join::read_files(std::uint32_t number, Column& column, std::span<const std::uint32_t> wanted) {
+  std::vector<Part> parts;
+  for (const std::uint32_t file : wanted) {
+    if (column.is_read[file]) continue;
+    const Sample& sample = source_->samples()[file];
+    std::ranges::copy(source_->parts(sample.first, sample.first + sample.entries), std::back_inserter(parts));
+  }
+  const std::uint64_t held = held_;
+  try {
+    std::vector<ValuesPtr> pieces = read_parts(number, column, parts);
+    if (!column.numbers) put_together(column, parts, pieces);
+  } catch (...) {
+    held_ = held;
+    throw;
+  }
+  for (const std::uint32_t file : wanted)
+    if (!column.is_read[file]) {
+      column.is_read[file] = true;
+      --column.missing;
+    }
+  if (column.missing > 0 || column.whole) return;
+  BlockMemory memory;
+  std::erase(column.pieces, nullptr);  // of files without entries
+  column.whole = keep(concatenate(column.pieces, memory));
+  column.pieces.clear();
+}
+
+// Numbers go where they belong as they are read; of others the values of each part are returned.
+std::vector<ValuesPtr> Join::read_parts(std::uint32_t number, Column& column, std::span<const Part> parts) {
+  const std::size_t width = column.numbers ? size_of(source_->type(number).element()) : 0;
+  std::vector<ValuesPtr> found(parts.size());
+  for_each_part(*source_, parts, [&](std::size_t at, Cursor& cursor, const Part& part) {
     BlockMemory memory;
+    std::vector<ValuesPtr> pieces;
     for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
       const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
-      const ValuesPtr read = spread(cursor.read(column, rows, memory), memory);
-      if (width > 0) {
-        std::memcpy(numbers.get() + first * width, read->data, rows.size * width);
+      const ValuesPtr read = spread(cursor.read(number, rows, memory), memory);
+      if (column.numbers) {
+        std::memcpy(column.numbers.get() + first * width, read->data, rows.size * width);
       } else {
-        pieces[number].push_back(keep(read));
-        take(byte_count(*pieces[number].back()));
+        pieces.push_back(keep(read));
+        count_held(number, byte_count(*pieces.back()));
       }
     }
+    if (pieces.size() > 1) pieces = {keep(concatenate(pieces, memory))};
+    if (!pieces.empty()) found[at] = std::move(pieces.front());
   });
-  if (width > 0) return make_scalars(type.element(), entries, numbers.get(), numbers);
-  held_ = held;
+  return found;
+}
+
+// The parts of each file become one piece.
+void Join::put_together(Column& column, std::span<const Part> parts, std::span<const ValuesPtr> pieces) {
   BlockMemory memory;
-  std::vector<ValuesPtr> all;
-  for (std::vector<ValuesPtr>& some : pieces) std::ranges::move(some, std::back_inserter(all));
-  if (all.empty()) return no_values(type);
-  return keep(concatenate(all, memory));
+  for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
+    while (last < parts.size() && parts[last].sample == parts[first].sample) ++last;
+    const std::span<const ValuesPtr> own = pieces.subspan(first, last - first);
+    column.pieces[parts[first].sample] = own.size() == 1 ? own.front() : keep(concatenate(own, memory));
+  }
 }
 
 // ---- Names

@@ -20,11 +20,15 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/key_table.h"
 #include "frame/graph/graph.h"
-#include "frame/joins/key_table.h"
 #include "frame/sources/source.h"
 
 namespace colonnade::frame {
+
+using dataset::JoinMemory;
+using dataset::KeyColumn;
+using dataset::KeyTable;
 
 // What is wanted of a join.
 struct JoinedColumns {
@@ -34,8 +38,9 @@ struct JoinedColumns {
   bool inner = true;  // rows without a match are filtered out; else their columns have no value
 };
 
-// The other side, of which keys and columns are read when they are first needed, and then stay in memory. Any
-// number of threads.
+// The other side, of which keys and columns are read when they are first needed, and then stay in memory:
+// keys as a whole, columns file by file, so that files without a match are not opened for them. Any number of
+// threads.
 class Join : public std::enable_shared_from_this<Join> {
  public:
   using Duplicates = KeyTable::Duplicates;
@@ -53,6 +58,9 @@ class Join : public std::enable_shared_from_this<Join> {
   std::vector<std::string> columns() const;
   const std::vector<std::string>& keys() const noexcept { return keys_; }
 
+  // Makes the table of keys that is to be saved, if it is not there, and keeps nothing of it.
+  void prepare();
+
   // Adds definitions, and a filter of an inner join, below a node; the caller holds the last one. Throws what
   // Graph::define() throws, and adds nothing then.
   NodeId add_to(Graph& graph, NodeId parent, const JoinedColumns& wanted);
@@ -67,7 +75,8 @@ class Join : public std::enable_shared_from_this<Join> {
 
   // For kernels: all that is slow is done by the first that asks.
   const KeyTable& table();
-  ValuesPtr values(std::uint32_t column);
+  // A column's values of these entries, none of which is negative.
+  ValuesPtr take(std::uint32_t column, std::span<const std::int64_t> entries, BlockMemory& memory);
 
  private:
   Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates,
@@ -79,7 +88,21 @@ class Join : public std::enable_shared_from_this<Join> {
   KeyTable make_table();
   KeyTable load_or_make_table();
   std::shared_ptr<std::byte[]> read_key(std::uint32_t column);
-  ValuesPtr read_column(std::uint32_t column);
+  // What is there of a column, guarded by mutex_.
+  struct Column {
+    std::vector<bool> is_read;  // by file
+    std::size_t missing = 0;    // files
+    // Numbers have their place from the start on. Others are put together when no file is missing, and are
+    // in pieces, by file, until then.
+    std::shared_ptr<std::byte[]> numbers;
+    ValuesPtr whole;
+    std::vector<ValuesPtr> pieces;
+  };
+  Column begin_column(std::uint32_t column);
+  void read_files(std::uint32_t number, Column& column, std::span<const std::uint32_t> wanted);
+  std::vector<ValuesPtr> read_parts(std::uint32_t number, Column& column, std::span<const Part> parts);
+  static void put_together(Column& column, std::span<const Part> parts, std::span<const ValuesPtr> pieces);
+  void count_held(std::uint32_t column, std::uint64_t bytes);
 
   std::shared_ptr<Source> source_;
   std::vector<std::string> keys_;
@@ -91,10 +114,10 @@ class Join : public std::enable_shared_from_this<Join> {
 
   std::mutex mutex_;
   std::optional<KeyTable> table_;
-  std::map<std::uint32_t, ValuesPtr> columns_;
+  std::map<std::uint32_t, Column> columns_;
   std::exception_ptr failure_;  // the last one
   std::atomic<std::uint64_t> failures_{0};
-  std::uint64_t held_ = 0;  // bytes of the columns that are no numbers
+  std::atomic<std::uint64_t> held_{0};  // bytes of the columns that are no numbers
 };
 
 // Chooses the names of joined columns: all of the join, or those of `chosen`. Every name begins with

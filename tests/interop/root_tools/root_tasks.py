@@ -9,6 +9,7 @@ from typing import Any
 import rdf_tasks
 import root_bridge
 import root_dump
+import root_processors
 import root_write
 import root_write_random
 from root_write import Field
@@ -200,3 +201,8 @@ def _with_streamed() -> Any:
 def read_streamed(path: str, name: str, column: str) -> list[Any]:
     """The objects of a streamer field, of the class fixture::Streamed: its three members each."""
     return json.loads(str(_with_streamed().read_streamed(path, name, column)))
+
+
+def process_entries(described: list[Any], fields: list[str], types: dict[str, str]) -> list[Any]:
+    """See root_processors.process_entries."""
+    return root_processors.process_entries(described, fields, types)

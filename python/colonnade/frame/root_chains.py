@@ -1,0 +1,382 @@
+"""TChain and RNTupleProcessor with ROOT's spelling: data sets one behind the other, and side by side.
+
+`ROOT.RDataFrame(chain)` takes a `TChain` with its friends. A processor goes through entries one by one, as
+`ROOT::Experimental::RNTupleProcessor` does; it reads them in blocks. What it is made of are `colonnade.open`,
+`DataSet.with_friends` and `DataSet.join`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn, TextIO
+
+from colonnade.errors import NotFoundError, UnsupportedError, UsageError
+from colonnade.reading import opening
+from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import PathLike
+
+from .root_histograms import refuse
+from .root_templates import Templated
+
+__all__ = ["RNTupleOpenSpec", "RNTupleProcessor", "RNTupleProcessorOptionalPtr", "TChain"]
+
+
+class TChain:
+    """Files whose data sets are one, and friends beside it: `chain.Add("f*.root")`, `chain.AddFriend(other, "f")`."""
+
+    def __init__(self, name: str = "", title: str = "") -> None:
+        """`title` is taken and ignored."""
+        self.name = name
+        self.files: list[tuple[str, str]] = []
+        self.friends: dict[str, TChain] = {}
+
+    def Add(self, file: PathLike, *_: Any) -> int:
+        """Add a file, or files by wildcards; "f.root/Other" and "f.root?#Other" name another data set."""
+        path, name = os.fspath(file), self.name
+        for mark in ("?#", ".root/"):
+            head, found, tail = path.rpartition(mark)
+            if found and tail and not tail.endswith(".root"):
+                path, name = head + mark.removesuffix("/").removesuffix("?#"), tail
+                break
+        self.files.append((path, name))
+        return 1
+
+    AddFile = Add
+
+    def AddFriend(self, friend: TChain | str, second: Any = "", *_: Any) -> None:
+        """Put another chain beside this one: `AddFriend(chain, "alias")`, or `AddFriend("Name", "f.root")`.
+
+        "alias = Name" gives the friend another name than that of its data set.
+        """
+        if isinstance(friend, TChain):
+            other, alias = friend, second or friend.name
+        else:
+            alias, _equals, name = friend.rpartition("=")
+            name = name.strip()
+            other, alias = TChain(name), alias.strip() or name
+            for file in [second] if isinstance(second, str | os.PathLike) else list(second or ()):
+                other.Add(file)
+            other.files = other.files or [(path, name) for path, _ in self.files]
+        self.friends[alias.rpartition("/")[2]] = other
+
+    def GetName(self) -> str:
+        """Return the name of the data set."""
+        return self.name
+
+    def GetEntries(self) -> int:
+        """Return the number of entries of all files."""
+        return _opened(self.pairs()).num_entries
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The files, each with the name of its data set."""
+        if not self.files:
+            raise UsageError(f"the chain '{self.name}' has no files", 'chain.Add("f.root")')
+        return self.files
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a TChain", name, "RDataFrame(chain), or colonnade.open for arrays")
+
+
+def _opened(pairs: Sequence[tuple[str, str]]) -> DataSet:
+    names = {name for _, name in pairs}
+    if len(names) > 1:
+        raise UnsupportedError(
+            f"files with data sets of different names ({', '.join(sorted(names))}) are not opened as one",
+            "RDataFrame, which does",
+        )
+    return opening.open([path for path, _ in pairs], names.pop() or None)
+
+
+class RNTupleOpenSpec(NamedTuple):
+    """The name of a data set, and the file that it is in."""
+
+    name: str
+    storage: str
+
+
+class RNTupleProcessorOptionalPtr:
+    """A field of the current entry of a processor, which may have no value there."""
+
+    def __init__(self, processor: RNTupleProcessor, name: str) -> None:
+        self._processor, self._name = processor, name
+
+    def HasValue(self) -> bool:
+        """Return whether the current entry has a value: the file has the field, and a join found a match."""
+        return self._processor._value(self._name)[0]
+
+    def GetPtr(self) -> Any:
+        """Return the value; None where there is none."""
+        return self._processor._value(self._name)[1]
+
+    GetRawPtr = GetPtr
+
+    def BindRawPtr(self, value: object) -> NoReturn:
+        """Raises `UnsupportedError`: values are given out, and not written to memory of others."""
+        raise UnsupportedError("values are not written to memory of others", "GetPtr()")
+
+    def __deref__(self) -> Any:
+        """Return the value.
+
+        Raises:
+            UsageError: there is none.
+        """
+        has_value, value = self._processor._value(self._name)
+        if not has_value:
+            raise UsageError(
+                f"'{self._name}' has no value in entry {self._processor.GetCurrentEntryNumber()}",
+                "ask HasValue() before",
+            )
+        return value
+
+    __call__ = __deref__
+
+
+class _Block(NamedTuple):
+    first: int
+    number: int
+    """Of the inner processor."""
+    values: dict[str, list[Any]]
+    """Without those that are not there."""
+    found: dict[str, list[bool]]
+
+
+_AT_ONCE = 4096
+
+
+class RNTupleProcessor:
+    """Goes through the entries of data sets that are chained and joined: `for entry in processor`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._fields: dict[str, RNTupleProcessorOptionalPtr] = {}
+        self._entry = self._processed = 0
+        self._block: _Block | None = None
+
+    # ---- Making
+
+    @staticmethod
+    def Create(ntuple: Any, processorName: str = "") -> RNTupleProcessor:
+        """Make a processor of one data set, which a pair of name and file says."""
+        spec = RNTupleOpenSpec(*ntuple)
+        return _Single([spec], processorName or spec.name)
+
+    @staticmethod
+    def CreateChain(ntuples: Sequence[Any], processorName: str = "") -> RNTupleProcessor:
+        """Make a processor of data sets, or of other processors, one behind the other.
+
+        A field that some of them do not have has no value there.
+        """
+        inner = [
+            each if isinstance(each, RNTupleProcessor) else RNTupleProcessor.Create(each) for each in ntuples
+        ]
+        if not inner:
+            raise UsageError("a chain needs at least one part")
+        return _Chain(inner, processorName or inner[0]._name)
+
+    @staticmethod
+    def CreateJoin(
+        primary: Any, auxiliary: Any, joinFields: Sequence[str] = (), processorName: str = ""
+    ) -> RNTupleProcessor:
+        """Make a processor that has fields of another one beside those of the first: "x", and "aux.y" of that.
+
+        Args:
+            primary: a pair of name and file, or a processor; its entries are gone through.
+            auxiliary: the other one.
+            joinFields: integer fields that both have, by which entries are found; if there are none, entries have the
+                same number. Of several entries with the same fields the first one is taken.
+            processorName: that of the first one if left out.
+        """
+        sides = [
+            each if isinstance(each, RNTupleProcessor) else RNTupleProcessor.Create(each)
+            for each in (primary, auxiliary)
+        ]
+        return _Join(sides[0], sides[1], list(joinFields), processorName or sides[0]._name)
+
+    # ---- Reading
+
+    @Templated
+    def RequestField(self, name: str, value: object = None) -> RNTupleProcessorOptionalPtr:
+        """Ask for a field before going through the entries; its type is known anyway, `RequestField["float"](name)`.
+
+        Raises:
+            NotFoundError: no part has it.
+        """
+        if value is not None:
+            raise UnsupportedError("values are not written to memory of others", "GetPtr()")
+        if not self._has(name):
+            raise NotFoundError(f"no field '{name}' in the processor '{self._name}'", field=name)
+        self._block = None
+        return self._fields.setdefault(name, RNTupleProcessorOptionalPtr(self, name))
+
+    def __iter__(self) -> Iterator[int]:
+        self._processed = 0
+        for block in self._blocks(list(self._fields), _AT_ONCE):
+            self._block = block
+            for entry in range(block.first, block.first + len(block.found[""])):
+                self._entry = entry
+                self._processed += 1
+                yield entry
+
+    def _value(self, name: str) -> tuple[bool, Any]:
+        block = self._block
+        if block is None:
+            raise UsageError("the processor is at no entry", "for entry in processor: ...")
+        at = self._entry - block.first
+        return (True, block.values[name][at]) if block.found[name][at] else (False, None)
+
+    def GetNEntriesProcessed(self) -> int:
+        """Return the number of entries that were gone through."""
+        return self._processed
+
+    def GetCurrentEntryNumber(self) -> int:
+        """Return the number of the current entry."""
+        return self._entry
+
+    def GetCurrentProcessorNumber(self) -> int:
+        """Return the number of the part of a chain that the current entry is in."""
+        return self._block.number if self._block else 0
+
+    def GetProcessorName(self) -> str:
+        """Return its name."""
+        return self._name
+
+    def PrintStructure(self, output: TextIO | None = None) -> None:
+        """Print the files in boxes: below each other those of chains, beside each other those of joins."""
+        print("\n".join(self._picture()), file=output or sys.stdout)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("an RNTupleProcessor", name, "colonnade.open for arrays, RDataFrame for all else")
+
+    # ---- Of each kind
+
+    def _has(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def _blocks(self, names: list[str], at_once: int) -> Iterator[_Block]:
+        raise NotImplementedError
+
+    def _data_set(self) -> DataSet:
+        raise NotImplementedError
+
+    def _picture(self) -> list[str]:
+        raise NotImplementedError
+
+
+class _OfDataSet(RNTupleProcessor):
+    """What one data set gives."""
+
+    _opened: DataSet | None = None
+
+    def _data_set(self) -> DataSet:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> DataSet:
+        raise NotImplementedError
+
+    def _has(self, name: str) -> bool:
+        return name in self._data_set().schema
+
+    def _blocks(self, names: list[str], at_once: int) -> Iterator[_Block]:
+        data_set = self._data_set()
+        for first in range(0, data_set.num_entries, at_once):
+            last = min(first + at_once, data_set.num_entries)
+            read = data_set.arrays(names, entry_start=first, entry_stop=last) if names else None
+            values = {name: read[name].to_list() for name in names} if read is not None else {}
+            found = {"": [True] * (last - first)} | self._found(names, first, last)
+            yield _Block(first, 0, values, found)
+
+    def _found(self, names: list[str], first: int, last: int) -> dict[str, list[bool]]:
+        return dict.fromkeys(names, [True] * (last - first))
+
+
+class _Single(_OfDataSet):
+    def __init__(self, specs: list[RNTupleOpenSpec], name: str) -> None:
+        super().__init__(name)
+        self._specs = specs
+
+    def _open(self) -> DataSet:
+        name, files = self._specs[0].name, [os.fspath(spec.storage) for spec in self._specs]
+        return opening.open(files, name) if len(files) > 1 else opening.open(files[0], name)
+
+    def _picture(self) -> list[str]:
+        return [line for spec in self._specs for line in _box(spec)]
+
+
+class _Join(_OfDataSet):
+    def __init__(self, first: RNTupleProcessor, other: RNTupleProcessor, keys: list[str], name: str) -> None:
+        super().__init__(name)
+        self._first, self._other, self._keys = first, other, keys
+
+    def _open(self) -> DataSet:
+        first, other = self._first._data_set(), self._other._data_set()
+        alias = self._other._name
+        if alias in first.schema or alias == self._first._name:
+            raise UsageError(f"'{alias}' names both sides of a join", "processorName")
+        if not self._keys:
+            return first.with_friends({alias: other})
+        return first.join(
+            other, on=self._keys, how="left", prefix=f"{alias}.", duplicates="first", columns=["*"]
+        )
+
+    def _found(self, names: list[str], first: int, last: int) -> dict[str, list[bool]]:
+        everywhere = [True] * (last - first)
+        if not self._keys:
+            return dict.fromkeys(names, everywhere)
+        alias = f"{self._other._name}."
+        entries = self._data_set().arrays([f"{alias}entry"], entry_start=first, entry_stop=last)
+        matched = (entries[f"{alias}entry"] >= 0).to_list()
+        return {name: matched if name.startswith(alias) else everywhere for name in names}
+
+    def _picture(self) -> list[str]:
+        left, right = self._first._picture(), self._other._picture()
+        height = max(len(left), len(right))
+        blank = " " * len(left[0])
+        rows = zip(left + [blank] * (height - len(left)), right + [""] * (height - len(right)), strict=True)
+        return [f"{a} {b}".rstrip() for a, b in rows]
+
+
+class _Chain(RNTupleProcessor):
+    def __init__(self, inner: list[RNTupleProcessor], name: str) -> None:
+        super().__init__(name)
+        self._inner = inner
+
+    def _has(self, name: str) -> bool:
+        return any(each._has(name) for each in self._inner)
+
+    def _blocks(self, names: list[str], at_once: int) -> Iterator[_Block]:
+        begin = 0
+        for number, each in enumerate(self._inner):
+            known = [name for name in names if each._has(name)]
+            count = 0
+            for block in each._blocks(known, at_once):
+                size = len(block.found[""])
+                nowhere = {name: [False] * size for name in names if name not in known}
+                yield _Block(begin + block.first, number, block.values, nowhere | block.found)
+                count = block.first + size
+            begin += count
+
+    def _data_set(self) -> DataSet:
+        specs = [each._specs for each in self._inner if isinstance(each, _Single)]
+        flat = [spec for some in specs for spec in some]
+        if len(specs) < len(self._inner) or len({spec.name for spec in flat}) > 1:
+            raise UnsupportedError(
+                "a chain of joins, or of data sets of different names, is not joined",
+                "join the parts, and chain that",
+            )
+        return opening.open([os.fspath(spec.storage) for spec in flat], flat[0].name, missing="fill")
+
+    def _picture(self) -> list[str]:
+        return [line for each in self._inner for line in each._picture()]
+
+
+_WIDTH = 27
+
+
+def _box(spec: RNTupleOpenSpec) -> list[str]:
+    edge = f"+{'-' * (_WIDTH + 2)}+"
+    lines = [spec.name, os.fspath(spec.storage)]
+    return [edge, *(f"| {line[:_WIDTH]:<{_WIDTH}} |" for line in lines), edge]

@@ -1,0 +1,557 @@
+"""Joins and friends: a data set with fields of another one beside its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from colonnade import _core
+from colonnade.errors import SchemaError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.located import Located
+from colonnade.schema.fields import FieldInfo, Schema
+
+from .chain import Chain
+from .dataset import DataSet, Fields
+from .metrics import ReadMetrics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .attributes import AttributeSets
+
+__all__ = ["How", "Joined", "befriend", "join"]
+
+How: TypeAlias = Literal["inner", "left"]
+Rows: TypeAlias = "range | NDArray[np.int64]"
+"""Entries: a stretch of them, or any, in any order."""
+
+
+class Joined(DataSet):
+    """A data set whose entries have fields of another one, too. Made by `DataSet.join` and `DataSet.with_friends`.
+
+    It is read as any `DataSet`. Of the other side only what belongs to the entries that are read is opened and read,
+    in blocks of some thousand entries, which stay in memory up to half of the machine's.
+    """
+
+    def __init__(
+        self, first: DataSet, other: DataSet, match: _Match, shown: _Shown, _selection: Fields = None
+    ) -> None:
+        self._first, self._other, self._match, self._shown = first, other, match, shown
+        self._schema: _JoinedSchema
+        Located.__init__(self, first.uri, first.name)
+        self._settings = first._settings
+        self._reader = None
+        self._selection = _selection
+        self._attributes: AttributeSets | None = None
+        self._kept: NDArray[np.int64] | None = None
+        self._lock = threading.Lock()
+        self._is_open = True
+        self._schema = _JoinedSchema(first, other, match, shown)
+        self._has_unreadable = any(True for top in self._schema.values() for _ in top.unreadable_parts())
+
+    # ---- What it is
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries. Of an inner join, all keys of both sides are read to know it."""
+        return self._num_entries
+
+    @property
+    def _num_entries(self) -> int:  # type: ignore[override]
+        return self._first.num_entries if not self._match.inner else len(self._rows_with_match())
+
+    @property
+    def files(self) -> list[str]:
+        """The files of both sides."""
+        return [*self._first.files, *self._other.files]
+
+    @property
+    def descriptor(self) -> _core.Descriptor:
+        """Raises `UnsupportedError`: the data sets that were joined have one each."""
+        raise UnsupportedError("a join has no descriptor", "that of each data set", uri=self._uri)
+
+    @property
+    def attributes(self) -> AttributeSets:
+        """The attribute sets of the first data set, unless entries without a match are left out."""
+        if self._match.inner:
+            raise UnsupportedError(
+                "ranges of attribute sets are of entries, of which an inner join leaves some out",
+                "how='left', or those of the data set itself",
+                uri=self._uri,
+            )
+        return self._first.attributes
+
+    @property
+    def metrics(self) -> ReadMetrics:
+        """What was asked of the storage of both sides so far."""
+        both = (self._first.metrics, self._other.metrics)
+        total = {
+            each.name: sum(getattr(one, each.name) for one in both)
+            for each in dataclasses.fields(ReadMetrics)
+            if each.name != "cache"
+        }
+        return ReadMetrics(**total, cache="; ".join(filter(None, (one.cache for one in both))))
+
+    # ---- Reading
+
+    def select(self, fields: Fields) -> Joined:
+        """Return the same join with only these fields."""
+        names = list(self._select(fields))
+        return Joined(self._first, self._other, self._match, self._shown, names)
+
+    def entry_texts(self, start: int, stop: int, fields: Fields = None) -> Iterator[tuple[int, str]]:
+        """Iterate over the numbers and texts of entries."""
+        selected = self._select(fields)
+        for number in range(start, stop):
+            row = int(self._rows(number, number + 1)[0])
+            entry = int(self._match.find(range(row, row + 1))[0])
+            texts = []
+            for name, info in selected.items():
+                side = self._schema.side_of(info)
+                at = row if side is self._first else entry
+                text = str(entry) if side is None else _value_text(side, at, self._schema.own(info))
+                texts.append(f'"{name}": {text}')
+            yield number, "{" + ", ".join(texts) + "}"
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Read, check and decode every page of both sides; see `DataSet.verify`."""
+        return self._first.verify(progress) + self._other.verify(progress)
+
+    def read_through(self, fields: Fields = None, *, step_size: int | str = "256 MiB") -> int:
+        """Read fields once and keep nothing; returns the bytes of their arrays."""
+        selected = self._select(fields)
+        return sum(
+            sum(layout.nbytes for layout in self._layouts(selected, first, last)[0].values())
+            for first, last in self._steps(selected, step_size, 0, self._num_entries)
+        )
+
+    def __repr__(self) -> str:
+        count = len(self._select(None, warns=False))
+        return f"<Joined {self._first!r} with {self._other!r}: {count} fields>"
+
+    # ---- Life
+
+    def close(self) -> None:
+        """Let go of the table of keys. The data sets that were joined stay open."""
+        self._is_open = False
+        self._match.close()
+
+    def __enter__(self) -> Joined:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Joined, (self._first, self._other, self._match, self._shown, self._selection)
+
+    # ---- Inside
+
+    def _rows_with_match(self) -> NDArray[np.int64]:
+        with self._lock:
+            if self._kept is None:
+                kept = []
+                for begin in range(0, self._first.num_entries, _LOOKED_UP_AT_ONCE):
+                    end = min(begin + _LOOKED_UP_AT_ONCE, self._first.num_entries)
+                    kept.append(np.flatnonzero(np.asarray(self._match.find(range(begin, end))) >= 0) + begin)
+                self._kept = np.concatenate(kept) if kept else np.empty(0, np.int64)
+            return self._kept
+
+    def _rows(self, start: int, stop: int) -> Rows:
+        """Entries of the first data set."""
+        if not self._match.inner or start >= stop:
+            return range(start, max(start, stop))
+        rows = self._rows_with_match()[start:stop]
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return range(int(rows[0]), int(rows[-1]) + 1)
+        return rows
+
+    def _assemble(
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+    ) -> dict[str, Any]:
+        return self._assemble_rows(selected, self._rows(start, stop), builder)
+
+    def _assemble_at(
+        self, selected: dict[str, FieldInfo], entries: NDArray[np.int64], builder: Any
+    ) -> dict[str, Any]:
+        rows = self._rows_with_match()[entries] if self._match.inner else entries
+        return self._assemble_rows(selected, rows, builder)
+
+    def _assemble_rows(self, selected: dict[str, FieldInfo], rows: Rows, builder: Any) -> dict[str, Any]:
+        if not self._is_open:
+            raise self._misuse("the join is closed")
+        here, there = self._of_side(selected, self._first), self._of_side(selected, self._other)
+        contents = _assemble_of(self._first, here, rows, builder) if here else {}
+        if len(here) < len(selected):
+            entries = self._match.find(rows) if len(rows) else np.empty(0, dtype=np.int64)
+            contents |= self._assemble_there(there, entries, builder)
+            for name in selected:
+                if name not in contents:
+                    contents[name] = builder.numbers(np.asarray(entries, dtype=np.int64))
+        return {name: contents[name] for name in selected}
+
+    def _of_side(self, selected: dict[str, FieldInfo], side: DataSet) -> dict[str, FieldInfo]:
+        schema = self._schema
+        return {name: schema.own(info) for name, info in selected.items() if schema.side_of(info) is side}
+
+    def _assemble_there(self, selected: dict[str, FieldInfo], entries: Rows, builder: Any) -> dict[str, Any]:
+        if not selected:
+            return {}
+        if isinstance(entries, range) or not self._match.optional:
+            return _assemble_of(self._other, selected, entries, builder)
+        offsets = np.zeros(len(entries) + 1, dtype=np.int64)
+        np.cumsum(entries >= 0, out=offsets[1:])
+        found = _assemble_of(self._other, selected, entries[entries >= 0], builder)
+        return {name: builder.option(offsets, content) for name, content in found.items()}
+
+    def _steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        here = self._of_side(selected, self._first) or self._first._select(
+            self._match.fields_of_first, warns=False
+        )
+        if not self._match.inner:
+            yield from self._first._steps(here, step_size, start, stop)
+            return
+        rows = self._rows_with_match()
+        if start >= stop:
+            return
+        begin = start
+        for _, last in self._first._steps(here, step_size, int(rows[start]), int(rows[stop - 1]) + 1):
+            end = int(np.searchsorted(rows, last))
+            if end > begin:
+                yield begin, end
+            begin = end
+
+    def _cluster_steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        yield from self._steps(selected, step_size, 0, stop)
+
+
+_LOOKED_UP_AT_ONCE = 1 << 22
+
+
+def _value_text(side: DataSet, entry: int, info: FieldInfo) -> str:
+    """The text of one field of an entry; -1: there is none."""
+    if entry < 0:
+        return "null"
+    top = info
+    while top.parent is not None:
+        top = top.parent
+    name = top.name + info.path[len(top.path) :]
+    _, whole = next(iter(side.entry_texts(entry, entry + 1, name)))
+    return whole[len(f'{{"{name}": ') : -1]
+
+
+def _assemble_of(side: DataSet, selected: dict[str, FieldInfo], rows: Rows, builder: Any) -> dict[str, Any]:
+    if isinstance(rows, range):
+        return side._assemble(selected, rows.start, rows.stop, builder)
+    assert isinstance(side, Chain | Joined)
+    return side._assemble_at(selected, rows, builder)
+
+
+# ---- Names
+
+
+@dataclasses.dataclass(frozen=True)
+class _Shown:
+    """What fields of the other side are called here."""
+
+    fields: Mapping[str, str]
+    """By their names here."""
+    entry: str = ""
+    """Of the number of the entry there; empty: not shown."""
+    qualifier: str = ""
+    """"f" if "f.x" is the field x of the other side, whatever it is called."""
+
+
+class _JoinedSchema(Schema):
+    """The fields of both sides, each with a place of its own here; those of a left join as optional ones."""
+
+    def __init__(self, first: DataSet, other: DataSet, match: _Match, shown: _Shown) -> None:
+        self._name = first.name
+        self._origins: dict[FieldInfo, FieldInfo] = {}
+        self._sides: dict[FieldInfo, DataSet | None] = {}
+        self._top: dict[str, FieldInfo] = {}
+        for name, info in (
+            first._select(None, warns=False).items() if first._selection else first.schema.items()
+        ):
+            self._adopt(name, info, first)
+        for here, there in shown.fields.items():
+            self._adopt(here, other.schema[there], other, optional=match.optional)
+        if shown.entry:
+            self._adopt(shown.entry, _entry_field(shown.entry), None)
+        # For each friend, what its fields are called here.
+        self.qualified: dict[str, dict[str, str]] = dict(getattr(first.schema, "qualified", {}))
+        if shown.qualifier:
+            self.qualified[shown.qualifier] = {there: here for here, there in shown.fields.items()}
+
+    def _adopt(self, name: str, own: FieldInfo, side: DataSet | None, *, optional: bool = False) -> None:
+        made: dict[FieldInfo, FieldInfo] = {}
+        info = _copied(own, None, made)
+        object.__setattr__(info, "name", name)
+        if optional and not own.unreadable and not own.type.startswith("std::optional<"):
+            object.__setattr__(info, "type", f"std::optional<{own.type}>")
+        self._top[name] = info
+        self._sides[info] = side
+        self._origins |= {copy: original for original, copy in made.items()}
+
+    def __getitem__(self, path: str) -> FieldInfo:
+        found = _find(path, self._top)
+        if found is None:
+            qualifier, _, rest = path.partition(".")
+            names = self.qualified.get(qualifier, {})
+            found = _find(rest, {there: self._top[here] for there, here in names.items()})
+        return super().__getitem__(path) if found is None else found
+
+    def _matching(self, pattern: str) -> list[tuple[str, FieldInfo]]:
+        qualified = [
+            (f"{qualifier}.{there}", self._top[here])
+            for qualifier, names in self.qualified.items()
+            for there, here in names.items()
+            if fnmatch.fnmatchcase(f"{qualifier}.{there}", pattern)
+        ]
+        return super()._matching(pattern) + qualified
+
+    def side_of(self, info: FieldInfo) -> DataSet | None:
+        """The data set that a field is of; None for the number of the entry."""
+        while info.parent is not None:
+            info = info.parent
+        return self._sides[info]
+
+    def own(self, info: FieldInfo) -> FieldInfo:
+        """The field as its data set has it."""
+        return self._origins[info]
+
+
+def _copied(own: FieldInfo, parent: FieldInfo | None, made: dict[FieldInfo, FieldInfo]) -> FieldInfo:
+    copy = dataclasses.replace(own, parent=parent)
+    made[own] = copy
+    children = tuple(_copied(child, copy, made) for child in own.children)
+    object.__setattr__(copy, "children", children)
+    object.__setattr__(copy, "named", tuple((name, made[member]) for name, member in own.named))
+    return copy
+
+
+def _find(path: str, fields: Mapping[str, FieldInfo]) -> FieldInfo | None:
+    """The field at a path below one of these, whose names may have points."""
+    parts = path.split(".")
+    for count in range(len(parts), 0, -1):
+        name = ".".join(parts[:count])
+        if name in fields and (found := fields[name].find(path[len(name) + 1 :])) is not None:
+            return found
+    return None
+
+
+def _entry_field(name: str) -> FieldInfo:
+    return FieldInfo(
+        id=-1,
+        name=name,
+        path=name,
+        type="std::int64_t",
+        description="the entry on the other side, -1 for none",
+        unreadable="",
+        projected=None,
+        encodings=(),
+        columns=(),
+        kind=_core.FieldKind.scalar,
+        size=0,
+        alternatives=0,
+        is_tuple=False,
+    )
+
+
+# ---- Which entry belongs to which
+
+
+class _Match:
+    """The same entry."""
+
+    inner = False
+    optional = False
+    fields_of_first: Fields = None
+
+    def find(self, rows: Rows) -> Rows:
+        """Find the entries of the other side that belong to entries of the first one; -1: none."""
+        return rows
+
+    def close(self) -> None:
+        """Let go of what takes memory."""
+
+
+class _ByKeys(_Match):
+    """The entry with the same keys."""
+
+    def __init__(
+        self, first: DataSet, other: DataSet, pairs: dict[str, str], how: How, takes_first: bool, table: str
+    ) -> None:
+        self._first, self._other, self._pairs = first, other, pairs
+        self._how: How = how
+        self._takes_first, self._table_path = takes_first, table
+        self._table: _core.KeyTable | None = None
+        self._lock = threading.Lock()
+        self.inner, self.optional = how == "inner", how == "left"
+        self.fields_of_first = list(pairs)
+        for here, there in pairs.items():
+            _check_key(first, here, may_lack=True)
+            _check_key(other, there, may_lack=False)
+
+    def find(self, rows: Rows) -> NDArray[np.int64]:
+        with self._lock:
+            if self._table is None:
+                self._table = self._make_table()
+        keys, lacks = _keys(self._first, list(self._pairs), rows)
+        found = self._table.find(keys)
+        if lacks is not None:
+            found[lacks] = -1
+        return found
+
+    def close(self) -> None:
+        self._table = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        how = (self._pairs, self._how, self._takes_first, self._table_path)
+        return _ByKeys, (self._first, self._other, *how)
+
+    def _make_table(self) -> _core.KeyTable:
+        names = list(self._pairs.values())
+        source = ""
+        if self._table_path:
+            source = self._other._open_chain().index() if isinstance(self._other, Chain) else ""
+            if not source:
+                raise UsageError(
+                    "a table of keys is saved for data sets in files alone", "join without `table`"
+                )
+        everything = range(self._other.num_entries)
+        return _core.KeyTable(
+            names,
+            self._takes_first,
+            self._table_path,
+            source,
+            lambda: _keys(self._other, names, everything)[0],
+        )
+
+
+def _keys(
+    side: DataSet, paths: Sequence[str], rows: Rows
+) -> tuple[list[tuple[bool, NDArray[np.uint64]]], NDArray[np.bool_] | None]:
+    """The keys of entries, as 64 bits; and which entries lack one, None if no entry does."""
+    from colonnade.arrays.awkward import AwkwardBuilder
+
+    selected = side._select(list(paths), warns=False)
+    contents = _assemble_of(side, selected, rows, AwkwardBuilder())
+    keys: list[tuple[bool, NDArray[np.uint64]]] = []
+    lacks: NDArray[np.bool_] | None = None
+    for path in paths:
+        content = contents[path]
+        if content.is_option:
+            option = content.to_IndexedOptionArray64()
+            missing = option.index.data < 0
+            lacks = missing if lacks is None else lacks | missing
+            values = np.zeros(len(rows), dtype=option.content.data.dtype)
+            values[~missing] = option.content.data[option.index.data[~missing]]
+        else:
+            values = np.asarray(content.data)
+        is_signed = values.dtype.kind == "i"
+        wide = values.astype(np.int64).view(np.uint64) if is_signed else values.astype(np.uint64)
+        keys.append((is_signed, np.ascontiguousarray(wide)))
+    return keys, lacks if lacks is not None and lacks.any() else None
+
+
+def _check_key(side: DataSet, path: str, *, may_lack: bool) -> None:
+    from colonnade.arrays.awkward import AwkwardBuilder
+
+    info = side._select(path, warns=False)[path]
+    content = side._assemble({path: info}, 0, 0, AwkwardBuilder())[path]
+    is_missing = "optional<" in info.type and not may_lack
+    while content.is_option:
+        content = content.content
+    if is_missing or not content.is_numpy or content.data.dtype.kind not in "iub":
+        raise TypeMismatchError(
+            f"the key '{path}' is of type {info.type}; keys are integers", uri=side.uri, data_set=side.name
+        )
+
+
+# ---- Making
+
+
+def join(
+    first: DataSet,
+    other: DataSet,
+    on: str | Sequence[str] | Mapping[str, str],
+    *,
+    how: How,
+    columns: str | Sequence[str] | None,
+    prefix: str,
+    duplicates: Literal["error", "first"],
+    table: str | os.PathLike[str] | None,
+) -> Joined:
+    """See `DataSet.join`."""
+    if how not in ("inner", "left"):
+        raise UsageError(f"how={how!r} is no way to join", "'inner' or 'left'")
+    if duplicates not in ("error", "first"):
+        raise UsageError(f"duplicates={duplicates!r} is unknown", "'error' or 'first'")
+    listed = [on] if isinstance(on, str) else on
+    pairs = dict(listed) if isinstance(listed, Mapping) else {key: key for key in listed}
+    if not pairs:
+        raise UsageError("a join needs at least one key")
+    here, there = _sides(first, other)
+    match = _ByKeys(here, there, pairs, how, duplicates == "first", os.fspath(table or ""))
+    own = re.sub(r"\W", "_", there.name or "joined")
+    entry = f"{prefix}entry" if prefix else f"{own}_entry"
+    if entry in here.schema:
+        raise UsageError(f"there is a field '{entry}' already", "another prefix")
+    if columns is None:
+        chosen = [name for name in there.field_names if name not in pairs.values()]
+    else:
+        chosen = list(there._select(columns, warns=False))
+    shown: dict[str, str] = {}
+    for name in chosen:
+        known = prefix + name
+        if not prefix and (known == entry or known in here.schema or known in shown):
+            known = f"{own}_{name}"
+        if known == entry or known in here.schema or known in shown:
+            raise UsageError(f"there is a field '{known}' already", "another prefix")
+        shown[known] = name
+    return Joined(here, there, match, _Shown(shown, entry))
+
+
+def befriend(first: DataSet, name: str, other: DataSet) -> Joined:
+    """See `DataSet.with_friends`."""
+    if not name or "." in name or name in first.schema:
+        raise UsageError(
+            f"'{name}' cannot be the name of a friend", "a name without points that no field has"
+        )
+    here, there = _sides(first, other)
+    if there.num_entries != here.num_entries:
+        raise SchemaError(
+            f"the friend '{name}' has {there.num_entries} entries, and '{here.name}' has {here.num_entries}",
+            "join them by keys: data_set.join(other, on='event')",
+            uri=there.uri,
+            data_set=there.name,
+        )
+    shown = {(field if field not in here.schema else f"{name}.{field}"): field for field in there.field_names}
+    return Joined(here, there, _Match(), _Shown(shown, qualifier=name))
+
+
+def _sides(first: DataSet, other: DataSet) -> tuple[Chain | Joined, Chain | Joined]:
+    """Both as data sets of which any entries can be read, and which are two even if one is joined with itself."""
+    here, there = _chain_of(first), _chain_of(other)
+    return here, there.select(None) if there is here else there
+
+
+def _chain_of(data_set: DataSet) -> Chain | Joined:
+    if isinstance(data_set, Chain | Joined):
+        return data_set
+    if type(data_set) is not DataSet:
+        raise UnsupportedError(
+            f"a {type(data_set).__name__} is not joined",
+            "import_tree makes a data set of it",
+            uri=data_set.uri,
+        )
+    return Chain([data_set.uri], data_set.name, _selection=data_set._selection, **data_set._settings)

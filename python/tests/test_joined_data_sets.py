@@ -1,0 +1,377 @@
+"""Joins and friends of data sets outside of data frames: random ones against pandas and Awkward."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from join_cases import Case, cases, content, key_columns, merged, write
+from shuffled_engine import Shuffled
+
+import colonnade
+from colonnade.reading.chain import Chain
+
+FIXTURES = Path(__file__).resolve().parents[2] / "tests" / "fixtures"
+QUIET = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+
+
+# ---- Random joins and friends
+
+
+@QUIET
+@given(
+    case=st.one_of(cases(unique=True), cases(unique=False)),
+    how=st.sampled_from(["inner", "left"]),
+    cut=st.lists(st.integers(0, 130), min_size=2, max_size=2),
+    data=st.data(),
+)
+def test_random_joins_are_those_of_pandas(case: Case, how: Any, cut: list[int], data: st.DataObject) -> None:
+    left, left_kinds = key_columns(case.left, case.left_types, "here")
+    left["row"], left_kinds["row"] = np.arange(len(case.left)), "std::int64_t"
+    left["number"], left_kinds["number"] = np.arange(len(case.left)) / 2, "float"
+    right, right_kinds = key_columns(case.right, case.right_types, "there")
+    columns, kinds = content(len(case.right))
+    on = {f"here{k}": f"there{k}" for k in range(len(case.left_types))}
+    duplicates: Any = "error" if len(set(case.right)) == len(case.right) else "first"
+    pairs = merged(case, how)
+    with tempfile.TemporaryDirectory() as folder:
+        there = write(Path(folder), "right", "More", right | columns, right_kinds | kinds, case.right_cuts)
+        here = write(Path(folder), "left", "Events", left, left_kinds, case.left_cuts)
+        joined = colonnade.open(here).join(colonnade.open(there), on=on, how=how, duplicates=duplicates)
+        if data.draw(st.booleans(), label="pickled"):
+            joined = pickle.loads(pickle.dumps(joined))
+        assert joined.num_entries == len(pairs)
+        assert joined["row"].to_list() == [a for a, _ in pairs]
+        assert joined["More_entry"].to_list() == [b for _, b in pairs]
+        names = {name: "More_number" if name == "number" else name for name in columns}
+        first, last = sorted(min(edge, len(pairs)) for edge in cut)
+        read = joined.arrays(list(names.values()), entry_start=first, entry_stop=last)
+        table = joined.to_arrow(list(names.values()))
+        steps = list(
+            joined.iterate(list(names.values()), step_size=data.draw(st.integers(1, 60), label="step"))
+        )
+        for name, shown in names.items():
+            values = columns[name].tolist()
+            expected = [None if b < 0 else values[b] for _, b in pairs]
+            assert read[shown].to_list() == expected[first:last]
+            assert table[shown].to_pylist() == expected
+            assert [value for step in steps for value in step[shown].to_list()] == expected
+        # Names that both sides have belong to the left one.
+        assert joined["number"].to_list() == [a / 2 for a, _ in pairs]
+        nothing = joined.arrays(list(names.values()), entry_stop=0)
+        assert nothing.fields == list(names.values())
+
+
+@QUIET
+@given(
+    entries=st.integers(0, 120),
+    cuts=st.lists(st.lists(st.integers(0, 120), max_size=4), min_size=3, max_size=3),
+    data=st.data(),
+)
+def test_friends_have_borders_of_their_own(entries: int, cuts: list[list[int]], data: st.DataObject) -> None:
+    columns, kinds = content(entries)
+    sides = [{name: columns[name]} for name in ("list", "nested", "maybe")]
+    with tempfile.TemporaryDirectory() as folder:
+        opened = []
+        for k, (side, cut) in enumerate(zip(sides, cuts, strict=True)):
+            values = side | {"x": np.arange(entries) * (k + 1)}
+            types = {name: kinds[name] for name in side} | {"x": "std::int64_t"}
+            ends = [min(edge, entries) for edge in cut]
+            opened.append(write(Path(folder), f"s{k}_", f"Set{k}", values, types, ends))
+        if data.draw(st.booleans(), label="by open"):
+            both = colonnade.open(opened[0], friends={"a": opened[1], "b": colonnade.open(opened[2])})
+        else:
+            both = colonnade.open(opened[0]).with_friends({"a": colonnade.open(opened[1])})
+            both = both.with_friends({"b": colonnade.open(opened[2])})
+        first, last = sorted(data.draw(st.lists(st.integers(0, entries), min_size=2, max_size=2)))
+        read = both.arrays(entry_start=first, entry_stop=last)
+        assert read.fields == ["list", "x", "nested", "a.x", "maybe", "b.x"]
+        for name in ("list", "nested", "maybe"):
+            assert read[name].to_list() == columns[name].to_list()[first:last]
+        for k, name in enumerate(("x", "a.x", "b.x")):
+            assert read[name].to_list() == [(k + 1) * i for i in range(first, last)]
+        assert both["a.nested"].to_list() == both["nested"].to_list() == columns["nested"].to_list()
+        assert both.arrays(["b.*"]).fields == ["b.maybe", "b.x"]
+
+
+def test_entries_in_any_order_of_all_types() -> None:
+    """Every fixture: entries at random, repeated ones among them, against Awkward's own choice."""
+    rng = np.random.default_rng(4)
+    from colonnade.arrays.arrow import ArrowBuilder
+    from colonnade.arrays.awkward import AwkwardBuilder
+
+    seen = 0
+    for path in sorted(FIXTURES.glob("*.root")):
+        for name in colonnade.datasets(path):
+            chain = Chain([str(path)], name)
+            selected = chain._select(None, warns=False)
+            if not chain.num_entries or not selected:
+                continue
+            entries = rng.integers(0, chain.num_entries, min(2 * chain.num_entries, 300))
+            taken = chain._assemble_at(selected, entries, AwkwardBuilder())
+            whole = chain._assemble(selected, 0, chain.num_entries, AwkwardBuilder())
+            for field, info in selected.items():
+                expected = ak.Array(whole[field])[entries]
+                assert repr(ak.Array(taken[field]).to_list()) == repr(expected.to_list()), (path.name, field)
+                try:
+                    of_all = chain._assemble({field: info}, 0, chain.num_entries, ArrowBuilder())[field]
+                except colonnade.ConversionError:  # texts that Arrow does not have
+                    continue
+                arrow = chain._assemble_at({field: info}, entries, ArrowBuilder())[field]
+                assert arrow.type == of_all.type
+                pieces = [of_all.slice(int(entry), 1).to_pylist()[0] for entry in entries[:20]]
+                assert repr(arrow.to_pylist()[:20]) == repr(pieces)
+                seen += 1
+    assert seen > 200
+
+
+# ---- What data sets do
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[list[str], list[str]]:
+    """Events by (run, event), and what belongs to some of them, in the order of runs."""
+    run, event = np.divmod(np.arange(300), 30)
+    types = {"run": "std::int32_t", "event": "std::int32_t", "x": "double"}
+    here = write(
+        tmp_path, "here", "Events", {"run": run, "event": event, "x": np.sqrt(run + event)}, types, [100, 170]
+    )
+    columns, kinds = content(200)
+    chosen = np.sort(np.random.default_rng(1).permutation(300)[:200])
+    right = {"run": chosen // 30, "event": chosen % 30, **columns}
+    there = write(
+        tmp_path,
+        "there",
+        "dir/More",
+        right,
+        {name: types.get(name) or kinds[name] for name in right},
+        [50, 150],
+    )
+    return here, there
+
+
+def test_joins_are_data_sets(places: tuple[list[str], list[str]]) -> None:
+    here, there = places
+    left = colonnade.open(here).join(colonnade.open(there), on=["run", "event"], how="left")
+    inner = colonnade.open(here).join(colonnade.open(there), on=["run", "event"])
+    assert inner.num_entries == 200 < left.num_entries == 300
+    assert left.field_names == ["run", "event", "x", "number", "flag", "text", "list", "nested", "maybe",
+                                "dir_More_entry"]  # fmt: skip
+    assert left.schema["number"].type == "std::optional<double>"
+    assert inner.schema["number"].type == "double"
+    assert left.schema["maybe"].type == "std::optional<double>"
+    entry = left["dir_More_entry"].to_list()
+    assert left.to_pandas("number")["number"].isna().sum() == 100
+    assert [number is None for number in left["number"].to_list()] == [e < 0 for e in entry]
+    assert pa.table(inner.select(["x", "number"])).column_names == ["x", "number"]
+    assert inner.to_polars("number")["number"].to_list() == inner["number"].to_list()
+    by_filter = left.to_arrow_dataset().to_table(columns=["number"], filter=pa.compute.field("x") > 4)
+    assert by_filter["number"].to_pylist() == [
+        n for n, x in zip(left["number"].to_list(), left["x"].to_list(), strict=True) if x > 4
+    ]
+    texts = dict(left.entry_texts(0, 300, ["run", "text", "dir_More_entry", "list"]))
+    for number in range(300):
+        shown = [left[name][number] for name in ("text", "list")]
+        assert (entry[number] < 0) == ('"text": null' in texts[number])
+        assert f'"dir_More_entry": {entry[number]}' in texts[number]
+        if entry[number] >= 0:
+            assert f'"text": "{shown[0]}"' in texts[number]
+    assert left.verify() == colonnade.open(here).verify() + colonnade.open(there).verify()
+    assert inner.read_through() > 0
+    assert "dir/More" in repr(inner)
+    assert repr(inner).startswith("<Joined <Chain 'Events'")
+    assert [len(step) for step in inner.iterate(step_size=64)] == [64, 64, 64, 8]
+    assert sum(len(step) for step in inner.iterate(step_size="2 kB")) == 200
+    with pytest.raises(colonnade.UnsupportedError, match="no descriptor"):
+        inner.descriptor  # noqa: B018
+    with pytest.raises(colonnade.UnsupportedError, match="DataFrame"):
+        colonnade.DataFrame(inner)
+    with pytest.raises(colonnade.UnsupportedError, match="no part of a chain"):
+        colonnade.open([inner])
+    inner.close()
+    with pytest.raises(colonnade.UsageError, match="closed"):
+        inner["x"]
+
+
+def test_joins_of_joins_with_themselves(places: tuple[list[str], list[str]]) -> None:
+    """Each event with the next one of its run, and that with what belongs to it, whose keys may lack."""
+    here, there = places
+    events, more = colonnade.open(here), colonnade.open(there)
+    following = {"run": "run", "next": "event"}
+    table = {"run": np.repeat(np.arange(10), 30), "next": np.tile(np.arange(30), 10) + 1}
+    path = Path(here[0]).parent / "next.root"
+    with colonnade.create(path, "Next", {"run": "std::int64_t", "next": "std::int64_t"}) as writer:
+        writer.extend(table)
+    pairs = colonnade.open(path).join(events, on=following, how="left", columns=["x", "event"], prefix="n_")
+    twice = pairs.join(more, on={"run": "run", "n_event": "event"}, how="left", columns="number")
+    keys = dict(zip(zip(more["run"].to_list(), more["event"].to_list(), strict=True), more["number"].to_list(),
+                    strict=True))  # fmt: skip
+    for row, (run, event) in enumerate(zip(table["run"], table["next"], strict=True)):
+        assert twice["n_x"][row] == (None if event == 30 else np.sqrt(run + event))
+        assert twice["number"][row] == keys.get((run, event))
+    # As the right side, and of a data set with itself.
+    outer = events.join(twice, on={"run": "run", "event": "next"}, columns=["n_x", "number"])
+    assert outer.num_entries == 290
+    assert outer["n_x"].to_list() == outer["x"].to_list()
+    itself = events.join(events, on={"run": "run", "event": "event"}, columns=["x"])
+    assert itself["Events_x"].to_list() == itself["x"].to_list()
+    befriended = events.with_friends({"again": events})
+    assert befriended["again.x"].to_list() == befriended["x"].to_list()
+
+
+def test_chains_of_chains(places: tuple[list[str], list[str]]) -> None:
+    here, _ = places
+    parts = [colonnade.open(here[:2]), here[2], colonnade.open(here[:1])]
+    chain = colonnade.open(parts)
+    assert chain.files == [*here, here[0]]
+    assert chain["x"].to_list() == colonnade.open([*here, here[0]])["x"].to_list()
+
+
+# ---- Files that are opened
+
+
+class Hidden:
+    """Files in folders of their own, which go away with these: renaming a file itself would make it another one."""
+
+    def __init__(self, files: list[str], folder: Path) -> None:
+        self.files = []
+        for number, file in enumerate(files):
+            (folder / f"{number}").mkdir()
+            self.files.append(str(Path(file).rename(folder / f"{number}" / Path(file).name)))
+
+    @contextlib.contextmanager
+    def all_but(self, kept: int | None) -> Iterator[None]:
+        folders = [Path(file).parent for number, file in enumerate(self.files) if number != kept]
+        for folder in folders:
+            folder.rename(folder.with_suffix(".away"))
+        yield
+        for folder in folders:
+            folder.with_suffix(".away").rename(folder)
+
+
+def test_only_files_with_matches_are_opened(places: tuple[list[str], list[str]], tmp_path: Path) -> None:
+    here, there = places
+    hidden = Hidden(there, tmp_path)
+
+    def joined() -> Any:
+        more = colonnade.open(hidden.files, index=tmp_path / "more.json")
+        return colonnade.open(here).join(more, on=["run", "event"], how="left", table=tmp_path / "more.keys")
+
+    expected = joined().arrays(["x", "number", "list"])
+    entries = np.asarray(joined()["dir_More_entry"])
+    borders = colonnade.open(hidden.files).file_offsets
+    for number in range(len(there)):
+        inside = np.flatnonzero((entries >= borders[number]) & (entries < borders[number + 1]))
+        first, last = int(inside[0]), int(inside[-1]) + 1
+        with hidden.all_but(number):
+            read = joined().arrays(["x", "number", "list"], entry_start=first, entry_stop=last)
+            assert read.to_list() == expected[first:last].to_list()
+            with pytest.raises(colonnade.FileMissingError, match="there"):
+                joined().arrays(["number"])
+    with hidden.all_but(None):
+        assert joined()["dir_More_entry"].to_list() == entries.tolist()
+        assert joined()["x"].to_list() == expected["x"].to_list()
+
+
+@pytest.mark.parametrize("name", ["number", "list", "maybe"])
+def test_tasks_open_only_files_with_matches(
+    places: tuple[list[str], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """In data frames, too: of the right side, what has no matches may be gone."""
+    here, there = places
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "16")
+    hidden = Hidden(there, tmp_path)
+    value = {"number": "number", "list": "Sum(list)", "maybe": "maybe.value_or(-1)"}[name]
+
+    def frame(entries: tuple[int, int]) -> Any:
+        df = colonnade.DataFrame("Events", here, entries=entries, executor=Shuffled(0), npartitions=3)
+        return df.join("dir/More", hidden.files, on=["run", "event"], table=tmp_path / "more.keys")
+
+    whole = frame((0, 300))
+    expected = whole.take(value).value.tolist()
+    assert (
+        expected
+        == colonnade.DataFrame("Events", here)
+        .join("dir/More", hidden.files, on=["run", "event"])
+        .take(value)
+        .value.tolist()
+    )
+    rows, matches = whole.take("rdfentry_").value, whole.take("dir_More_entry").value
+    borders = colonnade.open(hidden.files).file_offsets
+    for number in range(len(there)):
+        inside = np.flatnonzero((matches >= borders[number]) & (matches < borders[number + 1]))
+        first, last = int(rows[inside[0]]), int(rows[inside[-1]]) + 1
+        some, whole = frame((first, last)), frame((0, 300))
+        with hidden.all_but(number):
+            assert some.take(value).value.tolist() == [expected[i] for i in inside]
+            with pytest.raises(colonnade.FileMissingError, match="there"):
+                whole.take(f"{value} * {number + 2}").value  # noqa: B018 - what a worker has had before it keeps
+
+
+# ---- Errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"on": []}, colonnade.UsageError, "at least one key"),
+        ({"on": "number"}, colonnade.NotFoundError, "no field 'number'"),
+        (
+            {"on": {"run": "number"}},
+            colonnade.TypeMismatchError,
+            "'number' is of type double; keys are integers",
+        ),
+        ({"on": {"x": "run"}}, colonnade.TypeMismatchError, "'x' is of type double; keys are integers"),
+        ({"on": {"run": "maybe"}}, colonnade.TypeMismatchError, "keys are integers"),
+        ({"on": {"run": "text"}}, colonnade.TypeMismatchError, "keys are integers"),
+        ({"on": "run", "how": "outer"}, colonnade.UsageError, "no way to join"),
+        ({"on": "run", "duplicates": "last"}, colonnade.UsageError, "unknown"),
+        ({"on": "run", "columns": "nothing"}, colonnade.NotFoundError, "nothing"),
+        ({"on": "run", "columns": ["run", "number"], "prefix": "run"}, None, ""),
+    ],
+)
+def test_wrong_words(
+    places: tuple[list[str], list[str]],
+    arguments: dict[str, Any],
+    error: type[Exception] | None,
+    message: str,
+) -> None:
+    here, there = places
+    make: Callable[[], Any] = lambda: colonnade.open(here).join(colonnade.open(there), **arguments)  # noqa: E731
+    if error is None:
+        assert make().field_names == ["run", "event", "x", "runrun", "runnumber", "runentry"]
+        return
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_wrong_friends(places: tuple[list[str], list[str]]) -> None:
+    here, there = places
+    events = colonnade.open(here)
+    with pytest.raises(colonnade.SchemaError, match="has 200 entries, and 'Events' has 300"):
+        events.with_friends({"f": colonnade.open(there)})
+    for name in ("x", "a.b", ""):
+        with pytest.raises(colonnade.UsageError, match="cannot be the name of a friend"):
+            events.with_friends({name: events})
+
+
+def test_duplicates_and_damage(places: tuple[list[str], list[str]]) -> None:
+    here, there = places
+    with pytest.raises(colonnade.UsageError, match="entries 0 and 1 have the same key"):
+        colonnade.open(here).join(colonnade.open(there), on="run")["number"]
+    content = bytearray(Path(there[1]).read_bytes())
+    left = colonnade.open(here).join(colonnade.open(there), on=["run", "event"], how="left")
+    content[len(content) // 3] ^= 8
+    Path(there[1]).write_bytes(content)
+    with pytest.raises(colonnade.Error, match=r"there1\.root"):
+        left.arrays()

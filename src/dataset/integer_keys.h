@@ -1,0 +1,45 @@
+// The keys of joins as they come out of data sets, and the table that is made of them or found in a file.
+#ifndef COLONNADE_DATASET_INTEGER_KEYS_H
+#define COLONNADE_DATASET_INTEGER_KEYS_H
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "colonnade/chain.h"
+#include "dataset/key_table.h"
+
+namespace colonnade::dataset {
+
+// Values as 64 bits, signed ones extended by their sign.
+struct IntegerKeys {
+  bool is_signed = true;
+  std::vector<std::uint64_t> values;
+};
+bool is_signed_integer(ElementType element) noexcept;
+bool is_integer(ElementType element) noexcept;
+
+// Throws ErrorKind::type for numbers that are no integers.
+IntegerKeys to_keys(const ColumnArray& array);
+std::vector<KeyColumn> columns_of(std::span<const IntegerKeys> keys);
+// Throws ErrorKind::not_found, and ErrorKind::type for what is no integer of an entry.
+void check_key(const Descriptor& descriptor, std::string_view path);
+IntegerKeys read_keys(ChainReader& chain, const std::string& path, std::uint64_t first, std::uint64_t last);
+
+struct TableOfKeys {
+  std::vector<std::string> names;  // of the keys
+  KeyTable::Duplicates duplicates = KeyTable::Duplicates::error;
+  std::string uri = {};     // a file for the table; empty: none
+  std::string source = {};  // with that: what identifies what the keys are of
+};
+// The table in the file, if it is one of these keys; else one of what `read` gives, a column for each name,
+// which is saved there. What cannot be saved is a warning.
+KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vector<IntegerKeys>()>& read,
+                       JoinMemory& memory);
+
+}  // namespace colonnade::dataset
+
+#endif
