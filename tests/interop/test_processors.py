@@ -14,14 +14,19 @@ from colonnade import root as facade
 TYPES = {"run": "std::int32_t", "event": "std::uint64_t", "x": "double", "flag": "std::int16_t"}
 
 
-def write(path: Path, name: str, keys: list[tuple[int, int]], fields: dict[str, str], scale: int) -> list[str]:
+def write(
+    path: Path, name: str, keys: list[tuple[int, int]], fields: dict[str, str], scale: int
+) -> list[str]:
     """Data sets whose values tell the entry."""
     with colonnade.create(path, name, fields) as writer:
         for first in range(0, len(keys), 5):
             some = keys[first : first + 5]
             columns: dict[str, Any] = {"run": [run for run, _ in some], "event": [event for _, event in some]}
             columns |= {
-                field: [(scale + first + i) / 2 if fields[field] == "double" else scale + i for i in range(len(some))]
+                field: [
+                    (scale + first + i) / 2 if fields[field] == "double" else scale + i
+                    for i in range(len(some))
+                ]
                 for field in fields
                 if field not in columns
             }
@@ -87,9 +92,7 @@ def made(namespace: Any, described: list[Any]) -> Any:
 def rows_of(namespace: Any, described: list[Any], fields: list[str]) -> list[Any]:
     """What is found, entry by entry."""
     processor = made(namespace, described)
-    asked = [
-        (field, processor.RequestField[TYPES[field.rpartition(".")[2]]](field)) for field in fields
-    ]
+    asked = [(field, processor.RequestField[TYPES[field.rpartition(".")[2]]](field)) for field in fields]
     rows = []
     for entry in processor:
         values = [each.__deref__() if each.HasValue() else None for _, each in asked]
