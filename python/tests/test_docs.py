@@ -142,6 +142,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write(path, events(rng, 1000))
     calibration = {"run": [7], "event": [1], "scale": [1.5]}
     write("calibration.root", calibration, "Calibration")
+    write("weights.root", {"w": np.ones(2000)}, "Weights")
     tree()
     corrections()
     network()
