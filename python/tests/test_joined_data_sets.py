@@ -318,6 +318,26 @@ def test_tasks_open_only_files_with_matches(
                 whole.take(f"{value} * {number + 2}").value  # noqa: B018 - what a worker has had before it keeps
 
 
+def test_blocks_beyond_the_budget_are_read_again(
+    places: tuple[list[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = places
+
+    def joined() -> Any:
+        return colonnade.open(here).join(colonnade.open(there), on=["run", "event"], how="left")
+
+    usual = joined()
+    expected = usual.arrays(["number", "list"]).to_list()
+    monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "0")
+    few = joined()
+    assert [
+        row for step in few.iterate(["number", "list"], step_size=7) for row in step.to_list()
+    ] == expected
+    monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "much")
+    with pytest.raises(colonnade.UsageError, match="is 'much', which is no number"):
+        joined().arrays(["number"])
+
+
 # ---- Errors
 
 

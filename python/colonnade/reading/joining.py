@@ -20,6 +20,7 @@ from colonnade.schema.fields import FieldInfo, Schema
 from .chain import Chain
 from .dataset import DataSet, Fields
 from .metrics import ReadMetrics
+from .steps import steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -211,6 +212,9 @@ class Joined(DataSet):
     def _steps(
         self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
     ) -> Iterator[tuple[int, int]]:
+        if not isinstance(step_size, str):
+            yield from steps((), step_size, start, stop)
+            return
         here = self._of_side(selected, self._first) or self._first._select(
             self._match.fields_of_first, warns=False
         )
