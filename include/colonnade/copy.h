@@ -70,9 +70,6 @@ struct CopyOptions {
   // Sources that the destination was not made from come behind what is there, by what its provenance says. A
   // source that has changed since is an error. Nothing there is no obstacle.
   bool append = false;
-  // Compare the pages of sources with their checksums: nothing damaged is carried on. Without that, pages that the
-  // system can copy from file to file are not even read.
-  bool check_pages = true;
   unsigned threads = 0;  // that verify and compress; 0: as many as there are processors
   CopyVerify verify = CopyVerify::off;
   double watch_every = 0.2;  // seconds between two calls of the watch, about

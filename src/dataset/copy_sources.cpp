@@ -86,10 +86,9 @@ bool same_info(const ExtraTypeInfo& a, const ExtraTypeInfo& b) {
 
 }  // namespace
 
-std::unique_ptr<page::PageSource> open_to_copy(const DataSetPlace& place, const ReadOptions& options,
-                                               bool check_pages) {
+std::unique_ptr<page::PageSource> open_to_copy(const DataSetPlace& place, const ReadOptions& options) {
   ReadOptions own = options;
-  own.page_checksums = check_pages ? Checksums::on : Checksums::off;
+  own.page_checksums = Checksums::on;  // nothing damaged is carried on
   return container::open_while_written([&] { return open_once(place, own); });
 }
 
@@ -106,7 +105,7 @@ void CopySources::survey() {
     std::vector<std::unique_ptr<page::PageSource>> opened(count);
     TaskGroup tasks;
     for (std::size_t i = 0; i < count; ++i)
-      tasks.run([&, i] { opened[i] = open_to_copy(sources_[first + i].place, options_.reading, options_.check_pages); });
+      tasks.run([&, i] { opened[i] = open_to_copy(sources_[first + i].place, options_.reading); });
     tasks.wait();
     for (std::size_t i = 0; i < count; ++i) take(sources_[first + i], std::move(opened[i]));
   }
@@ -248,7 +247,7 @@ page::PageSource& CopySources::open(CopySource& source) {
     open_ = &source;
   }
   if (source.pages) return *source.pages;
-  source.pages = open_to_copy(source.place, options_.reading, options_.check_pages);
+  source.pages = open_to_copy(source.place, options_.reading);
   const InputRecord now = describe_input(*source.pages);
   if (now.fingerprint != source.record.fingerprint || now.size != source.record.size)
     throw Error(ErrorKind::io, "the data set has changed while it was being copied", "copy it again",

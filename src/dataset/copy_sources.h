@@ -38,9 +38,8 @@ struct CopySource {
   std::size_t clusters() const noexcept { return static_cast<std::size_t>(record.clusters); }
 };
 
-// Opens a data set to copy it: its pages are verified, unless that is not wanted, and no cache is filled.
-std::unique_ptr<page::PageSource> open_to_copy(const DataSetPlace& place, const ReadOptions& options,
-                                               bool check_pages = true);
+// Opens a data set to copy it: its pages are verified, and no cache is filled.
+std::unique_ptr<page::PageSource> open_to_copy(const DataSetPlace& place, const ReadOptions& options);
 
 class CopySources {
  public:

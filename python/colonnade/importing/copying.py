@@ -111,7 +111,6 @@ def copy(
     progress_every: float = 0.2,
     memory_budget: Size = "256 MiB",
     direct_io: bool = False,
-    check_pages: bool = True,
     **settings: Unpack[CopySettings],
 ) -> CopyReport:
     """Copy a data set from any place to any other: files, files in S3, object stores.
@@ -144,8 +143,6 @@ def copy(
         progress_every: seconds between two calls of `progress`, about.
         memory_budget: bytes of pages that are under way.
         direct_io: past the page cache, reading and writing, where the file system can.
-        check_pages: compare each page with its checksum on the way. Without that, pages are not even read where the
-            system can copy them from file to file, or let both files share them.
         settings: of the writer, as in `colonnade.create`: container, checksums (for pages that have none),
             checkpoint_every, durability, max_key_size, clusters_per_group, object_mapping, splice_size, ...
 
@@ -176,7 +173,6 @@ def copy(
         verify_depth(verify),
         byte_count(memory_budget),
         direct_io,
-        check_pages,
         progress_every,
         options,
         native_watch(progress),

@@ -77,7 +77,6 @@ def merge(
     progress_every: float = 0.2,
     memory_budget: Size = "64 MiB",
     direct_io: bool = False,
-    check_pages: bool = True,
     **settings: Unpack[CopySettings],
 ) -> MergeReport:
     """Merge the data sets of several files: those of the same name follow each other in the order of the inputs.
@@ -107,8 +106,6 @@ def merge(
         progress_every: seconds between two calls of `progress`, about.
         memory_budget: bytes of pages that are under way.
         direct_io: past the page cache, reading and writing, where the file system can.
-        check_pages: compare each page with its checksum on the way. Without that, pages are not even read where the
-            system can copy them from file to file, or let both files share them.
         settings: of the writer, as in `colonnade.create`.
 
     Returns:
@@ -145,7 +142,6 @@ def merge(
         verify_depth(verify),
         byte_count(memory_budget),
         direct_io,
-        check_pages,
         progress_every,
         write_options(direct_io=direct_io, **settings),
         native_watch(progress),
