@@ -172,9 +172,11 @@ class Joined(DataSet):
         return rows
 
     def _assemble(
-        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any
+        self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any, ahead: int = 0
     ) -> dict[str, Any]:
-        return self._assemble_rows(selected, self._rows(start, stop), builder)
+        return self._assemble_rows(
+            selected, self._rows(start, stop), builder, 0 if self._match.inner else ahead
+        )
 
     def _assemble_at(
         self, selected: dict[str, FieldInfo], entries: NDArray[np.int64], builder: Any
@@ -182,14 +184,16 @@ class Joined(DataSet):
         rows = self._rows_with_match()[entries] if self._match.inner else entries
         return self._assemble_rows(selected, rows, builder)
 
-    def _assemble_rows(self, selected: dict[str, FieldInfo], rows: Rows, builder: Any) -> dict[str, Any]:
+    def _assemble_rows(
+        self, selected: dict[str, FieldInfo], rows: Rows, builder: Any, ahead: int = 0
+    ) -> dict[str, Any]:
         if not self._is_open:
             raise self._misuse("the join is closed")
         here, there = self._of_side(selected, self._first), self._of_side(selected, self._other)
-        contents = _assemble_of(self._first, here, rows, builder) if here else {}
+        contents = _assemble_of(self._first, here, rows, builder, ahead) if here else {}
         if len(here) < len(selected):
             entries = self._match.find(rows) if len(rows) else np.empty(0, dtype=np.int64)
-            contents |= self._assemble_there(there, entries, builder)
+            contents |= self._assemble_there(there, entries, builder, ahead)
             for name in selected:
                 if name not in contents:
                     contents[name] = builder.numbers(np.asarray(entries, dtype=np.int64))
@@ -199,11 +203,13 @@ class Joined(DataSet):
         schema = self._schema
         return {name: schema.own(info) for name, info in selected.items() if schema.side_of(info) is side}
 
-    def _assemble_there(self, selected: dict[str, FieldInfo], entries: Rows, builder: Any) -> dict[str, Any]:
+    def _assemble_there(
+        self, selected: dict[str, FieldInfo], entries: Rows, builder: Any, ahead: int
+    ) -> dict[str, Any]:
         if not selected:
             return {}
         if isinstance(entries, range) or not self._match.optional:
-            return _assemble_of(self._other, selected, entries, builder)
+            return _assemble_of(self._other, selected, entries, builder, ahead)
         offsets = np.zeros(len(entries) + 1, dtype=np.int64)
         np.cumsum(entries >= 0, out=offsets[1:])
         found = _assemble_of(self._other, selected, entries[entries >= 0], builder)
@@ -252,9 +258,11 @@ def _value_text(side: DataSet, entry: int, info: FieldInfo) -> str:
     return whole[len(f'{{"{name}": ') : -1]
 
 
-def _assemble_of(side: DataSet, selected: dict[str, FieldInfo], rows: Rows, builder: Any) -> dict[str, Any]:
+def _assemble_of(
+    side: DataSet, selected: dict[str, FieldInfo], rows: Rows, builder: Any, ahead: int = 0
+) -> dict[str, Any]:
     if isinstance(rows, range):
-        return side._assemble(selected, rows.start, rows.stop, builder)
+        return side._assemble(selected, rows.start, rows.stop, builder, ahead)
     assert isinstance(side, Chain | Joined)
     return side._assemble_at(selected, rows, builder)
 
