@@ -939,6 +939,22 @@ def test_errors_of_users_come_out_at_once(executor: Any, files: list[str]) -> No
         bad.value  # noqa: B018
 
 
+def test_errors_do_not_wait_for_other_tasks(executor: Any, files: list[str], tmp_path: Path) -> None:
+    def fail_soon(x: Any, entry: Any) -> Any:
+        if entry[0] == 0:
+            (tmp_path / "failed").touch()
+            raise KeyError("mine")
+        time.sleep(1 if (tmp_path / "failed").exists() else 0.05)  # all of them would take many seconds
+        (tmp_path / str(entry[0])).touch()
+        return x
+
+    df = DataFrame("Events", files, executor=executor, npartitions=25)
+    with pytest.raises(KeyError, match="mine"):
+        df.define("y", fail_soon, ["x", "rdfentry_"], returns="double").sum("y").value  # noqa: B018
+    blocks = len(DataFrame("Events", files)._session.graph.parts())
+    assert len(list(tmp_path.iterdir())) < blocks
+
+
 def test_a_file_that_was_replaced_is_an_error(executor: Any, files: list[str], tmp_path: Path) -> None:
     copies = [shutil.copy(file, tmp_path) for file in files]
     df = DataFrame("Events", copies, executor=executor)

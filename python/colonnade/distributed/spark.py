@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from .engines import WorkerLostError, load_all
@@ -46,8 +46,13 @@ class Spark:
             sent.unpersist()
 
     def _job(self, sent: Any, tasks: Sequence[Task], piecemeal: bool, slices: int) -> Generator[Partial]:
+        told = self._context.accumulator([], _Lists())
+
         def compute(task: Task) -> Partial:
-            return attempt(sent.value[task.plan], task)
+            made = attempt(sent.value[task.plan], task)
+            if made.failures:
+                told.add(made.failures)
+            return made
 
         def together(one: Partial, other: Partial) -> Partial:
             return merge(load_all(list(sent.value.values())), [one, other])
@@ -67,7 +72,9 @@ class Spark:
         job = _Job(self._context, action)
         try:
             done = 0
+            known: set[Task] = set()
             while not job.wait(_POLL):
+                yield from _new_failures(told.value, known)
                 finished = min(job.finished_tasks(), len(tasks))
                 if finished > done:
                     yield Partial(counters=_planned(tasks[done:finished]))
@@ -78,9 +85,28 @@ class Spark:
                 yield Partial(failures=[Failure(task, lost) for task in tasks])
                 return
             yield Partial(counters=_planned(tasks[:done], -1))  # they come again
-            yield from job.result
+            for partial in job.result:
+                partial.failures = [each for each in partial.failures if each.task not in known]
+                yield partial
         finally:
             job.cancel()
+
+
+class _Lists:
+    """How Spark brings failures to the driver as soon as a task has ended, and not with the job."""
+
+    def zero(self, value: list[Failure]) -> list[Failure]:
+        return []
+
+    def addInPlace(self, one: list[Failure], other: list[Failure]) -> list[Failure]:  # noqa: N802
+        return [*one, *other]
+
+
+def _new_failures(told: Sequence[Failure], known: set[Task]) -> Iterator[Partial]:
+    for each in list(told):
+        if each.task not in known:
+            known.add(each.task)
+            yield Partial(failures=[each])
 
 
 def _reason(text: str) -> str:
