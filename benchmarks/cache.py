@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Measures the cache: an analysis of an origin without it, while it is filled, and from it.
 
-The origins are a local file and S3 (versitygw) behind toxiproxy with latencies; the home is a folder on the same disk.
-Each run is a process of its own; times are those of the whole application from opening to the result, and of what is
-left to write when it ends. Saved are cache.md, cache.json and cache.png.
+The origins are a local file, and HTTP (nginx), XRootD and S3 (versitygw) behind toxiproxy with latencies; the home is a
+folder on the same disk, or a prefix in S3. Each run is a process of its own; times are those of the whole application
+from opening to the result, and of what is left to write when it ends. Saved are cache.md, cache.json and cache.png;
+rows that are not measured stay as they were.
 
-    python benchmarks/cache.py --entries 2000000 --repeats 5
+    python benchmarks/cache.py --entries 6000000 --repeats 5 --origins local http xrootd s3
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -21,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +82,8 @@ def analyse(origin: str, home: str) -> None:
     )
 
 
-def run(origin: str, home: Path | None, environment: dict[str, str]) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--one", origin, str(home or "off")]
+def run(origin: str, home: str | None, environment: dict[str, str]) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--one", origin, f"{home}?bypass=no" if home else "off"]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, **environment}
     )
@@ -88,40 +91,78 @@ def run(origin: str, home: Path | None, environment: dict[str, str]) -> dict[str
     return result
 
 
-def measure(origin: str, work: Path, rounds: int, environment: dict[str, str]) -> dict[str, Series]:
-    """Alternate between no cache, an empty one, and a full one."""
-    full, empty = work / "full", work / "empty"
-    run(origin, full, environment)
+def measure(origin: str, home: str, rounds: int, environment: dict[str, str]) -> dict[str, Series]:
+    """Take turns with no cache, an empty one, and a full one."""
+    run(origin, f"{home}-full", environment)
+    number = itertools.count()
 
     def fill() -> dict[str, Any]:
-        shutil.rmtree(empty, ignore_errors=True)
-        return run(origin, empty, environment)
+        empty = f"{home}-{next(number)}"
+        result = run(origin, empty, environment)
+        if "://" not in empty:
+            shutil.rmtree(empty)
+        return result
 
     return alternate(
         rounds,
         {
             "plain": lambda: run(origin, None, environment),
             "filling": fill,
-            "cached": lambda: run(origin, full, environment),
+            "cached": lambda: run(origin, f"{home}-full", environment),
         },
     )
 
 
-@contextmanager
-def s3_origin(work: Path, entries: int) -> Iterator[tuple[str, dict[str, str], Any]]:
-    """An S3 server with the sample, its environment, and a proxy in front of it."""
-    from s3_server import BUCKET, S3Server
-    from toxiproxy import Toxiproxy
+@dataclass
+class Place:
+    """A server with the sample behind a proxy, and what its clients have to know."""
 
-    with ExitStack() as stack:
-        server = stack.enter_context(S3Server(work / "s3"))
-        proxies = stack.enter_context(Toxiproxy(work / "toxiproxy"))
-        environment = server.environment()
-        os.environ.update(environment)
-        write(f"s3://{BUCKET}/events.root", entries)
+    uri: str
+    environment: dict[str, str]
+    proxy: Any
+
+
+@contextmanager
+def http_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
+    from http_server import HttpServer
+
+    with HttpServer(work / "http") as server:
+        shutil.copy(sample, server.data / "events.root")
+        proxy = proxies.proxy("http", server.port)
+        yield Place(f"{server.url_at(proxy.port)}/files/events.root", server.environment(), proxy)
+
+
+@contextmanager
+def xrootd_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
+    from xrootd_server import XrootdServer
+
+    with XrootdServer(work / "xrootd") as server:
+        shutil.copy(sample, server.data / "events.root")
+        proxy = proxies.proxy("xrootd", server.port)
+        yield Place(f"{server.uri_at(proxy.port)}events.root", server.environment(), proxy)
+
+
+@contextmanager
+def s3_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
+    from s3_server import BUCKET, S3Server
+
+    with S3Server(work / "s3") as server:
+        server.requests().put(BUCKET, "events.root", sample.read_bytes())
         proxy = proxies.proxy("s3", server.port)
+        environment = server.environment()
         environment["AWS_ENDPOINT_URL_S3"] = server.endpoint_at(proxy.port)
-        yield f"s3://{BUCKET}/events.root", environment, proxy
+        yield Place(f"s3://{BUCKET}/events.root", environment, proxy)
+
+
+@contextmanager
+def s3_home(work: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    from s3_server import BUCKET, S3Server
+
+    with S3Server(work / "s3-home") as server:
+        yield f"s3://{BUCKET}/cache", server.environment()
+
+
+ORIGINS = {"http": ("HTTP", http_origin), "xrootd": ("XRootD", xrootd_origin), "s3": ("S3", s3_origin)}
 
 
 def row(name: str, series: dict[str, Series], *, remote: bool) -> dict[str, Any]:
@@ -135,17 +176,25 @@ def row(name: str, series: dict[str, Series], *, remote: bool) -> dict[str, Any]
         "cached": spread(series["cached"].seconds),
         "filling / plain": spread(slower),
         "plain / cached": spread(faster),
-        "target": "plain / cached at least 6" if remote else "filling / plain at most 1.15",
+        "left to write": spread(series["filling"].values("flushing_seconds")),
+        "target": "plain / cached at least 6, filling / plain 1"
+        if remote
+        else "filling / plain at most 1.15",
         "same results": len(totals) == 1,
         "runs": {side: one.runs for side, one in series.items()},
     }
 
 
 def save(rows: list[dict[str, Any]], options: argparse.Namespace) -> str:
+    """Put the rows into the place of earlier ones of the same name; what the table says now."""
     options.output.mkdir(parents=True, exist_ok=True)
+    path = options.output / "cache.json"
     about = {"machine": machine(), "entries": options.entries, "rounds": options.repeats}
-    (options.output / "cache.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
-    titles = [title for title in rows[0] if title != "runs"]
+    before = json.loads(path.read_text())["rows"] if path.exists() else []
+    named = {one["origin"]: one for one in before} | {one["origin"]: one for one in rows}
+    every = [named[name] for name in sorted(named, key=lambda name: (name != "local file", name))]
+    path.write_text(json.dumps({"about": about, "rows": every}, indent=1) + "\n")
+    titles = [title for title in every[0] if title != "runs"]
     lines = [
         "# The cache",
         "",
@@ -153,10 +202,10 @@ def save(rows: list[dict[str, Any]], options: argparse.Namespace) -> str:
         "",
     ]
     lines += ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
-    lines += ["| " + " | ".join(str(one[title]) for title in titles) + " |" for one in rows]
+    lines += ["| " + " | ".join(str(one[title]) for title in titles) + " |" for one in every]
     text = "\n".join(lines) + "\n"
     (options.output / "cache.md").write_text(text)
-    plot(rows, options.output / "cache.png")
+    plot(every, options.output / "cache.png")
     return text
 
 
@@ -168,11 +217,11 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4))
+    figure, axes = pyplot.subplots(figsize=(10, 4))
     for number, side in enumerate(("plain", "filling", "cached")):
         heights = [statistics.median(one["seconds"] for one in each["runs"][side]) for each in rows]
         axes.bar([at + 0.27 * number for at in range(len(rows))], heights, width=0.25, label=side)
-    axes.set_xticks([at + 0.27 for at in range(len(rows))], [each["origin"] for each in rows])
+    axes.set_xticks([at + 0.27 for at in range(len(rows))], [each["origin"] for each in rows], rotation=20)
     axes.set_yscale("log")
     axes.set_ylabel("seconds, whole application")
     axes.legend()
@@ -184,32 +233,51 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--entries", type=int, default=2_000_000)
+    parser.add_argument("--entries", type=int, default=6_000_000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--origins", nargs="*", default=["local", *ORIGINS], choices=["local", *ORIGINS])
     parser.add_argument(
-        "--latencies", type=int, nargs="*", default=[0, 20, 50], help="of S3, in milliseconds"
+        "--latencies", type=int, nargs="*", default=[0, 20, 50], help="of servers, in milliseconds"
     )
+    parser.add_argument(
+        "--sample", type=Path, help="a file with the data, which is written if it is not there"
+    )
+    parser.add_argument("--home", default="folder", choices=["folder", "s3"])
     parser.add_argument("--output", type=Path, default=HERE / "results")
     parser.add_argument("--one", nargs=2, metavar=("ORIGIN", "HOME"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         analyse(*options.one)
         return
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder:
-        work = Path(folder)
-        local = str(work / "events.root")
-        write(local, options.entries)
-        rows.append(row("local file", measure(local, work / "local", options.repeats, {}), remote=False))
-        print(save(rows, options))
-        if options.latencies:
-            with s3_origin(work, options.entries) as (origin, environment, proxy):
-                for latency in options.latencies:
-                    with proxy.toxic("latency", latency=latency):
-                        home = work / f"s3-{latency}"
-                        series = measure(origin, home, options.repeats, environment)
-                    rows.append(row(f"S3, {latency} ms", series, remote=latency > 0))
-                    print(save(rows, options))
+    with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder, ExitStack() as stack:
+        measure_all(options, Path(folder), stack)
+
+
+def measure_all(options: argparse.Namespace, work: Path, stack: ExitStack) -> None:
+    """Measure what was asked for; each row is saved when it is there."""
+    sample = options.sample or work / "events.root"
+    if not sample.exists():
+        write(str(sample), options.entries)
+    home = str(work / "home")
+    of_home: dict[str, str] = {}
+    if options.home == "s3":
+        home, of_home = stack.enter_context(s3_home(work))
+    suffix = "" if options.home == "folder" else f", home in {options.home.upper()}"
+    if "local" in options.origins:
+        series = measure(str(sample), f"{home}-local", options.repeats, of_home)
+        print(save([row(f"local file{suffix}", series, remote=False)], options))
+    from toxiproxy import Toxiproxy
+
+    proxies = stack.enter_context(Toxiproxy(work / "toxiproxy"))
+    for name in (each for each in options.origins if each != "local"):
+        title, start = ORIGINS[name]
+        place = stack.enter_context(start(work, sample, proxies))
+        for latency in options.latencies:
+            with place.proxy.toxic("latency", latency=latency):
+                series = measure(
+                    place.uri, f"{home}-{name}-{latency}", options.repeats, {**of_home, **place.environment}
+                )
+            print(save([row(f"{title}, {latency} ms{suffix}", series, remote=latency > 0)], options))
 
 
 if __name__ == "__main__":
