@@ -64,6 +64,13 @@ EXACT = {
     "map_of_map": "return Map(Map(Muon_pt, [](float v) { return v > 10; }), [](bool b) { return b + 1; });",
     "filter": "return Filter(Muon_pt, [](float v) { return v > 20; });",
     "filter_number": "return Sum(ROOT::VecOps::Filter(Muon_charge, [](int c) { return c + 1; }));",
+    "sort_by": "return Sort(Muon_pt, [](float a, float b) { return a > b; });",
+    "sort_captured": "return StableSort(Muon_pt, [&](auto a, auto b)"
+    " { return abs(a - Muon_pt[1]) < abs(b - Muon_pt[1]); });",
+    "argsort_by": "return Argsort(Muon_pt, [](float a, float b) { return a > b; });",
+    "argsort_stable": "return StableArgsort(Muon_charge, [](int a, int b) { return a > b; });",
+    "argsort_places": "return StableArgsort(Enumerate(Muon_eta), [&](auto i, auto j)"
+    " { return Muon_eta[i] < Muon_eta[j]; });",
     "clamp": "std::clamp(Muon_pt[0], 10.f, 30.f)",
     "clamp_int": "std::clamp((int) nMuon, 1, 2)",
     "to_string": "std::to_string(nMuon).size() + std::to_string(Muon_pt[0]).size()",

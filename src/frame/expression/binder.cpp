@@ -31,7 +31,8 @@ ExpressionId Binder::bind(NodeIndex index) {
     case NodeKind::list:
       return list(node, std::nullopt);
     case NodeKind::lambda:
-      fail(ErrorKind::usage, node.whole, "a lambda can only be the last argument of Map and Filter");
+      fail(ErrorKind::usage, node.whole,
+           "a lambda can only be the last argument of Map, Filter, Sort and Argsort");
     case NodeKind::let:
       break;
   }

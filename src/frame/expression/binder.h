@@ -15,6 +15,8 @@
 
 namespace colonnade::frame {
 
+class LambdaScope;
+
 class Binder {
  public:
   Binder(const Formula::Syntax& syntax, ExpressionPool& pool, const Scope& scope,
@@ -71,6 +73,10 @@ class Binder {
   bool is_over_items(const SyntaxNode& node) const;
   ExpressionId over_items(const SyntaxNode& node);
   std::vector<ExpressionId> lists_of(const SyntaxNode& node, const SyntaxNode& lambda);
+  ExpressionId lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, LambdaScope& scope,
+                           std::span<const ExpressionId> lists);
+  ExpressionId selected(const SyntaxNode& node, std::string_view function, ExpressionId list,
+                        ExpressionId by);
   [[noreturn]] void unknown_function(const SyntaxNode& node) const;
   std::vector<ExpressionId> bind_all(const std::vector<NodeIndex>& nodes);
   static std::string written_type(const SyntaxNode& node);

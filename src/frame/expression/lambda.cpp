@@ -1,4 +1,4 @@
-// The body of a lambda is evaluated for all items of a block at once, as if each were an entry: what && ||
+// The body of a lambda is evaluated for all items of a block at once, as if each were an entry: what &&, ||
 // and
 // ?: do not reach is not computed. See lambda.h.
 #include "frame/expression/lambda.h"
@@ -115,19 +115,11 @@ class BodyRun {
 
 class MapKernel final : public Kernel {
  public:
-  explicit MapKernel(LambdaBody body)
-      : body_(std::move(body)), result_(ValueType::list((*body_.pool)[body_.result].type)) {
-    for (ExpressionId id = 0; id < body_.pool->size(); ++id) {
-      const Expression& expression = (*body_.pool)[id];
-      only_where_needed_ = only_where_needed_ || expression.only_where_needed;
-      if (expression.kernel != nullptr)
-        large_blocks_ = large_blocks_ || expression.kernel->takes_large_blocks();
-    }
-  }
+  explicit MapKernel(LambdaBody body) : body_(std::move(body)), result_(ValueType::list(body_.type())) {}
 
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
     std::vector<ValuesPtr> lists;
-    for (std::size_t i = 0; i < body_.lists; ++i) {
+    for (std::size_t i = 0; i < body_.parameters; ++i) {
       lists.push_back(arguments[i]->constant ? spread(arguments[i], context.memory) : arguments[i]);
       lists::require_same_sizes(context, lists::ListView(*lists[0]), lists::ListView(*lists[i]),
                                 "the lists of Map");
@@ -142,40 +134,56 @@ class MapKernel final : public Kernel {
     for (std::size_t row = 0; row <= rows; ++row) out[row] = offsets[row] - offsets[0];
     for (std::size_t row = 0; row < rows; ++row)
       std::fill(row_of + out[row], row_of + out[row + 1], static_cast<std::uint32_t>(row));
-    ItemSet items;
-    items.rows = {context.rows.first, total, row_of};
-    items.known.resize(body_.pool->size());
-    if (context.rows.indices != nullptr) {
-      auto [indices, owner] = context.memory.array<std::uint32_t>(total);
-      for (std::size_t i = 0; i < total; ++i) indices[i] = context.rows.indices[row_of[i]];
-      items.rows.indices = indices;
-      items.owners.push_back(std::move(owner));
-    }
+    auto [indices, indices_owner] = context.memory.array<std::uint32_t>(total);
+    for (std::size_t i = 0; i < total; ++i)
+      indices[i] = static_cast<std::uint32_t>(context.rows.entry(row_of[i]) - context.rows.first);
     std::vector<ValuesPtr> inputs;
     for (const ValuesPtr& list : lists)
       inputs.push_back(slice(lists::dense_items(*list, context.memory),
                              static_cast<std::size_t>(list->offsets[0]), total, context.memory));
-    for (const ValuesPtr& captured : arguments.subspan(body_.lists))
+    for (const ValuesPtr& captured : arguments.subspan(body_.parameters))
       inputs.push_back(captured->constant
                            ? repeat(captured, total)
                            : gather(captured, std::span<const std::uint32_t>(row_of, total), context.memory));
-    const ValuesPtr values = BodyRun(*body_.pool, context, std::move(inputs)).value(body_.result, items);
+    const ValuesPtr values =
+        run_body(body_, context, {context.rows.first, total, indices}, std::move(inputs));
     return make_list(rows, out, spread(values, context.memory), std::move(out_owner));
   }
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return "Map " + body_.text; }
-  bool only_where_needed() const noexcept override { return only_where_needed_ || body_.lists > 1; }
+  bool only_where_needed() const noexcept override { return only_where_needed_ || body_.parameters > 1; }
   bool takes_large_blocks() const noexcept override { return large_blocks_; }
   bool foldable() const noexcept override { return false; }
 
  private:
   LambdaBody body_;
   ValueType result_;
-  bool only_where_needed_ = false;
-  bool large_blocks_ = false;
+  bool only_where_needed_ = body_.only_where_needed();
+  bool large_blocks_ = body_.takes_large_blocks();
 };
 
 }  // namespace
+
+bool LambdaBody::only_where_needed() const {
+  for (ExpressionId id = 0; id < pool->size(); ++id)
+    if ((*pool)[id].only_where_needed) return true;
+  return false;
+}
+
+bool LambdaBody::takes_large_blocks() const {
+  for (ExpressionId id = 0; id < pool->size(); ++id)
+    if (const KernelPtr& kernel = (*pool)[id].kernel; kernel != nullptr && kernel->takes_large_blocks())
+      return true;
+  return false;
+}
+
+ValuesPtr run_body(const LambdaBody& body, const CallContext& context, const Rows& rows,
+                   std::vector<ValuesPtr> inputs) {
+  ItemSet items;
+  items.rows = rows;
+  items.known.resize(body.pool->size());
+  return BodyRun(*body.pool, context, std::move(inputs)).value(body.result, items);
+}
 
 KernelPtr map_kernel(LambdaBody body) {
   return std::make_shared<MapKernel>(std::move(body));

@@ -201,12 +201,13 @@ ValuesPtr reverse(const CallContext& context, std::span<const ValuesPtr> argumen
 
 std::vector<Function> order_functions() {
   return {
-      function("Sort", "Sort(list)", "L", [](const Call& call) { return bind_sort<false>("Sort", call); }),
-      function("StableSort", "StableSort(list)", "L",
+      function("Sort", "Sort(list) or Sort(list, lambda)", "L",
+               [](const Call& call) { return bind_sort<false>("Sort", call); }),
+      function("StableSort", "StableSort(list) or StableSort(list, lambda)", "L",
                [](const Call& call) { return bind_sort<true>("StableSort", call); }),
-      function("Argsort", "Argsort(list)", "L",
+      function("Argsort", "Argsort(list) or Argsort(list, lambda)", "L",
                [](const Call& call) { return bind_argsort<false>("Argsort", call); }),
-      function("StableArgsort", "StableArgsort(list)", "L",
+      function("StableArgsort", "StableArgsort(list) or StableArgsort(list, lambda)", "L",
                [](const Call& call) { return bind_argsort<true>("StableArgsort", call); }),
       function("Reverse", "Reverse(list)", "L",
                [](const Call& call) { return make_bound({"Reverse", call.arguments[0].type, {}, reverse}); }),
