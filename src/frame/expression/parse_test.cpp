@@ -137,6 +137,8 @@ TEST(Parse, TellsTemplatesFromComparisons) {
   EXPECT_EQ(tree("std::get<0>(a)"), "(call std::get<0> a)");
   EXPECT_EQ(tree("std::numeric_limits<float>::max()"), "(call std::numeric_limits::max<float>)");
   EXPECT_EQ(tree("f(a < b, c > (d))"), "(call f (< a b) (> c d))");
+  EXPECT_EQ(tree("a < b > f(c, d)"), "(> (< a b) (call f c d))");
+  EXPECT_EQ(tree("std::vector<int> f(c); return f;"), "(let std::vector<int> f c f)");
   EXPECT_EQ(tree("a < b && c > (d)"), "(&& (< a b) (> c d))");
   EXPECT_EQ(tree("a < b >> c"), "(< a (>> b c))");
 }
@@ -229,9 +231,9 @@ TEST(ParseErrors, MarkThePlace) {
 }
 
 TEST(ParseErrors, ExplainLiterals) {
-  EXPECT_EQ(message("x + 08"), "'08' is no number: a leading 0 makes it octal\n  x + 08\n      ^~");
-  EXPECT_EQ(message("12abc"), "'12abc' is no number: 'abc' is no suffix\n  12abc\n  ^~~~~");
-  EXPECT_EQ(message("1..2"), "'1..2' is no number\n  1..2\n  ^~~~");
+  EXPECT_EQ(message("x + 08"), "'08' is not a number: a leading 0 makes it octal\n  x + 08\n      ^~");
+  EXPECT_EQ(message("12abc"), "'12abc' is not a number: 'abc' is not a suffix\n  12abc\n  ^~~~~");
+  EXPECT_EQ(message("1..2"), "'1..2' is not a number\n  1..2\n  ^~~~");
   EXPECT_EQ(message("1e999"), "1e999 does not fit a double\n  1e999\n  ^~~~~");
   EXPECT_EQ(
       message("99999999999999999999"),
@@ -240,11 +242,11 @@ TEST(ParseErrors, ExplainLiterals) {
       message("9223372036854775808"),
       "9223372036854775808 does not fit a 64-bit integer with a sign; append 'u'\n  9223372036854775808\n  "
       "^~~~~~~~~~~~~~~~~~~");
-  EXPECT_EQ(message("0x"), "'0x' is no number\n  0x\n  ^~");
+  EXPECT_EQ(message("0x"), "'0x' is not a number\n  0x\n  ^~");
   EXPECT_EQ(message("\"abc"), "a string without its end\n  \"abc\n  ^");
   EXPECT_EQ(message("'ab'"),
             "a character literal holds one character; strings stand in double quotes\n  'ab'\n  ^~~~");
-  EXPECT_EQ(message("\"\\q\""), "'\\q' is no escape sequence\n  \"\\q\"\n  ^~~~");
+  EXPECT_EQ(message("\"\\q\""), "'\\q' is not an escape sequence\n  \"\\q\"\n  ^~~~");
   EXPECT_EQ(message("x /* y"), "a comment without its end, '*/'\n  x /* y\n    ^~");
 }
 

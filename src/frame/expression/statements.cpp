@@ -17,6 +17,9 @@ std::optional<Parser::Type> Parser::declared_type() const {
   auto type = type_at(at_);
   if (!type || token(type->end).kind != Token::Kind::name) return std::nullopt;
   const Token& behind = token(type->end + 1);
+  // "a < b > f(c)" are two comparisons, unless a<b> is a type.
+  if (type->name.find('<') != std::string::npos && !behind.is("=") && !type_of_name(type->name))
+    return std::nullopt;
   const bool declares =
       behind.is("=") || behind.is("{") || behind.is("(") || behind.is(";") || behind.is(",");
   return declares ? type : std::nullopt;

@@ -59,8 +59,11 @@ class ScalarComparison : public Kernel {
 
 class ListComparison : public Kernel {
  public:
-  ListComparison(const Comparison& comparison, std::array<bool, 2> lists)
-      : comparison_(comparison), lists_(lists) {}
+  ListComparison(const Comparison& comparison, std::array<bool, 2> lists, bool of_optionals)
+      : comparison_(comparison),
+        lists_(lists),
+        result_(of_optionals ? ValueType::optional(ElementType::boolean)
+                             : ValueType::list(ElementType::boolean)) {}
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return std::string(comparison_.name); }
   bool only_where_needed() const noexcept override { return lists_[0] && lists_[1]; }
@@ -105,7 +108,7 @@ class ListComparison : public Kernel {
 
   const Comparison& comparison_;
   std::array<bool, 2> lists_;
-  ValueType result_ = ValueType::list(ElementType::boolean);
+  ValueType result_;
 };
 
 }  // namespace
@@ -123,7 +126,10 @@ Bound string_comparison(const Call& call) {
       return {nullptr,
               fmt::format("compares strings with strings, got {} and {}", left.name(), right.name())};
     if (!left.is_list() && !right.is_list()) return {std::make_shared<ScalarComparison>(comparison), {}};
-    return {std::make_shared<ListComparison>(comparison, std::array{left.is_list(), right.is_list()}), {}};
+    const bool of_optionals =
+        (left.is_optional() || !left.is_list()) && (right.is_optional() || !right.is_list());
+    const std::array lists{left.is_list(), right.is_list()};
+    return {std::make_shared<ListComparison>(comparison, lists, of_optionals), {}};
   }
   return {nullptr, "is not defined for strings"};
 }
