@@ -286,7 +286,7 @@ class RDataFrame:
         model, columns = _model_and_columns(arguments)
         if not columns:
             columns = [self._default(None)]
-        return self._histogram(model, columns, 1)
+        return self._histogram(model or _automatic_model(columns), columns, 1)
 
     @Templated
     def Histo2D(self, *arguments: Any) -> RResultPtr[HistogramView]:
@@ -322,14 +322,15 @@ class RDataFrame:
     @Templated
     def Graph(self, x: Any, y: Any) -> RResultPtr[GraphView]:
         """Collect points."""
-        return RResultPtr(self._frame.graph(x, y), GraphView)
+        return RResultPtr(self._frame.graph(x, y, **_graph_names(x, y)), GraphView)
 
     @Templated
     def GraphAsymmErrors(
         self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any
     ) -> RResultPtr[GraphView]:
         """Collect points with errors: of x low and high, of y low and high."""
-        return RResultPtr(self._frame.graph(x, y, [exl, exh, eyl, eyh]), GraphView)
+        errors = [exl, exh, eyl, eyh]
+        return RResultPtr(self._frame.graph(x, y, errors, **_graph_names(x, y)), GraphView)
 
     # ---- Values
 
@@ -532,6 +533,18 @@ def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
     return None, listed
 
 
+def _automatic_model(columns: list[Any]) -> tuple[Any, ...]:
+    """The model of a histogram for which none is given: 128 bins over the range of the values."""
+    x, *weights = map(str, columns)
+    if not weights:
+        return x, f"{x};{x};count", 128, 0, 0
+    return f"{x}_weighted_{weights[0]}", f"{x}, weights: {weights[0]};{x};count * {weights[0]}", 128, 0, 0
+
+
+def _graph_names(x: Any, y: Any) -> dict[str, str]:
+    return {"name": f"{y}_vs_{x}", "title": f"{y} vs {x}"}
+
+
 def _of_sample(value: Any) -> Any:
     if isinstance(value, str | Expression) or not callable(value):
         return value
@@ -671,7 +684,7 @@ def LiveVisualize(
     for each in own:
         if not isinstance(each, RResultPtr):
             raise UsageError(
-                f"a {type(each).__name__} is no result that fills while it is computed",
+                f"a {type(each).__name__} is not a result that can be shown while it is computed",
                 "what Histo1D, Graph, ... return",
             )
     for result, of_result in own.items():

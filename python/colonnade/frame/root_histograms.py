@@ -107,7 +107,7 @@ class _Binned(ABC):
         self._title, labels = split_title(value.title)
         self._labels = dict(enumerate(labels))
         self._axes = [
-            AxisView(axis.edges, self._labels.get(number) or axis.name, regular=axis.regular)
+            AxisView(axis.edges, self._labels.get(number, ""), regular=axis.regular)
             for number, axis in enumerate(value.axes)
         ]
         self._shape = [axis.GetNbins() + 2 for axis in self._axes]
@@ -118,6 +118,10 @@ class _Binned(ABC):
     @abstractmethod
     def _contents(self) -> Floats:
         """Return what the bins hold, underflow and overflow included."""
+
+    def _summable(self) -> Floats:
+        """Return the contents that sums and comparisons see: to ROOT a mean with a negative weight is 0 there."""
+        return self._contents()
 
     @abstractmethod
     def _squared_errors(self) -> Floats:
@@ -224,19 +228,19 @@ class _Binned(ABC):
 
     def GetMaximum(self) -> float:
         """Return the largest content."""
-        return float(self._inner(self._contents()).max())
+        return float(self._inner(self._summable()).max())
 
     def GetMinimum(self) -> float:
         """Return the smallest content."""
-        return float(self._inner(self._contents()).min())
+        return float(self._inner(self._summable()).min())
 
     def GetMaximumBin(self) -> int:
         """Return the global number of the first bin with the largest content."""
-        return self._extreme(self._inner(self._contents()))
+        return self._extreme(self._inner(self._summable()))
 
     def GetMinimumBin(self) -> int:
         """Return the global number of the first bin with the smallest content."""
-        return self._extreme(-self._inner(self._contents()))
+        return self._extreme(-self._inner(self._summable()))
 
     def FindFirstBinAbove(
         self,
@@ -263,7 +267,7 @@ class _Binned(ABC):
         first = 1 if first < 1 else first
         last = bins if last < first or last > bins else last
         others = tuple(slice(None) if k == axis - 1 else slice(1, -1) for k in range(len(self._shape)))
-        contents = np.moveaxis(self._contents()[others], axis - 1, 0).reshape(bins + 2, -1)
+        contents = np.moveaxis(self._summable()[others], axis - 1, 0).reshape(bins + 2, -1)
         found = np.flatnonzero((contents[first : last + 1] > threshold).any(axis=1))
         return first + int(found[which]) if len(found) else -1
 
@@ -362,7 +366,7 @@ class HistogramView(_Binned):
                 size - 1 if last < first else min(last, size - 1)
             )  # as ROOT reads a range that ends before it starts
             chosen.append(slice(max(first, 0), last + 1))
-        return float(self._contents()[tuple(chosen)].sum())
+        return float(self._summable()[tuple(chosen)].sum())
 
     def GetMean(self, axis: int = 1) -> float:
         """Return the mean along an axis, counted from 1."""
@@ -562,9 +566,12 @@ class ProfileView(_Binned):
         """Return what the errors are: "" for those of the means, or "s", "i", "g"."""
         return "" if self._value.spread == "mean" else self._value.spread
 
+    def _summable(self) -> Floats:
+        return np.where(self._shaped(self._value.sum_w) > 0, self._contents(), 0.0)
+
     def GetSumOfWeights(self) -> float:
         """Return the sum of the contents, without underflow and overflow."""
-        return float(self._inner(self._contents()).sum())
+        return float(self._inner(self._summable()).sum())
 
     def Integral(self) -> float:
         """Return the sum of the contents, without underflow and overflow."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import rdf_random
 import rdf_tutorials
 import root_bridge
 
@@ -38,3 +39,9 @@ def tutorial(name: str, path: str) -> Any:
         varied = ROOT.RDF.Experimental.VariationsFor(histogram)
         found["varied"] = {str(key): rdf_tutorials.contents(varied[key]) for key in varied.GetKeys()}
     return found
+
+
+def random_analysis(seed: int, path: str) -> dict[str, Any]:
+    """What rdf_random finds with ROOT's RDataFrame."""
+    ROOT = root_bridge.load()
+    return rdf_random.analysis(seed, ROOT.RDataFrame, path)

@@ -206,3 +206,8 @@ def read_streamed(path: str, name: str, column: str) -> list[Any]:
 def process_entries(described: list[Any], fields: list[str], types: dict[str, str]) -> list[Any]:
     """See root_processors.process_entries."""
     return root_processors.process_entries(described, fields, types)
+
+
+def frame_random(seed: int, path: str) -> dict[str, Any]:
+    """The random analysis of a seed; see rdf_random.py."""
+    return rdf_tasks.random_analysis(seed, path)
