@@ -3,7 +3,8 @@
 # or Ubuntu 24.04 in a folder, with git, g++, make and python3, in which `make TARGET` runs one after the other (demo and
 # test, unless others are named). Only what these install is there. Needs root, and debootstrap.
 #
-# fresh.sh debian --wheel FILE: a wheel on a bare Debian 12 that has Python and no compiler; the demo runs there.
+# fresh.sh debian|jammy --wheel FILE: a wheel on a bare Debian 12, or Ubuntu 22.04 with its older C library, that has the
+# Python of the wheel and no compiler; the demo runs there.
 #
 # FRESH_KEEP=yes keeps the folder; FRESH_FOLDER says where it is made. FRESH_CCACHE=yes shares the compiler cache of this
 # machine: what is installed is tried as before, but times say nothing.
@@ -18,7 +19,8 @@ wheel=
 if [ "${targets[0]}" = --wheel ]; then
   wheel=$(realpath "${targets[1]}")
   targets=()
-  packages=python3,python3-venv,ca-certificates
+  packages=ca-certificates
+  [[ $wheel =~ -cp3([0-9]+)- ]] && python=python3.${BASH_REMATCH[1]}
 fi
 
 say() { echo "fresh: $*"; }
@@ -30,7 +32,8 @@ fail() {
 case $system in
   debian) suite=bookworm components=main updates="bookworm-updates bookworm-security" script= ;;
   ubuntu) suite=noble components="main universe" updates="noble-updates noble-security" script=gutsy ;;
-  *) fail "'$system' is neither 'debian' nor 'ubuntu'" ;;
+  jammy) suite=jammy components="main universe" updates="jammy-updates jammy-security" script=gutsy ;;
+  *) fail "'$system' is not 'debian', 'ubuntu' or 'jammy'" ;;
 esac
 [ "$(id -u)" = 0 ] || fail "building a root of $system needs root; run: sudo make fresh"
 for program in debootstrap unshare chroot; do
@@ -75,7 +78,7 @@ timed() {
 
 make_root() {
   # Ubuntu's archive key is seldom installed elsewhere; without it, only what was signed is not checked.
-  local keyring=/usr/share/keyrings/$system-archive-keyring.gpg options=()
+  local keyring=/usr/share/keyrings/${system/jammy/ubuntu}-archive-keyring.gpg options=()
   if [ -f "$keyring" ]; then options+=(--keyring="$keyring"); else options+=(--no-check-gpg); fi
   debootstrap --variant=minbase --components="${components// /,}" --include=$packages "${options[@]}" \
     $suite "$root" "$site" $script >"$folder/debootstrap.log" 2>&1 || { tail -n 50 "$folder/debootstrap.log" >&2; return 1; }
@@ -143,7 +146,8 @@ timed "a root of $system" make_root
 copy_settings
 clone
 if [ "$wheel" ]; then
-  timed "installing the wheel" inside "! command -v c++ && update-ca-certificates >/dev/null && export PIP_CERT=/etc/ssl/certs/ca-certificates.crt && python3 -m venv venv && venv/bin/pip install -q '$(basename "$wheel")[demo]'"
+  timed "installing $python" inside "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $python $python-venv >/dev/null"
+  timed "installing the wheel" inside "! command -v c++ && update-ca-certificates >/dev/null && export PIP_CERT=/etc/ssl/certs/ca-certificates.crt && $python -m venv venv && venv/bin/pip install -q '$(basename "$wheel")[demo]'"
   timed "the demo" inside "venv/bin/python -m colonnade demo"
 fi
 for target in "${targets[@]}"; do

@@ -1,8 +1,8 @@
 #!/bin/bash
-# wheel.sh [check]: makes the wheel of the Python that .venv has, with all libraries inside, and the source archive, in dist/.
+# wheel.sh [check [SYSTEM...]]: makes the wheel of the Python that .venv has, with all libraries inside, and the source archive, in dist/.
 #
-# With "check" (as root, with debootstrap) the wheel is also installed on a bare Debian 12 that has Python and no compiler,
-# and runs the demo there.
+# With "check" (as root, with debootstrap) the wheel is also installed on a bare system that has Python and no compiler, and
+# runs the demo there: Debian 12, or those that are named: "check jammy" for Ubuntu 22.04, whose C library is older.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 most_bytes=15000000
@@ -40,4 +40,5 @@ say "$wheel: $bytes bytes; $(ls dist/*.tar.gz): $(stat -c %s dist/*.tar.gz) byte
 
 [ "${1:-}" = check ] || exit 0
 [ "$(id -u)" = 0 ] || fail "a bare system needs root; run: sudo make wheel-check"
-tools/fresh.sh debian --wheel "$wheel"
+systems=("${@:2}")
+for system in "${systems[@]:-debian}"; do tools/fresh.sh "$system" --wheel "$wheel"; done
