@@ -14,6 +14,8 @@ h = df.filter("nMuon == 2").histo1d(("pt", "", 100, 0, 200), "Muon_pt")
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import _core, cache
 from .errors import (
     ChecksumError,
@@ -166,6 +168,24 @@ __all__ = [
     "trees",
     "variations_for",
 ]
+
+
+_OTHER_NAMES = {
+    "concatenate": "colonnade.open(files).arrays()",
+    "dask": "colonnade.DataFrame(name, files, executor=client)",
+    "iterate": "colonnade.open(files).iterate()",
+    "lazy": "colonnade.open(files): nothing is read before it is asked for",
+    "read": "colonnade.open(file).arrays()",
+    "recreate": 'colonnade.create(file, "Events")',
+    "update": 'colonnade.create(file, "Events", mode="update")',
+}
+"""What people look for who come from uproot, and what it is here."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        there = _OTHER_NAMES.get(name)
+        raise AttributeError(f"colonnade has no '{name}'" + (f"; try: {there}" if there else ""))
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 
 import awkward as ak
+import hist
 import numpy as np
 import pytest
 from locations import FIXTURES
@@ -72,6 +75,57 @@ def test_a_file_with_trees_only(run):
     assert "TTree 'Events'" in out
 
 
+def test_habits_from_uproot(file):
+    events = colonnade.open(file)
+    assert {name: len(array) for name, array in events.items()} == dict.fromkeys(events, 300)
+    assert [len(array) for array in events.values()] == [300] * 4
+    assert events.typenames(recursive=True)["jets.pt"] == "double"
+    assert events[["id", "x"]].fields == ["id", "x"]
+    for use, kind, advice in (
+        (lambda: events[0], TypeError, "head()"),
+        (lambda: events[:5], TypeError, "entry_start=0"),
+        (lambda: events.x, AttributeError, "ds['x']"),
+        (lambda: events["x > 0"], LookupError, "take('x > 0') for an expression"),
+        (lambda: events["Events"], LookupError, "name of this data set"),
+        (lambda: events.arrays("x", library="pandas"), ValueError, "try: 'pd'"),
+        (lambda: colonnade.iterate, AttributeError, "colonnade.open(files).iterate()"),
+        (lambda: colonnade.recreate, AttributeError, "colonnade.create"),
+        (lambda: colonnade.nothing, AttributeError, "has no 'nothing'"),
+    ):
+        with pytest.raises(kind, match=re.escape(advice)):
+            use()
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = events.nothing
+    assert repr(colonnade.open([file])).startswith("<Chain 'Events' of 1 file '")
+
+
+def test_habits_from_pandas_and_polars(file, tmp_path):
+    frame = colonnade.DataFrame("Events", file)
+    assert frame.to_pandas(["id", "x"])["x"].sum() == pytest.approx(150)
+    assert frame.filter("x > 2").to_pandas().shape == (0, 4)
+    assert frame.to_polars("jets")["jets"].to_list() == frame.to_awkward("jets").jets.to_list()
+    assert frame
+    for use, kind, advice in (
+        (lambda: frame["x"], TypeError, "take('x')"),
+        (lambda: frame.x, AttributeError, "take('x')"),
+        (lambda: frame.columns, AttributeError, "column_names"),
+        (lambda: frame.nothing, AttributeError, "has no attribute 'nothing'"),
+        (lambda: len(frame), TypeError, "count()"),
+        (lambda: list(frame), TypeError, "not iterable"),
+        (lambda: frame.snapshot("Events", "g.root"), ValueError, "snapshot(uri, name, columns)"),
+        (lambda: colonnade.DataFrame(str(file), "Events"), ValueError, "DataFrame('Events', "),
+        (lambda: frame.histo1d(hist.Hist.new.Reg(5, 0, 1).Double(), "x"), ValueError, "fill(histogram, x)"),
+        (
+            lambda: frame.define("y", lambda x: 1, returns=int).sum("y").value,
+            TypeError,
+            "one value of type int",
+        ),
+    ):
+        with pytest.raises(kind, match=re.escape(advice)):
+            use()
+    assert not (tmp_path / "Events").exists()
+
+
 # ---- Results
 
 
@@ -96,7 +150,7 @@ def test_numbers_stand_for_their_values(file):
 def test_what_has_no_one_meaning_is_refused(file):
     histogram = colonnade.DataFrame("Events", file).histo1d(("", "", 10, 0, 1), "x")
     for use in (bool, float, lambda each: each < 3):
-        with pytest.raises(colonnade.TypeMismatchError, match="no one meaning"):
+        with pytest.raises(colonnade.TypeMismatchError, match="no unambiguous value"):
             use(histogram)
 
 
@@ -240,6 +294,52 @@ def test_diff_finds_every_kind_of_difference(run, file, tmp_path):
     assert run("diff", file, other, "--fields", "x", "--schema")[0] == 0
 
 
+def run_alone(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "colonnade", *map(str, arguments)],
+        capture_output=True,
+        env=os.environ | environment,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_terminals_without_the_letters_of_bars(file, encoding):
+    for arguments in (["info", file, "--all"], ["show", file, "--histogram", "x", "--bins", "3"]):
+        done = run_alone(*arguments, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+        assert (done.returncode, done.stderr) == (0, b"")
+        if encoding == "ascii":  # click writes UTF-8 there
+            continue
+        out = done.stdout.decode(encoding)
+        assert ("#" in out) == (encoding != "utf-8")
+        assert ("█" in out) == (encoding == "utf-8")
+
+
+def test_readers_that_have_seen_enough(file):
+    command = f"{sys.executable} -m colonnade show {file} --entries 0:300 | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0].startswith("0: {")
+
+
+def test_errors_in_expressions_keep_their_mark(file):
+    done = run_alone("show", file, "--histogram", "nope * 2")
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[1:] == ["  nope * 2", "  ^~~~"]
+
+
+def test_the_list_of_commands_is_read_whole():
+    done = run_alone("--help")
+    assert "..." not in done.stdout.decode().partition("Commands:")[2]
+
+
+def test_ranges_without_entries_say_so(run, file):
+    status, out, err = run("show", file, "--entries", "500:510")
+    assert (status, out) == (0, "")
+    assert "no entries in 500:510: there are 300" in err
+    assert run("show", file, "--entries", "500:510", "--json") == (0, "[]\n", "")
+
+
 def test_the_package_runs_as_a_module(file):
     done = subprocess.run(
         [sys.executable, "-m", "colonnade", "show", str(file), "--entries", "1", "--json"],
@@ -292,7 +392,7 @@ def test_export_refuses_what_it_cannot_keep(file, tmp_path):
     with pytest.raises(colonnade.UsageError, match="does not tell a format"):
         colonnade.export(file, tmp_path / "f.xyz")
     colonnade.export(file, tmp_path / "f.parquet", columns="id")
-    with pytest.raises(colonnade.UsageError, match="is there already"):
+    with pytest.raises(colonnade.UsageError, match="already exists"):
         colonnade.export(file, tmp_path / "f.parquet", columns="id")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "f.root"]
 

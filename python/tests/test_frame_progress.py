@@ -47,6 +47,34 @@ def test_no_bar_for_short_passes(capsys, wanted):
     assert capsys.readouterr().err == ""
 
 
+def test_a_bar_in_a_page_needs_no_widgets(monkeypatch, capsys):
+    shown = []
+
+    class Handle:
+        def update(self, data, raw):
+            shown.append(data)
+
+    def display(data, raw, display_id):
+        assert raw
+        assert display_id
+        return Handle()
+
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    page = types.ModuleType("IPython.display")
+    page.display = display
+    monkeypatch.setitem(sys.modules, "IPython.display", page)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with progress.PassBar(None) as bar:
+        for step in range(100):
+            bar.update(state(10 * step, 0.05 * step))
+        bar.update(state(1000, 5))
+    assert 10 <= len(shown) <= 17  # not each of 101 states
+    assert "<progress value='1000' max='1000'>" in shown[-1]["text/html"]
+    assert shown[-1]["text/plain"] == "entries 100%, 200 entries/s, 20 kB/s, 5.0 s"
+    assert "1 s left" in shown[len(shown) // 2]["text/plain"]
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_bar_of_itself_needs_patience_and_a_terminal(monkeypatch, capsys):
     bar = progress.PassBar(None)
     assert bar.update(state(10, 1.9))
@@ -59,8 +87,8 @@ def test_a_bar_of_itself_needs_patience_and_a_terminal(monkeypatch, capsys):
         assert bar._bar is None
         bar.update(state(500, 2.5))
         assert bar._bar is not None
-        assert bar._bar.tasks[0].completed == 500
-        assert bar._bar.tasks[0].fields["speed"] == "200 entries/s, 20 kB/s"
+        assert bar._bar._bar.tasks[0].completed == 500
+        assert bar._bar._bar.tasks[0].fields["speed"] == "200 entries/s, 20 kB/s"
     assert "entries/s" in capsys.readouterr().err
 
 

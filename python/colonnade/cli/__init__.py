@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -37,8 +39,32 @@ for command in (info, ls, show, diff, verify, repair, import_, merge, export, gc
     app.add_command(command)
 
 
+def _simpler(error: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding does not have by something that looks alike."""
+    assert isinstance(error, UnicodeEncodeError)
+    letters = (_ALIKE.get(letter, "?") for letter in error.object[error.start : error.end])
+    return "".join(letters), error.end
+
+
+_ALIKE = dict.fromkeys("█▉▊▋▌▍▎▏", "#") | {"├": "|", "└": "`", "─": "-", "│": "|", "…": "."}
+codecs.register_error("colonnade", _simpler)
+
+
+def _told(error: Exception) -> str:
+    """In one line, but for texts with a mark below; without secrets, those of errors of other libraries, too."""
+    lines = [line.rstrip() for line in str(error).splitlines()]
+    if any(line and not line.strip("^~ ") for line in lines):
+        return redacted("\n".join(lines))
+    return redacted(" ".join(" ".join(lines).split()))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and end the process: status 0, 1 after an error that is told in one line, 2 for wrong usage."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # bars and what is drawn, where the terminal has no such letters
+            stream.reconfigure(errors="colonnade")
     try:
         status = app.main(args=arguments, prog_name="colonnade", standalone_mode=False)
         sys.stdout.flush()
@@ -55,7 +81,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except (Error, OSError, ImportError) as error:
-        # Those of other libraries, too, keep secrets.
-        click.echo(f"colonnade: {redacted(' '.join(str(error).split()))}", err=True)
+        click.echo(f"colonnade: {_told(error)}", err=True)
         status = 1
     sys.exit(status or 0)

@@ -16,7 +16,7 @@ from .generate import write_sample
 __all__ = ["demo"]
 
 
-@click.command()
+@click.command(short_help="Make events, write and read them, and plot the B mass.")
 @click.option(
     "--events", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="How many events."
 )

@@ -20,7 +20,7 @@ __all__ = ["diff", "differences"]
 _STEP = "32 MB"
 
 
-@click.command()
+@click.command(short_help="Compare two data sets: fields, types, values.")
 @click.argument("file")
 @click.argument("other")
 @fields_option("--fields")

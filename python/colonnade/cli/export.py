@@ -13,7 +13,7 @@ from .common import count_text, fields_option, file_and_name, missing_option, pr
 __all__ = ["export"]
 
 
-@click.command()
+@click.command(short_help="Write a data set as Parquet, Arrow, CSV or NumPy.")
 @click.argument("file")
 @click.argument("destination")
 @click.option("--name", help="Path of the data set in FILE, where there are several.")

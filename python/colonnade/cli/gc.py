@@ -13,7 +13,7 @@ from .common import json_option, print_json
 __all__ = ["gc", "rm"]
 
 
-@click.command()
+@click.command(short_help="Remove what crashed writers left in an object store.")
 @click.argument("uri")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 @click.option(
@@ -58,7 +58,7 @@ def _lines(report: GarbageReport, dry_run: bool) -> list[str]:
     return lines or ["nothing to remove"]
 
 
-@click.command()
+@click.command(short_help="Remove a data set from an object store.")
 @click.argument("uri")
 @click.argument("data_set")
 def rm(uri: str, data_set: str) -> None:

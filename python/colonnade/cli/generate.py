@@ -54,8 +54,8 @@ def write_sample(
     return Written(entries, os.path.getsize(path), seconds)
 
 
-@click.command()
-@click.argument("sample", type=click.Choice([*SAMPLES, *_ALIASES]))
+@click.command(short_help="Make a sample: B decays, muons, or random numbers.")
+@click.argument("sample", type=click.Choice([*SAMPLES, *_ALIASES]), metavar="{lhcb|nanoaod|random}")
 @click.argument("out")
 @click.option(
     "--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="How many events."

@@ -21,7 +21,7 @@ from .progress import TransferBar, told
 __all__ = ["import_"]
 
 
-@click.command("import")
+@click.command("import", short_help="Copy data sets; convert TTrees, Parquet, Arrow and CSV.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.argument("destination")
 @click.option("--name", help="Path of the data set or tree at the sources, where there are several.")

@@ -101,7 +101,7 @@ def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
     }
 
 
-@click.command()
+@click.command(short_help="Print fields, types, sizes and ratios.")
 @click.argument("file")
 @name_argument
 @json_option
@@ -244,7 +244,7 @@ def _quiet(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-@click.command()
+@click.command(short_help="List data sets and other objects.")
 @click.argument("file")
 @json_option
 def ls(file: str, as_json: bool) -> None:

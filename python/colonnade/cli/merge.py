@@ -17,7 +17,7 @@ from .progress import TransferBar, told
 __all__ = ["merge"]
 
 
-@click.command()
+@click.command(short_help="Merge several files into one.")
 @click.argument("output")
 @click.argument("inputs", nargs=-1, required=True)
 @click.option(

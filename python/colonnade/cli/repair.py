@@ -9,12 +9,12 @@ import click
 from colonnade.maintenance.repairing import RepairReport
 from colonnade.maintenance.repairing import repair as repair_file
 
-from .common import json_option, print_json
+from .common import count_text, json_option, print_json
 
 __all__ = ["repair"]
 
 
-@click.command()
+@click.command(short_help="Bring back what a crashed writer wrote.")
 @click.argument("file")
 @click.argument("data_set", required=False)
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
@@ -29,24 +29,25 @@ def repair(file: str, data_set: str | None, dry_run: bool, as_json: bool) -> Non
     if as_json:
         print_json(dataclasses.asdict(report))
         return
-    click.echo(
-        f"{report.data_set}: {report.entries} entries in {report.clusters} clusters at the last checkpoint"
-    )
+    click.echo(f"{report.data_set}: {_entries_in(report.entries, report.clusters)} at the last checkpoint")
     if report.recovered_clusters:
         verb = "would be brought back" if dry_run else "brought back"
-        click.echo(f"  {report.recovered_entries} entries in {report.recovered_clusters} clusters {verb}")
+        click.echo(f"  {_entries_in(report.recovered_entries, report.recovered_clusters)} {verb}")
     if report.renumbered_clusters:
-        click.echo(
-            f"  {report.renumbered_clusters} of these clusters follow a lost one and are numbered anew"
-        )
+        moved = count_text(report.renumbered_clusters, "cluster")
+        click.echo(f"  entries of {moved} have new numbers, as clusters before them are lost")
     for cluster in report.dropped:
         click.echo(
-            f"  dropped: {cluster.entries} entries from {cluster.first_entry} on, recorded at byte {cluster.offset}: "
-            f"{cluster.reason}"
+            f"  dropped: {count_text(cluster.entries, 'entry')} from {cluster.first_entry} on, "
+            f"recorded at byte {cluster.offset}: {cluster.reason}"
         )
     if report.torn_records:
-        click.echo(f"  {report.torn_records} clusters had only begun to be recorded")
+        click.echo(f"  {count_text(report.torn_records, 'cluster')} had only begun to be recorded")
     click.echo(_conclusion(report, dry_run))
+
+
+def _entries_in(entries: int, clusters: int) -> str:
+    return f"{count_text(entries, 'entry')} in {count_text(clusters, 'cluster')}"
 
 
 def _conclusion(report: RepairReport, dry_run: bool) -> str:

@@ -37,7 +37,7 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
     return start, stop
 
 
-@click.command()
+@click.command(short_help="Print values, or a histogram.")
 @click.argument("file")
 @name_argument
 @click.option("--entries", metavar="A:B", help="Entries A to B, B excluded; the first ten if left out.")
@@ -79,6 +79,8 @@ def show(
             _print_json(data_set, fields, start, stop)
         else:
             begin, end, _ = slice(start, stop).indices(data_set.num_entries)
+            if entries and begin >= end:
+                click.echo(f"no entries in {entries}: there are {data_set.num_entries}", err=True)
             lines = _lines(data_set, begin, max(begin, end), fields)
             if sys.stdout.isatty():
                 click.echo_via_pager(lines)

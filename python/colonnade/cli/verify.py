@@ -9,12 +9,12 @@ from colonnade.errors import FormatError, UnsupportedError
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import split_target
 
-from .common import progress_bar
+from .common import count_text, progress_bar
 
 __all__ = ["verify"]
 
 
-@click.command()
+@click.command(short_help="Check every checksum and every page.")
 @click.argument("file")
 @click.argument("names", nargs=-1)
 @click.pass_context
@@ -44,8 +44,5 @@ def _verify(file: str, name: str) -> bool:
             f"{name}: damaged: {error}" if isinstance(error, FormatError) else f"{name}: {error}", err=True
         )
         return False
-    if pages == 1:
-        click.echo(f"{name}: 1 page is as it was written")
-    else:
-        click.echo(f"{name}: {pages} pages are as they were written")
+    click.echo(f"{name}: {count_text(pages, 'page')}, all intact")
     return True

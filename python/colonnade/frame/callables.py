@@ -229,7 +229,7 @@ def _type_text(function: Definable, returns: Returns) -> str | None:
         found = _named(returns)
         if found is None:
             raise TypeMismatchError(
-                f"{returns!r} is no type of values", "'float', 'std::vector<int>', numpy.float32"
+                f"{returns!r} is not a type of values", "'float', 'std::vector<int>', numpy.float32"
             )
         return found
     try:
@@ -394,7 +394,7 @@ class _Binder:
         name = _name(self._spec.function)
         if isinstance(answer, str | bytes | Mapping) or not hasattr(answer, "__len__"):
             raise TypeMismatchError(
-                f"{name} gave a {type(answer).__name__}, not an array with one value per entry",
+                f"{name} gave one value of type {type(answer).__name__}, not an array with one value per entry",
                 "array operations (np.where, ak.sum with axis=1), or per_row=True",
             )
         if len(answer) != size:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
 from colonnade import _core
-from colonnade.errors import Error, NotFoundError, UnsupportedError, UsageError
+from colonnade.errors import Error, NotFoundError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, read_options
 from colonnade.reading.joining import Joined
@@ -35,6 +35,27 @@ __all__ = ["DataFrame", "compute", "run_graphs"]
 
 D = TypeVar("D", bound="DataFrame")
 T = TypeVar("T")
+_OTHER_NAMES = {
+    "agg": "mean(x), sum(x), ..., and compute(a, b) for several",
+    "apply": "define(name, callable)",
+    "arrays": "to_awkward(columns)",
+    "assign": "define(name, expression)",
+    "collect": "to_polars(columns)",
+    "columns": "column_names",
+    "dtypes": "column_type(name)",
+    "group_by": "value_counts(x), or histo1d with a category axis",
+    "groupby": "value_counts(x), or histo1d with a category axis",
+    "head": "display(), or range(5).to_pandas()",
+    "hist": "histo1d(model, x)",
+    "query": "filter(condition)",
+    "schema": "column_names, column_type(name)",
+    "select": "to_arrow(columns), to_pandas(columns), ...",
+    "shape": "count(), column_names",
+    "std": "stddev(x)",
+    "with_column": "define(name, expression)",
+    "with_columns": "define(name, expression)",
+}
+"""What people look for who come from pandas, Polars or uproot, and what it is here."""
 OnError: TypeAlias = Literal["raise", "skip"]
 Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
 """Files, or the name of a data set and files."""
@@ -200,7 +221,7 @@ class DataFrame(Actions):
             UsageError: no keys; a joined column has a name that is taken.
         """
         if how not in ("inner", "left"):
-            raise UsageError(f"how={how!r} is no way to join", "'inner' or 'left'")
+            raise UsageError(f"how={how!r} is not a way to join", "'inner' or 'left'")
         if duplicates not in ("error", "first"):
             raise UsageError(f"duplicates={duplicates!r} is unknown", "'error' or 'first'")
         pairs = (
@@ -422,7 +443,34 @@ class DataFrame(Actions):
         for each in results:
             if each._session is not self._session:
                 raise UsageError("a plan has results of one DataFrame", "a plan for each DataFrame")
-        return freeze(self._session, [each._number for each in results] or self._session.wanted())
+        return freeze(
+            self._session, [number for each in results for number in each._numbers] or self._session.wanted()
+        )
+
+    # ---- Habits from elsewhere
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise TypeMismatchError(
+            "a DataFrame is not indexed: it holds no values", f"take({key!r}), filter(...), or range(10)"
+        )
+
+    def __len__(self) -> NoReturn:
+        raise TypeMismatchError("a DataFrame has no length before it is computed", "count(), or num_entries")
+
+    def __bool__(self) -> bool:
+        return True
+
+    __iter__ = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            advice = _OTHER_NAMES.get(name, "")
+            if not advice and not name.startswith("_") and "_session" in self.__dict__:
+                advice = f"take({name!r}), or colonnade.col({name!r})" if self.has_column(name) else ""
+            raise AttributeError(
+                f"a DataFrame has no attribute '{name}'" + (f"; try: {advice}" if advice else "")
+            )
 
     # ---- Inside
 
@@ -478,7 +526,8 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     wanted = list(results)
     for each in wanted:
         if isinstance(each, Result):
-            each._session.retry(each._number)
+            for number in each._numbers:
+                each._session.retry(number)
     return run_sessions(each._session for each in wanted)
 
 
@@ -544,6 +593,12 @@ def _open(
     named = [(os.fspath(each[0]), each[1].strip("/")) for each in given if isinstance(each, tuple)]
     if len(named) == len(given) and len({each for _, each in named} | ({name} - {""})) > 1:
         return _open_named(named, options), f"{len(named)} data sets of different names"
+    if name.endswith(".root") and not any(
+        isinstance(each, tuple) or _may_be_file(os.fspath(each)) for each in given
+    ):
+        raise UsageError(
+            f"'{name}' is the name of a file, not of a data set", f"DataFrame({str(given[0])!r}, {name!r})"
+        )
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     return _open_files(name, listed, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"

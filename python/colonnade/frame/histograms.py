@@ -67,6 +67,10 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
             f"the model of a histogram with {dimensions} {_axis_word(dimensions)} is a tuple, not the text {model!r}",
             '("name", "title", bins, low, high), or None for the range of the values',
         )
+    if hasattr(model, "axes") and hasattr(model, "fill"):
+        raise UsageError(
+            "a histogram is filled by another method", "fill(histogram, x), or its axes as the model"
+        )
     if model is None:
         axes: list[dict[str, Any]] = [{"bins": _DEFAULT_BINS} for _ in arguments]
     else:

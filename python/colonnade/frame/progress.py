@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import html
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+from typing import Any, NamedTuple, Protocol
 
 __all__ = ["HowFar", "PassBar", "Tasks"]
 
 _SHOWN_AFTER = 2.0
 """Seconds that a pass takes before a bar appears of itself."""
+_SHOWN_EVERY = 0.2
+"""Seconds between two states of a bar in a page."""
 
 
 class HowFar(Protocol):
@@ -58,14 +58,13 @@ class PassBar:
 
     def __init__(self, wanted: bool | None, what: str = "entries") -> None:
         self._wanted, self._what = wanted, what
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._bar: _TerminalBar | _PageBar | None = None
 
     def update(self, progress: HowFar, tasks: Tasks | None = None) -> bool:
         """Show the state; never stops the pass."""
         if self._bar is None and self._is_time(progress.seconds):
-            self._start(progress.total)
-        if self._bar is not None and self._task is not None:
+            self._bar = _page_bar(self._what) or _TerminalBar(self._what)
+        if self._bar is not None:
             seconds = max(progress.seconds, 1e-9)
             speed = (
                 f"{_count(progress.entries / seconds)} entries/s, {bytes_text(progress.bytes / seconds)}/s"
@@ -77,7 +76,7 @@ class PassBar:
             if tasks is not None:
                 workers = f"{tasks.workers} worker{'s' * (tasks.workers != 1)}"
                 speed = f"{tasks.done}/{tasks.total} tasks, {tasks.running} on {workers}, {speed}"
-            self._bar.update(self._task, completed=progress.entries, total=progress.total, speed=speed)
+            self._bar.update(progress.entries, progress.total, speed, seconds)
         return True
 
     def __enter__(self) -> PassBar:
@@ -102,7 +101,9 @@ class PassBar:
         self._wanted = False
         return False
 
-    def _start(self, total: int) -> None:
+
+class _TerminalBar:
+    def __init__(self, what: str) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -114,8 +115,49 @@ class PassBar:
             TimeRemainingColumn(),
             console=Console(stderr=True),
         )
-        self._task = self._bar.add_task(self._what, total=total, speed="")
+        self._task = self._bar.add_task(what, total=None, speed="")
         self._bar.start()
+
+    def update(self, done: int, total: int, speed: str, seconds: float) -> None:
+        self._bar.update(self._task, completed=done, total=total, speed=speed)
+
+    def stop(self) -> None:
+        self._bar.stop()
+
+
+class _PageBar:
+    """A bar in the page of a notebook, which needs no widgets. What is left when the pass ends is its last state."""
+
+    def __init__(self, what: str, display: Any) -> None:
+        self._what, self._last, self._text = what, -1.0, ""
+        self._handle = display({"text/html": "", "text/plain": ""}, raw=True, display_id=True)
+
+    def update(self, done: int, total: int, speed: str, seconds: float) -> None:
+        left = seconds * (total - done) / done if done else 0.0
+        time = f"{left:.0f} s left" if done < total else f"{seconds:.1f} s"
+        self._text = f"{self._what} {100 * done // max(total, 1)}%, {speed}, {time}"
+        self._bar = f"<progress value='{done}' max='{max(total, 1)}'></progress> {html.escape(self._text)}"
+        if seconds - self._last >= _SHOWN_EVERY:
+            self._last = seconds
+            self._show()
+
+    def stop(self) -> None:
+        if self._text:
+            self._show()
+
+    def _show(self) -> None:
+        self._handle.update({"text/html": self._bar, "text/plain": self._text}, raw=True)
+
+
+def _page_bar(what: str) -> _PageBar | None:
+    """A bar for a notebook; None outside of one."""
+    from rich.console import Console
+
+    if not Console(stderr=True).is_jupyter:
+        return None
+    from IPython.display import display
+
+    return _PageBar(what, display)
 
 
 def _count(number: float) -> str:

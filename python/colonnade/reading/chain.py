@@ -133,8 +133,9 @@ class Chain(DataSet):
 
     def __repr__(self) -> str:
         count = len(self._select(None, warns=False))
+        files = "1 file" if len(self._files) == 1 else f"{len(self._files)} files, the first is"
         return (
-            f"<Chain '{self._name}' of {len(self._files)} files, the first is '{redacted(self._files[0].uri)}': "
+            f"<Chain '{self._name}' of {files} '{redacted(self._files[0].uri)}': "
             f"{self._num_entries} entries, {count} fields>"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -12,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, ge
 from colonnade import _core
 from colonnade.arrays.forms import Assembler
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import Error, UsageError, locate, redacted, warn_left_out
+from colonnade.errors import (
+    Error,
+    NotFoundError,
+    TypeMismatchError,
+    UsageError,
+    locate,
+    redacted,
+    warn_left_out,
+)
 from colonnade.located import Located
 from colonnade.schema.fields import FieldInfo, Schema
 
@@ -39,6 +48,14 @@ Library: TypeAlias = Literal["ak", "np", "pa", "pd", "pl"]
 LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
 
 _ARROW_STEP = "64 MiB"
+_SHORT_NAMES = {
+    "awkward": "'ak'",
+    "numpy": "'np'",
+    "pyarrow": "'pa'",
+    "arrow": "'pa'",
+    "pandas": "'pd'",
+    "polars": "'pl'",
+}
 
 
 class _Entries(TypedDict, total=False):
@@ -255,10 +272,15 @@ class DataSet(Located):
         for (first, last), ahead in with_next(self._steps(selected, step_size, start, stop)):
             yield self._read(selected, first, last, library, ahead)
 
-    def __getitem__(self, field: str) -> ak.Array:
-        """Read one field as an `awkward.Array`."""
+    def __getitem__(self, field: str | Sequence[str]) -> ak.Array:
+        """Read one field as an `awkward.Array`; several, or those of a wildcard, as an array of records."""
+        if not isinstance(field, str | Sequence):
+            raise TypeMismatchError(
+                f"{field!r} is not the name of a field",
+                "head(), or arrays(entry_start=0, entry_stop=10), for some of the entries",
+            )
         layouts, count = self._layouts(self._select(field), 0, self._num_entries)
-        if len(layouts) == 1 and field in layouts:
+        if isinstance(field, str) and list(layouts) == [field]:
             return ak.Array(layouts[field])
         from colonnade.arrays.awkward import zip_fields
 
@@ -306,6 +328,18 @@ class DataSet(Located):
             return self.field_names
         return [path for name in self.field_names for path in _paths(name, self._schema[name])]
 
+    def values(self) -> Iterator[ak.Array]:
+        """Read one field after the other."""
+        return (self[name] for name in self.field_names)
+
+    def items(self) -> Iterator[tuple[str, ak.Array]]:
+        """Read one field after the other, with their names."""
+        return ((name, self[name]) for name in self.field_names)
+
+    def typenames(self, *, recursive: bool = False) -> dict[str, str]:
+        """Return the C++ types of the fields that can be read; see `keys`."""
+        return {path: self._schema[path].type for path in self.keys(recursive=recursive)}
+
     def __contains__(self, field: object) -> bool:
         return field in self._schema
 
@@ -318,6 +352,13 @@ class DataSet(Located):
 
     def __bool__(self) -> bool:
         return True
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            schema = self.__dict__.get("_schema", {})
+            advice = f"; the field is ds[{name!r}]" if not name.startswith("_") and name in schema else ""
+            raise AttributeError(f"a {type(self).__name__} has no attribute '{name}'{advice}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return self.keys(recursive=True)
@@ -540,12 +581,24 @@ class DataSet(Located):
         try:
             selected = self._schema.select(wanted)
         except Error as error:
-            raise locate(error, uri=self._uri, data_set=self._name) from None
+            raise locate(self._advised(error), uri=self._uri, data_set=self._name) from None
         if warns and self._has_unreadable:
             left_out = self._schema.left_out(wanted)
             reasons = [(path, info.unreadable) for path, info in left_out.items()]
             warn_left_out(reasons, f"{redacted(self._uri)}, '{self._name}'", stacklevel=3)
         return selected
+
+    def _advised(self, error: Error) -> Error:
+        """Say where expressions belong, and that the name of the data set is not needed any more."""
+        asked = error.field or ""
+        if isinstance(error, NotFoundError) and asked == self._name:
+            return NotFoundError(
+                error.problem, "it is the name of this data set, whose fields come next", field=asked
+            )
+        if isinstance(error, NotFoundError) and re.search(r"[-+/<>=&|()]|\w\s*\*+\s*\w", asked):
+            advice = f"colonnade.DataFrame(ds).take({asked!r}) for an expression"
+            return NotFoundError(error.problem, advice, field=asked)
+        return error
 
     def _assemble(
         self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any, ahead: int = 0
@@ -607,7 +660,9 @@ class DataSet(Located):
             import polars as pl
 
             return pl.from_arrow(self._read(selected, start, stop, "pa", ahead))
-        raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+        raise UsageError(
+            f"unknown library '{library}'", _SHORT_NAMES.get(library, "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+        )
 
 
 def _paths(path: str, info: FieldInfo) -> Iterator[str]:

@@ -100,7 +100,7 @@ def export(
     if compression not in ("zstd", "lz4", "none"):
         raise UsageError(f"exports are compressed with zstd, lz4 or none, not {compression!r}")
     if path.exists() and not overwrite:
-        raise UsageError(f"'{path}' is there already", "overwrite=True, or --overwrite")
+        raise UsageError(f"'{path}' already exists", "overwrite=True, or --overwrite")
     report = progress or (lambda done, total: None)
     with _written_aside(path) as aside:
         _WRITERS[chosen](_Job(source, columns, compression, step_size, report), aside)
