@@ -156,7 +156,7 @@ struct FunctionAdapter<called, R (*)(A...)> {
     } catch (const std::exception& error) {
       to->fail(to->self, error.what());
     } catch (...) {
-      to->fail(to->self, "something that is no std::exception was thrown");
+      to->fail(to->self, "something other than a std::exception was thrown");
     }
     return 1;
   }

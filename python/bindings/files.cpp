@@ -66,7 +66,7 @@ void remove_file(const std::string& uri) {
 
 std::string path_of_local(const std::string& uri) {
   if (io::transport_for(uri).scheme != "file")
-    throw Error(ErrorKind::usage, "this is no path of the local file system", "a folder of this machine",
+    throw Error(ErrorKind::usage, "this is not a path of the local file system", "a folder of this machine",
                 {.uri = uri});
   return io::local_path(uri);
 }
@@ -74,7 +74,7 @@ std::string path_of_local(const std::string& uri) {
 }  // namespace
 
 void register_files(nb::module_& module) {
-  nb::class_<StoredObject>(module, "StoredObject", "An object of a ROOT file that is no data set.")
+  nb::class_<StoredObject>(module, "StoredObject", "An object of a ROOT file that is not a data set.")
       .def_prop_ro("path", [](const StoredObject& self) { return text(self.path); })
       .def_prop_ro("class_name", [](const StoredObject& self) { return text(self.class_name); })
       .def_ro("size", &StoredObject::size, "Bytes on storage.");

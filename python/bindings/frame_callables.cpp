@@ -186,7 +186,7 @@ class PyAccumulator final : public Accumulator {
         node.state = keep_object((*calls_->load)(nb::bytes(bytes.data(), bytes.size())));
       }
       if (!parts_.insert(std::move(node), merger()))
-        throw Error(ErrorKind::usage, "the saved result has parts that are there already",
+        throw Error(ErrorKind::usage, "the saved result has parts that were merged before",
                     "merge each part of the entries once");
     }
     total_ = nullptr;

@@ -56,7 +56,7 @@ std::vector<ValueType::Member> members_of(const ValueType& type) {
 
 ValueType named_type(const std::string& name) {
   if (const auto type = frame::type_of_name(name)) return *type;
-  throw Error(ErrorKind::type, fmt::format("'{}' is no type of values that is known", name),
+  throw Error(ErrorKind::type, fmt::format("'{}' is not a known type of values", name),
               "'float', 'double', 'int', 'bool', 'std::vector<float>', 'std::string'");
 }
 

@@ -113,9 +113,9 @@ def test_what_is_wrong_is_said(tmp_path):
             runs.add({"run": -1}, 0, 1)
         with pytest.raises(colonnade.TypeMismatchError):
             runs.add({"number": 1}, 0, 1)
-        with pytest.raises(colonnade.UsageError, match="is there already"):
+        with pytest.raises(colonnade.UsageError, match="already exists"):
             writer.attributes("runs", {"run": "double"})
-        with pytest.raises(colonnade.UsageError, match="no valid name"):
+        with pytest.raises(colonnade.UsageError, match="not a valid name"):
             writer.attributes("a b", {"run": "double"})
         with pytest.raises(colonnade.SchemaError):
             writer.attributes("other", {"run": "no type"})

@@ -91,7 +91,7 @@ def test_what_is_there_stays(made, tmp_path):
     to = tmp_path / "copy.root"
     colonnade.copy(made, to)
     before = to.read_bytes()
-    with pytest.raises(colonnade.UsageError, match="there already"):
+    with pytest.raises(colonnade.UsageError, match="already exists"):
         colonnade.copy(made, to)
     with pytest.raises(colonnade.FileMissingError):
         colonnade.copy(tmp_path / "none.root", to, overwrite=True)

@@ -1317,11 +1317,11 @@ def test_a_folder_of_parts(processes: Any, files: list[str], tmp_path: Path) -> 
     assert bits(made.take("x").value) == bits(local.take("x").value)
     assert len(made.files) == len(os.listdir(target)) > 3
     assert os.listdir(tmp_path) == ["out"]
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         df.snapshot(target, columns=["x"])
     with pytest.raises(UsageError, match="writes one file"):
         local.snapshot(target, columns=["x"])
-    with pytest.raises(UsageError, match="no path of the local"):
+    with pytest.raises(UsageError, match="not a path of the local"):
         df.snapshot("s3://bucket/out/", columns=["x"])
 
 

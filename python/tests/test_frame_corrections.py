@@ -179,7 +179,7 @@ def test_wrong_arguments_are_errors_at_booking():
         df.define("w", "sff(pt)")
     with pytest.raises(colonnade.UsageError, match="'sqrt' is a function of the language already"):
         df.with_functions({"sqrt": sf})
-    with pytest.raises(colonnade.UsageError, match="'my sf' is no name for a function"):
+    with pytest.raises(colonnade.UsageError, match="'my sf' is not a valid name for a function"):
         df.with_functions({"my sf": sf})
     with pytest.raises(colonnade.UsageError, match="there is a function 'sf' already"):
         df.with_functions({"sf": lambda x: x})

@@ -178,7 +178,7 @@ def test_three_spellings_give_the_same(frame):
 def test_errors_name_the_place_when_booked(frame):
     with pytest.raises(colonnade.NotFoundError, match="nn"):
         frame.define("y", col("nn") + 1)
-    with pytest.raises(colonnade.TypeMismatchError, match="is no expression"):
+    with pytest.raises(colonnade.TypeMismatchError, match="is not an expression"):
         frame.sum(3)
 
 
@@ -202,5 +202,5 @@ def test_columns_of_any_name():
     with pytest.raises(colonnade.Error, match=r"there is no column 'b\+a'"):
         frame.take(col("b+a"))
     for name in ("", "a`b"):
-        with pytest.raises(colonnade.Error, match="no name of a column"):
+        with pytest.raises(colonnade.Error, match="is not a column name"):
             col(name)

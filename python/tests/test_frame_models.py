@@ -167,7 +167,7 @@ def test_files_and_what_is_none(tmp_path):
     with pytest.raises(colonnade.FileMissingError, match="no such model"):
         colonnade.onnx_model(tmp_path / "none.onnx")
     path.write_bytes(b"no model")
-    with pytest.raises(colonnade.FormatError, match="no model that onnxruntime reads"):
+    with pytest.raises(colonnade.FormatError, match="not a model that onnxruntime reads"):
         colonnade.onnx_model(path)
     image = model_bytes(
         [helper.make_node("Identity", ["x"], ["y"])],

@@ -131,7 +131,7 @@ def test_what_is_no_specification(specification: dict[str, Any], tmp_path: Path)
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(FileMissingError):
         DataFrame.from_spec(tmp_path / "none.json")
-    with pytest.raises(FormatError, match="no specification"):
+    with pytest.raises(FormatError, match="not a specification"):
         DataFrame.from_spec(tmp_path / "bad.json")
     one = specification["samples"]["signal"]
     for bad in ({}, {"samples": []}, {"samples": {"a": {}}}, {"samples": {"a": {**one, "files": [3]}}},

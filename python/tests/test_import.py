@@ -467,7 +467,7 @@ def test_what_is_there_stays(tmp_path):
     to = tmp_path / "to.root"
     colonnade.import_tree(TREE, to, columns="i32")
     before = to.read_bytes()
-    with pytest.raises(colonnade.UsageError, match="there already"):
+    with pytest.raises(colonnade.UsageError, match="already exists"):
         colonnade.import_tree(TREE, to)
     with pytest.raises(colonnade.NotFoundError, match=r"no branch 'i3'.*i32"):
         colonnade.import_tree(TREE, to, columns="i3", overwrite=True)
@@ -496,7 +496,7 @@ def test_the_source_is_not_replaced(tmp_path):
 
 def test_what_is_no_tree(tmp_path):
     (tmp_path / "text.root").write_text("no ROOT file, only a text")
-    with pytest.raises(colonnade.FormatError, match="no ROOT file"):
+    with pytest.raises(colonnade.FormatError, match="not a ROOT file"):
         colonnade.import_tree(tmp_path / "text.root", tmp_path / "to.root")
     with pytest.raises(colonnade.NotFoundError, match="no TTree"):
         colonnade.import_tree(FIXTURES / "types_basic.root", tmp_path / "to.root")

@@ -92,7 +92,7 @@ def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
     assert run("import", TREE, to)[0] == 0
     status, _, err = run("import", TREE, to)
     assert status == 1
-    assert "there already" in err
+    assert "already exists" in err
     assert run("import", TREE, to, "--overwrite")[0] == 0
     assert run("import", TREE, "--verify")[0] == 2
 

@@ -127,7 +127,7 @@ def test_several_files_columns_and_the_terminal(tmp_path: Path, capsys: pytest.C
         assert data_set["x"].to_list() == [0, 2, 1, 2, 2, 2]
     code, said = run(files[0], out)
     assert code == 1
-    assert "there already" in said
+    assert "already exists" in said
     code, said = run(files[0], f"{out}:Other")
     assert code == 0, said
     assert "2 entries in 'Other'" in said
@@ -178,7 +178,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     out = tmp_path / "f.root"
     cases: list[tuple[Any, type[colonnade.Error], str, dict[str, Any]]] = [
         (tmp_path / "none.parquet", colonnade.FileMissingError, "no such file", {}),
-        (torn, colonnade.FormatError, "is no parquet file", {}),
+        (torn, colonnade.FormatError, "is not a parquet file", {}),
         ([good, other], colonnade.SchemaError, "'y' is not in all of them", {}),
         (good, colonnade.UsageError, "no column 'z'", {"columns": ["z"]}),
         (tmp_path / "f.txt", colonnade.UsageError, "do not tell one format", {}),

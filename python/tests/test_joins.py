@@ -339,7 +339,7 @@ def test_what_exceeds_the_memory_lies_in_a_file(sides: Sides, monkeypatch: pytes
     with pytest.raises(colonnade.Error, match="COLONNADE_JOIN_MEMORY_MIB or TMPDIR"):
         numbers()
     monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "much")
-    with pytest.raises(colonnade.UsageError, match="is 'much', which is no number"):
+    with pytest.raises(colonnade.UsageError, match="is 'much', which is not a number"):
         frames(sides)
 
 
@@ -431,7 +431,7 @@ def test_wrong_keys(sides: Sides, on: Any, error: type[Exception], message: str)
 
 def test_wrong_words(sides: Sides) -> None:
     df = DataFrame("Events", sides.left)
-    with pytest.raises(colonnade.UsageError, match="no way to join"):
+    with pytest.raises(colonnade.UsageError, match="not a way to join"):
         df.join("More", sides.right, on="run", how="outer")  # type: ignore[arg-type]
     with pytest.raises(colonnade.UsageError, match="unknown"):
         df.join("More", sides.right, on="run", duplicates="last")  # type: ignore[arg-type]

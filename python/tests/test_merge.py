@@ -245,7 +245,7 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(out, made, mode="both")
     assert not out.exists()
     colonnade.merge(out, made[:1])
-    with pytest.raises(colonnade.UsageError, match="there already"):
+    with pytest.raises(colonnade.UsageError, match="already exists"):
         colonnade.merge(out, made)
     with uproot.recreate(tmp_path / "tree.root") as file:
         file.mktree("tree", {"x": "int32"}).extend({"x": [1, 2]})

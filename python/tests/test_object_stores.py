@@ -130,7 +130,7 @@ def test_rm(store, run):
 
 def test_files_have_no_garbage(tmp_path, run):
     path = tmp_path / "f.root"
-    with pytest.raises(colonnade.UsageError, match="no object store"):
+    with pytest.raises(colonnade.UsageError, match="not an object store"):
         colonnade.collect_garbage(path)
     assert run("gc", path)[0] == 1
 

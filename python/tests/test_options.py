@@ -218,7 +218,7 @@ def test_one_machine_plays_several():
     assert run("").stdout != ""
     unknown = run("sse2")
     assert unknown.returncode != 0
-    assert "COLONNADE_CPU=sse2 is no instruction set" in unknown.stderr
+    assert "COLONNADE_CPU=sse2 is not an instruction set" in unknown.stderr
     assert "baseline" in unknown.stderr
 
 

@@ -20,7 +20,7 @@ def test_a_tree_in_s3(s3, s3_uri, tmp_path, key):
     with uproot.open(TREE) as file:
         expected = file["Events"]["vv_int"].array().to_list()
     assert colonnade.open(place, "Events")["vv_int"].to_list() == expected
-    with pytest.raises(colonnade.UsageError, match="there already"):
+    with pytest.raises(colonnade.UsageError, match="already exists"):
         colonnade.import_tree(TREE, place)
     back = tmp_path / "back.root"
     assert colonnade.copy((place, "Events"), back, verify="values").verified

@@ -171,7 +171,7 @@ def test_the_command_line(uri, run):
     assert out.startswith(f"{uri}: 2 data sets")
     status, out, _ = run("verify", uri)
     assert status == 0
-    assert out.count("are as they were written") == 2
+    assert out.count("all intact") == 2
     assert run("rm", uri, "dir/Others") == (0, "dir/Others: removed\n", "")
 
 

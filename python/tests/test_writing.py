@@ -589,7 +589,7 @@ def test_a_file_that_came_meanwhile_stays(tmp_path):
     writer = colonnade.create(uri, "Events", {"x": "std::int32_t"}, mode="create")
     writer.extend({"x": [1, 2, 3]})
     uri.write_bytes(b"of somebody else")
-    with pytest.raises(colonnade.StorageError, match="somebody else has made the file"):
+    with pytest.raises(colonnade.StorageError, match="another program has created the file"):
         writer.close()
     del writer
     gc.collect()

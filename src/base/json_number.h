@@ -21,7 +21,7 @@ Number whole_number(const Json& json) {
     if (const auto value = json.template get<std::uint64_t>(); value <= most)
       return static_cast<Number>(value);
   throw Error(ErrorKind::format,
-              fmt::format("{} is no whole number up to {}", json.dump().substr(0, 80), most));
+              fmt::format("{} is not a whole number up to {}", json.dump().substr(0, 80), most));
 }
 
 }  // namespace colonnade

@@ -58,9 +58,10 @@ void check_instruction_set() {
   std::string names;
   for (std::int64_t rest = HWY_TARGETS; rest != 0; rest &= rest - 1)
     names += (names.empty() ? "" : ", ") + name_of(rest & -rest);
-  throw Error(ErrorKind::usage,
-              fmt::format("COLONNADE_CPU={} is no instruction set of this kind of processor", not_understood),
-              fmt::format("{}; or leave it unset for all that the processor has", names));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("COLONNADE_CPU={} is not an instruction set of this kind of processor", not_understood),
+      fmt::format("{}; or leave it unset for all that the processor has", names));
 }
 
 }  // namespace colonnade

@@ -42,7 +42,7 @@ std::string configured() {
 }
 
 [[noreturn]] void fail(std::string_view name, std::string_view value, const char* advice) {
-  throw Error(ErrorKind::usage, fmt::format("the cache has the {} '{}', which is none", name, value), advice);
+  throw Error(ErrorKind::usage, fmt::format("'{}' is not a valid {} for the cache", value, name), advice);
 }
 
 std::uint64_t byte_count(std::string_view text) {

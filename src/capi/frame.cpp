@@ -83,7 +83,7 @@ void compute(const colonnade_result& result) {
 
 const FrameBooking& computed(const colonnade_result* result, Kind kind, const char* what) {
   need(result, "the result");
-  if (result->kind != kind) throw Error(ErrorKind::usage, std::string("the result is no ") + what);
+  if (result->kind != kind) throw Error(ErrorKind::usage, std::string("the result is not a ") + what);
   compute(*result);
   return *result->booked.front();
 }
@@ -92,7 +92,7 @@ using Number = std::variant<std::int64_t, std::uint64_t, double>;
 
 Number number_in(const colonnade_result* result) {
   need(result, "the result");
-  if (result->kind != Kind::number) throw Error(ErrorKind::usage, "the result is no number");
+  if (result->kind != Kind::number) throw Error(ErrorKind::usage, "the result is not a number");
   compute(*result);
   return detail::frame_number(result->graph(), result->booked.front()->id, {});
 }
@@ -120,7 +120,7 @@ std::int64_t to_int64(const Number& number) {
   }
   throw Error(ErrorKind::conversion,
               std::isnan(std::get<double>(number)) ? "the result is not a number: there were no values"
-                                                   : "the result is no integer of 64 bits",
+                                                   : "the result is not an integer of 64 bits",
               "colonnade_result_double()");
 }
 
@@ -238,7 +238,8 @@ colonnade_status colonnade_frame_snapshot(const colonnade_frame* frame, const ch
     need(frame, "the frame");
     const auto given = options_of(options, "colonnade_write_options");
     if (options != nullptr && given.mode != COLONNADE_WRITE_REPLACE)
-      throw Error(ErrorKind::usage, "a snapshot replaces what is there", "mode = COLONNADE_WRITE_REPLACE");
+      throw Error(ErrorKind::usage, "a snapshot replaces an existing data set",
+                  "mode = COLONNADE_WRITE_REPLACE");
     auto chosen = texts_of(columns, num_columns, "a column");
     if (chosen.empty()) chosen = detail::frame_whole_columns(*frame->graph, frame->node);
     const std::string how = detail::snapshot_options(chosen, text_of(name, "the name"),

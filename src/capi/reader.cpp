@@ -67,7 +67,7 @@ Interval clipped(const OpenChain& chain, std::uint64_t first, std::uint64_t last
   const std::uint64_t entries = chain.reader->num_entries();
   if (first > std::min(last, entries))
     throw Error(ErrorKind::usage, "the entries from " + std::to_string(first) + " to " +
-                                      std::to_string(last) + " are none of " + std::to_string(entries));
+                                      std::to_string(last) + " are not within " + std::to_string(entries));
   return {first, std::min(last, entries)};
 }
 

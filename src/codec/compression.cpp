@@ -143,7 +143,7 @@ const Compressor& compressor_of(const std::byte* tag) {
   for (const Compressor* compressor : compressors)
     if (std::memcmp(tag, compressor->tag.data(), compressor->tag.size()) == 0) return *compressor;
   throw Error(ErrorKind::format,
-              fmt::format("a compressed chunk begins with {:02x} {:02x} {:02x}, which is no known "
+              fmt::format("a compressed chunk begins with {:02x} {:02x} {:02x}, which is not a known "
                           "compression algorithm",
                           static_cast<unsigned>(tag[0]), static_cast<unsigned>(tag[1]),
                           static_cast<unsigned>(tag[2])));
@@ -214,7 +214,7 @@ CompressionSettings CompressionSettings::from_root(std::uint32_t setting) {
   if (level == 0 && number <= 5) return {Algorithm::none, 0};
   const AlgorithmRow* row = number <= 5 ? find(static_cast<Algorithm>(number)) : nullptr;
   if (row == nullptr || row->compressor == nullptr || level > 9)
-    throw Error(ErrorKind::usage, fmt::format("{} is no compression setting", setting), choices);
+    throw Error(ErrorKind::usage, fmt::format("{} is not a compression setting", setting), choices);
   return {row->algorithm, level};
 }
 
@@ -224,7 +224,7 @@ CompressionSettings CompressionSettings::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   const AlgorithmRow* row = find(text.substr(0, colon));
   if (row == nullptr)
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no compression setting", text), choices);
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a compression setting", text), choices);
   if (colon == std::string_view::npos) return {row->algorithm, row->default_level};
   const int level = parse_number(text.substr(colon + 1));
   const bool allowed = row->algorithm == Algorithm::none ? level == 0 : level >= 1 && level <= 9;
@@ -243,7 +243,8 @@ std::size_t compress(const CompressionSettings& settings, ByteSpan content, Alig
                      std::size_t plane_size) {
   const AlgorithmRow* row = find(settings.algorithm);
   if (row == nullptr || (row->compressor != nullptr && (settings.level < 1 || settings.level > 9)))
-    throw Error(ErrorKind::usage, fmt::format("{} is no compression setting", settings.to_string()), choices);
+    throw Error(ErrorKind::usage, fmt::format("{} is not a compression setting", settings.to_string()),
+                choices);
   const std::size_t start = out.size();
   const std::size_t needed = start + content.size();
   if (needed > out.capacity()) out.reserve(std::max(needed, 2 * out.capacity()));

@@ -342,7 +342,7 @@ TEST(HostileBlock, UnknownTag) {
   Bytes block = compressed({Algorithm::zstd, 1}, hundred_letters);
   block[2] = std::byte{2};
   expect_error(block, 100, ErrorKind::format,
-               "begins with 5a 53 02, which is no known compression algorithm");
+               "begins with 5a 53 02, which is not a known compression algorithm");
   block = compressed({Algorithm::lz4, 1}, hundred_letters);
   block[2] = std::byte{0};
   expect_error(block, 100, ErrorKind::format, "begins with 4c 34 00");

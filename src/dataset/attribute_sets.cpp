@@ -17,7 +17,7 @@ namespace dataset {
 namespace {
 
 [[noreturn]] void fail_schema(std::string problem) {
-  throw Error(ErrorKind::format, fmt::format("this is no attribute set: {}", problem),
+  throw Error(ErrorKind::format, fmt::format("this is not an attribute set: {}", problem),
               "ask its writer; the data set itself can be read");
 }
 
@@ -26,7 +26,7 @@ void check_range_field(const Descriptor& descriptor, const FieldDescriptor& fiel
   const bool is_number = field.role == FieldRole::leaf && field.type_name == "std::uint64_t" &&
                          field.array_size == 0 && !field.source_field && field.unreadable.empty() &&
                          !field.representations.empty();
-  if (!is_number) fail_schema(fmt::format("its field '{}' is no std::uint64_t", field.name));
+  if (!is_number) fail_schema(fmt::format("its field '{}' is not a std::uint64_t", field.name));
   for (const ColumnIds& group : field.representations)
     for (const std::uint32_t column : group)
       if (descriptor.columns[column].deferred)
@@ -47,7 +47,7 @@ void check_schema(const Descriptor& descriptor, const AttributeSetRecord& record
   check_range_field(descriptor, descriptor.fields[fields[1]]);
   const FieldDescriptor& values = descriptor.fields[fields[2]];
   if (values.role != FieldRole::record || values.array_size != 0)
-    fail_schema(fmt::format("its field '{}' is no record", values.name));
+    fail_schema(fmt::format("its field '{}' is not a record", values.name));
   if (!descriptor.attribute_sets.empty()) fail_schema("it has attribute sets itself");
 }
 
@@ -142,7 +142,7 @@ std::string without_user_data(const std::string& text) {
 void check_attribute_set_name(std::string_view name) {
   if (!is_allowed_name(name) || name.starts_with("__"))
     throw Error(
-        ErrorKind::usage, fmt::format("'{}' is no valid name of an attribute set", name),
+        ErrorKind::usage, fmt::format("'{}' is not a valid name for an attribute set", name),
         "a name without spaces, control characters, '.', '/' and '\\', that does not begin with '__'");
 }
 

@@ -524,7 +524,7 @@ TEST(AttributeSets, OfLaterMinorVersionsMayHaveMoreFields) {
     return more;
   };
   EXPECT_THAT(Linked(model()).refusal().problem(),
-              "this is no attribute set: it has 4 fields at the top, and schema 1.0 has 3");
+              "this is not an attribute set: it has 4 fields at the top, and schema 1.0 has 3");
   Linked file(model());
   file.store([](Records& sets) { sets[1].schema_minor = 1; });
   const auto set = Reader::open("Data", file.uri())->attribute_set("bad");
@@ -553,25 +553,25 @@ TEST(AttributeSets, WithoutTheFieldsOfOneAreRefused) {
   const auto add_start = [](Model& m) { m.make_field<std::uint64_t>("_rangeStart"); };
   const auto add_length = [](Model& m) { m.make_field<std::uint64_t>("_rangeLen"); };
   EXPECT_EQ(problem([&](Model& m) { add_start(m); }),
-            "this is no attribute set: it has 1 fields at the top, and schema 1.0 has 3");
+            "this is not an attribute set: it has 1 fields at the top, and schema 1.0 has 3");
   EXPECT_EQ(problem([&](Model& m) {
               add_length(m);
               add_start(m);
               m.add_field(Linked::values());
             }),
-            "this is no attribute set: its field 1 is '_rangeLen', not '_rangeStart'");
+            "this is not an attribute set: its field 1 is '_rangeLen', not '_rangeStart'");
   EXPECT_EQ(problem([&](Model& m) {
               add_start(m);
               m.make_field<std::uint32_t>("_rangeLen");
               m.add_field(Linked::values());
             }),
-            "this is no attribute set: its field '_rangeLen' is no std::uint64_t");
+            "this is not an attribute set: its field '_rangeLen' is not a std::uint64_t");
   EXPECT_EQ(problem([&](Model& m) {
               add_start(m);
               add_length(m);
               m.make_field<std::uint64_t>("_userData");
             }),
-            "this is no attribute set: its field '_userData' is no record");
+            "this is not an attribute set: its field '_userData' is not a record");
 }
 
 TEST(AttributeSets, WithRangesThatAreNotThereAreRefused) {
@@ -616,7 +616,7 @@ TEST(AttributeSets, WithRecordsThatLeadNowhereAreRefused) {
                       }),
               HasSubstr("a locator of type 0x02, which points somewhere else"));
   EXPECT_THAT(problem(ErrorKind::format, [&](auto& set) { set.anchor.offset = file.main_anchor_at(); }),
-              HasSubstr("this is no attribute set: it has 1 fields at the top"));
+              HasSubstr("this is not an attribute set: it has 1 fields at the top"));
 }
 
 TEST(AttributeSets, AtOnePlaceAreRefused) {

@@ -106,7 +106,7 @@ class Copy {
   void check_options() const {
     if (places_.empty()) throw Error(ErrorKind::usage, "there is nothing to copy", "name a source");
     if (options_.append && options_.overwrite)
-      throw Error(ErrorKind::usage, "what is there cannot be both kept and replaced",
+      throw Error(ErrorKind::usage, "an existing data set cannot be both kept and replaced",
                   "choose between append and overwrite");
     WriteOptions writing = options_.writing;
     if (options_.compression) writing.compression = *options_.compression;
@@ -295,7 +295,7 @@ class Copy {
     if (options_.resume || !options_.overwrite) {
       const Found found = look();
       if (found.data_set && !options_.resume)
-        throw Error(ErrorKind::usage, "the data set is there already",
+        throw Error(ErrorKind::usage, "the data set already exists",
                     "another name, or say that it is to be replaced, or that the copy is to be resumed");
       if (found.data_set) return resume(writing);
       container::ContainerOptions how = dataset::container_options(writing);

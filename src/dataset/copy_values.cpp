@@ -107,7 +107,7 @@ void EntryWalk::open_columns(Node& node, const FieldDescriptor& field) {
                       (node.role == FieldRole::variant && first != ElementType::switch_);
   if (is_odd)
     throw Error(
-        ErrorKind::unsupported, "the field's columns are none that this version can walk", "",
+        ErrorKind::unsupported, "this version cannot walk the field's columns", "",
         {.uri = source_.uri(), .data_set = source_.data_set(), .field = descriptor.path_of(field.id)});
 }
 
@@ -283,7 +283,7 @@ void ValueCopy::put(Target& target, const EntryWalk::Values& values) {
 void ValueCopy::set_offset(std::uint32_t column, std::uint64_t offset) {
   Target& target = *targets_.at(column);
   if (target.writer->element() != ElementType::uint64)
-    throw Error(ErrorKind::usage, fmt::format("column {} is none of 64-bit numbers", column));
+    throw Error(ErrorKind::usage, fmt::format("column {} does not hold 64-bit numbers", column));
   target.offset = offset;
 }
 

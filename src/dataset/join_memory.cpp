@@ -68,7 +68,7 @@ std::uint64_t JoinMemory::default_budget() {
   std::uint32_t mib = 0;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), mib);
   if (error != std::errc() || end != given.data() + given.size())
-    throw Error(ErrorKind::usage, fmt::format("{} is '{}', which is no number", variable, given),
+    throw Error(ErrorKind::usage, fmt::format("{} is '{}', which is not a number", variable, given),
                 "a number of MiB, such as 4096");
   return std::uint64_t{mib} << 20;
 }

@@ -31,7 +31,7 @@ static_assert(std::endian::native == std::endian::little, "files hold arrays as 
 
 [[noreturn]] void fail(const std::string& problem) {
   throw Error(ErrorKind::format, "the table of keys is damaged: " + problem,
-              "remove the file: it is made anew then");
+              "remove the file; it will be made again");
 }
 
 std::string text_at(const io::RandomAccessFile& file, std::uint64_t offset, std::uint64_t size) {
@@ -87,7 +87,7 @@ std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view 
     const std::string begin = text_at(*file, 0, std::min<std::uint64_t>(file->size(), magic.size()));
     if (begin != magic && begin.starts_with(family)) return std::nullopt;  // of another version: made anew
     if (file->size() < header_size || begin != magic)
-      throw Error(ErrorKind::format, "the file is no table of keys", "name another file for the table");
+      throw Error(ErrorKind::format, "the file is not a table of keys", "name another file for the table");
     try {
       const std::string text = text_at(*file, header_begin, header_size - header_begin);
       const json header = json::parse(text);

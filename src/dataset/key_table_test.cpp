@@ -243,7 +243,7 @@ TEST(SavedKeyTable, ThatIsDamagedIsAnError) {
   }
   const std::string other = (folder.path() / "other").string();
   std::ofstream(other) << "not a table";
-  EXPECT_EQ(error_of([&] { load(other); }).problem(), "the file is no table of keys");
+  EXPECT_EQ(error_of([&] { load(other); }).problem(), "the file is not a table of keys");
 }
 
 }  // namespace

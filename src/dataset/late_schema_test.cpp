@@ -374,7 +374,7 @@ TEST_F(Projections, ErrorsSayWhatDoesNotFit) {
   };
   expect(refused(type_identity<int>(), {}), "the projected field has no source", "p");
   expect(refused(type_identity<int>(), {{"p", "none"}}),
-         "the source 'none' of the projected field is no stored field", "p");
+         "the source 'none' of the projected field is not a stored field", "p");
   expect(refused(type_identity<float>(), {{"p", "id"}}),
          "a field of type float cannot be projected from 'id' of type std::int32_t", "p");
   expect(refused(type_identity<std::vector<float>>(), {{"p", "id"}}),

@@ -134,7 +134,7 @@ class Merge {
       if (error.kind() == ErrorKind::not_found) return;
       throw;
     }
-    throw Error(ErrorKind::usage, "the output is there already",
+    throw Error(ErrorKind::usage, "the output already exists",
                 "another name, or say that it is to be replaced (overwrite), that inputs are to be added "
                 "(append), or that an interrupted merge is to go on (resume)",
                 {.uri = output_});

@@ -67,7 +67,7 @@ std::uint32_t MergedSchema::find(std::uint32_t parent, const std::string& name) 
 
 void MergedSchema::add(const Descriptor& schema) {
   if ((schema.feature_flags & ~to_.feature_flags) != 0 && options_.behind)
-    fail("it has feature flags that what is there has not", "");
+    fail("it has feature flags that the existing data set does not have", "");
   to_.feature_flags |= schema.feature_flags;
   add_level(schema, schema.top_level_fields(), top, false);
   std::vector<std::uint32_t> field_of(schema.fields.size(), invalid_id);
@@ -88,7 +88,7 @@ void MergedSchema::add_level(const Descriptor& from, const std::vector<std::uint
       if (options_.fields != MergeMode::union_ || is_exact)
         fail(fmt::format("there is another field, '{}'", from.path_of(id)), from.path_of(id));
       if (options_.behind && parent != top)
-        fail(fmt::format("the member '{}' cannot be added behind what is there", from.path_of(id)),
+        fail(fmt::format("the member '{}' cannot be appended to the existing data set", from.path_of(id)),
              from.path_of(id));
       add_field(from, id, parent);
       continue;
@@ -200,7 +200,7 @@ void MergedSchema::add_columns(const Descriptor& from, const FieldDescriptor& fi
       continue;
     }
     if (options_.behind)
-      fail(fmt::format("the columns of the field '{}' have another encoding than what is there",
+      fail(fmt::format("the columns of the field '{}' have another encoding than in the existing data set",
                        from.path_of(field.id)),
            from.path_of(field.id));
     add_group(from, group, into);

@@ -34,7 +34,7 @@ void Model::check_new(const Field* field) const {
     throw Error(ErrorKind::usage, "the model belongs to a reader or writer and takes no more fields",
                 "add the field before, or use Writer::extend()", {.field = name});
   if (!dataset::is_allowed_name(name))
-    throw Error(ErrorKind::schema, fmt::format("'{}' is no valid field name", name),
+    throw Error(ErrorKind::schema, fmt::format("'{}' is not a valid field name", name),
                 "use a name without spaces, control characters, '.', '/' and '\\'", {.field = name});
   const auto same = [&](const Field& other) { return other.name() == name; };
   if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||

@@ -102,7 +102,7 @@ void read_member(page::PageSource& source, const FieldDescriptor& field, std::si
   for (std::size_t i = 0; i < into.size(); ++i) {
     const page::ColumnReader::Range range = first.collection(cluster, i);
     if (range.end < range.begin || range.end > characters.elements(cluster))
-      throw Error(ErrorKind::format, "a text ends beyond what is there");
+      throw Error(ErrorKind::format, "a text ends beyond the end of the data");
     std::string value(static_cast<std::size_t>(range.end - range.begin), '\0');
     characters.read(cluster, range.begin, value.size(), value.data());
     set(into[i], path, value);

@@ -186,7 +186,7 @@ void ViewCore::read_collections(std::uint64_t first, std::uint64_t count, std::s
 
 IndexRange ViewCore::collection(std::uint64_t index) {
   if (!place_->ends)
-    throw Error(ErrorKind::type, "the field is no collection", "",
+    throw Error(ErrorKind::type, "the field is not a collection", "",
                 {.uri = source_->uri(), .field = source_->descriptor().path_of(disk_field_)});
   const ClusterIndex at = locate(index);
   const auto range = place_->ends->collection(at.cluster, at.index);

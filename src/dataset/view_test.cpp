@@ -107,7 +107,7 @@ TEST_F(Views, CollectionViewsSayWhichItemsBelongToAnEntry) {
   EXPECT_EQ(error_of([&] { jets(entries); }).kind(), ErrorKind::usage);
   const Error error = error_of([&] { reader_->collection("id")(0); });
   EXPECT_EQ(error.kind(), ErrorKind::type);
-  EXPECT_EQ(error.problem(), "the field is no collection");
+  EXPECT_EQ(error.problem(), "the field is not a collection");
   EXPECT_EQ(error.context().field, "id");
 }
 

@@ -314,7 +314,7 @@ TEST(DataSets, FieldNamesFollowTheFormat) {
   for (const char* name : {"", "a.b", "a b", "a/b", "a\\b", "tab\t", "line\n", "\x7f"}) {
     const Error error = error_of([&] { model->make_field<int>(name); });
     EXPECT_EQ(error.kind(), ErrorKind::schema) << name;
-    EXPECT_EQ(error.problem(), "'" + std::string(name) + "' is no valid field name");
+    EXPECT_EQ(error.problem(), "'" + std::string(name) + "' is not a valid field name");
   }
   model->make_field<int>("x");
   EXPECT_EQ(error_of([&] { model->make_field("x", "float"); }).problem(),

@@ -68,8 +68,8 @@ class Projector {
       const std::uint32_t found = descriptor_.find_field(given->second);
       if (found != invalid_id && !descriptor_.fields[found].source_field) return found;
       throw Error(ErrorKind::schema,
-                  fmt::format("the source '{}' of the projected field is no stored field", given->second), "",
-                  {.field = path});
+                  fmt::format("the source '{}' of the projected field is not a stored field", given->second),
+                  "", {.field = path});
     }
     if (parent_source != invalid_id)
       for (const std::uint32_t child : descriptor_.fields[parent_source].children)

@@ -139,7 +139,7 @@ std::unique_ptr<Field> make_scalar(std::string name, ElementType element, std::s
     default:
       break;
   }
-  throw Error(ErrorKind::type, "an index or switch column is no scalar", "", {.field = name});
+  throw Error(ErrorKind::type, "an index or switch column is not a scalar", "", {.field = name});
 }
 
 // The number of items of a collection, read from the collection's own index column.

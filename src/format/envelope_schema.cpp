@@ -262,7 +262,7 @@ std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& fiel
     return "streamer field (role 0x04): its objects are serialised by ROOT's own streamer";
   // Readers multiply the numbers of leaves only: anything else would be read from the wrong place.
   if (field.array_size > 0 && (field.role != FieldRole::leaf || field.type_name == "std::string"))
-    return fmt::format("an array of {} values that is no std::array", field.array_size);
+    return fmt::format("an array of {} values that is not a std::array", field.array_size);
   for (const auto& group : field.representations)
     for (const std::uint32_t id : group) {
       const ColumnDescriptor& column = descriptor.columns[id];

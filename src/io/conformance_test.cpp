@@ -369,7 +369,7 @@ TEST_P(WritingTransports, AFileThatCameMeanwhileIsNotReplacedByANewOne) {
     GetParam().store(uri, pattern(50, 7));
     const Error error = error_of([&] { file->close(); });
     EXPECT_EQ(error.kind(), ErrorKind::io);
-    EXPECT_THAT(error.problem(), HasSubstr("somebody else has made the"));
+    EXPECT_THAT(error.problem(), HasSubstr("another program has created the"));
     EXPECT_EQ(error.context().uri, uri);
   }
   EXPECT_EQ(GetParam().content(uri), pattern(50, 7));

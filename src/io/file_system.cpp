@@ -152,8 +152,9 @@ class NamedFile final : public WritableFile {
 
   [[noreturn]] void refuse_others() const {
     throw Error(ErrorKind::io,
-                "somebody else has made the file since this one was begun; what is there stays as it is",
-                "write to another file, or look what is there and write again to replace it", {.uri = uri_});
+                "another program has created the file since this one was started; its file is left as it is",
+                "write to another file, or look at what was written there, and write again to replace it",
+                {.uri = uri_});
   }
 
   // What has the name is locked by this writer, or nothing has it.

@@ -373,7 +373,7 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
         assert refused.value.status == c.CODES["not found"]
         with pytest.raises(c.CError, match="asked for twice"):
             c.read(reader, ["energy", "energy"])
-        with pytest.raises(c.CError, match="are none of 1"):
+        with pytest.raises(c.CError, match="are not within 1"):
             c.read(reader, first=2, last=3)
     with pytest.raises(c.CError, match="a URI is a null pointer"):
         c.call("colonnade_open", None, None, 1, None, None if False else c.ctypes.byref(c.ctypes.c_void_p()))

@@ -203,7 +203,7 @@ def test_misuse_is_an_error(files: list[str]) -> None:
         with pytest.raises(c.CError, match="at least one axis"):
             c.made("colonnade_frame_histogram", made, None, None, ctypes.c_size_t(0), None)
         count = c.made("colonnade_frame_count", made)
-        with pytest.raises(c.CError, match="the result is no histogram"):
+        with pytest.raises(c.CError, match="the result is not a histogram"):
             c.call("colonnade_result_histogram", count, ctypes.byref(c.Histogram()))
         c.LIBRARY.colonnade_result_release(count)
     for function in ("colonnade_frame_count", "colonnade_result_double"):

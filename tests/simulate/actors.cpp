@@ -107,7 +107,7 @@ std::optional<Error> call(World& world, const std::string& what, Call&& body) {
     failure = error;
   } catch (const std::exception& error) {
     world.violate(
-        fmt::format("(d) {} throws something that is no error of the library: {}", what, error.what()));
+        fmt::format("(d) {} throws something that is not an error of the library: {}", what, error.what()));
     failure = Error(ErrorKind::io, error.what());
   }
   world.tell([&] {

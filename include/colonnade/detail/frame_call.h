@@ -48,7 +48,7 @@ template <class F>
 struct Signature {
   static_assert(always_false<F>,
                 "colonnade: the types of the arguments must be known: a function, or a class with one "
-                "operator() that is no template (no auto parameters)");
+                "operator() that is not a template (no auto parameters)");
 };
 template <class F>
   requires requires { &F::operator(); }

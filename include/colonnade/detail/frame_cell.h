@@ -68,7 +68,7 @@ class CellBuffer {
 template <class T>
 struct Cell {
   static_assert(always_false<T>,
-                "colonnade: this type is no value of a DataFrame; use numbers, bool, enumerations, "
+                "colonnade: this type is not a value of a DataFrame; use numbers, bool, enumerations, "
                 "std::string, std::string_view, std::vector, RVec, std::array, std::span<const T>, and plain "
                 "structs of these");
 };

@@ -57,7 +57,7 @@ def remote_of(
 ) -> Driver:
     """Return what computes the results of a DataFrame; see `colonnade.DataFrame` for the arguments."""
     if npartitions is not None and (isinstance(npartitions, bool) or npartitions < 1):
-        raise UsageError(f"npartitions={npartitions!r} is no number of tasks", "1, 2, ...")
+        raise UsageError(f"npartitions={npartitions!r} is not a number of tasks", "1, 2, ...")
     if on_error not in ("raise", "skip"):
         raise UsageError(f"on_error={on_error!r} is not known", "'raise' or 'skip'")
     kept = None if checkpoint is None else Checkpoint(Path(os.fspath(checkpoint)))

@@ -155,7 +155,7 @@ class Processes:
 
     def __init__(self, number: int) -> None:
         if number < 1:
-            raise UsageError(f"there is no work without processes, and {number} are none", "1, 2, ...")
+            raise UsageError(f"{number} is not a number of processes", "1, 2, ...")
         self.slots = number
         self._pool: ProcessPoolExecutor | None = None
         self._lock = threading.Lock()

@@ -67,7 +67,7 @@ class Plan:
             self._results = [_checked(each) for each in self._content["results"]]
             self._setup = str(self._content.get("setup", ""))
         except (ValueError, KeyError, TypeError) as error:
-            raise FormatError(f"this is no plan of a DataFrame ({error})") from None
+            raise FormatError(f"this is not a plan of a DataFrame ({error})") from None
         if version != _core.version:
             raise UnsupportedError(
                 f"the plan was made by Colonnade {version}, and this is {_core.version}",
@@ -121,7 +121,7 @@ class Plan:
         try:
             return cls(data.decode())
         except UnicodeDecodeError as error:
-            raise FormatError(f"this is no plan of a DataFrame ({error})") from None
+            raise FormatError(f"this is not a plan of a DataFrame ({error})") from None
 
     def stretches(self, target: int, slots: int = 0) -> list[tuple[int, int]]:
         """Cut the entries into about so many stretches with as much work each; see `tasks`."""

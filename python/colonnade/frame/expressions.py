@@ -430,7 +430,8 @@ def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
         return _core.column_text(value) if is_odd and graph.has_column(node, value) else value
     if not isinstance(value, Expression):
         raise TypeMismatchError(
-            f"a {type(value).__name__} is no expression", "a string, or an expression made with colonnade.col"
+            f"a {type(value).__name__} is not an expression",
+            "a string, or an expression made with colonnade.col",
         )
 
     def types(text: str) -> _core.ValueType | None:

@@ -76,13 +76,13 @@ def json_mask(
             f"the luminosity mask cannot be read: {error.strerror}", uri=os.fspath(path)
         ) from error
     except ValueError as error:
-        raise FormatError(f"the luminosity mask is no JSON: {error}", uri=os.fspath(path)) from error
+        raise FormatError(f"the luminosity mask is not valid JSON: {error}", uri=os.fspath(path)) from error
     try:
         ranges = {
             int(number): [(int(first), int(last)) for first, last in some] for number, some in read.items()
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise FormatError(
-            "the file is no luminosity mask", '{"273158": [[1, 1279]], ...}', uri=os.fspath(path)
+            "the file is not a luminosity mask", '{"273158": [[1, 1279]], ...}', uri=os.fspath(path)
         ) from error
     return LuminosityMask(ranges, run, block)

@@ -212,7 +212,7 @@ def _session(data: bytes) -> Any:
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own exceptions have no common base
-        raise FormatError(f"the file is no model that onnxruntime reads: {error}") from error
+        raise FormatError(f"the file is not a model that onnxruntime reads: {error}") from error
 
 
 def onnx_model(source: str | os.PathLike[str] | bytes, output: str | None = None, *, name: str = "") -> Model:

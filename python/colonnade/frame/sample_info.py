@@ -129,12 +129,12 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
         except FileNotFoundError:
             raise FileMissingError("there is no such specification", uri=place) from None
         except (OSError, ValueError) as error:
-            raise FormatError(f"this is no specification of samples: {error}", uri=place) from None
+            raise FormatError(f"this is not a specification of samples: {error}", uri=place) from None
     try:
         return _specification(content)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FormatError(
-            f"{place} is no specification of samples ({type(error).__name__}: {error})",
+            f"{place} is not a specification of samples ({type(error).__name__}: {error})",
             '{"samples": {"name": {"trees": ["Events"], "files": ["f.root"], "metadata": {...}}}}',
         ) from None
 

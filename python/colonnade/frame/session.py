@@ -124,10 +124,12 @@ class Session:
     ) -> None:
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
             raise UsageError(
-                f"threads={threads!r} is no number of threads", "0 for one per processor, or 1, 2, ..."
+                f"threads={threads!r} is not a number of threads", "0 for one per processor, or 1, 2, ..."
             )
         if isinstance(block_entries, bool) or not 0 < int(block_entries) < 1 << 32:
-            raise UsageError(f"block_entries={block_entries!r} is no number of entries", "1, 2, ... 100000")
+            raise UsageError(
+                f"block_entries={block_entries!r} is not a number of entries", "1, 2, ... 100000"
+            )
         self.source, self.graph, self.place = source, _core.FrameGraph(source), place
         self.threads, self.progress, self.block_entries = threads, progress, int(block_entries)
         self.graph.set_block_entries(self.block_entries)

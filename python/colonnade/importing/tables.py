@@ -128,7 +128,7 @@ def import_table(
     there = data_sets_at(uri, overwrite)
     if there is not None and name in there and not overwrite:
         raise UsageError(
-            "the data set is there already",
+            "the data set already exists",
             "overwrite (--overwrite) to replace it, or another name",
             uri=uri,
             data_set=name,
@@ -289,7 +289,7 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
         try:
             parts.append(pyarrow.dataset.dataset(file, format=kind))
         except (pa.ArrowInvalid, OSError) as error:
-            raise FormatError(f"it is no {kind} file: {str(error).splitlines()[0]}", uri=file) from error
+            raise FormatError(f"this is not a {kind} file: {str(error).splitlines()[0]}", uri=file) from error
         first, this = parts[0].schema, parts[-1].schema
         if not this.equals(first):
             other = next(

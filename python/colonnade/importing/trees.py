@@ -251,9 +251,13 @@ def _opened(uri: str) -> Iterator[Any]:
     except OSError as error:
         if error.errno is not None:
             raise StorageError(f"it cannot be opened: {short_reason(error)}", uri=uri) from error
-        raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
+        raise FormatError(
+            f"it is not a ROOT file that uproot reads: {short_reason(error)}", uri=uri
+        ) from error
     except Exception as error:  # uproot has no common class of errors
-        raise FormatError(f"it is no ROOT file that uproot reads: {short_reason(error)}", uri=uri) from error
+        raise FormatError(
+            f"it is not a ROOT file that uproot reads: {short_reason(error)}", uri=uri
+        ) from error
     with file:
         yield file
 
@@ -471,7 +475,7 @@ class _Import:
         found = there is not None and name in there
         if found and not overwrite and not resume:
             raise UsageError(
-                "the data set is there already",
+                "the data set already exists",
                 "another name, or say that it is to be replaced (overwrite), or that the import is to be resumed",
                 uri=uri,
                 data_set=name,

@@ -156,7 +156,7 @@ class Batches:
             seed: of the hash; another one gives another split. It is heeded for the first split only.
         """
         if not 0 < fraction < 1:
-            raise UsageError(f"{fraction} is no fraction of the rows", "a number between 0 and 1")
+            raise UsageError(f"{fraction} is not a fraction of the rows", "a number between 0 and 1")
         first, rest = self._share.cut(fraction, seed)
         return self._with(first), self._with(rest, shuffle=False)
 
@@ -423,4 +423,4 @@ def _check_forms(forms: Sequence[Form], matrix: bool, features: Sequence[str], s
 def _require_counts(**counts: int) -> None:
     for name, count in counts.items():
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise UsageError(f"{name}={count!r} is no number of rows", "1, 2, ...")
+            raise UsageError(f"{name}={count!r} is not a number of rows", "1, 2, ...")

@@ -217,7 +217,7 @@ class SharedAttributeSet:
             if self.core is not None:
                 if must_agree and _types(fields) != _types(self.fields):
                     raise UsageError(
-                        f"the attribute set '{self.name}' is there already, with other fields",
+                        f"the attribute set '{self.name}' already exists, with other fields",
                         "the same schema in all contexts",
                     )
                 return
@@ -325,5 +325,5 @@ def find_or_make(
     if name not in made:
         made[name] = AttributeSetWriter(writer, name, schema)
     elif schema is not None:
-        raise writer._misuse(f"the attribute set '{name}' is there already", "leave out the schema")
+        raise writer._misuse(f"the attribute set '{name}' already exists", "leave out the schema")
     return made[name]

@@ -30,8 +30,8 @@ using container::Stored;
 
 std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   if (!io::is_object_store(uri))
-    throw Error(ErrorKind::usage, "this is no object store", "a URI like obj:///path or s3://bucket/prefix",
-                {.uri = uri});
+    throw Error(ErrorKind::usage, "this is not an object store",
+                "a URI like obj:///path or s3://bucket/prefix", {.uri = uri});
   return io::open_object_store(uri);
 }
 

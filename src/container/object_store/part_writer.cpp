@@ -80,7 +80,8 @@ void ObjectPartWriter::look_at_claim() {
   const auto found = read_place(*store_, part_.ticket.place);
   const bool is_there = found && found->record.claim && found->record.claim->writer == part_.ticket.writer;
   if (!is_there)
-    throw Error(ErrorKind::io, "whoever this part of a data set was to be for has finished or given up",
+    throw Error(ErrorKind::io,
+                "the writer for which this part of a data set was made has finished or given up",
                 "nothing, if the data set is there; else write it again");
   looked_ = now.time_since_epoch().count();
 }
@@ -97,7 +98,7 @@ void ObjectPartWriter::reserve(std::uint64_t count) {
   ObjectRange range;
   change_generation(*store_, part_.ticket.place, plan_.group, [&](GenerationRecord& record) {
     if (record.writer != part_.ticket.writer || !record.in_parts)
-      throw Error(ErrorKind::io, "whoever this part of a data set was to be for has given up",
+      throw Error(ErrorKind::io, "the writer for which this part of a data set was made has given up",
                   "write the data set again");
     const std::uint64_t most = most_objects(plan_.mapping);
     if (record.end_objects > most || count > most - record.end_objects)

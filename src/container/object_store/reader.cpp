@@ -169,7 +169,8 @@ Error ObjectContainerReader::locate(const Error& error, const Locator& locator) 
 }
 
 const io::RandomAccessFile& ObjectContainerReader::file() const {
-  throw Error(ErrorKind::usage, "an object store is no file", "read its data sets by name", {.uri = uri()});
+  throw Error(ErrorKind::usage, "an object store is not a file", "read its data sets by name",
+              {.uri = uri()});
 }
 
 std::shared_ptr<const ObjectPageFile> ObjectContainerReader::object_pages(

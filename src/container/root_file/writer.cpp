@@ -42,7 +42,7 @@ std::vector<std::string> split_path(std::string_view path) {
     names.emplace_back(rest.substr(0, slash));
     if (names.back().empty())
       throw Error(ErrorKind::usage,
-                  fmt::format("\"{}\" is no name for a data set: a part of it is empty", path),
+                  fmt::format("\"{}\" is not a valid name for a data set: a part of it is empty", path),
                   "\"Events\" or \"folder/Events\"");
     if (slash == std::string_view::npos) return names;
     rest.remove_prefix(slash + 1);
@@ -248,9 +248,10 @@ void RootFileWriter::load_path() {
                   fmt::format("the file has an object \"{}\" of class {} already", wanted, found->class_name),
                   "another name, or another file");
     if (!is_directory(*found))
-      throw Error(ErrorKind::usage,
-                  fmt::format("\"{}\" is no directory but an object of class {}", wanted, found->class_name),
-                  "another name");
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("\"{}\" is not a directory but an object of class {}", wanted, found->class_name),
+          "another name");
     directories_.push_back(load_directory(*found, found->seek_key + found->key_length));
     missing_.erase(missing_.begin());
   }

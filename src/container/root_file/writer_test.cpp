@@ -182,7 +182,7 @@ TEST(RootFileWriter, RefusesNamesThatAreTaken) {
             "the file has an object \"histogram\" of class TH1F already");
   EXPECT_EQ(error_of([] { append_container(uri, "dir", {}); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { append_container(uri, "histogram/x", {}); }).problem(),
-            "\"histogram\" is no directory but an object of class TH1F");
+            "\"histogram\" is not a directory but an object of class TH1F");
   EXPECT_EQ(io::memory_file_content(uri), before);
 }
 

@@ -218,7 +218,7 @@ T number_of(const frame::ResultValue& value) {
         if constexpr (std::is_arithmetic_v<V>) {
           return static_cast<T>(number);
         } else {
-          throw Error(ErrorKind::type, "the result is no number");
+          throw Error(ErrorKind::type, "the result is not a number");
         }
       },
       value);
@@ -284,7 +284,7 @@ std::variant<std::int64_t, std::uint64_t, double> frame_number(const FrameGraph&
         if constexpr (std::is_arithmetic_v<V>) {
           return number;
         } else {
-          throw Error(ErrorKind::type, "the result is no number");
+          throw Error(ErrorKind::type, "the result is not a number");
         }
       },
       graph.graph.value(result, variation));

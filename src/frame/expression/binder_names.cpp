@@ -77,7 +77,7 @@ std::string column_text(std::string_view name) {
   } catch (const Error&) {  // then it is no plain name
   }
   if (name.empty() || name.find('`') != std::string_view::npos)
-    throw Error(ErrorKind::usage, fmt::format("'{}' is no name of a column that expressions can spell", name),
+    throw Error(ErrorKind::usage, fmt::format("'{}' is not a column name that expressions can spell", name),
                 "another name, without '`'");
   return fmt::format("`{}`", name);
 }

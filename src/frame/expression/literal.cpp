@@ -41,7 +41,7 @@ ValuesPtr floating(std::string_view digits, bool hexadecimal, std::string_view t
   if (failure == std::errc::result_out_of_range)
     fail(fmt::format("{} does not fit a {}", text, sizeof(T) == 4 ? "float" : "double"));
   if (failure != std::errc() || end != digits.data() + digits.size())
-    fail(fmt::format("'{}' is no number", text));
+    fail(fmt::format("'{}' is not a number", text));
   return make_constant<T>(1, value);
 }
 
@@ -70,7 +70,7 @@ Suffix suffix_of(std::string_view letters, std::string_view text) {
   });
   for (const std::string_view known : {"", "u", "l", "ll", "ul", "lu", "ull", "llu", "z", "uz", "zu"})
     if (lower == known) return {any_of(lower, "u"), any_of(lower, "lz")};
-  fail(fmt::format("'{}' is no number: '{}' is no suffix", text, letters));
+  fail(fmt::format("'{}' is not a number: '{}' is not a suffix", text, letters));
 }
 
 template <class T>
@@ -103,9 +103,9 @@ ValuesPtr integer_of(Base base, std::string_view text) {
   if (failure == std::errc::result_out_of_range) fail(fmt::format("{} does not fit a 64-bit integer", text));
   const std::string_view rest(end, static_cast<std::size_t>(last - end));
   // "0" alone is an octal number without digits.
-  if (failure != std::errc() && base.base != 8) fail(fmt::format("'{}' is no number", text));
+  if (failure != std::errc() && base.base != 8) fail(fmt::format("'{}' is not a number", text));
   if (base.base == 8 && !rest.empty() && rest[0] >= '0' && rest[0] <= '9')
-    fail(fmt::format("'{}' is no number: a leading 0 makes it octal", text));
+    fail(fmt::format("'{}' is not a number: a leading 0 makes it octal", text));
   return integer(value, suffix_of(rest, text), base.base == 10, text);
 }
 
@@ -131,7 +131,7 @@ char escaped(char c) {
     case '?':
       return c;
     default:
-      fail(fmt::format("'\\{}' is no escape sequence", c));
+      fail(fmt::format("'\\{}' is not an escape sequence", c));
   }
 }
 
@@ -140,7 +140,7 @@ char numbered(std::string_view text, std::size_t& at, int base, std::size_t most
   unsigned value = 0;
   const std::string_view digits = text.substr(at, most);
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (failure != std::errc() || value > 255) fail("an escape sequence that is no character");
+  if (failure != std::errc() || value > 255) fail("an escape sequence that is not a character");
   at += static_cast<std::size_t>(end - digits.data());
   return static_cast<char>(value);
 }

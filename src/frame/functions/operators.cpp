@@ -161,7 +161,7 @@ Bound bind_cast(const Call& call) {
     return {nullptr, "a cast needs one type and one value"};
   const auto target = type_of_name(call.template_types.front());
   if (!target)
-    return {nullptr, fmt::format("'{}' is no type that expressions know", call.template_types.front())};
+    return {nullptr, fmt::format("'{}' is not a type that expressions know", call.template_types.front())};
   KernelPtr kernel = conversion(call.arguments.front().type, *target);
   if (kernel == nullptr)
     return {nullptr,

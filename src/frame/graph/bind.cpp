@@ -210,7 +210,7 @@ std::vector<ExpressionId> Graph::State::items_of(ExpressionId list, std::size_t 
   if (!type.is_list())
     throw Error(
         ErrorKind::type,
-        fmt::format("the values of {} variations are of type {}, which is no list", count, type.name()),
+        fmt::format("the values of {} variations are of type {}, which is not a list", count, type.name()),
         "write {down, up}, or give a list with one item per tag");
   std::vector<ExpressionId> items;
   for (std::size_t i = 0; i < count; ++i) items.push_back(pool->call(varied_item(type, i, count), {list}));

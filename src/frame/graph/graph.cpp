@@ -32,7 +32,7 @@ bool is_reserved(std::string_view name) {
 
 void check_new_name(const std::string& name, std::string_view what = "a column") {
   if (!is_identifier(name))
-    throw Error(ErrorKind::usage, fmt::format("'{}' is no name for {}", name, what),
+    throw Error(ErrorKind::usage, fmt::format("'{}' is not a valid name for {}", name, what),
                 "use letters, digits and underscores, and no digit first");
   if (is_reserved(name))
     throw Error(ErrorKind::usage, fmt::format("'{}' has a meaning of its own in expressions", name),
@@ -241,13 +241,13 @@ void check_tags(const std::vector<std::string>& tags, const std::string& name) {
   if (tags.empty()) throw Error(ErrorKind::usage, "there are no tags", "give one tag per variation");
   for (std::size_t i = 0; i < tags.size(); ++i) {
     if (tags[i].empty() || tags[i].find(':') != std::string::npos)
-      throw Error(ErrorKind::usage, fmt::format("'{}' is no tag", tags[i]), "give names without a colon");
+      throw Error(ErrorKind::usage, fmt::format("'{}' is not a tag", tags[i]), "give names without a colon");
     if (std::find(tags.begin(), tags.begin() + static_cast<std::ptrdiff_t>(i), tags[i]) !=
         tags.begin() + static_cast<std::ptrdiff_t>(i))
       throw Error(ErrorKind::usage, fmt::format("the tag '{}' is given twice", tags[i]));
   }
   if (name.empty() || name.find(':') != std::string::npos)
-    throw Error(ErrorKind::usage, fmt::format("'{}' is no name for a variation", name),
+    throw Error(ErrorKind::usage, fmt::format("'{}' is not a valid name for a variation", name),
                 "give a name without a colon");
 }
 

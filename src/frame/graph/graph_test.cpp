@@ -29,9 +29,9 @@ void expect_error(const std::function<void()>& work, ErrorKind kind, const std::
 TEST_F(GraphTest, RefusesNamesThatDoNotFit) {
   expect_error([&] { graph.define(x, "x", "1"); }, ErrorKind::usage,
                "define 'x': there is a column of that name");
-  expect_error([&] { graph.define(x, "a b", "1"); }, ErrorKind::usage, "'a b' is no name");
-  expect_error([&] { graph.define(x, "9a", "1"); }, ErrorKind::usage, "'9a' is no name");
-  expect_error([&] { graph.define(x, "", "1"); }, ErrorKind::usage, "'' is no name");
+  expect_error([&] { graph.define(x, "a b", "1"); }, ErrorKind::usage, "'a b' is not a valid name");
+  expect_error([&] { graph.define(x, "9a", "1"); }, ErrorKind::usage, "'9a' is not a valid name");
+  expect_error([&] { graph.define(x, "", "1"); }, ErrorKind::usage, "'' is not a valid name");
   expect_error([&] { graph.define(x, "rdfentry_", "1"); }, ErrorKind::usage, "a meaning of its own");
   expect_error([&] { graph.define(x, "true", "1"); }, ErrorKind::usage, "a meaning of its own");
   expect_error([&] { graph.redefine(x, "xx", "1"); }, ErrorKind::not_found, "did you mean 'x'");
@@ -72,17 +72,17 @@ TEST_F(GraphTest, RefusesVariationsThatDoNotFit) {
   expect_error([&] { graph.vary(x, {"x"}, "{1, 2}", {}, "s"); }, ErrorKind::usage, "no tags");
   expect_error([&] { graph.vary(x, {"x"}, "{1, 2}", {"a", "a"}, "s"); }, ErrorKind::usage, "given twice");
   expect_error([&] { graph.vary(x, {"x"}, "{1, 2}", {"a:b", "c"}, "s"); }, ErrorKind::usage,
-               "'a:b' is no tag");
+               "'a:b' is not a tag");
   expect_error([&] { graph.vary(x, {"x"}, "{1, 2}", {"a"}, "s:t"); }, ErrorKind::usage,
-               "no name for a variation");
+               "not a valid name for a variation");
   expect_error([&] { graph.vary(x, {"x"}, "{1, 2, 3}", {"a", "b"}, "s"); }, ErrorKind::usage,
                "3 values for 2 tags");
-  expect_error([&] { graph.vary(x, {"x"}, "x", {"a", "b"}, "s"); }, ErrorKind::type, "which is no list");
+  expect_error([&] { graph.vary(x, {"x"}, "x", {"a", "b"}, "s"); }, ErrorKind::type, "which is not a list");
   const NodeId two = graph.define(x, "y", "x");
   expect_error([&] { graph.vary(two, {"x", "y"}, "{{1, 2}}", {"a", "b"}, "s"); }, ErrorKind::usage,
                "values for 1 columns, not for 2");
   expect_error([&] { graph.vary(two, {"x", "y"}, "{{1, 2}, {1, 2}}", {"a", "b"}, ""); }, ErrorKind::usage,
-               "no name for a variation");
+               "not a valid name for a variation");
   expect_error([&] { graph.vary(two, {"x"}, "{\"a\", \"b\"}", {"a", "b"}, "s"); }, ErrorKind::type,
                "vary 'x'");
   const NodeId varied = graph.vary(x, {"x"}, "{1, 2}", {"a", "b"}, "s");

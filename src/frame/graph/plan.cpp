@@ -130,13 +130,13 @@ void check_rights(const json& plan, const PlanRights& rights) {
     throw Error(
         ErrorKind::usage,
         fmt::format("the plan carries code ({} callables), which may do anything on this machine", callables),
-        "allow it where you trust whoever made the plan, or have expressions sent in place of callables");
+        "allow it if you trust the author of the plan, or have expressions sent in place of callables");
   if (!rights.may_use) return;
   const auto check = [&](const std::string& uri, bool writes) {
     if (rights.may_use(uri, writes)) return;
     throw Error(ErrorKind::usage,
                 fmt::format("the plan {} \"{}\", which it may not", writes ? "writes" : "reads", uri),
-                "allow it where you trust whoever made the plan", {.uri = uri});
+                "allow it if you trust the author of the plan", {.uri = uri});
   };
   const std::function<void(const json&)> check_source = [&](const json& source) {
     for (const json& uri : source.value("uris", json::array())) check(uri.get<std::string>(), false);
@@ -303,7 +303,7 @@ std::unique_ptr<Graph> Graph::from_json(std::string_view text, const PlanRights&
     for (const json& function : plan.value("functions", json::array())) {
       Definition definition = read_definition(function.at("definition"), context);
       if (!definition.make_kernel)
-        throw Error(ErrorKind::format, "a function in the plan of a graph is no callable");
+        throw Error(ErrorKind::format, "a function in the plan of a graph is not a callable");
       graph->add_function(function.at("name").get<std::string>(), std::move(definition));
     }
     for (const json& node : plan.at("nodes")) {

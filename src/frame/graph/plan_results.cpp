@@ -169,7 +169,8 @@ void Graph::merge_result(ResultId id, std::span<const std::byte> later) {
   if (entries > of_all || (is_whole && merges_parts(*state_, result)))
     SavedReader::fail("they are of other entries");
   if (is_whole && std::ranges::any_of(result.instances, &Instance::ready))
-    throw Error(ErrorKind::usage, "what was computed of all entries is there already", "merge it once");
+    throw Error(ErrorKind::usage, "what was computed from all entries has been merged before",
+                "merge it once");
   Merges merges;
   read_accumulators(*state_, result, in, merges);
   if (!in.at_end()) SavedReader::fail("they are of more results");

@@ -273,7 +273,7 @@ ResultValue Graph::value(ResultId id, std::string_view variation) const {
 std::vector<FilterCount> Graph::report_value(ResultId id, std::string_view variation) const {
   const Instance& instance = state_->instance(id, variation);
   if (state_->result(id).kind != Result::Kind::report)
-    throw Error(ErrorKind::usage, "the result is no report", "use value");
+    throw Error(ErrorKind::usage, "the result is not a report", "use value");
   std::vector<std::uint64_t> counts;
   for (const auto& accumulator : instance.accumulators)
     counts.push_back(std::get<std::uint64_t>(static_cast<const ResultAccumulator&>(*accumulator).value()));

@@ -50,7 +50,7 @@ inline double number(const Graph& graph, ResultId result, std::string_view varia
         if constexpr (std::is_arithmetic_v<T>) {
           return static_cast<double>(value);
         } else {
-          ADD_FAILURE() << "the result is no number";
+          ADD_FAILURE() << "the result is not a number";
           return 0;
         }
       },

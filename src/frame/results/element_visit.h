@@ -41,7 +41,7 @@ decltype(auto) visit_element(ElementType element, Visit&& visit) {
     case ElementType::switch_:
       break;
   }
-  throw Error(ErrorKind::type, "a variant's tag is no number");
+  throw Error(ErrorKind::type, "a variant's tag is not a number");
 }
 
 }  // namespace colonnade::frame

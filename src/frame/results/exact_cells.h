@@ -235,7 +235,7 @@ class ExactCells {
       const double value = sum.value();
       const unsigned column = 1U << (i % columns);
       if ((column & (counts | squares)) != 0 && value < 0) SavedReader::fail("a sum below zero");
-      if ((column & counts) != 0 && !std::isfinite(value)) SavedReader::fail("a count that is no number");
+      if ((column & counts) != 0 && !std::isfinite(value)) SavedReader::fail("a count that is not a number");
       put(static_cast<std::size_t>(i), sum);
     }
   }

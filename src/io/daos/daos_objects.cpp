@@ -134,7 +134,7 @@ std::uint64_t Objects::parse_record(std::uint32_t group, ByteSpan record) const 
   const std::uint64_t word = record.size() == record_size ? load_le<std::uint64_t>(record.data()) : 0;
   if (static_cast<std::uint32_t>(word) != group || word >> 32 == 0)
     throw Error(ErrorKind::format,
-                fmt::format("the record of the object ids of group {} is none: {} bytes, high word {:#x}",
+                fmt::format("the record of the object ids of group {} is damaged: {} bytes, high word {:#x}",
                             group, record.size(), word),
                 "check that nothing else writes to this container", {.uri = session_->uri()});
   return word;

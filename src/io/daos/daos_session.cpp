@@ -17,7 +17,7 @@ constexpr std::size_t longest_label = 127;
 constexpr std::size_t most_idle_queues = 16;
 
 [[noreturn]] void fail_uri(const std::string& uri, std::string_view problem) {
-  throw Error(ErrorKind::usage, fmt::format("\"{}\" is no DAOS URI: {}", uri, problem),
+  throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a DAOS URI: {}", uri, problem),
               "daos://pool/container, each a label or a uuid", {.uri = uri});
 }
 

@@ -130,7 +130,8 @@ HttpUrl parse_http_url(const std::string& text) {
   std::optional<HttpUrl> parts;
   if (::curl_url_set(url.get(), CURLUPART_URL, text.c_str(), how_to_parse) == CURLUE_OK)
     parts = parts_of_url(url.get());
-  if (!parts) throw Error(ErrorKind::usage, "this is no URL", "https://host/folder/file.root", {.uri = text});
+  if (!parts)
+    throw Error(ErrorKind::usage, "this is not a URL", "https://host/folder/file.root", {.uri = text});
   return *std::move(parts);
 }
 

@@ -190,7 +190,7 @@ class HttpWriter final : public WritableFile {
   }
 
   [[noreturn]] void fail_replacing() const {
-    throw Error(ErrorKind::io, "somebody else has made the file since this one was begun",
+    throw Error(ErrorKind::io, "another program has created the file since this one was started",
                 "another name, or say that it is to be replaced", {.uri = uri()});
   }
 

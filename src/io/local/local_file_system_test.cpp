@@ -198,7 +198,8 @@ TEST_F(NewFile, DoesNotReplaceAnotherOneThanTheOneThatItFound) {
     file->write(0, as_bytes("new"));
     store("g", "of somebody else");
     fs::rename(path("g"), path("f"));
-    EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("somebody else has made the file"));
+    EXPECT_THAT(error_of([&] { file->close(); }).problem(),
+                HasSubstr("another program has created the file"));
   }
   EXPECT_EQ(text("f"), "of somebody else");
   EXPECT_THAT(names(), testing::ElementsAre("f"));

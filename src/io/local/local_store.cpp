@@ -145,7 +145,7 @@ void LocalStore::fail(std::string_view action, const std::string& place, int cod
   // What is not there is no missing store here, but something wrong with it.
   if (code == ENOENT || code == ENOTDIR)
     throw Error(ErrorKind::io, fmt::format("cannot {} in \"{}\" ({})", action, place, system_text(code)),
-                "check that nobody moves or removes files of the store", {.uri = uri_});
+                "check that no other program moves or removes files of the store", {.uri = uri_});
   fail_system(uri_, fmt::format("{} in \"{}\"", action, place), code);
 }
 
@@ -171,7 +171,7 @@ FileDescriptor LocalStore::open_value(const ValueAddress& address, struct stat& 
     fail(fmt::format("examine {}", to_text(address)), place_of(path_, address), errno);
   if (!S_ISREG(status.st_mode))
     throw Error(ErrorKind::io,
-                fmt::format("{}: \"{}\" is no regular file", to_text(address), place_of(path_, address)),
+                fmt::format("{}: \"{}\" is not a regular file", to_text(address), place_of(path_, address)),
                 "remove what does not belong into the store", {.uri = uri_});
   return file;
 }
@@ -665,7 +665,7 @@ std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const Stor
   FileDescriptor root(
       uninterrupted([&] { return calls.open(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY); }));
   if (root.get() < 0 && errno == ENOENT) fail_no_store(uri, path, "the folder is not there");
-  if (root.get() < 0 && errno == ENOTDIR) fail_no_store(uri, path, "it is no folder");
+  if (root.get() < 0 && errno == ENOTDIR) fail_no_store(uri, path, "it is not a folder");
   if (root.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\"", path), errno);
   bool created = false;
   if (!has_marker(calls, root, uri, path)) {

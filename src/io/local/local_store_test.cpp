@@ -139,7 +139,7 @@ TEST_F(LocalStore, IsNoFile) {
   for (const bool create : {false, true}) {
     const Error error = error_of([&] { open_object_store(uri_, {.create = create}); });
     EXPECT_EQ(error.kind(), ErrorKind::not_found);
-    EXPECT_THAT(error.problem(), HasSubstr("it is no folder"));
+    EXPECT_THAT(error.problem(), HasSubstr("it is not a folder"));
   }
 }
 
@@ -225,7 +225,7 @@ TEST_F(LocalStore, SaysWhatDoesNotBelongThere) {
   fs::create_directories(path_ + "/1/2/3-4");
   const Error error = error_of([&] { static_cast<void>(store->get(somewhere)); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
-  EXPECT_THAT(error.problem(), HasSubstr(path_ + "/1/2/3-4\" is no regular file"));
+  EXPECT_THAT(error.problem(), HasSubstr(path_ + "/1/2/3-4\" is not a regular file"));
   EXPECT_EQ(error_of([&] { put(*store, somewhere, as_bytes("x")); }).kind(), ErrorKind::io);
   EXPECT_THAT(names_in(path_ + "/1/2"), ElementsAre("3-4"));
 }

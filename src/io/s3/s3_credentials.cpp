@@ -76,7 +76,7 @@ std::string checked_endpoint(std::string endpoint) {
     throw Error(ErrorKind::usage, "the S3 endpoint has a user name or password in it",
                 "give keys through AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
   if (!endpoint.empty() && !endpoint.starts_with("http://") && !endpoint.starts_with("https://"))
-    throw Error(ErrorKind::usage, fmt::format("the S3 endpoint \"{}\" is no URL", endpoint),
+    throw Error(ErrorKind::usage, fmt::format("the S3 endpoint \"{}\" is not a URL", endpoint),
                 "an endpoint such as https://s3.example.org in AWS_ENDPOINT_URL_S3");
   return endpoint;
 }

@@ -163,7 +163,7 @@ TEST(S3Settings, RefuseWhatContradictsItself) {
   EXPECT_THAT(problem({}, {{credentials_path, "[default]\naws_access_key_id = x\n"}}),
               HasSubstr(credentials_path));
   EXPECT_THAT(problem({{"AWS_PROFILE", "nobody"}}), HasSubstr("no profile \"nobody\""));
-  EXPECT_THAT(problem({{"AWS_ENDPOINT_URL", "s3.cern.ch"}}), HasSubstr("is no URL"));
+  EXPECT_THAT(problem({{"AWS_ENDPOINT_URL", "s3.cern.ch"}}), HasSubstr("is not a URL"));
   EXPECT_THAT(problem({{"AWS_ENDPOINT_URL", "https://user:hush@s3.cern.ch"}}), Not(HasSubstr("hush")));
   EXPECT_THAT(problem({{"COLONNADE_S3_ADDRESSING", "sideways"}}), HasSubstr("sideways"));
   for (const char* seconds : {"0", "-1", "soon", "1e9", "nan", "5 s"})

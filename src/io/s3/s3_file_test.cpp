@@ -251,7 +251,8 @@ TEST_F(S3Writing, ReplacesNothingIfNothingMayBeThere) {
     const auto file = make_s3_writer(uri, bucket_, key, bucket_->queue(4), small, absent);
     file->write(0, as_bytes(text));
     bucket_->store(key, bytes_of("of somebody else"));
-    EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("somebody else has made the object"));
+    EXPECT_THAT(error_of([&] { file->close(); }).problem(),
+                HasSubstr("another program has created the object"));
     EXPECT_EQ(stored(), bytes_of("of somebody else"));
     EXPECT_TRUE(bucket_->uploads().empty());
     bucket_->remove(key);

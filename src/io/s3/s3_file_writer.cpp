@@ -365,9 +365,11 @@ void S3Writer::close() {
 
 void S3Writer::check_met(const std::optional<std::string>& etag) const {
   if (!etag)
-    throw Error(ErrorKind::io,
-                "somebody else has made the object since this one was begun; what is there stays as it is",
-                "write to another key, or look what is there and write again to replace it", {.uri = uri_});
+    throw Error(
+        ErrorKind::io,
+        "another program has created the object since this one was started; its object is left as it is",
+        "write to another key, or look at what was written there, and write again to replace it",
+        {.uri = uri_});
 }
 
 // An upload has at least one byte.
