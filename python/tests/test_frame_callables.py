@@ -274,9 +274,9 @@ def test_what_is_refused_when_booked(frame, function, columns, kind, problem):
 
 
 def test_types_that_are_none(frame):
-    with pytest.raises(colonnade.TypeMismatchError, match="not a (known )?type of values"):
+    with pytest.raises(colonnade.TypeMismatchError, match=r"not a (known )?type of values"):
         frame.define("y", lambda n: n, returns="quaternion")
-    with pytest.raises(colonnade.TypeMismatchError, match="not a (known )?type of values"):
+    with pytest.raises(colonnade.TypeMismatchError, match=r"not a (known )?type of values"):
         frame.define("y", lambda n: n, returns=object)
 
 
