@@ -77,7 +77,7 @@ def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
         (TREE, to, "--tree", "None"): "there is no TTree 'None'",
         (made, to, "--tree", "Events"): "there is no TTree",
         (FIXTURES / "several_data_sets.root", to, "--name", "Nope"): 'there is no data set "Nope"',
-        (FIXTURES / "README.md", to): "no ROOT file",
+        (FIXTURES / "README.md", to): "not a ROOT file",
         (f"obj://{tmp_path}/none", to): "there is no object store",
         (made, TREE, to): "some sources are TTrees and some RNTuples",
         (tmp_path / "no.root", to): "No such file",

@@ -317,7 +317,7 @@ def test_tables_need_files_and_a_place(
         df.join({"run": np.arange(5)}, on="run", table=tmp_path / "t")
     not_ours = tmp_path / "other"
     not_ours.write_text("not a table")
-    with pytest.raises(colonnade.FormatError, match="no table of keys"):
+    with pytest.raises(colonnade.FormatError, match="not a table of keys"):
         df.join("More", sides.right, on=["run", "event"], table=not_ours).count().value  # noqa: B018
     assert not_ours.read_text() == "not a table"
     nowhere = df.join("More", sides.right, on=["run", "event"], table=tmp_path / "no" / "t")

@@ -99,7 +99,7 @@ def test_results_are_those_of_python(files: list[str]) -> None:
         for (kind, column), result in zip(asked, results[1:], strict=True):
             assert number(result) == getattr(expected, kind)(column).value
         assert integer(results[2]) == expected.sum("n").value
-        with pytest.raises(c.CError, match="no integer of 64 bits"):
+        with pytest.raises(c.CError, match="not an integer of 64 bits"):
             integer(results[1])
         cuts, count = ctypes.POINTER(c.Cut)(), ctypes.c_size_t()
         c.call("colonnade_result_report", report, ctypes.byref(cuts), ctypes.byref(count))

@@ -64,7 +64,7 @@ TEST_F(GraphTest, RefusesResultsThatDoNotFit) {
   expect_error([&] { graph.value(result); }, ErrorKind::usage, "not computed yet");
   graph.run();
   expect_error([&] { graph.value(result, "s:up"); }, ErrorKind::not_found, "no variation 's:up'");
-  expect_error([&] { graph.report_value(result); }, ErrorKind::usage, "no report");
+  expect_error([&] { graph.report_value(result); }, ErrorKind::usage, "not a report");
 }
 
 TEST_F(GraphTest, RefusesVariationsThatDoNotFit) {
