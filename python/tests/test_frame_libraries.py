@@ -160,7 +160,7 @@ def test_many_threads(library: colonnade.Library, tmp_path: Path, monkeypatch: p
     ("text", "error", "message"),
     [
         ("positive(-1)", UsageError, "'positive' of '.*' failed: it is below zero"),
-        ("thrown()", UsageError, "no std::exception"),
+        ("thrown()", UsageError, "other than a std::exception"),
         (
             "above(jets)",
             TypeMismatchError,
