@@ -334,7 +334,7 @@ def test_blocks_beyond_the_budget_are_read_again(
         row for step in few.iterate(["number", "list"], step_size=7) for row in step.to_list()
     ] == expected
     monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "much")
-    with pytest.raises(colonnade.UsageError, match="is 'much', which is no number"):
+    with pytest.raises(colonnade.UsageError, match="is 'much', which is not a number"):
         joined().arrays(["number"])
 
 
