@@ -70,6 +70,7 @@ PUBLIC_HEADERS: dict[str, str] = {
     "garbage.h": "container",
     "cache.h": "dataset",
     "chain.h": "dataset",
+    "join.h": "dataset",
     "copy.h": "dataset",
     "merge.h": "dataset",
     "block.h": "frame",

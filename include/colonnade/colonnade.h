@@ -15,6 +15,7 @@
 #include "colonnade/field.h"
 #include "colonnade/field_types.h"
 #include "colonnade/garbage.h"
+#include "colonnade/join.h"
 #include "colonnade/merge.h"
 #include "colonnade/model.h"
 #include "colonnade/options.h"

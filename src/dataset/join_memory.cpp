@@ -16,6 +16,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/huge_pages.h"
 #include "base/memory_limit.h"
@@ -73,29 +74,56 @@ std::uint64_t JoinMemory::default_budget() {
   return std::uint64_t{mib} << 20;
 }
 
+JoinMemory::Use::~Use() {
+  if (spare != nullptr) ::munmap(spare, spare_bytes);
+}
+
+void JoinMemory::Use::give_back(void* data, std::uint64_t bytes) {
+  held -= bytes;
+  {
+    const std::lock_guard lock(mutex);
+    std::swap(spare, data);
+    std::swap(spare_bytes, bytes);
+    static_cast<void>(::madvise(spare, spare_bytes, MADV_FREE));
+  }
+  if (data != nullptr) ::munmap(data, bytes);
+}
+
+void* JoinMemory::Use::take_spare(std::uint64_t& bytes) {
+  constexpr std::uint64_t most_times = 4;
+  const std::lock_guard lock(mutex);
+  if (spare_bytes < bytes || spare_bytes / most_times > bytes) return nullptr;
+  bytes = std::exchange(spare_bytes, 0);
+  return std::exchange(spare, nullptr);
+}
+
 std::shared_ptr<std::byte[]> JoinMemory::allocate(std::uint64_t bytes, Place place) {
   bytes = std::max<std::uint64_t>(bytes, 1);
-  const bool is_file = (use_->held.fetch_add(bytes) + bytes > budget_) || place == Place::file;
-  if (is_file) {
+  const bool has_room = use_->held.fetch_add(bytes) + bytes <= budget_;
+  if (place == Place::file || !has_room) {
     use_->held -= bytes;
     if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) fail(bytes, "of disk", EFBIG);
-  }
-  void* mapped = is_file ? map_file(bytes)
-                         : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) {
-    const int error = errno;
-    use_->held -= bytes;
-    fail(bytes, "of memory", error);
-  }
-  if (is_file) {
+    void* const mapped = map_file(bytes);
     use_->spilled += bytes;
-  } else {
+    return {static_cast<std::byte*>(mapped), [bytes, use = use_](std::byte* data) {
+              ::munmap(data, bytes);
+              use->spilled -= bytes;
+            }};
+  }
+  const std::uint64_t asked = bytes;
+  void* mapped = use_->take_spare(bytes);
+  use_->held += bytes - asked;
+  if (mapped == nullptr) {
+    mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+      const int error = errno;
+      use_->held -= bytes;
+      fail(bytes, "of memory", error);
+    }
     prefer_huge_pages(mapped, bytes);
   }
-  return {static_cast<std::byte*>(mapped), [bytes, is_file, use = use_](std::byte* data) {
-            ::munmap(data, bytes);
-            (is_file ? use->spilled : use->held) -= bytes;
-          }};
+  return {static_cast<std::byte*>(mapped),
+          [bytes, use = use_](std::byte* data) { use->give_back(data, bytes); }};
 }
 
 }  // namespace colonnade::dataset

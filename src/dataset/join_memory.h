@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 namespace colonnade::dataset {
 
@@ -27,12 +28,21 @@ class JoinMemory {
   std::uint64_t spilled() const noexcept { return use_->spilled; }  // bytes in files
 
  private:
+  // What was lent may outlive the JoinMemory. The memory that was given back last is kept for the next who
+  // wants some, unless the system needs it: new pages cost more than all that a join does with them.
   struct Use {
     std::atomic<std::uint64_t> held{0}, spilled{0};
+    std::mutex mutex;
+    void* spare = nullptr;
+    std::uint64_t spare_bytes = 0;
+
+    ~Use();
+    void give_back(void* data, std::uint64_t bytes);
+    void* take_spare(std::uint64_t& bytes);  // null: there is none that fits; else `bytes` are those it has
   };
 
   std::uint64_t budget_;
-  std::shared_ptr<Use> use_ = std::make_shared<Use>();  // what was lent may outlive this
+  std::shared_ptr<Use> use_ = std::make_shared<Use>();
 };
 
 }  // namespace colonnade::dataset

@@ -109,6 +109,30 @@ TEST(KeyTable, MayLieInAFile) {
   }
 }
 
+TEST(JoinMemoryTest, WhatIsGivenBackIsUsedAgain) {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  JoinMemory memory(16 * mib);
+  auto first = memory.allocate(8 * mib);
+  std::byte* const place = first.get();
+  EXPECT_EQ(memory.held(), 8 * mib);
+  first.reset();
+  EXPECT_EQ(memory.held(), 0u);
+  EXPECT_NE(memory.allocate(mib).get(), place);  // that would waste the most of it
+  first = memory.allocate(8 * mib);
+  const auto second = memory.allocate(6 * mib);
+  EXPECT_EQ(memory.held(), 14 * mib);
+  EXPECT_EQ(memory.spilled(), 0u);
+  std::fill_n(first.get(), 8 * mib, std::byte{1});
+  std::fill_n(second.get(), 6 * mib, std::byte{2});
+  EXPECT_EQ(first[8 * mib - 1], std::byte{1});
+  const auto third = memory.allocate(3 * mib);
+  EXPECT_EQ(memory.spilled(), 3 * mib);
+  first.reset();
+  const auto fourth = memory.allocate(7 * mib);
+  EXPECT_EQ(memory.held(), 14 * mib);
+  EXPECT_EQ(second[6 * mib - 1], std::byte{2});
+}
+
 TEST(KeyTable, TheSameBitsAreOtherNumbersWhereOneIsNegative) {
   const std::uint64_t minus_one = ~std::uint64_t{0};
   for (const std::uint64_t other : {std::uint64_t{5}, minus_one - 1}) {
