@@ -19,7 +19,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -28,7 +28,7 @@ help:
 	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
-	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints, bench-cache"
+	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints, bench-cache, bench-ml (batches for training)"
 	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
 	@echo "make packages               the C++ library as packages of Debian and archives, in dist/"
 	@echo "make api-docs               the reference of the C++ interface, in build/api-docs/html"
@@ -234,6 +234,10 @@ bench-combine: setup-bench
 bench-checkpoints: setup-bench
 	$(MAKE) --no-print-directory python-package
 	$(PYTHON_ENV) benchmarks/checkpoints.py $(BENCH_OPTIONS)
+
+bench-ml: setup-bench
+	$(MAKE) --no-print-directory python-package
+	$(PYTHON_ENV) benchmarks/ml.py $(BENCH_OPTIONS)
 
 # The package in .venv is measured.
 bench-cache:

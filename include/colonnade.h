@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-#define COLONNADE_ABI_VERSION 1
+#define COLONNADE_ABI_VERSION 2
 
 /* ---- The Arrow C data interface, as its specification gives it */
 
@@ -248,8 +248,60 @@ colonnade_status colonnade_frame_filter(const colonnade_frame* frame, const char
 /* Of the entries that come here, begin, begin + stride, ... and less than end (0: no end). */
 colonnade_status colonnade_frame_range(const colonnade_frame* frame, uint64_t begin, uint64_t end,
                                        uint64_t stride, colonnade_frame** out);
+/* Another name of a column. */
+colonnade_status colonnade_frame_alias(const colonnade_frame* frame, const char* name, const char* column,
+                                       colonnade_frame** out);
+/* Entries of files that have the column, or, with 0 for `available`, of those that do not. */
+colonnade_status colonnade_frame_filter_available(const colonnade_frame* frame, const char* column,
+                                                  int32_t available, colonnade_frame** out);
+/* Other values of columns, one per tag: "{pt * 0.9, pt * 1.1}"; of several columns, which vary together,
+ * "{{x * 0.9, x * 1.1}, {y * 0.9, y * 1.1}}". They are called name:tag, see colonnade_result_variations().
+ * `name` may be null for one column, which then gives it. */
+colonnade_status colonnade_frame_vary(const colonnade_frame* frame, const char* const* columns,
+                                      size_t num_columns, const char* expression, const char* const* tags,
+                                      size_t num_tags, const char* name, colonnade_frame** out);
+
+typedef struct colonnade_join_options {
+  size_t struct_size;          /* sizeof(colonnade_join_options) */
+  int32_t left;                /* rows without a match stay; their joined columns have no value */
+  int32_t first_of_duplicates; /* where several entries have a key; else that is an error */
+  const char* const* columns;  /* of the other data set; all but the keys, if none are named */
+  size_t num_columns;
+  const char* prefix; /* of all new names; null: "Name_" of those that are taken */
+  const char* table;  /* the file of the table of keys; null: none */
+  const char* cache;  /* as above */
+} colonnade_join_options;
+/* The columns of another data set by keys, which are integers: `here` are expressions, `there` columns of the
+ * other one; null for columns of the same names. See docs/joins.md. */
+colonnade_status colonnade_frame_join(const colonnade_frame* frame, const char* name, const char* const* uris,
+                                      size_t num_uris, const char* const* here, const char* const* there,
+                                      size_t num_keys, const colonnade_join_options* options,
+                                      colonnade_frame** out);
+
+/* A function over columns. It is called for many rows at once, and by several threads at once: `arguments` is
+ * a struct with one child for each column, which the function neither changes nor releases nor keeps. It puts
+ * an array with as many values as `arguments` has into `result`, which the library releases, and returns 0;
+ * anything else ends the pass with an error. The values follow from the arguments alone. `context` is what
+ * colonnade_frame_define_function() was given. */
+typedef int (*colonnade_function)(void* context, const struct ArrowSchema* schema,
+                                  const struct ArrowArray* arguments, struct ArrowArray* result);
+/* A column that a function computes; `result` is the type of its values: numbers, booleans, texts, and lists
+ * of them. It is not released. The function and its context must stay valid as long as frames and results. */
+colonnade_status colonnade_frame_define_function(const colonnade_frame* frame, const char* name,
+                                                 colonnade_function function, void* context,
+                                                 const struct ArrowSchema* result, const char* const* columns,
+                                                 size_t num_columns, colonnade_frame** out);
+/* A column that a function of a shared library computes: colonnade/functions.h makes such libraries. */
+colonnade_status colonnade_frame_define_library(const colonnade_frame* frame, const char* name,
+                                                const char* library, const char* function,
+                                                const char* const* columns, size_t num_columns,
+                                                colonnade_frame** out);
+
 /* The columns that the frame has, defined ones among them. */
 colonnade_status colonnade_frame_columns(const colonnade_frame* frame, colonnade_strings** out);
+/* The type of an expression as C++ spells it, a list of one text. */
+colonnade_status colonnade_frame_column_type(const colonnade_frame* frame, const char* expression,
+                                             colonnade_strings** out);
 /* Writes columns (all, without any) of the entries that are left, at once, and replaces what is there:
  * `options` are null or have COLONNADE_WRITE_REPLACE. */
 colonnade_status colonnade_frame_snapshot(const colonnade_frame* frame, const char* name, const char* uri,
@@ -279,6 +331,13 @@ colonnade_status colonnade_frame_take(const colonnade_frame* frame, const char* 
                                       size_t num_columns, colonnade_result** out);
 /* How often the named filters before the frame let entries pass. */
 colonnade_status colonnade_frame_report(const colonnade_frame* frame, colonnade_result** out);
+
+/* Books a result for all variations that reach it, and names them: "nominal" first, then "name:tag". */
+colonnade_status colonnade_result_variations(colonnade_result* result, colonnade_strings** out);
+/* The same result under one of its variations, which all of these functions take; all are computed in one
+ * pass. */
+colonnade_status colonnade_result_variation(colonnade_result* result, const char* variation,
+                                            colonnade_result** out);
 
 /* Computes what is booked and not computed, over all files at once. Frames of several data sets run side by
  * side. */

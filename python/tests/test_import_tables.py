@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import string
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+import uproot
 
 import colonnade
 from colonnade.cli import main
@@ -158,6 +162,43 @@ def test_opening_a_table_names_the_command(tmp_path: Path) -> None:
         for use in (colonnade.open, lambda path: colonnade.DataFrame("Events", path).count().value):
             with pytest.raises(colonnade.FormatError, match="`colonnade import` makes a data set of a table"):
                 use(file)
+
+
+def test_opening_other_formats_names_what_takes_them(tmp_path: Path) -> None:
+    """What the message says works with the file."""
+    table = pa.table({"x": [1.0, 2.5]})
+    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
+        table.to_pandas().to_sql("t", connection, index=False)
+    np.save(tmp_path / "t.npy", table["x"].to_numpy())
+    np.savez(tmp_path / "t.npz", x=table["x"].to_numpy())
+    with pa.OSFile(str(tmp_path / "t.arrows"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    (tmp_path / "t.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    (tmp_path / "t.txt").write_text("just a text\n")
+    made = {
+        "sqlite": ("pandas.read_sql", lambda path: pd.read_sql("select * from t", sqlite3.connect(path))),
+        "npy": ("numpy.load", lambda path: {"x": np.load(path)}),
+        "npz": ("numpy.load", lambda path: dict(np.load(path))),
+        "arrows": (r"pyarrow\.ipc\.open_stream", lambda path: pa.ipc.open_stream(path).read_all()),
+        "h5": (r"h5py\.File", None),
+        "txt": ("the right file", None),
+    }
+    for ending, (says, read) in made.items():
+        path = tmp_path / f"t.{ending}"
+        for use in (colonnade.open, lambda path: colonnade.DataFrame("Events", path).count().value):
+            with pytest.raises(colonnade.FormatError, match=says):
+                use(path)
+        if read is not None:
+            assert colonnade.DataFrame.from_arrays(read(path)).sum("x").value == 3.5
+
+
+def test_a_tree_among_several_is_named(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "two.root") as file:
+        file["A"] = {"x": np.arange(3)}
+        file["B"] = {"y": np.arange(4.0)}
+    with pytest.raises(colonnade.UsageError, match="name one of: A, B"):
+        colonnade.open(tmp_path / "two.root")
+    assert colonnade.DataFrame("B", tmp_path / "two.root").sum("y").value == 6
 
 
 def test_times_and_categories(tmp_path: Path) -> None:

@@ -43,6 +43,34 @@ def test_the_order_is_the_same_for_any_number_of_workers(frame: colonnade.DataFr
     assert entries_of(loader) == entries_of(made())
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ranks_and_epochs_with_workers(frame: colonnade.DataFrame, workers: int) -> None:
+    """Each rank has its own loader, as in distributed training; every epoch is in another order, the same for all."""
+
+    def made(library: str) -> ml.Batches:
+        return ml.Batches(
+            frame.filter("x > 50"), ["x", "v"], target="flag", library=library, batch_size=32, window=90
+        )
+
+    for epoch in range(2):
+        seen = []
+        for rank in range(2):
+            dataset = made("torch").for_rank(rank, 2).as_torch()
+            dataset.set_epoch(epoch)
+            plain = made("np").for_rank(rank, 2)
+            plain.set_epoch(epoch)
+            length = len(dataset)
+            found = list(DataLoader(dataset, batch_size=None, num_workers=workers))
+            assert len(found) == length
+            for batch, expected in zip(found, plain, strict=True):
+                assert batch.entry.tolist() == expected.entry.tolist()
+                assert np.array_equal(batch.features["x"].numpy(), expected.features["x"])
+                assert np.array_equal(batch.features["v"].values().numpy(), expected.features["v"].values)
+                assert np.array_equal(batch.features["v"].offsets().numpy(), expected.features["v"].offsets)
+            seen += [entry for batch in found for entry in batch.entry.tolist()]
+        assert len(set(seen)) == len(seen)
+
+
 def test_tensors(frame: colonnade.DataFrame) -> None:
     """Tensors that may be written to; lists as nested tensors."""
     batch = next(

@@ -18,10 +18,22 @@
 namespace colonnade::container {
 namespace {
 
-// Parquet and Arrow files say what they are, CSV files have a name.
-bool is_table(ByteSpan first, std::string_view uri) {
+// What to do with files of other formats, told by their first bytes or, without such, by their name.
+const char* advice_for(ByteSpan first, std::string_view uri) {
   const std::string_view text(reinterpret_cast<const char*>(first.data()), first.size());
-  return text.starts_with("PAR1") || text.starts_with("ARROW1") || uri.ends_with(".csv");
+  if (text.starts_with("PAR1") || text.starts_with("ARROW1") || uri.ends_with(".csv"))
+    return "`colonnade import` makes a data set of a table";
+  if (text.starts_with("SQLite"))
+    return "colonnade.DataFrame.from_arrays(pandas.read_sql(query, sqlite3.connect(path))) takes what a "
+           "query gives";
+  if (text.starts_with("\x93NUMPY") || uri.ends_with(".npz"))
+    return "colonnade.DataFrame.from_arrays({\"x\": numpy.load(path)}) takes arrays, and "
+           "dict(numpy.load(path)) several";
+  if (text.starts_with("\xff\xff\xff\xff"))
+    return "colonnade.DataFrame.from_arrays(pyarrow.ipc.open_stream(path).read_all()) takes an Arrow stream";
+  if (text.starts_with("\x89HDF"))
+    return "colonnade.DataFrame.from_arrays({\"x\": h5py.File(path)[\"x\"][:]}) takes arrays of HDF5";
+  return "check that it is the right file and that it was transferred completely";
 }
 
 }  // namespace
@@ -38,13 +50,11 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
   const ByteSpan first = ByteSpan(magic).first(count);
   if (format::is_tfile(first)) return std::make_unique<RootFileReader>(std::move(file));
   if (is_bare_file(first)) return std::make_unique<BareFileReader>(std::move(file));
-  throw Error(
-      ErrorKind::format,
-      count == 0 ? "the file is empty"
-                 : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
-      is_table(first, file->uri()) ? "`colonnade import` makes a data set of a table"
-                                   : "check that it is the right file and that it was transferred completely",
-      {.uri = file->uri(), .offset = 0});
+  throw Error(ErrorKind::format,
+              count == 0
+                  ? "the file is empty"
+                  : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
+              advice_for(first, file->uri()), {.uri = file->uri(), .offset = 0});
 }
 
 // A payload above the maximum key size lies in several places; whoever reads it checks those.

@@ -222,7 +222,7 @@ def test_callers_with_an_older_header(files: list[str]) -> None:
     assert integer(count) == 995
     c.LIBRARY.colonnade_result_release(count)
     c.LIBRARY.colonnade_frame_release(made)
-    assert c.LIBRARY.colonnade_abi_version() == 1
+    assert c.LIBRARY.colonnade_abi_version() == 2
     assert c.LIBRARY.colonnade_version().decode() == colonnade.__version__
 
 
@@ -269,3 +269,30 @@ def assert_counts_as_here(program: Path, files: list[str]) -> None:
     )
     assert failed.returncode == 1
     assert "nothing" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("bins", "axes", "code"), [(0, 1, "usage"), (2**32 - 1, 1, "usage"), (2**30, 3, "resource")]
+)
+def test_histograms_that_cannot_be(files: list[str], bins: int, axes: int, code: str) -> None:
+    given = (c.Axis * 3)(*[c.Axis(b"x", bins, 0, 1, None)] * 3)
+    columns = (c.texts(["x"] * axes), ctypes.c_size_t(axes))
+    with frame(files) as made:
+        with pytest.raises(c.CError, match="bins") as refused:
+            c.made("colonnade_frame_histogram", made, given, *columns, None)
+        assert refused.value.status == c.CODES[code]
+
+
+@pytest.mark.parametrize("numbers", [(0, 0, 0), (5, 2, 1), (2**64 - 1, 0, 2**64 - 1)])
+def test_ranges_at_their_limits(files: list[str], numbers: tuple[int, int, int]) -> None:
+    with frame(files) as made:
+        arguments = [c.U64(number) for number in numbers]
+        if numbers[2] and numbers[1] == 0:
+            behind = c.made("colonnade_frame_range", made, *arguments)
+            count = c.made("colonnade_frame_count", behind)
+            assert integer(count) == 0
+            c.LIBRARY.colonnade_result_release(count)
+            c.LIBRARY.colonnade_frame_release(behind)
+        else:
+            with pytest.raises(c.CError, match="has no entries"):
+                c.made("colonnade_frame_range", made, *arguments)
