@@ -183,9 +183,9 @@ def plain_result(name: str, result: Any) -> Any:
 
 
 def analysis(seed: int, rdf: Any, path: str) -> dict[str, Any]:
-    """Book some twenty results, and give all of them as plain data."""
+    """Book some eight results, and give all of them as plain data."""
     made = Analysis(seed, rdf, path)
-    for step in range(20):
+    for step in range(12):
         if made.random.random() < 0.35:
             made.transform(step)
         else:
