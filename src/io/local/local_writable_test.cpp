@@ -485,5 +485,137 @@ TEST(DirectFile, ReportsAFullDiskAndKeepsWhatWasFlushed) {
   EXPECT_EQ(status, 0);
 }
 
+// ---- copies by the system ----
+
+// What was asked of the system, and how it answers.
+struct Copying {
+  std::vector<Request> shared, copied;
+  int refuses_sharing = EOPNOTSUPP;  // 0: it shares
+  int refuses_copying = 0;
+  std::size_t most = std::size_t{1} << 30;  // bytes that one call copies
+
+  WriteCalls calls() {
+    WriteCalls all = WriteCalls::of_system();
+    all.share_range = [this](int from, off_t begin, int file, off_t offset, std::uint64_t count) {
+      shared.push_back({static_cast<std::uint64_t>(begin), count});
+      EXPECT_EQ(begin % 4096, 0);
+      EXPECT_EQ(offset % 4096, 0);
+      EXPECT_EQ(count % 4096, 0u);
+      if (refuses_sharing != 0) {
+        errno = refuses_sharing;
+        return -1;
+      }
+      Bytes bytes(count);
+      return ::pread(from, bytes.data(), count, begin) == static_cast<ssize_t>(count) &&
+                     ::pwrite(file, bytes.data(), count, offset) == static_cast<ssize_t>(count)
+                 ? 0
+                 : -1;
+    };
+    all.copy_range = [this](int from, off_t* begin, int file, off_t* offset, std::size_t count) -> ssize_t {
+      copied.push_back({static_cast<std::uint64_t>(*begin), count});
+      if (refuses_copying != 0) {
+        errno = refuses_copying;
+        return -1;
+      }
+      return ::copy_file_range(from, begin, file, offset, std::min(count, most), 0);
+    };
+    return all;
+  }
+};
+
+struct CopyPlan {
+  std::uint64_t begin, size, offset;
+};
+
+class SystemCopies : public testing::Test {
+ protected:
+  SystemCopies() {
+    std::ofstream(from_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(all_.data()), static_cast<std::streamsize>(all_.size()));
+    source_ = open_for_reading(from_);
+  }
+
+  std::uint64_t copy(Copying& how, const CopyPlan& plan) {
+    to_ = fresh("copied");
+    const auto file = create(to_, how.calls(), {});
+    file->write(0, as_bytes("head"));
+    EXPECT_TRUE(file->can_copy(*source_));
+    const std::uint64_t shared = file->copy(plan.offset, *source_, plan.begin, plan.size);
+    may_go_on_ = file->can_copy(*source_);
+    file->close();
+    return shared;
+  }
+  void expect_copied(const CopyPlan& plan) const {
+    const Bytes found = content(to_);
+    ASSERT_EQ(found.size(), plan.offset + plan.size);
+    EXPECT_TRUE(std::equal(all_.begin() + static_cast<std::ptrdiff_t>(plan.begin),
+                           all_.begin() + static_cast<std::ptrdiff_t>(plan.begin + plan.size),
+                           found.begin() + static_cast<std::ptrdiff_t>(plan.offset)));
+    EXPECT_EQ(to_string_view(ByteSpan(found).first(4)), "head");
+  }
+  static std::string_view to_string_view(ByteSpan bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  const Bytes all_ = scrambled(300'000);
+  const std::string from_ = fresh("copied-from");
+  std::string to_;
+  std::unique_ptr<RandomAccessFile> source_;
+  bool may_go_on_ = false;
+};
+
+TEST_F(SystemCopies, AreOfTheSameBytesInPiecesOfAnySize) {
+  std::mt19937 random(3);
+  for (int n = 0; n < 60; ++n) {
+    const std::uint64_t begin = random() % all_.size();
+    const CopyPlan plan{begin, random() % (all_.size() - begin) + 1, 4 + random() % 20'000};
+    Copying how{.refuses_sharing = n % 3 == 0 ? 0 : EOPNOTSUPP, .most = 1 + random() % 50'000};
+    EXPECT_EQ(copy(how, plan), how.refuses_sharing == 0 && !how.shared.empty() ? how.shared[0].count : 0);
+    expect_copied(plan);
+    EXPECT_TRUE(may_go_on_);
+  }
+}
+
+TEST_F(SystemCopies, ShareWholeBlocksThatHaveTheSamePlaceInBlocks) {
+  const CopyPlan plan{5000, 40'000, 8192 + 5000 % 4096};
+  Copying how{.refuses_sharing = 0};
+  EXPECT_EQ(copy(how, plan), 45'000 / 4096 * 4096 - 8192);
+  expect_copied(plan);
+  ASSERT_EQ(how.shared.size(), 1u);
+  EXPECT_EQ(how.shared[0].offset, 8192u);
+  EXPECT_EQ(how.copied.size(), 2u);
+  for (const CopyPlan& other : {CopyPlan{5000, 40'000, 8193}, CopyPlan{5000, 4096, 5000}}) {
+    Copying never{.refuses_sharing = 0};
+    EXPECT_EQ(copy(never, other), 0u);
+    expect_copied(other);
+    EXPECT_TRUE(never.shared.empty());
+  }
+}
+
+TEST_F(SystemCopies, WhatTheSystemDoesNotCopyIsReadAndWritten) {
+  for (const int refusal : {EXDEV, ENOSYS, EOPNOTSUPP, EINVAL, EBADF}) {
+    Copying how{.refuses_copying = refusal};
+    const CopyPlan plan{100, 250'000, 4196};
+    EXPECT_EQ(copy(how, plan), 0u);
+    expect_copied(plan);
+    EXPECT_FALSE(may_go_on_);  // it is not asked again
+    EXPECT_EQ(how.copied.size(), 1u);
+    EXPECT_EQ(how.shared.size(), 1u);
+  }
+}
+
+TEST_F(SystemCopies, WhatFailsIsAnError) {
+  for (const int failure : {ENOSPC, EIO, EFBIG, EDQUOT}) {
+    Copying how{.refuses_copying = failure};
+    const Error error = error_of([&] { copy(how, {100, 250'000, 4}); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_THAT(error.problem(), HasSubstr("copy 250000 bytes"));
+  }
+  Copying how;
+  EXPECT_EQ(error_of([&] { copy(how, {299'000, 2000, 4}); }).kind(), ErrorKind::format);
+  std::filesystem::resize_file(from_, 200'000);
+  EXPECT_THAT(error_of([&] { copy(how, {100, 250'000, 4}); }).what(), HasSubstr("copied-from"));
+}
+
 }  // namespace
 }  // namespace colonnade::io
