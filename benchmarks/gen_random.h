@@ -1,6 +1,6 @@
 // The data of the parallel write, the same for both sides: an event number and a list of floats per event,
-// five on average (Poisson), evenly between 0 and 100. Each thread's events are made in memory before the
-// clock starts, so that what is measured is writing; and all different, so that no two pages are equal.
+// five on average (Poisson), uniform between 0 and 100. Each thread's events are made in memory before the
+// clock starts, so that only writing is measured; they all differ, so that no two pages are equal.
 #ifndef COLONNADE_BENCHMARKS_GEN_RANDOM_H
 #define COLONNADE_BENCHMARKS_GEN_RANDOM_H
 
@@ -29,7 +29,7 @@ struct Events {
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> offsets = {0};  // event i has the particles [offsets[i], offsets[i + 1])
   std::vector<float> particles;
-  std::uint64_t particle_bits = 0;  // sum of the particles taken as integers: does not depend on the order
+  std::uint64_t particle_bits = 0;  // sum of the particles as integers: independent of the order
 
   std::size_t size() const { return ids.size(); }
   const float* begin_of(std::size_t event) const { return particles.data() + offsets[event]; }
@@ -57,7 +57,7 @@ inline Events make_events(std::uint64_t first, std::size_t count) {
   return events;
 }
 
-// Runs work(0), ..., work(threads - 1), each in a thread of its own; the first error is thrown again here.
+// Runs work(0), ..., work(threads - 1), each in its own thread; rethrows the first error.
 template <class Work>
 void in_threads(unsigned threads, Work&& work) {
   std::mutex mutex;
@@ -83,7 +83,7 @@ struct Options {
   const char* compression;
   unsigned threads;
   std::size_t events;                              // of all threads
-  std::size_t page_size = std::size_t{128} << 10;  // as in the measurements this repeats
+  std::size_t page_size = std::size_t{128} << 10;  // as in the measurements that this repeats
   bool direct = false;
   bool as_arrays = false;
 };
@@ -110,7 +110,7 @@ inline Options options_from(int argc, char** argv) {
   return options;
 }
 
-// Makes the events, has write(events of each thread) do its work, and reports.
+// Makes the events, runs write(events of each thread), and reports.
 template <class Write>
 int run(const Options& options, Write&& write) {
   std::vector<Events> events(options.threads);

@@ -1,5 +1,5 @@
-// What the LHCb benchmark programs of both sides share, so that they differ in the library under test and in
-// nothing else: the raw sample in memory, the B-mass analysis over any kind of view, the clock, and the
+// Shared by the LHCb benchmark programs of both sides, so that they differ only in the library under
+// test: the raw sample in memory, the B-mass analysis over any kind of view, the clock, and the
 // report.
 //
 // Raw sample: the columns of 26 fields one after the other, little-endian, without any header; see
@@ -85,7 +85,7 @@ inline Sample read_sample(const char* path) {
 struct Spectrum {
   std::array<std::int64_t, mass_bins> bins{};
   std::int64_t candidates = 0;
-  double mass_sum = 0;  // tells apart samples with as many candidates
+  double mass_sum = 0;  // distinguishes samples with equally many candidates
 
   void fill(double mass) {
     if (!(mass >= mass_min && mass < mass_max)) return;
@@ -106,8 +106,8 @@ inline double b_mass(double x1, double y1, double z1, double x2, double y2, doub
   return std::sqrt(e * e - x * x - y * y - z * z);
 }
 
-// The 18 views of a reader; F and I are the types of its views of double and int. They are called with
-// whatever the reader's range of entries yields.
+// The 18 views of a reader; F and I are the types of its views of double and int. They are called with the
+// items of the reader's range of entries.
 template <typename F, typename I>
 struct Views {
   I muon1, muon2, muon3;
@@ -115,7 +115,7 @@ struct Views {
   F x1, y1, z1, x2, y2, z2, x3, y3, z3;
 };
 
-// Order of the members of Views, to be used as Views{open_int("H1_isMuon"), ...}.
+// In the order of the members of Views, to be used as Views{open_int("H1_isMuon"), ...}.
 template <typename MakeDouble, typename MakeInt>
 auto make_views(MakeDouble&& real, MakeInt&& integer) {
   return Views<decltype(real("")), decltype(integer(""))>{
@@ -159,7 +159,7 @@ class Clock {
   double cpu_ = cpu_now();
 };
 
-// 0 for what is no local file.
+// 0 for anything but a local file.
 inline std::uint64_t file_size(const char* path) {
   struct stat status;
   if (std::string(path).find("://") != std::string::npos) return 0;
@@ -167,8 +167,8 @@ inline std::uint64_t file_size(const char* path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// The largest resident memory of this program. Not ru_maxrss: that begins with what the process had in memory
-// that started this one.
+// The peak resident memory of this program. Not ru_maxrss, which includes the memory of the process that
+// started this one.
 inline long peak_rss_kib() {
   long peak = 0;
   if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
@@ -180,7 +180,7 @@ inline long peak_rss_kib() {
   return peak;
 }
 
-// One JSON object on one line; the runners read the last line of the output. `more` is added as it is.
+// One JSON object on one line; the runners read the last line of the output. `more` is appended verbatim.
 inline void report(const char* path, std::size_t events, double wall, double cpu, const Spectrum& spectrum,
                    const std::string& more = {}) {
   std::printf(
@@ -190,7 +190,7 @@ inline void report(const char* path, std::size_t events, double wall, double cpu
       static_cast<long long>(spectrum.candidates), spectrum.mass_sum, peak_rss_kib(), more.c_str());
 }
 
-// What tells histograms apart: the counts of their bins, folded in order.
+// Identifies histograms: the counts of their bins, folded in order.
 struct Checksum {
   std::uint32_t value = 0;
   long long total = 0;
@@ -201,7 +201,7 @@ struct Checksum {
   }
 };
 
-// The same for an analysis of which only the histogram is known.
+// The same for an analysis that only gives the histogram.
 inline void report_bins(const char* path, double wall, double cpu, const Spectrum& spectrum) {
   Checksum sum;
   for (const std::int64_t count : spectrum.bins) sum.add(count);

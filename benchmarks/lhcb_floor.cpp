@@ -1,7 +1,7 @@
-// The least that reading the columns of the B-mass analysis can take: all their pages, in memory already, are
-// decompressed one after the other into one buffer, and nothing else happens. lhcb_floor FILE
-// The pages are taken in the order in which the analysis needs them. Checksums of the codec itself (LZ4) are
-// part of decompressing; those of the pages are not looked at.
+// A lower bound for reading the columns of the B-mass analysis: all their pages, already in memory, are
+// decompressed one after the other into one buffer, and nothing else happens. lhcb_floor FILE The pages are
+// taken in the order in which the analysis needs them. Checksums of the codec itself (LZ4) are part of
+// decompressing; those of the pages are ignored.
 #include <colonnade/colonnade.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     std::size_t most = 0, bytes = 0;
     for (const SealedPage& page : pages) most = std::max(most, page.size);
     colonnade::AlignedBuffer buffer(most);
-    std::fill_n(buffer.data(), most, std::byte{});  // the system provides its memory before the clock starts
+    std::fill_n(buffer.data(), most, std::byte{});  // provides physical memory before the clock starts
     const lhcb::Clock clock;
     for (const SealedPage& page : pages) {
       if (page.stored.size() == page.size) continue;  // not compressed

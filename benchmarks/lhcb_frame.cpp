@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     const auto selected = way == "lambdas" ? with_lambdas(frame) : with_strings(frame);
     const auto histogram =
         selected.histo1d({"B_mass", "", lhcb::mass_bins, lhcb::mass_min, lhcb::mass_max}, "B_mass");
-    const auto& values = histogram->values;  // with underflow and overflow
+    const auto& values = histogram->values;  // including underflow and overflow
     lhcb::Spectrum spectrum;
     for (std::size_t i = 0; i < spectrum.bins.size(); ++i)
       spectrum.bins[i] = static_cast<std::int64_t>(values[i + 1]);

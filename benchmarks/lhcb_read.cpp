@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t block_size = 4096;  // events; 18 columns of it stay in the cache
 
-// A block of one column, to be called like a view.
+// A block of one column, callable like a view.
 template <typename T>
 struct Block {
   std::span<const T> values;
@@ -57,7 +57,7 @@ constexpr std::array<std::pair<std::string_view, colonnade::LocalIo>, 5> io_name
      {"io_uring", colonnade::LocalIo::io_uring},
      {"mmap", colonnade::LocalIo::mmap}}};
 
-// Nothing if an argument is none of those above.
+// Empty if an argument is unknown.
 std::optional<colonnade::ReadOptions> options_from(std::span<char*> arguments) {
   constexpr std::string_view io = "--io=";
   colonnade::ReadOptions options;

@@ -1,5 +1,5 @@
-// What page size and mapping cost in an object store: the same columns written to it and read back with each
-// mapping, against values of one size without any data set, in turns.
+// The cost of page size and mapping in an object store: the same columns are written to it and read back with
+// each mapping, and, in turns, plain values of one size without any data set.
 //   object_sweep STORE PAGE_BYTES BYTES ROUNDS [--blocking] [--cluster=BYTES] [--splice=BYTES]
 // Prints one JSON object per line: {"side", "round", "write_seconds", "read_seconds", "bytes", "requests"}.
 // Sides: raw (values of the splice size, as many in flight as the data sets may have), object_per_page,
@@ -56,7 +56,7 @@ double seconds_since(Clock::time_point begin) {
 
 // ---- Values without a data set
 
-// Runs `count` operations with as many in flight as the store likes; `submit` starts number i in slot s.
+// Runs `count` operations with as many in flight as the store suggests; `submit` starts number i in slot s.
 void in_flight(io::ObjectStore& store, std::size_t count,
                const std::function<void(io::ObjectQueue&, std::size_t i, std::size_t slot)>& submit) {
   const unsigned depth = store.traits().concurrency;
@@ -165,7 +165,7 @@ void read_data_set(const Options& options, const std::vector<double>& content, c
   auto reader = colonnade::Reader::open(name, options.store);
   std::vector<colonnade::View<double>> views;
   for (std::size_t i = 0; i < columns; ++i) views.push_back(reader->view<double>(name_of(i)));
-  // One value in sixteen of each column is looked at, so that the loop is not what is measured.
+  // Checks one value in sixteen of each column, so that the loop does not dominate.
   constexpr std::size_t step = 16;
   std::size_t wrong = 0;
   for (std::size_t entry = 0; entry < reader->num_entries(); entry += step)
@@ -225,7 +225,7 @@ void report(const std::string& side, unsigned round, const Measured& measured) {
 }
 
 void sweep(const Options& options) {
-  // Noise, so that no two pages are the same; a multiple of the batch, so that rounds of it repeat.
+  // Noise, so that all pages differ; a multiple of the batch, so that rounds of it repeat.
   std::vector<double> content(columns * batch * 16);
   std::mt19937_64 random(1);
   for (double& value : content) value = static_cast<double>(random() >> 11);

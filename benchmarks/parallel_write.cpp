@@ -10,7 +10,7 @@
 
 namespace {
 
-// Events that are given at once.
+// The number of events appended at once.
 constexpr std::size_t batch_size = 1 << 16;
 
 void fill(colonnade::FillContext& context, const gen_random::Events& events) {

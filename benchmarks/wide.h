@@ -1,4 +1,4 @@
-// What the two sides of the comparison "open a file of many columns and read one" share: the schema, the
+// Shared by both sides of the comparison "open a file with many columns and read one": the schema, the
 // values, the command line and the report.
 //
 //   write FILE FIELDS CLUSTERS   fields f0, f1, ...: std::int32_t, std::vector<float> and float in turn
@@ -31,7 +31,7 @@ inline std::string name_of(int field) {
 inline float value_of(int field, std::uint64_t entry) {
   return static_cast<float>(field) + 0.5F * static_cast<float>(entry);
 }
-// The field that is asked for has to be one of the plain ones.
+// The requested field must be one of the plain ones.
 inline int field_number(const char* text) {
   const int field = std::atoi(text);
   if (field < 0 || kind_of(field) != Kind::real)
@@ -49,7 +49,7 @@ inline void report(const lhcb::Clock& clock, const char* path, double value) {
       wall, cpu, static_cast<unsigned long long>(lhcb::file_size(path)), value, usage.ru_maxrss);
 }
 
-// Runs write(path, fields, clusters) or read(path, field), as the arguments say.
+// Runs write(path, fields, clusters) or read(path, field), depending on the arguments.
 template <class Write, class Read>
 int run(int argc, char** argv, Write&& write, Read&& read) {
   const std::string_view task = argc > 1 ? argv[1] : "";

@@ -18,7 +18,7 @@ namespace wide_write {
 // Between 1 and 4, with 12 random bits of mantissa.
 inline float value_of(std::uint64_t entry, std::uint64_t column) {
   std::uint64_t bits = (entry << 16 | column) * 0x9e3779b97f4a7c15u;
-  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;  // splitmix64: neighbours have nothing in common
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;  // splitmix64: neighbouring values are unrelated
   bits ^= bits >> 31;
   const std::uint32_t pattern = 0x3f800000u + (static_cast<std::uint32_t>(bits & 0x1fff) << 11);
   float value;
@@ -30,14 +30,14 @@ inline std::string name_of(int column) {
   return "column_" + std::to_string(column);
 }
 
-// The values of one entry, as the model gave them.
+// The values of one entry, as returned by the model.
 using Values = std::vector<std::shared_ptr<float>>;
 
 inline void set(Values& values, std::uint64_t entry) {
   for (std::size_t column = 0; column < values.size(); ++column) *values[column] = value_of(entry, column);
 }
 
-// Runs write(path, columns, entries). Reports also the memory that the program had before: what its libraries
+// Runs write(path, columns, entries). Also reports the program's memory before that, which its libraries
 // take.
 template <class Write>
 int run(int argc, char** argv, Write&& write) {

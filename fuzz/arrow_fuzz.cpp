@@ -1,6 +1,6 @@
-// Fuzzes Arrow schemas and arrays that programs hand to the C interface. Pointers are good, as the interface
-// demands; formats, counts, lengths, offsets and contents are anything. What is taken is written and read
-// back.
+// Fuzzes Arrow schemas and arrays passed to the C interface. Pointers are valid, as the interface
+// requires; formats, counts, lengths, offsets and contents are arbitrary. Accepted data are written and
+// read back.
 #include <colonnade.h>
 
 #include <array>
@@ -30,7 +30,7 @@ class Input {
     --left_;
     return *data_++;
   }
-  // Mostly small and possible, sometimes anything.
+  // Mostly small and valid, sometimes anything.
   std::int64_t number(std::int64_t usual) {
     const std::uint8_t first = byte();
     if (first < 0xe0) return usual;
@@ -46,7 +46,7 @@ class Input {
   std::size_t left_;
 };
 
-// Arrow data with all its memory.
+// Arrow data that owns its memory.
 class Tree {
  public:
   explicit Tree(Input& input) : in_(input) {}
@@ -87,7 +87,7 @@ class Tree {
     made.length = in_.number(8);
     made.offset = in_.number(0);
     made.null_count = in_.number(-1);
-    // As long as any length and offset that is believed here needs: see buffer().
+    // Large enough for all lengths and offsets accepted here: see buffer().
     if (made.length > 255 || made.offset > 255)
       made.length = made.length < 0 ? made.length : 0, made.offset = 0;
     made.n_buffers = in_.number(buffers_of(of.format));
@@ -112,7 +112,7 @@ class Tree {
     return 2;
   }
 
-  // 64 KiB in which numbers of 32 and of 64 bits are below 256, so that offsets stay in it.
+  // 64 KiB in which 32-bit and 64-bit numbers are below 256, so that offsets stay inside.
   const void* buffer() {
     std::vector<std::uint64_t>& words = memory_.emplace_back(8192);
     const bool rises = in_.byte() < 0x80;
@@ -144,7 +144,7 @@ void read_back(std::uint64_t entries) {
   std::uint64_t seen = 0;
   for (;;) {
     ArrowArray batch{};
-    if (stream.get_next(&stream, &batch) != 0) break;  // texts that are not UTF-8
+    if (stream.get_next(&stream, &batch) != 0) break;  // texts may not be UTF-8
     if (batch.release == nullptr) {
       require(seen == entries);
       break;

@@ -1,5 +1,5 @@
-// What compress() makes of any content, with planes of any size, decompress() turns back into it. The input
-// is algorithm, level, width, kind of filling and share of rare values; its other bytes are repeated and
+// decompress() restores what compress() makes of any content, with planes of any size. The input is
+// algorithm, level, width, kind of filling and share of rare values; its other bytes are repeated and
 // disturbed into a content large enough for planes, noise and repeats to meet.
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ constexpr codec::Algorithm algorithms[] = {codec::Algorithm::zlib, codec::Algori
                                            codec::Algorithm::zstd, codec::Algorithm::lzma};
 constexpr std::size_t widths[] = {0, 2, 4, 8};
 
-// Planes that are, by turns, the input's bytes repeated, noise, and noise of few values.
+// Planes that are, in turn, the input's bytes repeated, noise, and noise of few values.
 Bytes fill(const std::uint8_t* data, std::size_t size, std::size_t elements, std::size_t width,
            unsigned kinds, std::uint32_t rarity) {
   std::mt19937 random(static_cast<std::uint32_t>(kinds) * 2654435761u + static_cast<std::uint32_t>(size));

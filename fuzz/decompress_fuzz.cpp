@@ -1,5 +1,5 @@
-// Compression blocks from anywhere. The first two bytes are the size of the content that is asked for; the
-// rest is the block. Whatever comes out without an error must come out again after compressing it with every
+// Compression blocks from outside. The first two bytes are the requested content size; the rest is
+// the block. Content that decompresses without an error must survive compression with every
 // algorithm.
 #include <algorithm>
 #include <cstdlib>

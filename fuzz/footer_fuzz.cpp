@@ -1,4 +1,4 @@
-// Fuzzes reading of footers behind a fixed header: the input is what follows the header checksum.
+// Fuzzes footers after a fixed header: the input follows the header checksum.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +14,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// A collection of numbers, so that aliases, representations and late fields have something to refer to.
+// A collection of numbers, to which aliases, representations and late fields can refer.
 Descriptor make_header() {
   Descriptor made;
   made.name = "fuzz";
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Descriptor again = header;
     format::read_footer(once, again);
     require(format::write_footer(again).bytes == once);
-    // Without page lists, only a footer without clusters goes all the way.
+    // Without page lists, only a footer without clusters passes everything.
     format::finish(descriptor);
     for (const FieldDescriptor& field : descriptor.fields)
       descriptor.find_field(descriptor.path_of(field.id));

@@ -1,5 +1,5 @@
-// Fuzzes expression texts: any text binds, or is an Error that says why; what binds is computed for a few
-// rows, and gives values or an Error. Binding it again adds nothing.
+// Fuzzes expression texts: any text binds, or is an Error with a reason; bound texts are computed for a few
+// rows, and give values or an Error. Binding one again adds nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -41,7 +41,7 @@ void add_columns(frame::expression_testing::Columns& columns) {
   columns.add("jets.pt", lists<float>({{1}, {2, 3}}));
 }
 
-// Functions whose results may be large whatever their arguments are.
+// Functions whose results may be large for any arguments.
 bool may_grow(const std::string& text) {
   for (const char* const name : {"Range", "Combinations", "Concatenate", "Take", "RVec"})
     if (text.find(name) != std::string::npos) return true;
@@ -85,7 +85,7 @@ class Generator {
   }
   std::string leaf() { return pick(leaves); }
 
-  // Any of the library, with up to three arguments.
+  // Any function of the library, with up to three arguments.
   std::string function(unsigned depth) {
     const auto& all = all_functions();
     const std::string& name = all[(choose(256) * 256 + choose(256)) % all.size()].name;

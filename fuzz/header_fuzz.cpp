@@ -1,5 +1,5 @@
-// Fuzzes reading of headers: the input is an envelope as it is, and once more as the payload of one, so that
-// length and checksum are right. What can be read can be written, and the written bytes read back to the same
+// Fuzzes headers: the input is an envelope and, in a second run, the payload of one, so that length and
+// checksum are right. A readable header can be written, and the written bytes read back to the same
 // bytes.
 #include <cstddef>
 #include <cstdint>

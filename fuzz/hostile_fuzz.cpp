@@ -1,5 +1,5 @@
-// Fuzzes whole files whose checksums are right: the input chooses what is changed in the schema, the
-// clusters, the envelopes and the pages of a valid file. What is made of it reads, or is an Error.
+// Fuzzes whole files with correct checksums: the input selects changes to the schema, the clusters, the
+// envelopes and the pages of a valid file. The result reads, or is an Error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

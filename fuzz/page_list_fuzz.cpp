@@ -1,5 +1,5 @@
-// Fuzzes reading of page lists behind a fixed header: the input is what follows the header checksum. The
-// schema has all that finish() checks: a collection, an array, two representations, and a late column in the
+// Fuzzes page lists after a fixed header: the input follows the header checksum. The schema has
+// everything that finish() checks: a collection, an array, two representations, and a late column in the
 // extension.
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   writer.out().append({reinterpret_cast<const std::byte*>(data), size});
   std::uint64_t checksum = 0;
   const Bytes envelope = writer.finish(checksum);
-  // The number of clusters and entries is what the input has, so that the comparison with the footer does not
-  // end it.
+  // The number of clusters and entries is the input's, so that the comparison with the footer does not reject
+  // it.
   if (size < 12) return 0;
   try {
     Descriptor descriptor = schema;

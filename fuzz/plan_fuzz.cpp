@@ -1,5 +1,5 @@
-// Fuzzes plans of graphs that come from elsewhere: any text is a graph, which computes over no file, or an
-// Error. Nothing is opened or written, and no callable made, without the right to do so.
+// Fuzzes plans of graphs from outside: any text is a graph, which computes over no file, or an Error. Nothing
+// is opened or written, and no callable made, without permission.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Fuzzes the records of object stores. The first byte says which kind, and whether the others are its bytes
-// or changes to a valid one, three bytes each: where, and what. The sum is set right afterwards. A record
-// that is read is written and read as the same one; anything else is an Error.
+// Fuzzes the records of object stores. The first byte selects the kind, and whether the others are its bytes
+// or changes to a valid one, three bytes each: position and value. The checksum is corrected afterwards. A
+// readable record survives writing and reading; anything else is an Error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

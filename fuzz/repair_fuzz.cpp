@@ -1,6 +1,6 @@
-// Fuzzes repair. The first byte says what the others are: a whole file, what lies behind the last checkpoint,
-// or the inside of a journal record, which gets its sums from here. Whatever they are, the checkpoint must
-// stay as it was, and a repaired file must need no repair.
+// Fuzzes repair. The first byte selects the meaning of the others: a whole file, the bytes behind the last
+// checkpoint, or the inside of a journal record, whose checksums are computed here. In any case the
+// checkpoint must stay as it was, and a repaired file must need no repair.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// A file with a checkpoint, and the same with a cluster and its record behind it.
+// A file with a checkpoint, and the same with a cluster and its record after it.
 struct Base {
   Bytes checkpoint;
   Bytes crashed;
@@ -62,7 +62,7 @@ Bytes joined(const Bytes& first, ByteSpan second) {
   return all;
 }
 
-// A record of a later run whose page list is `inside`, with all sums right; see page/cluster_journal.h.
+// A record of a later run whose page list is `inside`, with correct checksums; see page/cluster_journal.h.
 Bytes record_of(const Base& base, ByteSpan inside) {
   ByteWriter list;
   list.le((std::uint64_t{inside.size()} + 24) << 16 | 3);

@@ -1,5 +1,5 @@
-// Fuzzes saved results that come from elsewhere. The first byte says what the others are: saved results as
-// they are, or changes to valid ones, three bytes each: where, and what. They merge, or are an Error.
+// Fuzzes saved results from outside. The first byte selects the meaning of the others: saved results, or
+// changes to valid ones, three bytes each: position and value. They merge, or are an Error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Fuzzes containers: the input is a whole file, ROOT or bare. Everything in it is listed and read; then a
-// data set is appended to it, which must either be refused or leave a file that can be opened.
+// data set is appended, which must either be refused or leave a file that can be opened.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// A reader bounds what it allocates by the size of the file; so does this one.
+// A reader limits its allocations by the size of the file; so does this function.
 void read_blob(const container::ReadContainer& container, std::uint64_t offset, std::uint64_t size,
                std::uint64_t most) {
   if (size > container.file().size()) return;

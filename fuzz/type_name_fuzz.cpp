@@ -1,5 +1,5 @@
-// Fuzzes the type-name parser: any text gives a name or an Error of kind `schema`, and names are stable -
-// parsing what was printed gives the same tree, and normalising a normalised name changes nothing.
+// Fuzzes the type-name parser: any text gives a name or an Error of kind `schema`, and names are stable:
+// parsing a printed name gives the same tree, and normalising a normalised name changes nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

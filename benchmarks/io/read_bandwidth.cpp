@@ -1,12 +1,12 @@
-// How fast a local file is read from its beginning to its end, through the same scheduler as pages, for
-// comparison with fio. Nothing is done with the bytes.
+// The speed of reading a local file from beginning to end, through the same scheduler as pages, for
+// comparison with fio. The bytes are not used.
 //
 //   read_bandwidth FILE [--method automatic|pread|threads|io_uring|mmap] [--direct] [--warm]
 //                       [--streams N] [--request BYTES] [--stride BYTES]
 //
-// --streams is the number of requests in flight (default: what the transport declares), --request their size.
-// With
-// --stride one request is read every so many bytes, as when few of many columns are wanted.
+// --streams is the number of requests in flight (default: the transport's own), --request their
+// size. With --stride, one request is read per that many bytes, as when few of many columns are
+// wanted.
 // The file is dropped from the page cache first unless --warm is given. Prints one line of JSON.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -117,10 +117,10 @@ struct InFlight {
   io::ReadScheduler::Id id = 0;
 };
 
-// Reads the file in order, with some requests more underway than in flight.
+// Reads the file in order, with a few more requests submitted than in flight.
 io::ReadCounters read_all(const io::RandomAccessFile& file, const io::IoTraits& traits,
                           std::uint64_t stride) {
-  // Large pages: a request of 1 MiB is one stretch of the machine's memory then, not 256.
+  // Huge pages: a request of 1 MiB is then one range of physical memory, not 256.
   const std::size_t buffers = 2 * std::size_t{traits.concurrency};
   AlignedBuffer memory(buffers * traits.max_request, huge_page);
   static_cast<void>(::madvise(memory.data(), memory.size(), MADV_HUGEPAGE));

@@ -1,11 +1,11 @@
-// How fast a local file is written, below everything that knows pages, for comparison with fio. The clock
-// runs from opening to the end of close(); with --sync the device is waited for as well.
+// The speed of writing a local file, without any page layer, for comparison with fio. The clock runs from
+// opening to the end of close(); with --sync including the device.
 //
 //   write_bandwidth FILE [--bytes N] [--request N] [--threads N] [--direct] [--shift N] [--sync]
 //
-// The threads take turns at the file's next stretch, as the clusters of a parallel writer do: each writes
-// whole requests of --request bytes, whose offsets are those of a file with a head of --shift bytes. Prints
-// one line of JSON.
+// The threads take turns at the next range of the file, like the clusters of a parallel writer: each writes
+// whole requests of --request bytes, at offsets of a file with a head of --shift bytes. Prints one line of
+// JSON.
 #include <sys/resource.h>
 
 #include <algorithm>

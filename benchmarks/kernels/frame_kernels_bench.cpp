@@ -1,5 +1,5 @@
-// How fast the loops of expressions are: the fast ones and the plain ones, and whole calls with conversion
-// and broadcast. Items per second count the elements of the result.
+// The speed of the loops of expressions: fast and plain ones, and whole calls with conversion and broadcast.
+// Items per second count the elements of the result.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -13,10 +13,10 @@
 namespace colonnade::frame {
 namespace {
 
-// A block in the first-level cache, and more than the caches hold.
+// A block that fits the first-level cache, and one that exceeds the caches.
 constexpr std::int64_t counts[] = {4096, 4 << 20};
 
-// In an array of its own: std::vector<bool> has none.
+// As an array: std::vector<bool> is not one.
 template <class T>
 std::shared_ptr<T[]> random_numbers(std::size_t count) {
   std::mt19937_64 random(1);

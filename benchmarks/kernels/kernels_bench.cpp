@@ -1,5 +1,5 @@
-// How fast the column encodings are, against memcpy over the same bytes: the fast kernels, the plain ones,
-// and the whole codec with conversion. Bytes per second count the elements in memory, once.
+// The speed of the column encodings, compared with memcpy over the same bytes: the fast kernels, the plain
+// ones, and the whole codec with conversion. Bytes per second count the elements in memory, once.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace colonnade::codec {
 namespace {
 
-// In the first-level cache, a typical page, and more than the caches below the last level hold.
+// Sizes that fit the first-level cache, a typical page, and more than the inner caches hold.
 constexpr std::int64_t sizes[] = {16 << 10, 256 << 10, 64 << 20};
 
 void with_sizes(benchmark::internal::Benchmark* benchmark) {
@@ -80,7 +80,7 @@ COLONNADE_PLANES(split_zigzag16, 2);
 COLONNADE_PLANES(split_zigzag32, 4);
 COLONNADE_PLANES(split_zigzag64, 8);
 
-// A whole page of the codec; the size is that of the elements in memory.
+// A whole page through the codec; the size is that of the elements in memory.
 void decode_page(benchmark::State& state, const ColumnEncoding& encoding, ElementType to) {
   const std::size_t count = static_cast<std::size_t>(state.range(0)) / size_of(to);
   // Small values, so that every conversion succeeds: bytes of 0 or 1 in the first plane, zeros elsewhere.

@@ -1,9 +1,9 @@
-// How long the mathematical functions take with each instruction set, beside those of the C library: prints a
-// table of nanoseconds per number. Sides alternate; each figure is the best round, the machine's other work
-// left out.
+// The time of the mathematical functions with each instruction set, compared with the C library's: prints a
+// table of nanoseconds per number. Sides alternate; each figure is the best round, which excludes the
+// machine's other work.
 //
-// The C library chooses by processor, too; GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2_Usable,-AVX2
-// shows what it does without a fused multiply-add.
+// The C library, too, selects by processor; GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2_Usable,-AVX2
+// makes it run without fused multiply-add.
 #include <hwy/detect_targets.h>
 #include <hwy/targets.h>
 

@@ -1,14 +1,15 @@
-// Accumulators: what a result of a DataFrame is while it is being computed.
+// Accumulators: the state of a DataFrame's result while it is computed.
 //
-// A pass splits the entries into parts that do not depend on the number of threads. For every part from which
-// rows reach it an accumulator makes a Partial, which one worker fills block by block; finished partials are
-// merged in entry order, one at a time. So the result is the same, bit for bit, whoever computed which part.
+// A pass splits the entries into parts that do not depend on the number of threads. For every part that
+// has rows for the result, the accumulator makes a Partial, which one worker fills block by block; the
+// partials are merged in entry order, one at a time. So the result has the same bits on any number of
+// threads.
 //
 //   begin(part 0) -> add, add, ... -> merge --.
 //   begin(part 1) -> add, add, ... ---------- merge --.
 //   begin(part 2) -> add, ... ------------------------ merge -> value
 //
-// An accumulator can be saved, sent, and merged behind another one that holds the entries before.
+// An accumulator can be saved, sent, and merged behind another one that holds the earlier entries.
 #ifndef COLONNADE_ACCUMULATOR_H
 #define COLONNADE_ACCUMULATOR_H
 
@@ -23,7 +24,7 @@
 
 namespace colonnade {
 
-// A part of the work, and the means to wait until all parts before it are merged.
+// A part of the entries, and a way to wait until all earlier parts are merged.
 class PartContext {
  public:
   virtual ~PartContext() = default;
@@ -31,18 +32,19 @@ class PartContext {
   std::uint64_t last = 0;
   unsigned slot = 0;
   unsigned sample = 0;
-  std::uint64_t number = 0;  // among all parts of the source; the same one in every pass and process
+  std::uint64_t number = 0;  // index among all parts of the source; the same in every pass and process
 
-  // Are all parts before this one merged? Then the partial may add to its accumulator directly.
+  // True once all earlier parts are merged: the partial may then add to its accumulator directly.
   virtual bool is_my_turn() const noexcept = 0;
-  // Blocks until that is so. For partials that would need too much memory otherwise. Throws if the pass ends.
+  // Blocks until is_my_turn(), for partials that would need too much memory. Throws if the pass
+  // ends.
   virtual void wait_for_turn() = 0;
 };
 
 class Partial {
  public:
   virtual ~Partial() = default;
-  // The values of the result's arguments for the rows that reached it; no call for a block without any.
+  // Adds the argument values of the rows that passed the filters; not called for a block without such rows.
   // One thread at a time.
   virtual void add(const Rows& rows, std::span<const ValuesPtr> arguments) = 0;
 };
@@ -50,25 +52,26 @@ class Partial {
 class Accumulator {
  public:
   virtual ~Accumulator() = default;
-  // A new, empty accumulator of the same result: for a repeated pass, for a variation, for another worker.
+  // Returns a new, empty accumulator of the same result, for a repeated pass, a variation or another worker.
   virtual std::unique_ptr<Accumulator> empty_copy() const = 0;
-  // Should blocks be large, as adding one is dear? Their borders follow from the part either way.
+  // True if add() is expensive, so that blocks should be large. Their borders follow from the part either
+  // way.
   virtual bool takes_large_blocks() const noexcept { return false; }
   // Called by any worker. The context stays until the partial is merged or dropped.
   virtual std::unique_ptr<Partial> begin(PartContext& context) = 0;
-  // In entry order, one call at a time.
+  // Called in entry order, one call at a time.
   virtual void merge(std::unique_ptr<Partial> partial) = 0;
-  // Once, after the last merge of a pass that went well: Snapshot commits here. May throw.
+  // Called once, after the last merge of a pass that succeeded: Snapshot commits here. May throw.
   virtual void finish() {}
 
-  // The state as bytes, and the state of one that saw the entries behind those of this one. Accumulators of
-  // C++ lambdas without a way to do so throw ErrorKind::unsupported.
+  // save() returns the state as bytes; merge_saved() adds such a state, which must cover later entries.
+  // Accumulators made of C++ lambdas that cannot be saved throw ErrorKind::unsupported.
   virtual std::vector<std::byte> save() const = 0;
   virtual void merge_saved(std::span<const std::byte> later) = 0;
 
-  // Results of many bins are saved in slices of about so many bytes, which follow from the model alone.
-  // merge_saved() takes the slices of a state one by one, in any order; a slice of several states is the
-  // one that save_slice() gives of an accumulator that merged the same slice of each.
+  // Results with many bins are saved in slices of about `bytes` bytes; the slices depend on the model alone.
+  // merge_saved() takes the slices of a state one by one, in any order. Slice i of a merged state is what
+  // save_slice(i) returns after slice i of each state was merged.
   virtual std::uint64_t slices(std::uint64_t /*bytes*/) const { return 1; }
   virtual std::vector<std::byte> save_slice(std::uint64_t /*slice*/, std::uint64_t /*of*/) const {
     return save();

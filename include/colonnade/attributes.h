@@ -15,8 +15,8 @@
 //   auto run = set->view<std::uint32_t>("run");
 //   for (const std::uint64_t row : set->of_entry(12)) std::cout << run(row);
 //
-// A set that is written belongs to its writer and is used by the same thread; it becomes readable by the
-// commits of the data set. A set that is read lives on its own, and is used by one thread at a time.
+// A set being written belongs to its writer and is used by the same thread; the commits of the data set make
+// it readable. A set being read stands on its own, and one thread at a time uses it.
 #ifndef COLONNADE_ATTRIBUTES_H
 #define COLONNADE_ATTRIBUTES_H
 
@@ -54,15 +54,15 @@ class AttributeSet {
   // The names of the fields, in order.
   std::vector<std::string> field_names() const;
 
-  // The entries that a row is about. Throws ErrorKind::format if the data set does not have them.
+  // The entries that a row describes. Throws ErrorKind::format if the data set does not have them.
   IndexRange range(std::uint64_t row);
-  // Rows by their ranges: those that an entry is in, those whose range has all of these entries, and those
-  // whose range lies within these entries. Empty ranges are in none of them. In order of where ranges begin.
+  // Rows by their ranges: those that contain an entry, those that contain all of these entries, and those
+  // that lie within these entries. Empty ranges never match. Sorted by the first entry of the range.
   std::vector<std::uint64_t> of_entry(std::uint64_t entry);
   std::vector<std::uint64_t> covering(const IndexRange& entries);
   std::vector<std::uint64_t> within(const IndexRange& entries);
 
-  // The values of a field by row; as Reader::view() and its likes.
+  // The values of a field by row; see Reader::view() and the other views.
   template <class T>
   View<T> view(std::string_view path) {
     return reader_->view<T>(path_of(path));
@@ -71,7 +71,7 @@ class AttributeSet {
   // {"run": 4711, ...}
   std::string row_text(std::uint64_t row);
 
-  // The set as the data set that it is: `_rangeStart`, `_rangeLen`, and in `_userData` the fields.
+  // The set as a data set of its own: `_rangeStart`, `_rangeLen`, and the fields in `_userData`.
   Reader& reader() noexcept { return *reader_; }
   static std::string path_of(std::string_view field);
 
@@ -94,19 +94,19 @@ class AttributeSetWriter {
 
   const std::string& name() const noexcept;
   Model& model() noexcept;
-  std::uint64_t num_rows() const noexcept;  // those of earlier writers included
+  std::uint64_t num_rows() const noexcept;  // including those of earlier writers
   std::unique_ptr<Entry> make_entry() const;
 
-  // The next entry of the data set, for commit_range().
+  // The number of the next entry of the data set, to be passed to commit_range().
   std::uint64_t begin_range() const noexcept;
-  // A row with the values of the default entry, or of `values`, about the entries from `first` to the last
-  // that was filled. Throws ErrorKind::usage for a `first` beyond that.
+  // Adds a row with the values of the default entry, or of `values`, for the entries from `first` to the last
+  // one filled so far. Throws ErrorKind::usage if `first` lies beyond that.
   void commit_range(std::uint64_t first);
   void commit_range(std::uint64_t first, Entry& values);
-  // The same about any entries that were filled.
+  // The same for any range of entries that are already filled.
   void add(const IndexRange& range);
   void add(const IndexRange& range, Entry& values);
-  // Many rows at once, values as arrays; see Writer::append().
+  // Adds many rows at once, with their values as arrays; see Writer::append().
   void append(std::span<const IndexRange> ranges, std::span<const NamedArray> arrays);
 
  private:
@@ -114,8 +114,8 @@ class AttributeSetWriter {
   friend class ParallelAttributeSet;
   friend class AttributeAppender;
   struct Impl;
-  // `before`: the data set that `data_set` goes on with, or null. `flush`: adds rows that are to be in the
-  // commit that begins.
+  // `before`: the data set that `data_set` continues, or null. `flush`: adds the rows that belong to the
+  // commit in progress.
   AttributeSetWriter(std::unique_ptr<Model> model, std::string_view name, page::DataSetSink& data_set,
                      const page::PageSource* before, std::function<std::uint64_t()> entries,
                      std::function<void()> flush = {});
@@ -123,11 +123,11 @@ class AttributeSetWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// Adds attribute sets to a data set that is there, and rows to sets that it has; its entries stay as they
-// are. Nothing changes before close(); without it nothing is added.
+// Adds attribute sets to an existing data set, and rows to its existing sets; its entries do not change.
+// Nothing is visible before close(); without it nothing is added.
 class AttributeAppender {
  public:
-  // Throws ErrorKind::not_found. Of the options those hold that are about compression, durability and pages.
+  // Throws ErrorKind::not_found. Only the options for compression, durability and pages apply.
   static std::unique_ptr<AttributeAppender> open(std::string_view name, const std::string& uri,
                                                  const WriteOptions& options = {});
   ~AttributeAppender();
@@ -135,7 +135,7 @@ class AttributeAppender {
   AttributeAppender& operator=(const AttributeAppender&) = delete;
 
   std::uint64_t num_entries() const noexcept;  // of the data set
-  // As Writer::add_attribute_set().
+  // See Writer::add_attribute_set().
   AttributeSetWriter& add_attribute_set(std::unique_ptr<Model> model, std::string_view name);
   void close();
 

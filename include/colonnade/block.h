@@ -1,7 +1,7 @@
-// Blocks of values: how a DataFrame's expressions see entries - many at once, as flat arrays.
+// Blocks of values: how a DataFrame's expressions process entries, many at a time, as flat arrays.
 //
-// A pass goes through the entries in blocks that fit the cache. For a block an expression is a Values: one
-// array per level of nesting, for the rows of the block that survived the filters. A Kernel turns Values into
+// A pass goes through the entries in blocks that fit the cache. Within a block, an expression is a Values:
+// one array per level of nesting, for the rows of the block that passed the filters. A Kernel maps Values to
 // Values; every function of the expression language, every C++ lambda and every Python callable is one.
 //
 //   scalar   data: `size` elements
@@ -9,8 +9,8 @@
 //   list     offsets: size + 1 numbers from 0 on; children[0]: the items, offsets[size] of them
 //   record   children: one Values per member, each with `size` elements
 //
-// Values never change once they are made and may be read by any thread; they own, or share, their memory. A
-// BlockMemory belongs to one thread at a time, but what it allocated may be freed by any thread.
+// Values are immutable, so any thread may read them; they own, or share, their memory. A BlockMemory belongs
+// to one thread at a time, but any thread may free what it allocated.
 #ifndef COLONNADE_BLOCK_H
 #define COLONNADE_BLOCK_H
 
@@ -28,7 +28,7 @@
 
 namespace colonnade {
 
-// The type of an expression: a scalar, a string, a list of anything, or a record of named members. Cheap to
+// The type of an expression: a scalar, a string, a list of any type, or a record of named members. Cheap to
 // copy.
 class ValueType {
  public:
@@ -40,7 +40,7 @@ class ValueType {
   ValueType(ElementType element);
   static ValueType string();
   static ValueType list(ValueType item);
-  // A list of one item or none that stands for a std::optional: equal to the list, but named and stored so.
+  // A std::optional: a list of zero or one items that compares equal to a list, but keeps its own name.
   static ValueType optional(ValueType item);
   // `class_name` is what type names show ("ROOT::Math::PtEtaPhiMVector"); records of one class and the same
   // members are equal.
@@ -51,7 +51,7 @@ class ValueType {
   const ValueType& item() const;                             // of a list; of a string: character
   const std::string& class_name() const;                     // of a record
   std::span<const Member> members() const;                   // of a record
-  // The place of a member in members(), or members().size().
+  // The index of a member in members(), or members().size().
   std::size_t find_member(std::string_view name) const;
 
   bool is_scalar() const noexcept { return kind_ == Kind::scalar; }
@@ -62,8 +62,8 @@ class ValueType {
   bool is_floating() const noexcept {
     return is_scalar() && (element_ == ElementType::float32 || element_ == ElementType::float64);
   }
-  bool is_integer() const noexcept;  // with bool, char and byte, as in C++
-  // The innermost type of nested lists, and how many lists are around it.
+  bool is_integer() const noexcept;  // including bool, char and byte, as in C++
+  // The innermost type of nested lists, and the number of lists around it.
   const ValueType& innermost() const noexcept;
   std::size_t depth() const noexcept;
   // `inner` within the lists and optionals of this type: list<list<float>>.with_innermost(int) =
@@ -89,23 +89,23 @@ using ValuesPtr = std::shared_ptr<const Values>;
 struct Values {
   ValueType type;
   std::size_t size = 0;
-  // One element stands for all `size`: data has one element, offsets two.
+  // One element stands for all `size` elements: data has one element, offsets two.
   bool constant = false;
   const void* data = nullptr;
   const std::int64_t* offsets = nullptr;
   std::vector<ValuesPtr> children;
-  std::vector<std::shared_ptr<const void>> owners;  // keep data and offsets alive
+  std::vector<std::shared_ptr<const void>> owners;  // keep `data` and `offsets` alive
 
   template <class T>
   const T* as() const noexcept {
     return static_cast<const T*>(data);
   }
   const Values& items() const noexcept { return *children.front(); }
-  // Elements that data really holds, and lists that offsets really delimit.
+  // The number of elements that `data` holds, or of lists that `offsets` delimits.
   std::size_t stored() const noexcept { return constant ? 1 : size; }
 };
 
-// Memory for the arrays of blocks: freed arrays are used again, so that a pass allocates only in its first
+// Memory for the arrays of blocks. Freed arrays are reused, so that a pass allocates only in its first
 // blocks.
 class BlockMemory {
  public:
@@ -114,7 +114,7 @@ class BlockMemory {
   BlockMemory(const BlockMemory&) = delete;
   BlockMemory& operator=(const BlockMemory&) = delete;
 
-  // At least `bytes`, aligned to 64, readable up to 64 bytes beyond. Throws ErrorKind::resource.
+  // Returns at least `bytes`, aligned to 64, readable up to 64 bytes beyond. Throws ErrorKind::resource.
   std::shared_ptr<void> allocate(std::size_t bytes);
 
   template <class T>
@@ -123,8 +123,8 @@ class BlockMemory {
     return {static_cast<T*>(memory.get()), std::move(memory)};
   }
 
-  // From now on allocate() gives out no more than so many bytes: what would go beyond throws, and
-  // is_exhausted() says so. What is freed is not given back to it, so that it follows from what was asked for
+  // Limits allocate() to `bytes` in total from now on: a call beyond that throws, and is_exhausted()
+  // returns true. Freed memory does not count back, so that the outcome depends on the requests
   // alone.
   void limit(std::size_t bytes) noexcept {
     left_ = bytes;
@@ -141,8 +141,8 @@ class BlockMemory {
   bool exhausted_ = false;
 };
 
-// Which rows of a block are looked at: `size` of them, row i is entry `first + indices[i]`, or `first + i`
-// where indices is null. Indices grow strictly.
+// The rows of a block that are processed: `size` of them; row i is entry `first + indices[i]`, or `first + i`
+// if indices is null. Indices are strictly increasing.
 struct Rows {
   std::uint64_t first = 0;
   std::size_t size = 0;
@@ -155,28 +155,28 @@ struct Rows {
 
 struct CallContext {
   BlockMemory& memory;
-  const Rows& rows;     // that the arguments are for
+  const Rows& rows;     // the rows of the arguments
   unsigned slot = 0;    // number of the worker, less than the number of threads
-  unsigned sample = 0;  // number of the file that the rows come from
+  unsigned sample = 0;  // number of the file that holds the rows
 };
 
-// A function with its argument types settled.
+// A function whose argument types are resolved.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // The arguments have context.rows.size elements each, as must the result. Called by several threads at
-  // once. Throws Error; anything else that a user's function throws passes through.
+  // The arguments have context.rows.size elements each, and so must the result. Called by several threads at
+  // once. Throws Error; other exceptions of user functions pass through.
   virtual ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const = 0;
   virtual const ValueType& result() const noexcept = 0;
 
-  // Kernels of the same non-empty key give the same results for the same arguments: they are computed once.
+  // Kernels with the same non-empty key return the same results for the same arguments: they run once.
   virtual std::string key() const { return {}; }
-  // May run() throw because of the values of its arguments, or is it dear? Then it is not run for rows that
-  // the expression does not reach (the right side of && and ?:).
+  // True if run() may throw because of argument values, or is expensive. It then runs only for the rows that
+  // reach the expression (the right side of && and ?:).
   virtual bool only_where_needed() const noexcept { return false; }
-  // Should blocks be large, as a call is dear?
+  // True if each call is expensive, so that blocks should be large.
   virtual bool takes_large_blocks() const noexcept { return false; }
-  // Does the result follow from the arguments alone? Then it is computed in advance if they are constants.
+  // True if the result depends on the arguments alone. It is then folded if they are constants.
   virtual bool foldable() const noexcept { return true; }
 };
 using KernelPtr = std::shared_ptr<const Kernel>;
@@ -187,7 +187,7 @@ ValuesPtr make_scalars(ElementType element, std::size_t size, const void* data,
                        std::shared_ptr<const void> owner);
 ValuesPtr make_list(std::size_t size, const std::int64_t* offsets, ValuesPtr items,
                     std::shared_ptr<const void> owner);
-// Lists as a list type that is equal to theirs: an optional, say.
+// The lists with another, equal type: as an optional, for example.
 ValuesPtr as_type(ValuesPtr lists, const ValueType& type);
 ValuesPtr make_string(std::size_t size, const std::int64_t* offsets, ValuesPtr characters,
                       std::shared_ptr<const void> owner);

@@ -1,16 +1,16 @@
-// ChainReader: data sets of several files, one behind the other, as one.
+// ChainReader: the data sets of several files, one after the other, read as one.
 //
 //   auto events = colonnade::ChainReader::open("Events", {"run1.root", "run2*.root"});
 //   auto pt = events->view<float>("pt");
 //   for (auto i : events->entries()) histogram.fill(pt(i));
 //
-// Entries, and the items of collections, are numbered over all files. Fields go together by name; types that
+// Entries, and the items of collections, are numbered over all files. Fields are matched by name; types that
 // differ are read as one that holds the values of both ("std::int64_t" for std::int32_t and std::int64_t).
 // See docs/chains.md.
 //
-// A file is open while it is read; those that were read last stay so, up to ChainOptions::max_open_files. A
-// chain and everything made by it (views, entries) is used by one thread at a time; several threads may each
-// open their own, quickly so with an index.
+// Files are open while they are read; the most recently read stay open, up to ChainOptions::max_open_files.
+// One thread at a time uses a chain and everything made by it (views, entries); several threads may each open
+// their own, which is fast with an index.
 #ifndef COLONNADE_CHAIN_H
 #define COLONNADE_CHAIN_H
 
@@ -39,10 +39,10 @@ class ChainState;
 class GatheredArrays;
 }  // namespace dataset
 
-// Fields that are in some files only.
+// What to do about fields that only some files have.
 enum class MissingFields {
   error,  // ErrorKind::schema when the chain is opened
-  fill,   // optional: they have no value in the entries of the other files
+  fill,   // optional: no value in the entries of the other files
   skip    // left out
 };
 
@@ -61,26 +61,26 @@ struct ChainFile {
 
 namespace detail {
 
-// The part of a view that does not depend on the type: which values lie in which file.
+// The type-independent part of a view: which values lie in which file.
 class ChainCore {
  public:
-  // `may_lack`: the type has a value for "there is none".
+  // `may_lack`: the type can represent a missing value.
   ChainCore(std::shared_ptr<dataset::ChainState> chain, std::string_view path, bool may_lack);
 
   std::uint64_t size();
   struct Place {
     std::size_t file = 0;
-    std::uint64_t first = 0;  // value that is in the file
+    std::uint64_t first = 0;  // first value in the file
     std::uint64_t count = 0;
   };
   Place locate(std::uint64_t index);  // throws ErrorKind::usage beyond size()
   std::uint64_t first_of(std::size_t file);
   void check_range(std::uint64_t first, std::uint64_t count);
-  // A file for a view; null where it has no such field.
+  // The source of a view in one file; null if that file lacks the field.
   std::shared_ptr<page::PageSource> source(std::size_t file);
-  // The path of the field in that file.
+  // The path of the field in one file.
   std::string path_in(std::size_t file) const;
-  // Of a collection of which the file does not store where each ends: how many items each has.
+  // The length of each collection, if the file does not store where they end.
   std::optional<std::uint64_t> items_each(std::size_t file) const;
 
  private:
@@ -89,13 +89,13 @@ class ChainCore {
   std::shared_ptr<dataset::ChainState> chain_;
   std::uint32_t field_ = invalid_id;
   bool per_entry_ = false;
-  std::vector<std::uint64_t> firsts_ = {0};  // of the files that were counted, and the end of the last one
+  std::vector<std::uint64_t> firsts_ = {0};  // of the files counted so far, and the end of the last one
 };
 
 }  // namespace detail
 
-// The values of one field, as View has them of one file; see colonnade/view.h. Types that can be empty
-// (std::optional, std::unique_ptr) are so where a file does not have the field.
+// The values of one field; View is the same for one file, see colonnade/view.h. Types that can be empty
+// (std::optional, std::unique_ptr) are empty where a file lacks the field.
 template <class T>
 class ChainView {
  public:
@@ -104,14 +104,14 @@ class ChainView {
 
   std::uint64_t size() { return core_.size(); }
 
-  // The value at an index; it is good until the view is used again. Throws ErrorKind::usage beyond size().
+  // The value at an index; valid until the view is used again. Throws ErrorKind::usage beyond size().
   const T& operator()(std::uint64_t index) {
     if (index - place_.first >= place_.count) [[unlikely]]
       enter(index);
     return view_ ? (*view_)(index - place_.first) : *nothing_;
   }
 
-  // for (const float pt : view). A value is good until the iterator moves on; one loop at a time.
+  // for (const float pt : view). A value is valid until the iterator moves on; one loop at a time.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -137,7 +137,7 @@ class ChainView {
   Iterator begin() { return {*this, 0}; }
   Iterator end() { return {*this, size()}; }
 
-  // Many values at once, see View::bulk(); also across the borders of files, where they are copied.
+  // Many values at once, see View::bulk(); values that cross a file border are copied.
   auto bulk(std::uint64_t first, std::uint64_t count) {
     static_assert(detail::is_mapped<T> || detail::Sequence<T>::value,
                   "bulk() reads numbers and vectors of numbers; use a view on the members of a record");
@@ -160,7 +160,7 @@ class ChainView {
     place_ = place;
   }
 
-  // Calls work(first within the file, count) for each file that has some of the values.
+  // Calls work(first within the file, count) for each file that holds some of the values.
   template <class Work>
   void file_by_file(std::uint64_t first, std::uint64_t count, Work work) {
     core_.check_range(first, count);
@@ -205,7 +205,7 @@ class ChainView {
 
   detail::ChainCore core_;
   std::string path_;
-  detail::ChainCore::Place place_;  // the current file, of which view_ is
+  detail::ChainCore::Place place_;  // the current file, to which view_ belongs
   std::optional<View<T>> view_;
   std::unique_ptr<T> nothing_;
   std::vector<std::uint64_t> offsets_;
@@ -224,7 +224,7 @@ class ChainCollectionView {
   detail::ChainCore items_;
   detail::ChainCore::Place place_;
   std::optional<CollectionView> view_;
-  std::uint64_t items_each_ = 0;  // without it
+  std::uint64_t items_each_ = 0;  // used if there is no view
   std::uint64_t first_item_ = 0;  // of the current file
 };
 
@@ -232,8 +232,8 @@ class ChainAttributeSet;
 
 class ChainReader {
  public:
-  // `uris` may hold wildcards of local files and wherever files can be listed. `name` may be empty if each
-  // file has one data set. Throws ErrorKind::not_found, io, format, schema (types that do not go together).
+  // `uris` may hold wildcards, for local files and for servers that can list files. `name` may be empty if
+  // each file has one data set. Throws ErrorKind::not_found, io, format, schema (incompatible types).
   static std::unique_ptr<ChainReader> open(std::string_view name, std::span<const std::string> uris,
                                            const ChainOptions& options = {});
   static std::unique_ptr<ChainReader> open(std::string_view name, std::initializer_list<std::string> uris,
@@ -244,8 +244,8 @@ class ChainReader {
   static std::unique_ptr<ChainReader> open(std::unique_ptr<Model> model, std::string_view name,
                                            std::span<const std::string> uris,
                                            const ChainOptions& options = {});
-  // With what index() gave: no file is opened before it is read. Throws ErrorKind::format for anything else,
-  // and ErrorKind::io when a file is read that was written anew since.
+  // Opens a chain from the text that index() returned: no file is opened before it is read. Throws
+  // ErrorKind::format for other texts, and ErrorKind::io when a file is read that has changed since.
   static std::unique_ptr<ChainReader> open_known(std::string_view index, const ChainOptions& options = {});
   ~ChainReader();
   ChainReader(const ChainReader&) = delete;
@@ -260,7 +260,8 @@ class ChainReader {
   // The fields of all files as one schema, without columns; the entries of each file are one cluster of it.
   const Descriptor& descriptor() const noexcept;
   ReadMetrics metrics() const;
-  // What is in which file, as text (JSON). Empty where a schema has what this version does not know.
+  // Which entries and fields each file has, as JSON. Empty if a schema has parts unknown to this
+  // version.
   std::string index() const;
 
   template <class T>
@@ -291,16 +292,16 @@ class ChainReader {
   };
   std::vector<ClusterSize> cluster_sizes(std::span<const std::string> paths, std::size_t file);
 
-  // The attribute sets of all files, in the order in which they are first found; with MissingFields::skip,
-  // those that all files have. Files of a known chain are opened for it.
+  // The attribute sets of all files, in the order of their first appearance; with MissingFields::skip, those
+  // that all files have. Opens the files of a chain made by open_known().
   std::vector<std::string> attribute_sets() const;
   // Throws ErrorKind::not_found; with MissingFields::error, ErrorKind::schema if a file has no such set.
   std::unique_ptr<ChainAttributeSet> attribute_set(std::string_view name) const;
 
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty; null where a file has no such field.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
-  // See Reader::verify(); returns the number of pages. Those of the attribute sets are verified, too, and
-  // where their ranges lie; progress does not count them.
+  // See Reader::verify(); returns the number of pages. Also verifies attribute sets and their ranges, which
+  // `progress` does not count.
   std::uint64_t verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:
@@ -313,13 +314,13 @@ class ChainReader {
 
   std::shared_ptr<dataset::ChainState> state_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Connected> connected_;  // the fields of the model, in the file that was read last
+  std::unique_ptr<Connected> connected_;  // the fields of the model, in the file read last
   std::unique_ptr<Text> text_;
   std::unique_ptr<dataset::GatheredArrays> gathered_;  // that arrays_at() has read
 };
 
-// The attribute sets of one name in the files of a chain, one behind the other; as AttributeSet of
-// colonnade/attributes.h. Ranges are those of the chain's entries. It lives on its own.
+// The attribute sets of one name in all files of a chain, one after the other; see AttributeSet in
+// colonnade/attributes.h. Ranges count the chain's entries. The object stands on its own.
 class ChainAttributeSet {
  public:
   ~ChainAttributeSet();
@@ -343,9 +344,9 @@ class ChainAttributeSet {
   }
   std::string row_text(std::uint64_t row);
 
-  // The set as the chain that it is, of the files that have it.
+  // The set as a chain over the files that have it.
   ChainReader& reader() noexcept { return *reader_; }
-  // The entries that such a file has in the chain.
+  // The entries of one of these files within the chain.
   IndexRange entries_of(std::size_t file) const;
 
  private:

@@ -1,4 +1,4 @@
-// The whole public interface but for the DataFrame, which is in colonnade/dataframe.h. Include single headers
+// The whole public interface except the DataFrame, which is in colonnade/dataframe.h. Include single headers
 // where compile time matters.
 #ifndef COLONNADE_COLONNADE_H
 #define COLONNADE_COLONNADE_H

@@ -1,5 +1,5 @@
-// Column types: how one column's elements are stored (ColumnType, ColumnEncoding) and how they look in memory
-// (ElementType). Plain values without owner; any thread may use them.
+// Column types: how the elements of a column are stored (ColumnType, ColumnEncoding) and represented in
+// memory (ElementType). Plain values; any thread may use them.
 #ifndef COLONNADE_COLUMN_TYPE_H
 #define COLONNADE_COLUMN_TYPE_H
 
@@ -44,7 +44,7 @@ enum class ColumnType : std::uint16_t {
 };
 inline constexpr std::uint16_t column_type_count = 0x1e;
 
-// A column type with its parameters. `bits` is the width on storage; `min` and `max` belong to real32_quant.
+// A column type with its parameters. `bits` is the stored width; `min` and `max` belong to real32_quant.
 struct ColumnEncoding {
   ColumnType type = ColumnType::byte;
   std::uint16_t bits = 8;
@@ -53,8 +53,8 @@ struct ColumnEncoding {
   friend bool operator==(const ColumnEncoding&, const ColumnEncoding&) = default;
 };
 
-// What the elements of a column are in memory. `boolean` is one byte 0/1; `index` is a uint64_t holding the
-// end of a collection, counted from the start of the cluster; `switch_` is a SwitchElement.
+// The in-memory type of a column's elements. `boolean` is one byte 0/1; `index` is a uint64_t holding the end
+// of a collection, counted from the start of the cluster; `switch_` is a SwitchElement.
 enum class ElementType : std::uint8_t {
   boolean,
   byte,

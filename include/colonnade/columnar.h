@@ -57,7 +57,7 @@ constexpr ElementType element_of() {
 
 enum class ArrayRole : std::uint8_t { values, offsets, tags };
 
-// A view of somebody's array. The memory must stay until the call that it is given to returns.
+// A view of the caller's array. The memory must stay valid until the call that takes it returns.
 struct ArrayView {
   ArrayRole role = ArrayRole::values;
   ElementType element = ElementType::uint8;

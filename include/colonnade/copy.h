@@ -1,13 +1,13 @@
-// Copying: data sets from any place to any other, such as from a file to an object store.
+// Copying data sets, for example from a file to an object store.
 //
 //   colonnade::copy({"f.root", "Events"}, {"obj:///store"});
 //
-// colonnade/merge.h does that for all data sets of several files.
+// colonnade/merge.h copies all data sets of several files.
 //
-// As a rule the pages travel as they are stored: read in bulk, compared with their checksums, and written
-// again in the same order under a new header and footer, without being decompressed. Where pages or clusters
-// are to have other sizes, or where sources that follow each other do not fit page by page, columns are
-// decoded and encoded again.
+// Normally pages are copied as they are stored: read in bulk, checked against their checksums, and
+// written in the same order under a new header and footer, without decompression. Columns are decoded
+// and encoded again if pages or clusters get other sizes, or if consecutive sources do not fit page by
+// page.
 #ifndef COLONNADE_COPY_H
 #define COLONNADE_COPY_H
 
@@ -22,62 +22,62 @@
 
 namespace colonnade {
 
-// A data set somewhere: what Reader::open() and Writer::recreate() take.
+// The address of a data set: what Reader::open() and Writer::recreate() take.
 struct DataSetPlace {
   std::string uri;
-  std::string data_set = {};  // source: empty if there is only one; destination: empty for the source's name
+  std::string data_set = {};  // source: optional if there is only one; destination: by default the source's
 };
 
 enum class CopyVerify {
   off,
-  pages,  // both sides are read again: the same pages, byte by byte; values where pages were not copied as
-          // they are
-  values  // likewise, and the decoded elements of all columns are compared
+  pages,  // both sides are read again and compared: page by page, or value by value where the pages
+          // were not copied as they are
+  values  // the same, and the decoded elements of all columns are compared
 };
 
-// How pages came to the destination.
+// How the pages were copied.
 enum class CopyMode {
-  pages,       // as they are stored
+  pages,       // byte for byte
   recompress,  // decompressed and compressed again, otherwise as they are
   decode       // decoded, and put into other pages and clusters
 };
 
-// Which fields several sources give to what they become together.
+// Which fields the result of several sources has.
 enum class MergeMode {
-  strict,  // all have the same ones
-  filter,  // those that all have
-  union_   // those that any has; where a source lacks one its entries get zeros, or nothing in collections
+  strict,  // all sources must have the same fields
+  filter,  // the fields that all sources have
+  union_   // the fields of any source; entries of sources that lack one get zeros, or empty collections
 };
 
 struct CopyOptions {
-  // Paths of the fields to copy, with all below them and what is needed of those above; empty: all.
+  // Paths of the fields to copy, with their sub-fields and the parents that they need; empty: all.
   std::vector<std::string> columns = {};
-  // Where these are empty, the source's are kept.
+  // Unset options keep the source's value.
   std::optional<Compression> compression = {};
   std::optional<std::size_t> max_page_size = {};             // bytes, uncompressed
   std::optional<std::size_t> approximate_cluster_size = {};  // bytes, compressed
-  // Replace what is at the destination: a file as a whole; of an object store, the data set. Without it a
-  // data set is added to the file or store, or the file is created; a data set that is there already is an
+  // Replaces the destination: a whole file, or the data set of an object store. Without it the data set is
+  // added to the file or store, which is created if need be; an existing data set of that name is an
   // error.
   bool overwrite = false;
-  // Go on with a copy that was interrupted, after its last checkpoint. What is at the destination must be the
-  // beginning of what the copy would make; nothing there is no obstacle.
+  // Continues an interrupted copy after its last checkpoint. The destination must hold the beginning of what
+  // the copy would make, or nothing.
   bool resume = false;
-  // Of concatenate():
+  // For concatenate():
   MergeMode fields = MergeMode::strict;
-  // Say in the destination which sources it was made from, in an attribute set "merged_inputs".
+  // Records the sources in the destination, in an attribute set "merged_inputs".
   bool provenance = false;
-  // Sources that the destination was not made from come behind what is there, by what its provenance says. A
-  // source that has changed since is an error. Nothing there is no obstacle.
+  // Appends the sources that the provenance of the destination does not list. A source that has changed since
+  // is an error. The destination need not exist.
   bool append = false;
-  unsigned threads = 0;  // that verify and compress; 0: as many as there are processors
+  unsigned threads = 0;  // for verification and compression; 0: one per processor
   CopyVerify verify = CopyVerify::off;
-  double watch_every = 0.2;  // seconds between two calls of the watch, about
-  // Everything else of the destination: container, checkpoints, durability, mapping, checksums for pages that
-  // have none, ... Its compression and its sizes of pages and clusters are heeded only as far as those above
-  // say so.
+  double watch_every = 0.2;  // approximate time between two calls of the watch
+  // All other options of the destination: container, checkpoints, durability, mapping, checksums for pages
+  // without one, ... Its compression and its page and cluster sizes apply only where the options above say
+  // so.
   WriteOptions writing = {};
-  ReadOptions reading = {};  // of the sources; its memory budget bounds the copy as a whole
+  ReadOptions reading = {};  // of the sources; its memory budget limits the whole copy
 };
 
 struct CopyProgress {
@@ -85,10 +85,10 @@ struct CopyProgress {
   std::uint64_t total_entries = 0;
   std::uint64_t bytes_read = 0;  // of pages
   std::uint64_t bytes_written = 0;
-  std::uint64_t total_bytes = 0;  // to be read
-  bool verifying = false;         // the numbers are those of the comparison now
+  std::uint64_t total_bytes = 0;  // to read in total
+  bool verifying = false;         // the comparison is running; the numbers count its reads
 };
-// Called a few times per second, from the thread that called copy(). False: stop.
+// Called a few times per second, from the thread that called copy(). Return false to stop.
 using CopyWatch = std::function<bool(const CopyProgress&)>;
 
 struct CopyReport {
@@ -105,17 +105,17 @@ struct CopyReport {
   std::size_t known_sources = 0;      // of which nothing was copied, since the destination was made from them
   double seconds = 0;
   bool verified = false;
-  bool interrupted = false;        // by the watch: what the last checkpoint holds is there, and nothing else
+  bool interrupted = false;        // stopped by the watch: the destination is what the last checkpoint left
   std::vector<std::string> notes;  // what could not be carried over, and why
 };
 
-// Throws what reading and writing throw; ErrorKind::checksum with the place of a page that is damaged. What
-// was committed by then stays readable; without checkpoints nothing is.
+// Throws what reading and writing throw; ErrorKind::checksum names the damaged page. What was committed by
+// then stays readable; without checkpoints that is nothing.
 CopyReport copy(const DataSetPlace& source, const DataSetPlace& destination, const CopyOptions& options = {},
                 const CopyWatch& watch = {});
-// Several data sets become one, one after the other; of the same schema, unless the options say otherwise.
-// Each is opened twice, and only a few at a time. Throws ErrorKind::schema with the first difference,
-// ErrorKind::usage for a source that is given twice.
+// Concatenates several data sets of the same schema, unless the options allow differences. Opens each source
+// twice, and only a few at a time. Throws ErrorKind::schema with the first difference, ErrorKind::usage if a
+// source is given twice.
 CopyReport concatenate(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
                        const CopyOptions& options = {}, const CopyWatch& watch = {});
 

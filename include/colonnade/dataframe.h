@@ -8,17 +8,17 @@
 //   auto count = two.count();
 //   *count;  // one pass over the files computes everything that was booked
 //
-// Wherever a column is asked for, an expression may stand: "sqrt(x*x + y*y)", "Muon_pt[Muon_eta < 2.4]".
-// Names, types and arities are checked when a node is made, and errors name the nearest names.
+// Every column argument may be an expression: "sqrt(x*x + y*y)", "Muon_pt[Muon_eta < 2.4]". Names, types and
+// arities are checked when a node is made; errors suggest similar names.
 //
-// Functions take columns as the types of their arguments say: numbers, bool and enumerations (converted as
-// C++ does), std::string_view or std::string, lists as std::span<const T>, std::vector<T>, RVec<T> or
-// std::array<T, N>, records as plain structs with members of the same names; and return any of these. They
-// are called from several threads at once, and are compiled into the loop over a block of entries.
+// The argument types of a function say how it gets columns: numbers, bool and enumerations (converted as C++
+// does), std::string_view or std::string, lists as std::span<const T>, std::vector<T>, RVec<T> or
+// std::array<T, N>, records as plain structs with members of the same names; and it returns any of these.
+// Functions run on several threads at once, and are compiled into the loop over a block of entries.
 //
-// A DataFrame is a place in a graph that its copies and its results share and keep alive; the graph is for
-// one thread at a time. Results are computed when they are first looked at. A pass that fails or is cancelled
-// throws, and may be repeated. Everything throws colonnade::Error; exceptions of user functions pass through.
+// A DataFrame is a node of a graph that its copies and its results share and keep alive; one thread at a time
+// uses the graph. Results are computed when they are first read. A pass that fails or is cancelled throws,
+// and may be repeated. Everything throws colonnade::Error; exceptions of user functions pass through.
 #ifndef COLONNADE_DATAFRAME_H
 #define COLONNADE_DATAFRAME_H
 
@@ -46,7 +46,7 @@ class DataFrame {
  public:
   using Names = std::vector<std::string>;
 
-  // `uris` may hold globs; `name` may be empty if every file has one data set only. Throws
+  // `uris` may hold globs; `name` may be empty if every file has exactly one data set. Throws
   // ErrorKind::not_found, io, format, schema.
   DataFrame(const std::string& name, const std::string& uri, const FrameOptions& options = {})
       : DataFrame(name, Names{uri}, options) {}
@@ -57,11 +57,11 @@ class DataFrame {
       : DataFrame(name, Names(uris), options) {}
   DataFrame(const std::string& name, const Names& uris, const FrameOptions& options = {})
       : graph_(detail::open_frame(name, uris, options)) {}
-  // Entries without columns, for rdfentry_ and what is defined from it.
+  // A number of entries without columns, for rdfentry_ and columns defined from it.
   explicit DataFrame(std::uint64_t entries, const FrameOptions& options = {})
       : graph_(detail::empty_frame(entries, options)) {}
 
-  // ---- Columns. `name` must be new; of redefine it must exist, and the new values count from here on.
+  // ---- Columns. `name` must be new; for redefine it must exist, and later nodes see the new values.
 
   DataFrame define(const std::string& name, const std::string& expression) const {
     return with(detail::frame_define(*graph_, node_, How::define, name, {expression, {}, {}}));
@@ -77,7 +77,7 @@ class DataFrame {
     columns.insert(columns.begin(), "rdfslot_");
     return define(name, std::move(function), std::move(columns));
   }
-  // The second one is the number of the entry.
+  // The function's first two arguments are the thread's number and the entry's number.
   template <detail::FrameFunction F>
   DataFrame define_slot_entry(const std::string& name, F function, Names columns = {}) const {
     columns.insert(columns.begin(), {"rdfslot_", "rdfentry_"});
@@ -116,7 +116,7 @@ class DataFrame {
   DataFrame alias(const std::string& name, const std::string& column) const {
     return with(detail::frame_alias(*graph_, node_, name, column));
   }
-  // The value of `column` in files that do not have it: an expression, such as "-1".
+  // The value of `column` in files that lack it: an expression, such as "-1".
   DataFrame default_value_for(const std::string& column, const std::string& expression) const {
     return with(detail::frame_define(*graph_, node_, How::default_value, column, {expression, {}, {}}));
   }
@@ -128,8 +128,8 @@ class DataFrame {
   }
 
   // Other values of a column, one per tag: "{pt * 0.9, pt * 1.1}" or a function that returns a vector with
-  // one item per tag. They are called name:tag, and what depends on the column has a value for each, see
-  // variations_for. The name is that of the column unless another is given.
+  // one item per tag. The variations are called name:tag, and everything that depends on the column has a
+  // value for each of them, see variations_for. The default name is that of the column.
   DataFrame vary(const std::string& column, const std::string& expression, Names tags,
                  const std::string& name = {}) const {
     return with(detail::frame_vary(*graph_, node_, {column}, {expression, {}, {}}, std::move(tags), name));
@@ -154,7 +154,7 @@ class DataFrame {
                                    std::move(tags), name));
   }
 
-  // {"x", "y"} is a list of names here, too, although it could be taken for a text.
+  // {"x", "y"} is a list of names, although it would also match a string constructor.
   DataFrame vary(std::initializer_list<std::string> columns, const std::string& expression, Names tags,
                  const std::string& name) const {
     return vary(Names(columns), expression, std::move(tags), name);
@@ -175,23 +175,24 @@ class DataFrame {
     return with(detail::frame_define(*graph_, node_, How::filter, name,
                                      detail::definition_of(std::move(function), std::move(columns))));
   }
-  // Entries of files that have the column, or that do not.
+  // Keeps the entries of files that have the column, or of those that lack it.
   DataFrame filter_available(const std::string& column) const {
     return with(detail::frame_available(*graph_, node_, column, true));
   }
   DataFrame filter_missing(const std::string& column) const {
     return with(detail::frame_available(*graph_, node_, column, false));
   }
-  // Of the entries that come here, those numbered begin, begin + stride, ... and less than end (0: no end).
+  // Keeps the rows numbered begin, begin + stride, ... below end (0: no end) among those that arrive
+  // here.
   DataFrame range(std::uint64_t begin, std::uint64_t end, std::uint64_t stride = 1) const {
     return with(detail::frame_range(*graph_, node_, begin, end, stride));
   }
   DataFrame range(std::uint64_t end) const { return range(0, end); }
 
-  // The columns of another data set for the rows whose keys are those of one of its entries: integers, `on`
-  // names pairs of an expression here and a column there, or columns of both. Rows without a match are left
-  // out, unless `options.left` is set. "Name_entry" is the number of the entry there, -1 for none. See
-  // docs/joins.md. Throws ErrorKind::type for keys that are no integers, and what define() throws.
+  // Adds the columns of another data set to the rows whose keys match one of its entries. Keys are integers;
+  // `on` names pairs of an expression here and a column there, or columns that both have. Rows without a
+  // match are dropped, unless `options.left` is set. "Name_entry" is the number of the matching entry, or -1.
+  // See docs/joins.md. Throws ErrorKind::type for keys of other types, and what define() throws.
   DataFrame join(const std::string& name, const Names& uris, const std::vector<JoinKey>& on,
                  const JoinOptions& options = {}) const {
     return with(detail::frame_join(*graph_, node_, name, uris, on, options));
@@ -205,7 +206,7 @@ class DataFrame {
     return join(name, Names{uri}, on, options);
   }
 
-  // ---- Results. Lists count item by item, but for take, display, snapshot, aggregate and the like.
+  // ---- Results. Lists count item by item, except in take, display, snapshot, aggregate and similar results.
 
   Result<std::uint64_t> count() const { return book_spec<std::uint64_t>("count", {}); }
   template <class T = double>
@@ -256,7 +257,7 @@ class DataFrame {
                             const std::string& value, const std::string& weight = {}) const {
     return profile(model, {x, y, value}, weight);
   }
-  // Points, in entry order; with errors (low and high, of x and of y).
+  // Points in entry order; with errors (low and high, of x and of y).
   Result<Graph> graph(const std::string& x, const std::string& y) const {
     return book_spec<Graph>("graph", {x, y}, detail::graph_options(y, y, 0));
   }
@@ -268,16 +269,16 @@ class DataFrame {
   // The values of a column, in entry order.
   template <class T>
   Result<std::vector<T>> take(const std::string& column) const;
-  // The first rows as text; of all columns that can be shown if none are named.
+  // The first rows as text; of all columns that can be shown, if none are named.
   Result<DisplayValue> display(Names columns = {}, unsigned rows = 5) const;
-  // The cut flow of the filters before this node, or of all if this is the DataFrame itself.
+  // The cut flow of the filters before this node, or of all filters if this is the DataFrame itself.
   Result<Report> report() const;
 
-  // Every part of the entries begins with a copy of `initial`; add(state, value) changes it or returns the
-  // new one, merge(state, later) likewise. Parts are merged in entry order.
+  // Each part of the entries starts from a copy of `initial`. add(state, value) and merge(state, later)
+  // change the state or return the new one. Parts are merged in entry order.
   template <class State, class Add, class Merge>
   Result<State> aggregate(Add add, Merge merge, const std::string& column, State initial = {}) const;
-  // The values joined by function(a, b) -> T, in entry order; `initial` must change nothing.
+  // Joins the values by function(a, b) -> T, in entry order; `initial` must be its neutral element.
   template <detail::FrameFunction F>
   auto reduce(F function, const std::string& column,
               typename detail::Signature<F>::Result initial = {}) const {
@@ -285,44 +286,44 @@ class DataFrame {
     return aggregate<T>([function](const T& a, const T& b) -> T { return function(a, b); }, function, column,
                         std::move(initial));
   }
-  // Copies of `object` get object.fill(x, ...) for every row, with columns as values of type Columns, and are
-  // put together by object.merge(other), in entry order.
+  // Copies of `object` get object.fill(x, ...) for every row, with columns as values of type Columns;
+  // object.merge(other) joins them in entry order.
   template <class... Columns, class Object>
   Result<Object> fill(Object object, const Names& columns) const;
-  // An accumulator of one's own, see colonnade/accumulator.h.
+  // A user-defined accumulator, see colonnade/accumulator.h.
   template <std::derived_from<Accumulator> A>
   Result<A> book(std::shared_ptr<A> accumulator, const Names& columns) const {
     return {graph_, detail::frame_book(*graph_, node_, columns, std::move(accumulator)),
             &fetch_accumulator<A>};
   }
 
-  // ---- At once
+  // ---- Immediate actions
 
   // Calls function(x, ...) for every row, in entry order and one at a time.
   template <detail::FrameFunction F>
   void foreach (F function, const Names& columns) const {
     for_each(std::move(function), columns, true);
   }
-  // Calls function(slot, x, ...) for every row, from all threads at once; a slot is one thread at a time.
+  // Calls function(slot, x, ...) for every row, on all threads at once; each slot is one thread at a time.
   template <detail::FrameFunction F>
   void foreach_slot(F function, Names columns) const {
     columns.insert(columns.begin(), "rdfslot_");
     for_each(std::move(function), columns, false);
   }
-  // Writes columns (all that can be written, if none are named), in entry order, and gives a DataFrame over
+  // Writes columns (all that can be written, if none are named) in entry order, and returns a DataFrame over
   // them. Throws what a writer throws.
   DataFrame snapshot(const std::string& name, const std::string& uri, const Names& columns = {},
                      const WriteOptions& options = {}) const;
-  // The same with the next pass.
+  // The same, as part of the next pass.
   Result<frame::SnapshotValue> snapshot_later(const std::string& name, const std::string& uri,
                                               const Names& columns = {},
                                               const WriteOptions& options = {}) const;
-  // A DataFrame over the columns in memory.
+  // A DataFrame over these columns, kept in memory.
   DataFrame cache(const Names& columns = {}) const {
     return DataFrame(detail::cached_frame(*graph_, node_, columns));
   }
 
-  // ---- Questions
+  // ---- Queries
 
   Names column_names() const { return detail::frame_column_names(*graph_, node_); }
   Names defined_column_names() const { return detail::frame_defined_column_names(*graph_, node_); }
@@ -334,11 +335,11 @@ class DataFrame {
   Names filter_names() const { return detail::frame_filter_names(*graph_, node_); }
   Names variation_names() const { return detail::frame_variation_names(*graph_, node_); }
   std::string describe() const { return detail::frame_describe(*graph_, node_); }
-  // The whole graph for Graphviz; with a path into a file, which is drawn (.svg, .png, .pdf) if Graphviz is
-  // installed, or holds the text (.dot).
+  // The whole graph for Graphviz. With a path, writes a file: drawn by Graphviz (.svg, .png, .pdf), or as
+  // text (.dot).
   std::string save_graph() const { return detail::frame_dot(*graph_); }
   void save_graph(const std::string& path) const;
-  // How often the entries were gone through.
+  // The number of passes over the entries so far.
   unsigned passes() const noexcept { return detail::frame_passes(*graph_); }
 
  private:
@@ -400,14 +401,14 @@ class DataFrame {
 
   detail::FrameGraphPtr graph_;
   detail::NodeId node_ = 0;
-  std::shared_ptr<const void> held_;  // the node, which goes with the last DataFrame and result that need it
+  std::shared_ptr<const void> held_;  // the node, released with the last DataFrame and result that needs it
 };
 
 // ---- Templates
 
 template <class T>
 Result<std::vector<T>> DataFrame::take(const std::string& column) const {
-  // Checked now, converted when the values are there.
+  // Checked now, converted once the values exist.
   conversions({column}, {detail::Cell<T>::type()});
   const auto fetch = [](const detail::FrameGraph& graph, detail::ResultId id, std::string_view variation) {
     auto values = std::make_shared<std::vector<T>>();
@@ -446,7 +447,7 @@ template <class First, class Second>
 struct SecondOf<Types<First, Second>> {
   using Type = Second;
 };
-// f changes its first argument, or returns what it becomes.
+// f changes its first argument, or returns the new value.
 template <class State, class F, class Value>
 void apply_to(State& state, const F& f, const Value& value) {
   if constexpr (std::is_void_v<std::invoke_result_t<const F&, State&, const Value&>>) {
@@ -495,7 +496,7 @@ void DataFrame::for_each(F function, const Names& columns, bool in_order) const 
   using Of = detail::Signature<F>;
   if (columns.size() != Of::arity) detail::throw_wrong_arity(Of::arity, columns.size());
   auto accumulator = each_accumulator(std::move(function), columns, in_order, typename Of::Arguments());
-  // Forgotten again, whether it went well or not.
+  // Removed from the graph again, whether the pass succeeds or not.
   const detail::FrameBooking booking(graph_,
                                      detail::frame_book(*graph_, node_, columns, std::move(accumulator)));
   detail::frame_run(*graph_);

@@ -1,7 +1,7 @@
-// Description of classes: how the library learns the members and bases of a class that it stores.
+// Description of classes: how the library learns the members and bases of the classes that it stores.
 //
-// A plain aggregate needs nothing, see colonnade/reflect.h. For all other classes there are three ways, in
-// this order of precedence; each works for class templates too.
+// A plain aggregate needs no description, see colonnade/reflect.h. All other classes have three ways, in this
+// order of precedence; each works for class templates, too.
 //
 // 1. A specialisation of Describe, which may rename members and leave some out:
 //      template <> struct colonnade::Describe<ns::Track> {
@@ -22,7 +22,7 @@
 // version is given in the global namespace, before the class is first stored:
 // COLONNADE_CLASS_VERSION(ns::Track, 2).
 //
-// ClassInfo is what the library asks. Everything here is stateless and may be called from any thread.
+// ClassInfo is the query interface. Everything here is stateless and may be called from any thread.
 #ifndef COLONNADE_DESCRIBE_H
 #define COLONNADE_DESCRIBE_H
 
@@ -46,12 +46,12 @@ struct Bases {};
 template <class... B>
 inline constexpr Bases<B...> bases{};
 
-// The version of a class without one, as the format stores it.
+// The version of an unversioned class, as the format stores it.
 inline constexpr std::uint32_t unversioned = 0xffffffffu;
 template <class T>
 inline constexpr std::uint32_t class_version = unversioned;
 
-// Where the description of a class comes from; none: it has to be described first.
+// Where the description of a class comes from; none: the class needs one.
 enum class DescriptionRoute { none, specialisation, macro, automatic };
 
 namespace detail {
@@ -99,9 +99,9 @@ consteval std::uint32_t version_of() {
   }
 }
 
-// Offsets come from pointers to members, which in the Itanium C++ ABI are the offsets: no object is needed,
-// and converting a pointer to member from a base to T adds where the base lies. (C-style casts, as they alone
-// reach private bases; from a virtual base there is no such conversion.)
+// Offsets come from pointers to members, which in the Itanium C++ ABI are the offsets: no object is needed.
+// Converting a pointer to member from a base to T adds the offset of the base. (C-style casts, as only they
+// reach private bases; a virtual base has no such conversion.)
 template <class T, class C, class M>
 std::size_t offset_of(M C::* member) {
   static_assert(sizeof member == sizeof(std::ptrdiff_t), "the Itanium C++ ABI is assumed");
@@ -122,14 +122,14 @@ std::size_t base_offset() {
 
 }  // namespace detail
 
-// The description of T, whichever way it was given. Names live as long as the program.
+// The description of T, by any of the ways. Names live as long as the program.
 template <class T>
 struct ClassInfo {
   static constexpr DescriptionRoute route = detail::route_of<T>();
   static constexpr bool available = route != DescriptionRoute::none;
   static constexpr std::uint32_t version = detail::version_of<T>();
 
-  // "ns::Track", "ns::Vec<float,3>": as data sets store it.
+  // "ns::Track", "ns::Vec<float,3>": as stored in data sets.
   static std::string name() { return reflect::type_name<T>(); }
 
   // Calls f(std::size_t offset, std::type_identity<B>) for each direct base that is stored, in order.
@@ -142,7 +142,7 @@ struct ClassInfo {
   }
 
   // Calls f(std::string_view name, std::size_t offset, std::type_identity<M>) for each member that is stored,
-  // in order; M is the declared type without const. Members of bases are not among them.
+  // in order; M is the declared type without const. Excludes members of bases.
   template <class F>
   static void for_each_member(F&& f) {
     check();

@@ -1,8 +1,8 @@
-// The descriptor: everything a data set says about itself - fields, columns, clusters, pages - as plain
+// The descriptor: all metadata of a data set - fields, columns, clusters, pages - as plain
 // structs.
 //
 // A Reader owns one Descriptor and hands it out by const reference for its own lifetime; copies are
-// independent. Once built it is never changed, so any number of threads may read it.
+// independent. It never changes once it is built, so any number of threads may read it.
 #ifndef COLONNADE_DESCRIPTOR_H
 #define COLONNADE_DESCRIPTOR_H
 
@@ -31,8 +31,7 @@ struct FieldDescriptor {
   std::uint32_t type_version = 0;
   std::uint32_t parent = invalid_id;  // its own id for a top-level field
   FieldRole role = FieldRole::leaf;
-  std::uint16_t raw_role =
-      0;  // the number on disk; differs from `role` only if this version does not know it
+  std::uint16_t raw_role = 0;  // the stored number; differs from `role` only if this version does not know it
   std::string name;
   std::string type_name;
   std::string type_alias;
@@ -45,14 +44,14 @@ struct FieldDescriptor {
   // Physical column ids, grouped by representation, each group in column order. Projected fields: the aliased
   // columns.
   detail::InlineVector<ColumnIds, 1> representations;
-  // Empty if the field can be read; otherwise why not ("column type 0x42 is unknown to this version").
+  // Empty if the field can be read; otherwise the reason ("column type 0x42 is unknown to this version").
   std::string unreadable;
 };
 
 struct ColumnDescriptor {
   std::uint32_t id = invalid_id;
   std::uint32_t field = invalid_id;
-  std::uint16_t raw_type = 0;  // the number on disk; may be beyond ColumnType's table
+  std::uint16_t raw_type = 0;  // the stored number; may be beyond ColumnType's table
   ColumnEncoding encoding;
   bool has_range = false;
   std::uint16_t representation = 0;
@@ -104,7 +103,7 @@ struct ClusterGroup {
   EnvelopeLink page_list;
 };
 
-// The version of attribute sets, which says what fields they have, that this library reads and writes.
+// The version of the attribute set schema that this library reads and writes.
 inline constexpr std::uint16_t attribute_schema_major = 1;
 inline constexpr std::uint16_t attribute_schema_minor = 0;
 
@@ -140,7 +139,7 @@ struct Descriptor {
   Anchor anchor;
   std::uint64_t feature_flags = 0;
   std::uint64_t header_checksum = 0;  // XXH3 stored at the end of the header envelope
-  // Fields and columns of the header come first, those of the schema extension after them.
+  // The fields and columns of the header come first, those of the schema extension after them.
   std::uint32_t header_fields = 0;
   std::uint32_t header_columns = 0;
   std::uint32_t header_aliases = 0;
@@ -155,12 +154,12 @@ struct Descriptor {
 
   std::uint64_t entries() const noexcept;
   std::vector<std::uint32_t> top_level_fields() const;
-  // Field by path: "jets._0.pt" as stored, or "jets.pt" where the collection's item is a record. invalid_id
-  // if none.
+  // Field by path: "jets._0.pt" as stored, or "jets.pt" if the collection's items are records. Returns
+  // invalid_id if there is no such field.
   std::uint32_t find_field(std::string_view path) const noexcept;
   // The path of a field as RNTuple names it: "jets._0.pt".
   std::string path_of(std::uint32_t field) const;
-  // The cluster that holds an entry; clusters().size() if none.
+  // The cluster that holds an entry; clusters().size() if no cluster does.
   std::size_t cluster_of_entry(std::uint64_t entry) const noexcept;
 };
 

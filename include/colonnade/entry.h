@@ -1,9 +1,9 @@
 // Entry: the values of one row, one per top-level field of a model.
 //
-// A value is owned by the entry (shared with whoever asked for its pointer) or is the caller's own memory,
-// bound with bind(); bound memory must outlive the entry's last use. An entry belongs to the model (reader,
-// writer) that made it and is used by one thread at a time; several entries of one model may be used by
-// different threads.
+// A value is owned by the entry (shared with callers that asked for its pointer) or is the caller's own
+// memory, set by bind(); that memory must outlive the entry's last use. An entry belongs to the model
+// (reader, writer) that made it and is used by one thread at a time; several entries of one model may be used
+// by different threads.
 #ifndef COLONNADE_ENTRY_H
 #define COLONNADE_ENTRY_H
 
@@ -38,8 +38,8 @@ class Entry {
     checked(name, *make_field<T>(name));
     rebind(name, std::shared_ptr<void>(std::shared_ptr<void>(), memory));
   }
-  // The same for memory whose type is known by name: it must be the field's type name, and the memory laid
-  // out as the values of the field are (see colonnade/field.h if the field itself was made by name).
+  // The same for memory whose type is known by name: it must be the field's type name, and the memory must
+  // have the layout of the field's values (see colonnade/field.h if the field itself was made by name).
   void bind(std::string_view name, void* memory, std::string_view type_name);
 
   std::vector<std::string> field_names() const;
@@ -55,7 +55,7 @@ class Entry {
   struct Slot {
     std::string name;
     std::string type_name;
-    std::string layout;  // what the name leaves open
+    std::string layout;  // what the type name does not determine
     bool native = true;
     std::shared_ptr<void> value;
   };
@@ -66,7 +66,7 @@ class Entry {
 
   std::vector<Slot> slots_;
   std::uint64_t model_id_ = 0;
-  std::uint64_t bindings_ = 0;  // other than that of all entries whose values are elsewhere
+  std::uint64_t bindings_ = 0;  // differs from that of all entries with other memory
 };
 
 }  // namespace colonnade

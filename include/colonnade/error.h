@@ -1,9 +1,9 @@
 // Errors: what the library throws, and where in a data set it happened.
 //
-// Every failure that a caller can meet is a colonnade::Error. It carries a kind (for code), a problem and an
-// advice (for people), and the place: URI, data set, field, column, cluster, page, byte offset - whatever is
-// known. Layers near the bytes know offsets, layers near the user know names; with() adds what a layer knows
-// and keeps what is already there. Errors are values: copy them freely, from any thread.
+// Every failure is reported as a colonnade::Error. It carries a kind (for code), a problem and an advice (for
+// people), and a context: URI, data set, field, column, cluster, page, byte offset, as far as known. Layers
+// near the bytes know offsets, layers near the user know names; with() adds what a layer knows and keeps what
+// is already there. Errors are values: copy them freely, from any thread.
 #ifndef COLONNADE_ERROR_H
 #define COLONNADE_ERROR_H
 
@@ -21,10 +21,10 @@ enum class ErrorKind {
   format,       // the bytes are not what the format allows
   checksum,     // the bytes are not what was written
   unsupported,  // valid, but this version cannot interpret it
-  type,         // the asked type does not fit the stored one
+  type,         // the requested type does not fit the stored one
   schema,       // a model or schema that cannot be built
   not_found,    // no such file, data set, field
-  conversion,   // a stored value does not fit the asked type
+  conversion,   // a stored value does not fit the requested type
   usage,        // a call that makes no sense in this state
   resource      // memory or another limit
 };
@@ -43,7 +43,7 @@ struct ErrorContext {
 
 class Error : public std::runtime_error {
  public:
-  // problem: what is wrong and why, no trailing full stop. advice: what to try, or empty.
+  // problem: what is wrong and why, without a full stop. advice: what to try, or empty.
   Error(ErrorKind kind, std::string problem, std::string advice = {}, ErrorContext context = {});
 
   ErrorKind kind() const noexcept { return kind_; }
@@ -51,7 +51,7 @@ class Error : public std::runtime_error {
   const std::string& advice() const noexcept { return advice_; }
   const ErrorContext& context() const noexcept { return context_; }
 
-  // The same error with the blanks of its context filled from `outer`.
+  // A copy of this error; empty parts of its context are filled from `outer`.
   Error with(const ErrorContext& outer) const;
 
  private:
@@ -67,8 +67,8 @@ namespace detail {
 
 }  // namespace detail
 
-// Runs `work`; an Error that leaves it has the blanks of its context filled from `context`. Memory that
-// cannot be had is an Error too.
+// Runs `work`; empty parts of the context of an Error that leaves it are filled from `context`. Failed
+// allocations become an Error, too.
 template <class Work>
 decltype(auto) with_context(const ErrorContext& context, Work&& work) {
   try {

@@ -1,10 +1,10 @@
 // Field: the bridge between C++ values and columns. A field knows the layout of one C++ type in memory, how
-// its values are made and destroyed, and which columns they are stored in; compound types have sub-fields.
+// to make and destroy its values, and which columns store them; compound types have sub-fields.
 //
 // make_field<T>(name) builds the field of a type known at compile time, make_field(name,
-// "std::vector<float>") that of a type known by name only; both store alike, and what one writes the other
-// reads. A field is first free (part of a Model), then connected once, either to a sink or to a source, by
-// its owner (Writer, Reader, View). Fields are not shared between threads.
+// "std::vector<float>") that of a type known by name only; both have the same stored form. A field is first
+// free (part of a Model), then connected once, either to a sink or to a source, by its owner (Writer, Reader,
+// View). Fields are not shared between threads.
 //
 // Values are handled through void* of the field's type. The layouts of types known by name only:
 //
@@ -36,13 +36,13 @@ class PageSink;
 class PageSource;
 }  // namespace page
 
-// An element of a field: its number within a cluster.
+// The position of an element of a field within a cluster.
 struct ClusterIndex {
   std::size_t cluster = 0;
   std::uint64_t index = 0;
 };
 
-// What a field is, for code that walks over schemas.
+// The kind of a field, for code that walks over schemas.
 enum class FieldKind : std::uint8_t {
   scalar,       // one column, one element per value
   string,       // an index and a character column
@@ -68,8 +68,8 @@ class Field {
   const std::string& description() const noexcept { return description_; }
   std::uint32_t type_version() const noexcept { return type_version_; }
   void set_name(std::string name) { name_ = std::move(name); }
-  // False if a value is laid out differently from the C++ type of that name: sets and maps known by name
-  // only.
+  // False if a value is laid out differently from the C++ type of that name: only for sets and maps known by
+  // name.
   bool is_native() const noexcept;
   void set_description(std::string text) { description_ = std::move(text); }
   FieldKind kind() const noexcept { return kind_; }
@@ -79,8 +79,8 @@ class Field {
   std::size_t alignment() const noexcept { return alignment_; }
   const std::vector<std::unique_ptr<Field>>& children() const noexcept { return children_; }
   Field* child(std::string_view name) const noexcept;
-  // The field at a path below this one: "_0.pt" or, through collections of records, "pt". Null if there is
-  // none.
+  // The field at a path below this one: "_0.pt" or, through collections of records, "pt". Null if there is no
+  // such field.
   Field* find(std::string_view path) noexcept;
 
   // An unconnected field of the same type, with the same encodings.
@@ -92,7 +92,7 @@ class Field {
   std::shared_ptr<void> make_value() const;
   virtual void print(const void* value, std::string& out) const = 0;  // see to_text()
 
-  // Encodings of the columns: those set by set_column_types() and its likes, or the defaults.
+  // Encodings of the columns: those set by set_encodings() and similar functions, or the defaults.
   std::vector<ColumnEncoding> encodings(bool compressed) const;
   std::size_t column_count() const noexcept { return elements_.size(); }
   ElementType element(std::size_t column) const noexcept { return elements_[column]; }
@@ -103,8 +103,7 @@ class Field {
   void set_truncated(unsigned bits);                          // Real32Trunc, 10 to 31 bits
   void set_quantized(double min, double max, unsigned bits);  // Real32Quant, 1 to 32 bits
 
-  // --- for Writer
-  // ---------------------------------------------------------------------------------------------------
+  // ---- For Writer
   void connect(page::PageSink& sink);  // the columns must be described already (see describe())
   // Adds these fields, each followed by all below it (the order that ROOT's merger relies on), to the
   // descriptor; `entries` > 0 makes the columns deferred.
@@ -112,21 +111,21 @@ class Field {
                        std::uint64_t entries);
   virtual void append(const void* value) = 0;
   virtual void append_many(const void* values, std::size_t count);
-  // For whole arrays: `count` collections or strings from count + 1 offsets (the items go to the sub-field or
-  // character column separately), or `count` tags of a variant.
+  // For whole arrays: `count` collections or strings from count + 1 offsets (their items are appended to the
+  // sub-field or character column separately), or `count` tags of a variant.
   virtual void append_structure(const std::int64_t* numbers, std::size_t count);
   void commit_cluster();
   page::ColumnWriter& writer(std::size_t column) const { return *writers_[column]; }
   std::uint32_t disk_id() const noexcept { return disk_id_; }
 
-  // --- for Reader and View
-  // ------------------------------------------------------------------------------------------ Binds to a
-  // field of the data set, converting where the types are compatible. Throws ErrorKind::type where not.
+  // ---- For Reader and View
+
+  // Binds to a stored field, converting if the types are compatible; otherwise throws ErrorKind::type.
   void connect(page::PageSource& source, std::uint32_t disk_field);
   virtual void read(ClusterIndex at, void* value) = 0;
   virtual void read_many(ClusterIndex first, std::size_t count, void* values);
   page::ColumnReader& reader(std::size_t column) const { return *readers_[column]; }
-  // How many values a cluster holds for this field: the bound for what a collection of them may claim.
+  // The number of values that a cluster holds for this field: an upper bound for the size of a collection.
   virtual std::uint64_t stored_values(std::size_t cluster) const;
 
  protected:
@@ -144,10 +143,10 @@ class Field {
   Field(std::string name, Shape shape);
   void add_child(std::unique_ptr<Field> child);
 
-  virtual std::unique_ptr<Field> copy() const = 0;  // without encodings and description
+  virtual std::unique_ptr<Field> copy() const = 0;  // without encodings or description
   virtual std::vector<ColumnEncoding> default_encodings(bool compressed) const = 0;
   virtual void bind(page::PageSource& source, std::uint32_t disk_field) = 0;
-  virtual void start_cluster() {}  // forget counters that are relative to a cluster
+  virtual void start_cluster() {}  // resets counters that are relative to a cluster
   void open_columns(page::PageSource& source, std::uint32_t disk_field);
   [[noreturn]] void refuse(page::PageSource& source, std::uint32_t disk_field,
                            std::string_view why = {}) const;
@@ -175,30 +174,29 @@ class Field {
   bool native_ = true;
 };
 
-// The field of a type known by name. Throws ErrorKind::type for a name that is no storable type, with the
-// position.
+// The field of a type known by name. Throws ErrorKind::type, with the position, if the name is not a storable
+// type.
 std::unique_ptr<Field> make_field(std::string_view name, std::string_view type_name);
 // The field that reads `disk_field` of a data set as it is stored; classes become records by their members.
-// Parts that this version cannot read are left out; if nothing is left, throws ErrorKind::unsupported with
+// Sub-fields that this version cannot read are left out; if none are left, throws ErrorKind::unsupported with
 // the reason.
 std::unique_ptr<Field> make_field(const Descriptor& descriptor, std::uint32_t disk_field);
-// A record without type name ("untyped record") and an untyped collection of such.
+// A record without type name ("untyped record"), and an untyped collection of such records.
 std::unique_ptr<Field> make_record_field(std::string_view name, std::vector<std::unique_ptr<Field>> members);
 std::unique_ptr<Field> make_collection_field(std::string_view name, std::unique_ptr<Field> item);
-// The same as a class that readers know by name, whose members these are, and as one of the standard's
-// families: "std::vector", "std::optional".
+// A record with a class name, and a collection of such records as one of the standard families:
+// "std::vector", "std::optional".
 std::unique_ptr<Field> make_class_field(std::string_view name, std::string_view class_name,
                                         std::vector<std::unique_ptr<Field>> members);
 std::unique_ptr<Field> make_collection_field(std::string_view name, std::string_view family,
                                              std::unique_ptr<Field> item);
 
-// The value of a field as text in JSON's manner: numbers, "text", [items], {"member": value}; null for an
-// empty optional and a variant without value; pairs and tuples as [a, b], maps as lists of pairs, bitsets as
+// The value of a field as JSON-like text: numbers, "text", [items], {"member": value}; null for an empty
+// optional and a variant without value; pairs and tuples as [a, b], maps as lists of pairs, bitsets as
 // "0101", highest bit first.
 std::string to_text(const Field& field, const void* value);
 
-// --- building blocks of make_field<T>, see field_types.h
-// --------------------------------------------------------------
+// ---- Building blocks of make_field<T>, see field_types.h
 namespace detail {
 
 struct ValueOps {
@@ -208,9 +206,9 @@ struct ValueOps {
   void (*destroy)(void*) noexcept = nullptr;
 };
 
-// Functions left null in the Ops below: the value has the documented layout of a type known by name only.
+// Functions left null in the Ops below: the value has the documented layout of a type known by name.
 
-// How a container gives and takes its items. Contiguous ones hand out memory; the others are walked and
+// Access to the items of a container. Contiguous containers expose their memory; the others are iterated and
 // inserted into.
 class CollectionProxy {
  public:
@@ -258,7 +256,7 @@ struct Member {
 struct ReadRuleHook {
   std::unique_ptr<Field> source;
   void (*apply)(const void* source, void* target) = nullptr;
-  std::string source_class;  // another on-disk class name that is accepted, or empty
+  std::string source_class;  // another stored class name that is accepted, or empty
   std::uint32_t min_version = 0;
   std::uint32_t max_version = 0xffffffffu;
 };

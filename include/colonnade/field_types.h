@@ -8,11 +8,11 @@
 //   - std::optional, std::unique_ptr, std::variant, std::pair, std::tuple, std::array, built-in arrays
 //   - std::bitset, std::atomic, Cardinality
 //   - classes: plain aggregates, and what colonnade/describe.h describes, with members and bases
-// All of them, and what they hold, must be default constructible: a value is made first and read into. Any
-// other type does not compile; the one error says what to do, the notes after it which member leads there.
+// All of them, their items and their members must be default constructible: values are made, then read into.
+// Other types do not compile; a single error says what to do, and the notes after it name the member.
 //
-// A std::variant whose stored value is "no value" becomes valueless by exception. The variants of libstdc++
-// that never are: if all alternatives are trivially copyable, index() is 255 then and std::visit must not be
+// A std::variant whose stored value is "no value" becomes valueless by exception. Some variants of libstdc++
+// never are: if all alternatives are trivially copyable, index() is then 255 and std::visit must not be
 // called; otherwise reading such a value throws ErrorKind::conversion.
 //
 // The functions here are stateless and may be called from any thread; the caller owns the field.

@@ -1,4 +1,4 @@
-// What the results of a DataFrame are made of: plain data, copied freely.
+// The values of a DataFrame's results: plain data, copied freely.
 #ifndef COLONNADE_FRAME_RESULTS_H
 #define COLONNADE_FRAME_RESULTS_H
 
@@ -11,7 +11,7 @@ namespace colonnade::frame {
 struct StatsValue {
   std::uint64_t count = 0;
   double sum = 0, mean = 0, stddev = 0, min = 0, max = 0;
-  double sum_of_weights = 0, sum_of_squared_weights = 0;  // weights are 1 without
+  double sum_of_weights = 0, sum_of_squared_weights = 0;  // unweighted: every weight is 1
 };
 
 struct AxisValue {
@@ -20,14 +20,14 @@ struct AxisValue {
   bool regular = false;
 };
 
-// Sums over the fills that are in range on every axis, as ROOT's histograms keep them: means and spreads of
-// the values, not of the bins.
+// Sums over the fills that are in range on every axis, as in ROOT's histograms: they give means and spreads
+// of the values, not of the bins.
 struct Moments {
-  double sum_w = 0, sum_w2 = 0;         // of weights, which are 1 without, and of their squares
-  std::vector<double> sum_wx, sum_wxx;  // per axis, of coordinates and of their squares
+  double sum_w = 0, sum_w2 = 0;         // of the weights (1 if unweighted) and of their squares
+  std::vector<double> sum_wx, sum_wxx;  // per axis, of the coordinates and of their squares
 };
 
-// Bins with underflow and overflow on both sides of every axis, the first axis running fastest.
+// Bins with underflow and overflow on both ends of every axis; the first axis varies fastest.
 struct HistogramValue {
   std::string name, title;
   std::vector<AxisValue> axes;
@@ -57,7 +57,7 @@ struct SnapshotValue {
   std::uint64_t entries = 0;
 };
 
-// How often a filter of a report let entries pass.
+// How many rows a filter of a report let pass.
 struct FilterCount {
   std::string name;
   std::uint64_t all = 0;

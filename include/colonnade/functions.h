@@ -1,4 +1,4 @@
-// C++ functions for data frames, in a shared library of one's own. This header is all that it needs:
+// C++ functions for data frames, in a user's shared library. Such a library needs this header only:
 //
 //   #include <colonnade/functions.h>
 //
@@ -10,13 +10,13 @@
 //
 //   c++ -std=c++20 -O2 -fPIC -shared functions.cpp -o libfunctions.so
 //
-// Python's `colonnade.library("libfunctions.so")` has them by name. Parameters are numbers, bool,
+// Python's `colonnade.library("libfunctions.so")` makes them available by name. Parameters are numbers, bool,
 // std::span<const T> and std::vector<T> of them, std::string_view and std::string; results are numbers, bool,
-// std::vector<T>, and std::string. Several threads call a function at the same time. What it throws ends the
-// pass, with its text.
+// std::vector<T>, and std::string. Several threads may call a function at the same time. An exception ends
+// the pass; its text becomes the message.
 //
-// What crosses the border between the library and Colonnade is C, so that the two may have been built by
-// different compilers.
+// The interface between the library and Colonnade is C, so that different compilers may build the
+// two.
 #ifndef COLONNADE_FUNCTIONS_H
 #define COLONNADE_FUNCTIONS_H
 
@@ -32,23 +32,23 @@
 
 namespace colonnade {
 
-// The values of an argument for some rows: one for each, or those from offsets[row] to offsets[row + 1].
+// The values of an argument for some rows: one per row, or those from offsets[row] to offsets[row + 1].
 struct FunctionColumn {
   const void* items;
-  const std::int64_t* offsets;  // null where each row has one
+  const std::int64_t* offsets;  // null if each row has one value
 };
-// What takes the results.
+// The receiver of the results.
 struct FunctionResult {
-  void* items;  // room for one per row, of numbers
+  void* items;  // room for one number per row
   void* self;
-  void (*append)(void* self, const void* items, std::int64_t count);  // of lists and texts: the next row
+  void (*append)(void* self, const void* items, std::int64_t count);  // the next row of a list or text
   void (*fail)(void* self, const char* why);
 };
 struct FunctionDescription {
   const char* name;
-  const char* result;             // types as "std::int32_t", "std::vector<float>", "std::string"
-  const char* const* parameters;  // null behind the last one
-  // Calls the function for each row. Not 0: it failed, and has said why.
+  const char* result;             // type names: "std::int32_t", "std::vector<float>", "std::string"
+  const char* const* parameters;  // null-terminated
+  // Calls the function for each row. Returns non-zero after reporting an error.
   int (*call)(const FunctionColumn* columns, std::int64_t rows, const FunctionResult* result);
 };
 struct FunctionList {
@@ -91,7 +91,7 @@ consteval const char* function_type_name(bool list) {
   return names[place][list ? 1 : 0];
 }
 
-// Values of one type: their name, one of a column, and where one goes.
+// The values of one type: its name, how to read one from a column, and how to store a result.
 template <class T>
 struct FunctionValue {
   static constexpr const char* name = function_type_name<T>(false);
@@ -175,7 +175,7 @@ struct FunctionAdapter<called, R (*)(A...) noexcept> : FunctionAdapter<called, R
 
 }  // namespace detail
 
-// A function of the list that COLONNADE_FUNCTIONS takes, and its name in expressions.
+// A function for COLONNADE_FUNCTIONS, with its name in expressions.
 template <auto called>
 constexpr FunctionDescription function(const char* name) {
   using Adapter = detail::FunctionAdapter<called>;

@@ -20,9 +20,9 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Adds a field and returns its value in the default entry, which lives as long as anybody holds it. Throws
+  // Adds a field and returns its value in the default entry, which lives as long as a pointer to it. Throws
   // ErrorKind::schema for a name that the format does not allow (empty, or with control characters, '.', ' ',
-  // '/', '\') or that is there already.
+  // '/', '\') or that is already in use.
   template <class T>
   std::shared_ptr<T> make_field(std::string_view name, std::string_view description = {}) {
     auto value = std::make_shared<T>();
@@ -38,8 +38,8 @@ class Model {
 
   // A projected field shows columns of other fields under another name or shape, without storing anything
   // twice:
-  //   model->add_projected_field<std::vector<float>>("jet_pt", {{"jet_pt", "jets"}, {"jet_pt._0",
-  //   "jets._0.pt"}});
+  //   model->add_projected_field<std::vector<float>>(
+  //       "jet_pt", {{"jet_pt", "jets"}, {"jet_pt._0", "jets._0.pt"}});
   // `sources` maps the paths of the new field and its sub-fields to those of stored fields; a path left out
   // is looked up as the same path below the parent's source.
   using Sources = std::map<std::string, std::string>;
@@ -50,8 +50,8 @@ class Model {
   void add_projected_field(std::unique_ptr<Field> field, Sources sources);
 
   const std::vector<std::unique_ptr<Field>>& fields() const noexcept { return fields_; }
-  Field& field(
-      std::string_view path) const;  // "jets._0.pt" or "jets.pt"; throws ErrorKind::not_found with near names
+  // The field at "jets._0.pt" or "jets.pt"; throws ErrorKind::not_found with similar names.
+  Field& field(std::string_view path) const;
   Entry& default_entry() noexcept { return default_entry_; }
   std::unique_ptr<Entry> make_entry() const;
 
@@ -74,8 +74,8 @@ class Model {
   std::vector<std::unique_ptr<Field>> fields_;
   std::vector<Projection> projections_;
   Entry default_entry_;
-  std::size_t value_bytes_ = 0;  // of values that were made here
-  bool complete_ = false;        // given to a reader or writer: fields added now would not be connected to it
+  std::size_t value_bytes_ = 0;  // of values made by this entry
+  bool complete_ = false;        // given to a reader or writer, which would not see new fields
 };
 
 }  // namespace colonnade

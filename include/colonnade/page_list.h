@@ -1,8 +1,8 @@
-// The pages of a column in a cluster, and where they lie.
+// The pages of a column in a cluster, and their locations.
 //
-// A data set may have millions of pages. A PageList keeps each in 16 bytes, a single one without memory of
-// its own, if all of them lie in a file or all in an object store; only lists with locators of other kinds
-// take more. Pages are therefore handed out by value, and changed with set().
+// A data set may have millions of pages. A PageList stores each in 16 bytes, a single one without allocation,
+// if all of them are in a file or all in an object store; only lists with other locators take more. Pages are
+// therefore returned by value, and changed with set().
 #ifndef COLONNADE_PAGE_LIST_H
 #define COLONNADE_PAGE_LIST_H
 
@@ -15,7 +15,7 @@
 
 namespace colonnade {
 
-// Where a block of bytes lies. File locators have offset and size; object stores follow type 0x02.
+// Where a block of bytes is stored. File locators have offset and size; object stores follow type 0x02.
 struct Locator {
   enum class Kind : std::uint8_t { file, object64, unknown };
   Kind kind = Kind::file;
@@ -81,7 +81,7 @@ class PageList {
 
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  // Does each page take 16 bytes?
+  // True if each page takes 16 bytes.
   bool is_packed() const noexcept { return room() != unpacked; }
   PageDescriptor operator[](std::size_t i) const;
   PageDescriptor at(std::size_t i) const;  // throws std::out_of_range
@@ -90,7 +90,7 @@ class PageList {
   Iterator begin() const noexcept { return {this, 0}; }
   Iterator end() const noexcept { return {this, size_}; }
 
-  // Elements of all pages together.
+  // The number of elements of all pages together.
   std::uint64_t elements() const noexcept;
 
   void reserve(std::size_t pages);
@@ -98,7 +98,7 @@ class PageList {
   void push_back(const PageDescriptor& page);
   void set(std::size_t i, const PageDescriptor& page);
   void assign(std::size_t pages, const PageDescriptor& page);
-  // A page of a file that is smaller than 4 GiB and has less than 2^31 elements: what almost all pages are.
+  // A page of a file that is smaller than 4 GiB and has less than 2^31 elements, as almost all pages are.
   void push_back_plain(std::uint64_t offset, std::uint32_t size, std::uint32_t elements, bool has_checksum) {
     if (size_ != 0 || capacity_ != 0) return push_back_file_page({offset, size, elements, has_checksum});
     one = {offset, size, elements, has_checksum};
@@ -116,8 +116,8 @@ class PageList {
   };
   static_assert(sizeof(Packed) == 16);
   using Whole = std::vector<PageDescriptor>;
-  // What capacity_ says about the place: `one`, `whole`, and anything else `many`. Its highest bit tells what
-  // kind of locators packed pages have.
+  // The meaning of capacity_: `one`, `whole`, and anything else `many`. Its highest bit holds the kind of
+  // locators of packed pages.
   static constexpr std::uint32_t object_bit = 0x80000000U;
   static constexpr std::uint32_t in_place = 0;
   static constexpr std::uint32_t unpacked = 0x7fffffffU;

@@ -4,8 +4,8 @@
 //   auto pt = reader->view<float>("pt");
 //   for (auto i : reader->entries()) histogram.fill(pt(i));
 //
-// A reader and everything made by it (views, entries) is used by one thread at a time; several threads may
-// each open their own reader on the same file. The descriptor is never changed and may be read by all.
+// One thread at a time uses a reader and everything made by it (views, entries); several threads may each
+// open their own reader on the same file. The descriptor never changes, and any thread may read it.
 #ifndef COLONNADE_READER_H
 #define COLONNADE_READER_H
 
@@ -31,23 +31,23 @@ namespace colonnade {
 
 class AttributeSet;
 
-// What a reader has asked of its storage so far, and where its time went.
+// I/O and timing counters of a reader.
 struct ReadMetrics {
   std::uint64_t requests = 0;           // for pages
-  std::uint64_t bytes = 0;              // of these
+  std::uint64_t bytes = 0;              // of these requests
   std::uint64_t pages = 0;              // decompressed and decoded
   std::uint64_t metadata_bytes = 0;     // header, footer, page lists
-  std::uint64_t read_over_bytes = 0;    // of `bytes`, not wanted: gaps that were cheaper to read, alignment
-  std::uint64_t prefetched_used = 0;    // pages planned ahead that were asked for
-  std::uint64_t prefetched_unused = 0;  // and that were not
-  std::uint64_t peak_ahead_bytes = 0;   // the most memory that pages ahead were given
-  double seconds_waiting = 0;           // of the reading thread, for bytes or for other threads
-  double seconds_decoding = 0;          // verifying, decompressing and decoding, sum over all threads
-  std::uint64_t cache_pages = 0;        // of `pages`, those that a cache had
-  std::uint64_t cache_bytes = 0;        // stored, of these
+  std::uint64_t read_over_bytes = 0;    // part of `bytes` that was not needed: small gaps, alignment
+  std::uint64_t prefetched_used = 0;    // pages read ahead that were used
+  std::uint64_t prefetched_unused = 0;  // pages read ahead that were not used
+  std::uint64_t peak_ahead_bytes = 0;   // peak memory of pages read ahead
+  double seconds_waiting = 0;           // of the reading thread, on I/O or other threads
+  double seconds_decoding = 0;          // verifying, decompressing and decoding, summed over threads
+  std::uint64_t cache_pages = 0;        // part of `pages` that came from a cache
+  std::uint64_t cache_bytes = 0;        // stored bytes of these
   std::uint64_t cache_added = 0;        // pages given to a cache
-  std::uint64_t cache_dropped = 0;      // pages that it had no room for, or was lost for
-  std::string cache = {};               // "used", "lost: why", "bypassed: why"; empty: there is none
+  std::uint64_t cache_dropped = 0;      // pages that the cache had no room for, or lost
+  std::string cache = {};               // "used", "lost: why", "bypassed: why"; empty: no cache
 };
 
 class Reader {
@@ -56,8 +56,8 @@ class Reader {
   // Throws ErrorKind::not_found, io, format, unsupported.
   static std::unique_ptr<Reader> open(std::string_view name, const std::string& uri,
                                       const ReadOptions& options = {});
-  // Reads into the types of `model` where they are compatible with the stored ones. Throws ErrorKind::type
-  // where not.
+  // Reads into the types of `model` where they are compatible with the stored types, otherwise throws
+  // ErrorKind::type.
   static std::unique_ptr<Reader> open(std::unique_ptr<Model> model, std::string_view name,
                                       const std::string& uri, const ReadOptions& options = {});
   ~Reader();
@@ -79,11 +79,11 @@ class Reader {
       return View<T>(source_, path);
     }
   }
-  View<void> view(std::string_view path);                              // as stored
-  View<void> view(std::string_view path, std::string_view type_name);  // as a type known by name
+  View<void> view(std::string_view path);                              // in its stored type
+  View<void> view(std::string_view path, std::string_view type_name);  // in a type known by name
   CollectionView collection(std::string_view path);
 
-  // The model given to open(), or one made from the stored schema, without the fields that cannot be read.
+  // The model given to open(), or one made from the stored schema, without unreadable fields.
   Model& model();
   std::unique_ptr<Entry> make_entry() { return model().make_entry(); }
   void load_entry(std::uint64_t index) { load_entry(index, model().default_entry()); }
@@ -96,23 +96,23 @@ class Reader {
   std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last,
                                   std::uint64_t ahead = 0);
 
-  // The pages of column number `k` of a field in a cluster as they are stored, see
-  // colonnade/sealed_columns.h. Nothing is read. Throws ErrorKind::usage for what there is not, format where
-  // pages cannot be true, resource where they do not fit the memory.
+  // The stored pages of column number `k` of a field in a cluster, see colonnade/sealed_columns.h. Reads
+  // nothing. Throws ErrorKind::usage if there is no such column, format if the page list is implausible,
+  // resource if the pages do not fit the memory.
   SealedColumn sealed_column(std::uint32_t field, std::size_t k, std::size_t cluster) const;
-  // Reads the pages of different columns, compared with their checksums unless the options say otherwise, to
-  // buffers of their `size`.
+  // Reads the pages of different columns to buffers of their `size`, and verifies their checksums unless the
+  // options disable that.
   void read_sealed(std::span<const SealedColumn> columns,
                    std::span<const std::span<std::byte>> buffers) const;
-  // The same comparison for pages that somebody else read.
+  // Verifies pages that the caller has read by other means.
   void verify_sealed(const SealedColumn& column, std::span<const std::byte> buffer) const;
-  // Fills the `content_size` bytes of `content`, page behind page, by all threads.
+  // Fills the `content_size` bytes of `content`, page after page, on all threads.
   void decompress_sealed(const SealedColumn& column, std::span<const std::byte> buffer,
                          std::span<std::byte> content) const;
 
   // The names of the attribute sets, and one of them; see colonnade/attributes.h. Throws
-  // ErrorKind::not_found, and ErrorKind::unsupported or format for a set that cannot be read, which the
-  // others do not mind.
+  // ErrorKind::not_found, and ErrorKind::unsupported or format for an unreadable set, which does not affect
+  // the others.
   std::vector<std::string> attribute_sets() const;
   std::unique_ptr<AttributeSet> attribute_set(std::string_view name);
 
@@ -120,8 +120,8 @@ class Reader {
   // {"pt": 1.5, ...}; `fields`: paths, all top-level fields if empty.
   std::string entry_text(std::uint64_t index, std::span<const std::string> fields = {});
 
-  // Reads, checks and decodes every page, and checks that collections, strings and variants end within what
-  // is stored. Calls `progress(pages done, pages)` now and then; throws at the first damage.
+  // Reads, checks and decodes every page, and checks that collections, strings and variants end within the
+  // stored data. Calls `progress(pages done, pages)` now and then; throws at the first damage.
   void verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
  private:

@@ -4,11 +4,11 @@
 //   struct Hit { float x, y; std::vector<int> channels; };
 //   reflect::for_each_member<Hit>([](std::string_view name, std::size_t offset, auto type) { ... });
 //
-// How it works. A member of an aggregate can always be initialised by empty braces, arrays and nested structs
-// as a whole, so the largest N for which T{{}, {}, ...} compiles is the number of members. A structured
-// binding with N names then reaches each member: on an object that is declared and never defined it gives
-// constant addresses, whose spelling in the compiler's function names contains the member's name; on raw
-// storage it gives the offsets.
+// A member of an aggregate can always be initialised by empty braces, arrays and nested structs as a whole,
+// so the largest N for which T{{}, {}, ...} compiles is the number of members. A structured binding with N
+// names then reaches each member. On an object that is declared but never defined, it gives constant
+// addresses, whose spelling in the compiler's function names contains the member's name; on raw storage it
+// gives the offsets.
 //
 // Limits: at most 128 members, no base class, no bit-field, no reference; each member default-initialisable.
 // What does not fit has is_reflectable<T> == false and obstacle<T> says why; describe it with
@@ -29,13 +29,13 @@
 
 namespace colonnade::reflect {
 
-// Why a type cannot be reflected automatically.
+// Why a type cannot be reflected.
 enum class Obstacle {
   none,
   not_a_class,       // fundamental types, arrays, enumerations, unions
   not_an_aggregate,  // private members, constructors or virtual functions
-  has_base,          // a structured binding does not say which members are the base's
-  tuple_like,        // std::array and what else specialises std::tuple_size: members are not its interface
+  has_base,          // a structured binding does not tell which members belong to the base
+  tuple_like,        // std::array and other types with std::tuple_size: members are not their interface
   too_many_members,  // more than 128
   uninitialisable,   // a member that empty braces do not initialise, such as a reference
 };
@@ -55,8 +55,8 @@ struct AnyBase {
 template <class T>
 inline constexpr bool has_base = requires { T{AnyBase<T>{}}; };
 
-// The largest N in [Low, High] with takes_braces; members cannot be left out in between, so it can be
-// bisected.
+// The largest N in [Low, High] with takes_braces. No smaller number fails, so bisection finds
+// it.
 template <class T, std::size_t Low, std::size_t High>
 consteval std::size_t count_between() {
   if constexpr (Low == High) {
@@ -105,7 +105,7 @@ consteval Obstacle find_obstacle() {
   }
 }
 
-// Room for a T that is never constructed: its members have addresses and nothing else.
+// Storage for a T that is never constructed: only the addresses of its members are used.
 template <class T>
 union Room {
   char nothing;
@@ -131,7 +131,7 @@ consteval auto raw_name() {
   return text.substr(begin, end - begin);
 }
 
-// A tuple of pointers, as light as it gets to compile.
+// A minimal tuple of pointers, to keep compile times low.
 template <std::size_t I, class P>
 struct Slot {
   P pointer;
@@ -191,7 +191,7 @@ void for_each_member(F&& f) {
 }
 
 // The qualified name of a class or enumeration, normalised as data sets store it: "ns::Outer::Inner",
-// "ns::Vec<float>". Local classes and those of unnamed namespaces have their plain name. Defined in the
+// "ns::Vec<float>". Local classes and those of unnamed namespaces have their plain names. Compiled into the
 // library.
 std::string normalized_type_name(const std::type_info& type);
 

@@ -1,13 +1,13 @@
-// SharedWriter: one data set of an object store that many processes write, and one commits.
+// SharedWriter: one data set in an object store that many processes write and one commits.
 //
 //   one:     SharedWriter::open(...)  --ticket()-->  the others, by any means
 //   others:  Writer::recreate(model, name, uri, {.part_of = ticket + "-" + number})      each a part
 //   one:     commit(parts)            pages stay where the others wrote them
 //
-// Nothing is visible before the commit, and everything after it: the clusters of the parts, in the order in
-// which they are given. Parts that are not taken, of processes that were killed or were not needed, are
-// removed. Until the commit the data set is claimed, as by any writer. A SharedWriter belongs to one thread
-// at a time.
+// Before the commit nothing is visible; after it, all clusters of the given parts are, in the given
+// order. Parts that are not given, from processes that were killed or not needed, are removed. Until the
+// commit the SharedWriter claims the data set, as any writer does. One thread at a time uses a
+// SharedWriter.
 #ifndef COLONNADE_SHARED_WRITER_H
 #define COLONNADE_SHARED_WRITER_H
 
@@ -23,20 +23,20 @@ namespace colonnade {
 
 class SharedWriter {
  public:
-  // Claims the data set `name` of an object store; one that is there is replaced by the commit. The parts are
-  // to be written with the same options. Throws ErrorKind::usage for what is no object store, and for a data
-  // set that is being written.
+  // Claims the data set `name` of an object store; the commit replaces an existing one. The parts must be
+  // written with the same options. Throws ErrorKind::usage for a file, and for a data set that is being
+  // written.
   static std::unique_ptr<SharedWriter> open(std::string_view name, const std::string& uri,
                                             const WriteOptions& options = {});
-  ~SharedWriter();  // discards what was not committed
+  ~SharedWriter();  // discards uncommitted parts
   SharedWriter(const SharedWriter&) = delete;
   SharedWriter& operator=(const SharedWriter&) = delete;
 
-  // What those who write parts have to know. A part is named by it, "-", and a number of its own in
-  // hexadecimal digits, drawn at random.
+  // What the writers of parts need to know. The name of a part is the ticket, "-", and a random number of its
+  // own in hexadecimal digits.
   const std::string& ticket() const noexcept;
-  // Makes the data set of these parts, and returns its entries. Throws ErrorKind::not_found for a part that
-  // was not closed, schema for one with other fields, usage for one that is given twice.
+  // Makes the data set of these parts, and returns its number of entries. Throws ErrorKind::not_found for a
+  // part that was not closed, schema for one with other fields, usage for one that is given twice.
   std::uint64_t commit(std::span<const std::string> parts);
   void discard() noexcept;
 

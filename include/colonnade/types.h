@@ -1,5 +1,5 @@
-// The value types that a data set can hold and the standard library lacks, and ReadRule, which adapts stored
-// values of an older class to the class of today. All are plain values: their owner decides, and so which
+// The value types that a data set can hold and the standard library lacks, and ReadRule, which converts
+// stored values of an older class to the current class. All are plain values: their owner decides which
 // threads may use them.
 #ifndef COLONNADE_TYPES_H
 #define COLONNADE_TYPES_H
@@ -45,10 +45,10 @@ struct Cardinality {
 //
 //   template <> struct colonnade::ReadRule<ns::Track> {
 //     struct Source { float px, py; };                             // stored members, by name
-//     static void apply(const Source& stored, ns::Track& track) { track.pt = std::hypot(stored.px,
-//     stored.py); } static constexpr std::string_view source_class = "ns::OldTrack";  // optional: another
-//     stored class that is taken static constexpr std::uint32_t min_version = 1, max_version = 3;  //
-//     optional: the class versions that it is for
+//     static void apply(const Source& in, ns::Track& out) { out.pt = std::hypot(in.px, in.py); }
+//     // optional: another stored class that is accepted, and the class versions to which the rule applies
+//     static constexpr std::string_view source_class = "ns::OldTrack";
+//     static constexpr std::uint32_t min_version = 1, max_version = 3;
 //   };
 //
 // Declare it before the first make_field<T>. apply() may throw; it is called by the thread that reads.

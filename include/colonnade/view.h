@@ -1,11 +1,11 @@
-// Views: the values of one field, by index. For top-level fields the index is the entry; for fields below a
-// collection
-// ("jets._0.pt", "jets.pt") it counts all items of the data set, and CollectionView says which ones belong to
-// an entry.
+// Views: the values of one field, by index. For top-level fields the index is the
+// entry. For fields below a collection ("jets._0.pt", "jets.pt") it counts the
+// items of the whole data set, and CollectionView tells which of them belong to an
+// entry.
 //
-// A view is made by Reader::view() and stays valid after the reader is gone. What it returns - a reference, a
-// span - points into the view's current page or value and lives until the view is used again. One thread at a
-// time uses a view.
+// A view is made by Reader::view() and stays valid after the reader is gone. What it returns (a reference or
+// a span) points into the view's current page or value and is valid until the view is used again. One thread
+// at a time uses a view.
 #ifndef COLONNADE_VIEW_H
 #define COLONNADE_VIEW_H
 
@@ -63,8 +63,8 @@ class IndexRange {
 
 namespace detail {
 
-// The part of a view that does not depend on the type: a field connected to a source, and the way from a
-// global index to <cluster, index>.
+// The type-independent part of a view: a field connected to a source, and the mapping from a global index to
+// <cluster, index>.
 class ViewCore {
  public:
   ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field);
@@ -77,13 +77,13 @@ class ViewCore {
   void check_range(std::uint64_t first, std::uint64_t count);
   void read(std::uint64_t index, void* value);
 
-  // Elements around `index` as one run in memory: data[0] is element `first`.
-  struct Stretch {
+  // Elements around `index`, contiguous in memory: data[0] is element `first`.
+  struct MappedElements {
     const void* data = nullptr;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
   };
-  Stretch map(std::uint64_t index);
+  MappedElements map(std::uint64_t index);
   void read_scalars(std::uint64_t first, std::uint64_t count, void* out);
   // Reads the items of `count` collections; offsets gets count + 1 numbers from 0. `width`: bytes of an item.
   void read_collections(std::uint64_t first, std::uint64_t count, std::size_t width,
@@ -91,7 +91,7 @@ class ViewCore {
   IndexRange collection(std::uint64_t index);
 
  private:
-  struct Place;
+  struct CountingReaders;
   ClusterIndex locate(std::uint64_t index);
   std::uint64_t first_of(std::size_t cluster);
   std::uint64_t count_of(std::size_t cluster);
@@ -104,10 +104,10 @@ class ViewCore {
   std::shared_ptr<page::PageSource> source_;
   std::unique_ptr<Field> field_;
   std::uint32_t disk_field_ = invalid_id;
-  bool per_entry_ = false;        // values are numbered by entry
-  std::unique_ptr<Place> place_;  // counts the values (and the items) of a cluster
+  bool per_entry_ = false;                     // values are numbered by entry
+  std::unique_ptr<CountingReaders> counting_;  // counts the values (and the items) of a cluster
   std::size_t cluster_ = static_cast<std::size_t>(-1);
-  std::uint64_t cluster_first_ = 0;  // the current cluster's first value, and how many it has
+  std::uint64_t cluster_first_ = 0;  // the current cluster's first value, and its number of values
   std::uint64_t cluster_count_ = 0;
 };
 
@@ -125,7 +125,7 @@ struct Sequence<RVec<T>> : Sequence<std::vector<T>> {};
 
 }  // namespace detail
 
-// Collections as one array of items and where each starts: collection i has items [offsets[i], offsets[i +
+// Collections as one array of items and their offsets: collection i has items [offsets[i], offsets[i +
 // 1]).
 template <class T>
 struct CollectionBlock {
@@ -154,7 +154,7 @@ class View {
     }
   }
 
-  // for (const float pt : view). A value is good until the iterator moves on; one loop at a time.
+  // for (const float pt : view). A value is valid until the iterator moves on; one loop at a time.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -180,8 +180,8 @@ class View {
   Iterator begin() { return {*this, 0}; }
   Iterator end() { return {*this, size()}; }
 
-  // Many values at once: scalars as they follow each other, vectors of scalars as offsets and values. Where a
-  // range lies within one page it is the page itself.
+  // Many values at once: scalars as an array, vectors of scalars as offsets and values. Points into the page
+  // if the range lies within one page.
   auto bulk(std::uint64_t first, std::uint64_t count) {
     if constexpr (detail::is_mapped<T>) {
       return bulk_scalars(first, count);
@@ -215,7 +215,7 @@ class View {
     if (first - first_ >= count_) map(first);
     if (count <= count_ - (first - first_)) return {data_ + (first - first_), count};
     core_.check_range(first, count);
-    count_ = 0;  // the page that data_ shows goes, even if reading fails
+    count_ = 0;  // data_ points into a page that may be released, even if reading fails
     bytes_.resize(count * sizeof(T));
     core_.read_scalars(first, count, bytes_.data());
     return {static_cast<const T*>(static_cast<const void*>(bytes_.data())), count};
@@ -230,7 +230,7 @@ class View {
   std::vector<std::byte> bytes_;
 };
 
-// A view of a type known by name, or as stored: values through void*.
+// A view of a type known by name, or of the stored type: values through void*.
 template <>
 class View<void> {
  public:

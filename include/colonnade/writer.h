@@ -8,8 +8,8 @@
 //   writer->close();
 //
 // close() commits and reports every error. A writer that is destroyed without close() commits what it was
-// given, as far as that works, and reports a failure on standard error; it does not commit while an exception
-// is on its way. A writer is used by one thread at a time.
+// given, and reports a failure on standard error. While an exception is in flight, it commits nothing. One
+// thread at a time uses a writer.
 #ifndef COLONNADE_WRITER_H
 #define COLONNADE_WRITER_H
 
@@ -35,19 +35,19 @@ class AttributeSetWriter;
 
 class Writer {
  public:
-  // Creates the file, in an object store the data set, which must not be there: neither now nor when it takes
-  // its place. `name` may have directories: "dir/Events". Throws ErrorKind::usage.
+  // Creates the file or, in an object store, the data set, which must not exist: neither now nor at the first
+  // commit. `name` may have directories: "dir/Events". Throws ErrorKind::usage.
   static std::unique_ptr<Writer> create(std::unique_ptr<Model> model, std::string_view name,
                                         const std::string& uri, const WriteOptions& options = {});
-  // Creates it, or replaces it.
+  // Creates or replaces it.
   static std::unique_ptr<Writer> recreate(std::unique_ptr<Model> model, std::string_view name,
                                           const std::string& uri, const WriteOptions& options = {});
-  // Adds a data set to an existing ROOT file and leaves everything else in it as it is.
+  // Adds a data set to an existing ROOT file; other objects of the file stay unchanged.
   static std::unique_ptr<Writer> add_to(std::unique_ptr<Model> model, std::string_view name,
                                         const std::string& uri, const WriteOptions& options = {});
-  // Goes on with a data set after its last commit. Throws ErrorKind::not_found if there is none, and
-  // ErrorKind::schema if its fields or columns are not those that this model and these options give; nothing
-  // is changed then, nor before the first commit.
+  // Continues a data set after its last commit. Throws ErrorKind::not_found if there is no such data set, and
+  // ErrorKind::schema if its fields or columns differ from those of this model and these options. Nothing
+  // changes before the first commit.
   static std::unique_ptr<Writer> resume(std::unique_ptr<Model> model, std::string_view name,
                                         const std::string& uri, const WriteOptions& options = {});
   ~Writer();
@@ -56,24 +56,24 @@ class Writer {
 
   Model& model() noexcept;
   std::uint64_t num_entries() const noexcept;  // of the data set, filled so far
-  // Whether readers still find what the data set will replace: until its first commit with entries, or its
-  // last.
+  // True while readers still see the data set that this one will replace: until the first commit with
+  // entries, or until close().
   bool replaces() const noexcept;
 
   void fill();  // the default entry
   void fill(Entry& entry);
   std::unique_ptr<Entry> make_entry() const;
 
-  // Many entries at once, as arrays; see colonnade/columnar.h. All top-level fields must be there with the
-  // same number of entries. Nothing is written if the arrays do not fit the model; a value that does not fit
-  // its column (ErrorKind::conversion) is found only when its page is sealed.
+  // Appends many entries at once, as arrays; see colonnade/columnar.h. All top-level fields must be given,
+  // with the same number of entries. Nothing is written if the arrays do not fit the model; a value that does
+  // not fit its column (ErrorKind::conversion) is found only when its page is sealed.
   void append(std::initializer_list<NamedArray> arrays) {
     append(std::span<const NamedArray>(arrays.begin(), arrays.size()));
   }
   void append(std::span<const NamedArray> arrays);
 
-  // Late schema extension: adds a field; entries filled before read as zero or empty. Entries made earlier
-  // lack the field.
+  // Late schema extension: adds a field. It reads as zero or empty in earlier entries. Entry objects made
+  // earlier lack the field.
   template <class T>
   std::shared_ptr<T> extend(std::string_view name, std::string_view description = {}) {
     auto value = std::make_shared<T>();
@@ -90,18 +90,18 @@ class Writer {
   }
   void extend_projected(std::unique_ptr<Field> field, Model::Sources sources);
 
-  // Adds an attribute set with these fields, see colonnade/attributes.h; it belongs to the writer. One that
-  // the data set had when it was resumed goes on. Throws ErrorKind::schema for fields that it cannot have,
-  // and ErrorKind::usage for a name that is taken or not allowed.
+  // Adds an attribute set with these fields, see colonnade/attributes.h; the writer owns it. A set of a
+  // resumed data set continues. Throws ErrorKind::schema for fields that a set cannot have, and
+  // ErrorKind::usage for a name that is taken or not allowed.
   AttributeSetWriter& add_attribute_set(std::unique_ptr<Model> model, std::string_view name);
 
   void flush_columns();   // seals the open pages
   void commit_cluster();  // ends the cluster here and writes it
-  // Writes everything so far so that the file can be opened, then goes on.
+  // Commits everything so far, so that the file can be opened, then continues.
   void commit_data_set();
   void close();
-  // Ends without another commit, and without an error: what was not committed is dropped, the file stays as
-  // the last checkpoint or commit_data_set() left it.
+  // Ends without another commit and without an error: uncommitted data are dropped, and the file stays as the
+  // last checkpoint or commit_data_set() left it.
   void discard() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What is done with a cache on purpose; see colonnade/cache.h.
+// Explicit operations on a cache; see colonnade/cache.h.
 #include "colonnade/cache.h"
 
 #include <nanobind/stl/function.h>

@@ -56,7 +56,7 @@ class PyChain : public SharedReading<ChainReader> {
     for (const std::string& name : found) names.append(text(name));
     return names;
   }
-  // The set, and for each file that has it the first of its entries and the one behind the last.
+  // The set, and the entries (first and end) of each file that has it.
   using Entries = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;
   std::tuple<std::unique_ptr<PyChain>, Entries> attribute_set(const std::string& name) {
     const std::lock_guard turn(mutex_);

@@ -1,4 +1,4 @@
-// What a columnar read gives, as NumPy arrays that keep its memory.
+// The arrays of a columnar read as NumPy arrays, which share their memory.
 #ifndef COLONNADE_PYTHON_COLUMN_ARRAYS_H
 #define COLONNADE_PYTHON_COLUMN_ARRAYS_H
 

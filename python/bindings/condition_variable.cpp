@@ -1,6 +1,6 @@
-// std::condition_variable::wait for wheels. GCC 12's libstdc++ has a version of it that GCC 11's lacks, and
-// it is all that would keep a wheel that was built on Debian 12 from AlmaLinux 9. The linker takes this one
-// instead, see CMakeLists.txt.
+// std::condition_variable::wait for wheels. GCC 12's libstdc++ exports it with a version that GCC 11's lacks,
+// and it is the only symbol that would prevent a wheel built on Debian 12 from running on AlmaLinux 9. The
+// linker uses this one instead, see CMakeLists.txt.
 #include <pthread.h>
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// Copying data sets. The interpreter is free while bytes move; it is asked a few times per second whether to
-// go on.
+// Copying data sets. The interpreter lock is released while bytes move, and taken a few times per second to
+// ask whether to continue.
 #include "colonnade/copy.h"
 
 #include <nanobind/stl/optional.h>
@@ -22,8 +22,8 @@ namespace {
 
 using Place = std::pair<std::string, std::string>;
 
-// Calls Python now and then. What Python raises, an interrupt of the user included, stops the copy in good
-// order and is raised when that has come to rest.
+// Calls Python now and then. An exception raised there, including an interrupt by the user, stops the copy
+// cleanly and is raised again once the copy has ended.
 class Watcher {
  public:
   explicit Watcher(nb::object call) : call_(std::move(call)) {}

@@ -1,4 +1,4 @@
-// The descriptor as read-only objects. They refer into the descriptor of their reader, which they keep alive.
+// The descriptor as read-only objects. They refer to the descriptor of their reader, which they keep alive.
 #include "colonnade/descriptor.h"
 
 #include <nanobind/stl/optional.h>

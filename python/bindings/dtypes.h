@@ -1,4 +1,4 @@
-// NumPy's types of elements in memory.
+// The NumPy types of elements in memory.
 #ifndef COLONNADE_PYTHON_DTYPES_H
 #define COLONNADE_PYTHON_DTYPES_H
 

@@ -1,5 +1,5 @@
-// Turns colonnade::Error into the Python exceptions of colonnade.errors, which know the kinds and keep the
-// place.
+// Maps colonnade::Error to the Python exceptions of colonnade.errors, which have the kind and the
+// context.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 

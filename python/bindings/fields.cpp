@@ -1,4 +1,4 @@
-// Fields: what forms and writers need to know about a type, and how fields are put together from type names.
+// Fields: what arrays and writers need to know about a type, and the construction of fields from type names.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -16,7 +16,7 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-// Arguments are cloned: Python keeps its objects, C++ gets its own.
+// Clones its arguments: Python keeps its objects, C++ gets its own.
 std::unique_ptr<Field> make_record(std::string_view name, const std::vector<const Field*>& members) {
   std::vector<std::unique_ptr<Field>> clones;
   for (const Field* member : members) clones.push_back(member->clone(member->name()));

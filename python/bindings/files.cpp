@@ -1,4 +1,4 @@
-// What a file holds, and its bytes.
+// The contents of a file, and its bytes.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>

@@ -1,7 +1,7 @@
 // Python callables in the graph of a DataFrame: as definitions, and as results.
 //
-// C++ calls Python once per block; what turns Values into the arrays that users' code takes, and the answers
-// back, is Python too, in python/colonnade/frame/callables.py.
+// C++ calls Python once per block; the conversion of Values to the arrays that users' code takes, and of its
+// results back, is in Python, too: python/colonnade/frame/callables.py.
 #include <fmt/format.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -35,7 +35,7 @@ std::vector<ValuesPtr> spread_all(std::span<const ValuesPtr> values, BlockMemory
   return result;
 }
 
-// call(arguments, size) gives the Values of a block.
+// call(arguments, size) returns the Values of a block.
 class PyKernel final : public Kernel {
  public:
   PyKernel(KeptObject call, ValueType result, bool constants, std::string key)
@@ -67,7 +67,7 @@ class PyKernel final : public Kernel {
   std::string key_;
 };
 
-// A definition whose kernel bind(types) makes: (type of the result, call).
+// A definition whose kernel comes from bind(types): (type of the result, call).
 PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, std::string payload,
                              bool constants) {
   static std::atomic<std::uint64_t> number = 0;
@@ -126,7 +126,7 @@ class PyAccumulator final : public Accumulator {
   }
 
  public:
-  // Python functions, none of which keeps what it is given:
+  // Python functions, none of which keeps its arguments:
   //   add(state, arguments, size) -> state     state is None for the first block of a part
   //   merge(state, later) -> state             neither is None
   //   save(state) -> bytes, load(bytes) -> state
@@ -139,11 +139,11 @@ class PyAccumulator final : public Accumulator {
 
   std::unique_ptr<Accumulator> empty_copy() const override { return std::make_unique<PyAccumulator>(calls_); }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(calls_, context);
+    return std::make_unique<PartialState>(calls_, context);
   }
   bool takes_large_blocks() const noexcept override { return true; }
   void merge(std::unique_ptr<Partial> partial) override {
-    auto& part = static_cast<Part&>(*partial);
+    auto& part = static_cast<PartialState&>(*partial);
     if (!part.state) return;
     const nb::gil_scoped_acquire held;
     parts_.add(part.number(), std::move(part.state), merger());
@@ -152,11 +152,11 @@ class PyAccumulator final : public Accumulator {
     const nb::gil_scoped_acquire held;
     total_ = make_total();
   }
-  // The states of the tree one by one: where they stand, then what Python's save() gave.
+  // The states of the tree one by one: their positions, then the results of Python's save().
   std::vector<std::byte> save() const override {
     const nb::gil_scoped_acquire held;
     ByteWriter to;
-    for (const Tree::Node& node : parts_.nodes()) {
+    for (const Tree::Subtree& node : parts_.subtrees()) {
       to.le(node.first);
       to.le(static_cast<std::uint8_t>(node.level));
       to.le(static_cast<std::uint8_t>(node.state ? 1 : 0));
@@ -175,7 +175,7 @@ class PyAccumulator final : public Accumulator {
     constexpr const char* what = "a saved result of Python code";
     ByteReader from(other);
     while (from.remaining() != 0) {
-      Tree::Node node;
+      Tree::Subtree node;
       node.first = from.le<std::uint64_t>(what);
       node.level = from.le<std::uint8_t>(what);
       if (node.level > 62 || node.first >> 63 != 0 ||
@@ -192,13 +192,13 @@ class PyAccumulator final : public Accumulator {
     total_ = nullptr;
   }
   const KeptObjects& kept() const { return calls_->all; }
-  // With the interpreter's lock.
+  // Requires the interpreter lock.
   nb::object state() const { return *(total_ ? total_ : make_total()); }
 
  private:
-  class Part final : public Partial {
+  class PartialState final : public Partial {
    public:
-    Part(std::shared_ptr<const Calls> calls, PartContext& context)
+    PartialState(std::shared_ptr<const Calls> calls, PartContext& context)
         : calls_(std::move(calls)), context_(context) {}
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       if (calls_->in_order) context_.wait_for_turn();
@@ -215,7 +215,7 @@ class PyAccumulator final : public Accumulator {
     std::shared_ptr<const Calls> calls_;
     PartContext& context_;
   };
-  // States may be merged again with those of other parts, and functions change what they are given.
+  // States may be merged again with those of other parts, and functions modify their arguments.
   KeptObject make_total() const {
     const nb::object copy = nb::module_::import_("copy").attr("deepcopy");
     auto total = parts_.total(merger(), [&](const KeptObject& state) { return keep_object(copy(*state)); });
@@ -224,7 +224,7 @@ class PyAccumulator final : public Accumulator {
 
   std::shared_ptr<const Calls> calls_;
   Tree parts_;
-  KeptObject total_;  // once the pass is over
+  KeptObject total_;  // once the pass has ended
 };
 
 KeptObjects kept_by(const Accumulator& accumulator) {

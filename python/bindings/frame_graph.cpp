@@ -1,5 +1,5 @@
-// The graph of a DataFrame. Python threads may share it: calls take turns, and the interpreter is free while
-// they run.
+// The graph of a DataFrame. Python threads may share it: calls take turns, and release the interpreter lock
+// while they run.
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -57,7 +57,7 @@ Texts texts(const std::vector<std::string>& strings) {
 }
 
 class PyGraph {
-  // What Python gave up.
+  // Results and nodes dropped by Python.
   struct Dropped {
     std::vector<NodeId> nodes;
     std::vector<ResultId> results;
@@ -69,8 +69,8 @@ class PyGraph {
       : graph_(std::make_unique<Graph>(std::move(source))) {}
   explicit PyGraph(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
 
-  // remake(payload, columns) gives the Definition of a callable; may_use(uri, writes) says whether the plan
-  // may read or write it. None: no callables; any URI.
+  // remake(payload, columns) returns the Definition of a callable; may_use(uri, writes) tells whether the
+  // plan may read or write it. None: no callables; any URI.
   static std::unique_ptr<PyGraph> from_plan(const std::string& plan, nb::object remake, nb::object may_use) {
     std::vector<KeptObjects> kept;
     frame::PlanRights rights;
@@ -104,8 +104,8 @@ class PyGraph {
     return work(*graph_);
   }
 
-  // Gives a result or a node up: at once, or when whoever uses the graph is done with it. It may be called by
-  // what Python code drops, which may be this thread in the middle of something.
+  // Drops a result or a node: at once, or when the thread that uses the graph is done with it. May be called
+  // by destructors in Python, possibly on this thread in the middle of another call.
   void drop(ResultId result) { note({{}, {result}}); }
   void release(NodeId node) { note({{node}, {}}); }
   void note(const Dropped& dropped) {
@@ -118,7 +118,7 @@ class PyGraph {
     const Turn turn(*this, std::adopt_lock);
   }
 
-  // Adds a node, which keeps what its definition keeps.
+  // Adds a node, which keeps the objects of its definition alive.
   template <class Work>
   NodeId add(const PyDefinition& definition, Work&& work) {
     const NodeId node = locked(std::forward<Work>(work));
@@ -143,7 +143,7 @@ class PyGraph {
     return 0;
   }
   static int clear(PyObject* self) {
-    // What is dropped may come back here: nothing of it is in a list any more then.
+    // Destructors may call this function again; the lists must not contain the dropped objects by then.
     std::vector<nb::object> dropped;
     for (const auto& objects : nb::inst_ptr<PyGraph>(self)->kept())
       for (const KeptObject& object : *objects) dropped.push_back(std::move(*object));
@@ -152,7 +152,7 @@ class PyGraph {
 
   static frame::RunReport run(std::vector<PyGraph*> graphs, unsigned threads, nb::object progress) {
     refuse_inside_callable();
-    // Each once, and always in the same order, so that threads that run several do not wait for each other.
+    // Each once, and always in the same order, to avoid deadlocks between threads that run several.
     std::sort(graphs.begin(), graphs.end());
     graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
     PassWatcher watcher(std::move(progress));
@@ -185,8 +185,8 @@ class PyGraph {
   }
 
  private:
-  // While one lives its thread has the graph for itself. What was dropped meanwhile is given up at the end,
-  // and freed when others may have the graph: freeing may run Python code.
+  // While one lives, its thread has exclusive use of the graph. Objects dropped meanwhile are removed at the
+  // end, and freed once other threads may use the graph: freeing may run Python code.
   class Turn {
    public:
     explicit Turn(PyGraph& graph) : Turn((graph.mutex_.lock(), graph), std::adopt_lock) {}
@@ -226,11 +226,11 @@ class PyGraph {
   }
 
   std::unique_ptr<Graph> graph_;
-  std::vector<std::weak_ptr<std::vector<KeptObject>>> kept_;  // by the graph
+  std::vector<std::weak_ptr<std::vector<KeptObject>>> kept_;  // kept by the graph
   std::mutex mutex_;
   std::atomic<std::thread::id> user_;
   std::mutex dropped_mutex_;
-  Dropped dropped_;  // and still in the graph
+  Dropped dropped_;  // still in the graph
 };
 
 void register_nodes(nb::class_<PyGraph>& graph) {

@@ -1,4 +1,4 @@
-// What the DataFrame's bindings share: Python objects that C++ keeps, and threads that are inside Python
+// Shared by the DataFrame's bindings: Python objects owned by C++, and threads that run Python
 // code.
 #ifndef COLONNADE_PYTHON_FRAME_PYTHON_H
 #define COLONNADE_PYTHON_FRAME_PYTHON_H
@@ -17,35 +17,35 @@
 
 namespace colonnade::python {
 
-// What Python sees of a ValuesPtr.
+// The Python view of a ValuesPtr.
 struct PyValues {
   ValuesPtr values;
 };
 
-// A Python object that any thread may drop, with or without the interpreter's lock.
+// A Python object that any thread may drop, with or without the interpreter lock.
 using KeptObject = std::shared_ptr<nanobind::object>;
 inline KeptObject keep_object(nanobind::object object) {
   return {new nanobind::object(std::move(object)), [](const nanobind::object* kept) {
-            if (!nanobind::is_alive()) return;  // at exit: the interpreter is gone, and the object with it
+            if (!nanobind::is_alive()) return;  // at exit the interpreter and the object are gone
             const nanobind::gil_scoped_acquire held;
             delete kept;
           }};
 }
 
-// The Python objects that a part of a graph keeps, for the garbage collector: a callable knows the module
-// that it stands in, and so the DataFrame that knows the callable. Touched with the interpreter's lock alone.
+// The Python objects kept by a part of a graph, for the garbage collector: a callable refers to its module,
+// and thereby to the DataFrame that refers to the callable. Access requires the interpreter lock.
 using KeptObjects = std::shared_ptr<std::vector<KeptObject>>;
 
-// A definition with what it keeps.
+// A definition and the objects that it keeps.
 struct PyDefinition {
   frame::Definition definition;
   KeptObjects kept = std::make_shared<std::vector<KeptObject>>();
 };
 
-// The Python functions of an accumulator that Python computes; none for others.
+// The Python functions of a PyAccumulator; empty for others.
 KeptObjects kept_by(const Accumulator& accumulator);
 
-// While one lives this thread runs Python code on behalf of a pass: it must not wait for that pass.
+// While one lives, this thread runs Python code on behalf of a pass: it must not wait for that pass.
 class InsideCallable {
  public:
   InsideCallable() noexcept { ++depth(); }
@@ -61,11 +61,12 @@ class InsideCallable {
   }
 };
 
-// A result that Python code computes: a state that blocks are added to and that others are merged into.
+// A result computed by Python code: a state that takes blocks and merges with other
+// states.
 class PyAccumulator;
 
-// Calls Python now and then. What Python raises, an interrupt of the user included, stops the pass in good
-// order and is raised when that has come to rest.
+// Calls Python now and then. An exception raised there, including an interrupt by the user, stops the pass
+// cleanly and is raised again once the pass has ended.
 class PassWatcher {
  public:
   explicit PassWatcher(nanobind::object call) : call_(std::move(call)) {}
@@ -83,7 +84,7 @@ void register_frame_sources(nanobind::module_& module);
 void register_frame_results(nanobind::module_& module);
 void register_frame_graph(nanobind::module_& module);
 
-// The state of a result that is a PyAccumulator.
+// The state of a PyAccumulator.
 nanobind::object python_state(const Accumulator& accumulator);
 
 }  // namespace colonnade::python

@@ -98,7 +98,7 @@ void register_value_type(nb::module_& module) {
 
 // ---- Values to arrays
 
-// An array that keeps the values.
+// An array that keeps the values alive.
 Array view_of(const ValuesPtr& values, const void* data, std::size_t size, nb::dlpack::dtype dtype) {
   static const std::int64_t nothing = 0;
   const nb::capsule owner(new ValuesPtr(values), [](void* p) noexcept { delete static_cast<ValuesPtr*>(p); });
@@ -152,8 +152,8 @@ PyValues scalar_values(ElementType element, const GivenArray& array) {
 
 using Offsets = nb::ndarray<const std::int64_t, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
 
-// A copy of offsets, since whatever comes from Python may be written to later. No offset may point outside of
-// the items.
+// A copy of offsets, since Python code may modify its arrays later. All offsets must be within the
+// items.
 std::shared_ptr<const std::int64_t[]> checked_offsets(const Offsets& offsets, std::size_t items) {
   const std::shared_ptr<std::int64_t[]> copy(new std::int64_t[offsets.size() + 1]);
   std::copy_n(offsets.data(), offsets.size(), copy.get());

@@ -1,4 +1,4 @@
-// Removing what writers left behind in object stores.
+// Garbage collection in object stores.
 #include "colonnade/garbage.h"
 
 #include <nanobind/stl/optional.h>

@@ -1,4 +1,4 @@
-// Writing from many threads. The interpreter is free while contexts fill, compress and write.
+// Writing from many threads. The interpreter lock is released while contexts fill, compress and write.
 #include "colonnade/parallel_writer.h"
 
 #include <nanobind/stl/unique_ptr.h>
@@ -14,7 +14,7 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-// A context is for one thread at a time; should Python threads share one, they take turns.
+// One thread at a time uses a context; Python threads that share one take turns.
 class PyFillContext {
  public:
   explicit PyFillContext(std::unique_ptr<FillContext> context) : context_(std::move(context)) {}
@@ -29,7 +29,7 @@ class PyFillContext {
     const nb::gil_scoped_release released;
     run([&](FillContext& context) { context.append(views); });
   }
-  // One row about entries of the context.
+  // One row for entries of the context.
   void add_attributes(ParallelAttributeSet& set, std::uint64_t first, std::uint64_t last,
                       const std::vector<PathArray>& values) {
     const std::vector<NamedArray> views = views_of(values);
@@ -64,7 +64,7 @@ class PyFillContext {
   std::mutex mutex_;
 };
 
-// Its methods may be called from any thread; what is not committed when it goes is given up, as by Writer.
+// Thread-safe; destroying it drops uncommitted data, as for Writer.
 class PyParallelWriter {
  public:
   explicit PyParallelWriter(std::unique_ptr<ParallelWriter> writer) : writer_(std::move(writer)) {}

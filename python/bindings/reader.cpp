@@ -105,7 +105,7 @@ void register_metrics(nb::module_& module) {
       .def_prop_ro("cache", [](const ReadMetrics& self) { return text(self.cache); });
 }
 
-// The places as bytes: NumPy has types for structures, which Python gives them.
+// The places as bytes: Python code views them as NumPy structures.
 nb::ndarray<nb::numpy, std::uint8_t> places_of(const SealedColumn& column) {
   using Places = std::vector<SealedPlace>;
   auto places = std::make_unique<Places>(column.pages);

@@ -1,5 +1,5 @@
-// One function per concept; module.cpp calls them all. Bindings translate calls and types, and nothing else:
-// what users see is Python, in python/colonnade.
+// One function per concept; module.cpp calls them all. Bindings only translate calls and types: the user
+// interface is written in Python, in python/colonnade.
 #ifndef COLONNADE_PYTHON_REGISTER_H
 #define COLONNADE_PYTHON_REGISTER_H
 

@@ -1,4 +1,4 @@
-// Bringing back what a writer left behind its last checkpoint.
+// Recovers what a writer left behind its last checkpoint.
 #include "colonnade/repair.h"
 
 #include <nanobind/stl/string.h>

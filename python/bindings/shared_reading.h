@@ -1,5 +1,5 @@
-// What Python asks of a Reader and of a ChainReader alike. Python threads may share one: calls take turns,
-// and the interpreter is free while they run.
+// Common bindings of Reader and ChainReader. Python threads may share one: calls take turns, and release the
+// interpreter lock while they run.
 #ifndef COLONNADE_PYTHON_SHARED_READING_H
 #define COLONNADE_PYTHON_SHARED_READING_H
 

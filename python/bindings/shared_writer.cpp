@@ -1,4 +1,4 @@
-// Data sets that many processes write: for the distributed snapshots of the package.
+// Data sets that several processes write: for distributed snapshots in Python.
 #include "colonnade/shared_writer.h"
 
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// Sums over the page lists, which can be long: bytes per column, bytes per cluster.
+// Sums over page lists, which can be long: bytes per column, bytes per cluster.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
@@ -18,7 +18,7 @@ namespace {
 struct ColumnStatistics {
   std::uint64_t pages = 0;
   std::uint64_t elements = 0;
-  std::uint64_t stored_bytes = 0;  // pages that are shared count once
+  std::uint64_t stored_bytes = 0;  // shared pages count once
   std::uint64_t packed_bytes = 0;  // before compression
   std::uint32_t compression = 0;   // of the last cluster
 };

@@ -1,5 +1,5 @@
-// Text that comes from files: names and values need not be UTF-8, and what is not is shown as \xff instead
-// of failing.
+// Text from files: names and values need not be UTF-8; invalid bytes are shown as \xff instead of causing an
+// error.
 #ifndef COLONNADE_PYTHON_TEXT_H
 #define COLONNADE_PYTHON_TEXT_H
 

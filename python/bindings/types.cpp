@@ -1,4 +1,4 @@
-// The enumerations that cross the border, and the names of column types.
+// The enumerations of the interface, and the names of column types.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>

@@ -1,4 +1,5 @@
-// Writing. The interpreter is free while pages are filled, compressed and written; Python threads take turns.
+// Writing. The interpreter lock is released while pages are filled, compressed and written; Python threads
+// take turns.
 #include "colonnade/writer.h"
 
 #include <nanobind/stl/map.h>
@@ -23,7 +24,7 @@ namespace {
 
 using Ranges = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;  // [first, last)
 
-// Those of a Writer or AttributeAppender, by name.
+// The attribute sets of a Writer or AttributeAppender, by name.
 class AttributeSets {
  public:
   template <class Owner>
@@ -42,7 +43,7 @@ class AttributeSets {
   std::map<std::string, AttributeSetWriter*> sets_;
 };
 
-// Python's lock is held in all of its calls.
+// Holds the interpreter lock in all calls.
 class PyAppender {
  public:
   explicit PyAppender(std::unique_ptr<AttributeAppender> appender)
@@ -119,7 +120,7 @@ class PyWriter {
     const std::lock_guard turn(mutex_);
     writer_.reset();
   }
-  // Gives up what was not committed: a writer that is destroyed while an exception is on its way does not
+  // Drops uncommitted data: a writer that is destroyed while an exception is in flight does not
   // commit.
   void abandon() {
     const std::lock_guard turn(mutex_);

@@ -1,4 +1,4 @@
-// What the writers take from Python: flat arrays with their place in the schema, and the schema itself.
+// Arguments of the writers from Python: flat arrays with their position in the schema, and the schema itself.
 #ifndef COLONNADE_PYTHON_WRITTEN_ARRAYS_H
 #define COLONNADE_PYTHON_WRITTEN_ARRAYS_H
 

@@ -1,4 +1,4 @@
-// Bytes as text: base64 with the letters of RFC 4648, for what is kept in JSON.
+// Base64 with the letters of RFC 4648, for bytes kept in JSON.
 #ifndef COLONNADE_BASE_BASE64_H
 #define COLONNADE_BASE_BASE64_H
 
@@ -11,7 +11,7 @@
 namespace colonnade {
 
 std::string to_base64(ByteSpan bytes);
-// None: there are other letters in it.
+// Returns nothing if the text has other characters.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace colonnade

@@ -1,4 +1,4 @@
-// Byte views and bounds-checked cursors: the only way the library looks into bytes that came from outside.
+// Byte views and bounds-checked cursors: the only way the library reads bytes that come from outside.
 // ByteReader never reads past its span; it throws ErrorKind::format with the offset instead.
 #ifndef COLONNADE_BASE_BYTES_H
 #define COLONNADE_BASE_BYTES_H

@@ -1,6 +1,6 @@
-// The environment of the system. A sign of life is a lock on a file in /dev/shm, which the kernel takes back
-// when its owner ends, however it ends. That file system is in memory: a machine that is a copy of another,
-// or was started again, does not have the file, and so knows nothing instead of something wrong.
+// The system's environment. A sign of life is a lock on a file in /dev/shm, which the kernel releases when
+// its owner ends, for whatever reason. That file system is in memory: a copy of a machine, or a machine that
+// was restarted, lacks the file, so the answer there is `unknown` instead of a wrong one.
 #include "base/environment.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ class SignOfLife final : public Environment::Handle {
  public:
   explicit SignOfLife(const std::string& path)
       : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) {}
-  // A child after a fork has the lock, too: if this process dies it shows a life until it ends itself.
+  // A forked child shares the lock: if this process dies, the sign of life remains until the child ends.
   ~SignOfLife() override {
     if (process_.is_current() && file_.get() >= 0) ::flock(file_.get(), LOCK_UN);
   }
@@ -65,7 +65,7 @@ class Repetition final : public Environment::Handle {
   Repetition(std::chrono::nanoseconds period, std::function<void()> work)
       : thread_([this, period, work = std::move(work)] { run(period, work); }) {}
   ~Repetition() override {
-    if (!process_.is_current()) {  // a child after a fork has no such thread
+    if (!process_.is_current()) {  // a forked child does not have this thread
       thread_.detach();
       return;
     }
@@ -91,7 +91,7 @@ class Repetition final : public Environment::Handle {
   LeftByChildren<std::condition_variable> changed_;
   bool ends_ = false;
   const Process process_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: it uses the members above
 };
 
 class System final : public Environment {
@@ -126,7 +126,7 @@ class System final : public Environment {
     const File file(::open(sign_path(id).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat status{};
     if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return Life::unknown;
-    // What others put there says nothing.
+    // Files of other users are not trusted.
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return Life::unknown;
     if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return Life::ended;
     return errno == EWOULDBLOCK ? Life::running : Life::unknown;

@@ -1,11 +1,11 @@
-// Environment: what the commit protocols learn from outside - the time, who this process is, whether another
-// one still runs, random numbers - and what they do as time goes by. The one of the system is used unless a
-// test puts another in its place, in which time passes as it says and processes live and die.
+// Environment: what the commit protocols take from outside - the time, the identity of this process, whether
+// another process still runs, random numbers, and periodic work. The system's environment is used unless a
+// test replaces it by one in which the test moves time and starts and ends processes.
 //
 //   class Simulated final : public Environment { ... };
 //   Simulated simulated;
-//   const ReplacedEnvironment replaced(simulated);   // as long as this lives
-//
+//   const ReplacedEnvironment replaced(simulated); // while this object
+//   lives
 // Any number of threads may call an environment at once.
 #ifndef COLONNADE_BASE_ENVIRONMENT_H
 #define COLONNADE_BASE_ENVIRONMENT_H
@@ -18,53 +18,54 @@
 
 namespace colonnade {
 
-// For messages: nothing is concluded from it.
+// For messages only: no decision depends on it.
 struct ProcessIdentity {
   std::uint64_t process = 0;
   std::string host;
 };
 
-// Whether somebody still shows a sign of life (Environment::show_life).
+// Whether the process that called Environment::show_life() still runs.
 enum class Life {
   running,
   ended,
-  unknown  // it was never shown on this machine, since that was started
+  unknown  // never shown on this machine since it started
 };
 
 class Environment {
  public:
   using Clock = std::chrono::steady_clock;
-  // Ends what was begun when it is destroyed; waits for a call that is under way.
+  // Destruction ends the activity, and waits for a call in progress.
   class Handle {
    public:
     virtual ~Handle() = default;
   };
 
   virtual ~Environment() = default;
-  // Never goes back, and says nothing to another machine.
+  // Monotonic; not comparable between machines.
   virtual Clock::time_point now() const = 0;
-  virtual std::int64_t unix_time() const = 0;  // seconds; for messages: nothing is concluded from it
+  virtual std::int64_t unix_time() const = 0;  // seconds; for messages only: no decision depends on it
   virtual void sleep_for(std::chrono::nanoseconds time) = 0;
   virtual ProcessIdentity process() const = 0;
   virtual std::uint64_t random_number() = 0;
 
-  // While the handle lives, life_of(id) says `running` in all processes of this machine, and `ended` as soon
-  // as it or the process is gone. `id` is drawn at random and used once. Null: it cannot be shown here.
+  // While the handle lives, life_of(id) returns `running` in all processes of this machine, and `ended` as
+  // soon as the handle or the process is gone. `id` is random and used once. Null if signs of life do not
+  // work here.
   virtual std::unique_ptr<Handle> show_life(std::uint64_t id) = 0;
-  // A copy of a machine, or another one of the same name, gives `unknown`, never `ended`.
+  // A copy of the machine, or another one of the same name, returns `unknown`, never `ended`.
   virtual Life life_of(std::uint64_t id) const = 0;
-  // Somebody takes over from `id`, which has ended: nobody will ask again.
+  // Removes the record of `id`, which has ended and whose work another process has taken over.
   virtual void forget_life(std::uint64_t id) = 0;
 
-  // Calls `work` again and again, `period` after it returned, until the handle is gone; by another thread.
-  // `work` throws nothing.
+  // Calls `work` repeatedly in another thread, `period` after it returned, until the handle is destroyed.
+  // `work` must not throw.
   virtual std::unique_ptr<Handle> repeat(std::chrono::nanoseconds period, std::function<void()> work) = 0;
 };
 
-// The one in use.
+// The environment in use.
 Environment& environment() noexcept;
 
-// Puts an environment in the place of the one in use, for tests. What began with another one ends first.
+// Replaces the environment in use, for tests. Activities of the other one must end first.
 class ReplacedEnvironment {
  public:
   explicit ReplacedEnvironment(Environment& other) noexcept;

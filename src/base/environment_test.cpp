@@ -1,4 +1,4 @@
-// The environment of the system: signs of life, repetition, and another one in its place.
+// The system's environment: signs of life, repetition, and its replacement.
 #include "base/environment.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(Environment, RepeatsUntilTheHandleIsGone) {
   const int after = calls;
   EXPECT_GE(after, 3);
   EXPECT_EQ(calls, after);
-  // One that is never due ends at once.
+  // A repetition that is never due ends at once.
   environment().repeat(std::chrono::hours(10), [&] { ++calls; });
   EXPECT_EQ(calls, after);
 }

@@ -9,7 +9,7 @@
 namespace colonnade {
 namespace {
 
-// Advice that says what there is, rather than what to do, reads on by itself: "; did you mean 'pt'?".
+// An advice that states a fact continues the sentence: "; did you mean 'pt'?".
 bool reads_on(std::string_view advice) {
   for (const std::string_view begin :
        {"did you mean ", "there is ", "there are", "it is ", "it has ", "see "})
@@ -75,8 +75,8 @@ const char* name_of(ErrorKind kind) noexcept {
   return "unknown";
 }
 
-// What is passed may hold secrets, so it is not moved from but copied without them.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
+// The arguments may hold secrets, so they are copied without them rather than
+// moved.
 Error::Error(ErrorKind kind, std::string problem, std::string advice, ErrorContext context)
     : std::runtime_error(message(redacted(problem), redacted(advice), redacted(context))),
       kind_(kind),

@@ -1,4 +1,4 @@
-// InlineVector against std::vector: whatever is done to both, they hold the same.
+// InlineVector against std::vector: after the same operations, both hold the same items.
 #include "colonnade/detail/inline_vector.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 using detail::InlineVector;
 using testing::ElementsAre;
 
-// Longer than what std::string keeps in place, so that a leak or a double release is found.
+// Too long for std::string's internal buffer, so that the sanitizer finds leaks and double frees.
 std::string text_of(int number) {
   return "a text that needs memory of its own, number " + std::to_string(number);
 }

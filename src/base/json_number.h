@@ -1,5 +1,5 @@
-// Whole numbers in JSON that others wrote. What a JSON library converts without a word (1.5, -1, 2^40 for 32
-// bits) is an error here.
+// Whole numbers in JSON from outside. Values that a JSON library converts silently (1.5, -1, 2^40 for 32
+// bits) are errors here.
 #ifndef COLONNADE_BASE_JSON_NUMBER_H
 #define COLONNADE_BASE_JSON_NUMBER_H
 
@@ -13,7 +13,7 @@
 
 namespace colonnade {
 
-// `Json` is nlohmann::json, which this layer does not know.
+// `Json` is nlohmann::json, which this layer does not include.
 template <std::unsigned_integral Number, class Json>
 Number whole_number(const Json& json) {
   constexpr auto most = std::numeric_limits<Number>::max();

@@ -11,7 +11,7 @@ namespace colonnade {
 
 namespace {
 
-// What all files get, in this process.
+// The memory allowance of all files of this process.
 std::uint64_t allowance() {
   const char* text = std::getenv("COLONNADE_METADATA_MIB");
   if (text == nullptr || *text == '\0') return MemoryLimit::at_first;

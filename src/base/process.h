@@ -1,6 +1,6 @@
-// Forks. A child has a copy of all that its parent had in memory, but none of its threads: a lock that one of
-// them held stays locked for ever, and what they were to bring never comes. Whatever has threads, locks or
-// connections therefore knows the process that made it, and looks before it touches them.
+// Forks. A child gets a copy of its parent's memory, but none of its threads: a lock that one of them held
+// stays locked forever, and their results never arrive. Every object with threads, locks or connections
+// therefore knows the process that made it, and checks that before it uses them.
 #ifndef COLONNADE_BASE_PROCESS_H
 #define COLONNADE_BASE_PROCESS_H
 
@@ -12,7 +12,7 @@
 
 namespace colonnade {
 
-// The process that made this object.
+// Identifies the process that made this object.
 class Process {
  public:
   bool is_current() const noexcept { return id_ == ::getpid(); }
@@ -21,14 +21,14 @@ class Process {
   pid_t id_ = ::getpid();
 };
 
-// For destructors in a forked child of what threads of the parent were using: it is never destroyed. It would
-// wait for those threads; destroying a condition variable alone waits for who waits for it.
+// For destructors in a forked child: leaks an object that threads of the parent were using. Its destructor
+// would wait for those threads; even destroying a condition variable waits for its waiters.
 template <class Pointer>
 void leave_to_parent(Pointer& owner) {
   [[maybe_unused]] const auto* left = new Pointer(std::move(owner));
 }
 
-// What threads of this process may be using when it is forked; children leave it alone.
+// Owns state that threads of this process may be using during a fork; children leak their copy.
 template <class T>
 class LeftByChildren {
  public:
@@ -46,12 +46,12 @@ class LeftByChildren {
   std::unique_ptr<T> value_;
 };
 
-// One T in each process, made when it is first asked for. A child gets its own, and leaves that of its parent
-// as it is. None is ever destroyed: threads may use it while the process ends.
+// One T per process, made on first use. A child makes its own and leaves its parent's untouched. They are
+// never destroyed: threads may use them while the process ends.
 template <class T>
 class PerProcess {
  public:
-  // `make` gives a std::unique_ptr<T>. Threads that ask at once may each make one; all get the same.
+  // `make` returns a std::unique_ptr<T>. Concurrent first callers may each make one; all get the same.
   template <class Make>
   T& get(Make&& make) {
     Made* known = made_.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
-// What belongs to a process: one for all its threads, another one in a forked child, even while a thread of
-// the parent has it locked.
+// PerProcess: one object for all threads of a process, another one in a forked child, even if a thread of the
+// parent has it locked.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -18,7 +18,7 @@ struct Registry {
 };
 
 TEST(PerProcess, IsOneForAllThreads) {
-  static PerProcess<Registry> registry;  // it is never destroyed
+  static PerProcess<Registry> registry;  // never destroyed
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
@@ -33,7 +33,7 @@ TEST(PerProcess, IsOneForAllThreads) {
 }
 
 TEST(PerProcess, IsAnotherOneInAForkedChild) {
-  static PerProcess<Registry> registry;  // it is never destroyed
+  static PerProcess<Registry> registry;  // never destroyed
   const Process here;
   registry.get().value = 5;
   const std::lock_guard lock(registry.get().mutex);

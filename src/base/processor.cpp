@@ -1,4 +1,4 @@
-// See processor.h. Highway numbers its targets so that better ones have lower bits.
+// See processor.h. Highway numbers its targets so that better targets have lower bits.
 #include "base/processor.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string name_of(std::int64_t target) {
   return target == HWY_STATIC_TARGET ? "baseline" : lower_case(hwy::TargetName(target));
 }
 
-// Before main() nobody can catch an exception, so check_instruction_set() throws it.
+// An exception before main() cannot be caught, so check_instruction_set() throws it later.
 const std::string not_understood = [] {
   const char* name = std::getenv("COLONNADE_CPU");
   return name == nullptr || limit_instruction_set(name) ? std::string() : std::string(name);

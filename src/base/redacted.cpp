@@ -10,7 +10,7 @@ namespace colonnade {
 namespace {
 
 constexpr std::string_view stars = "***";
-constexpr std::size_t shortest_secret = 4;  // a shorter one would turn up everywhere
+constexpr std::size_t shortest_secret = 4;  // a shorter one would match everywhere
 
 // Names in lower case, with "-" for "_".
 constexpr std::array names_anywhere = {std::string_view("access-token"),
@@ -35,10 +35,10 @@ constexpr std::array names_anywhere = {std::string_view("access-token"),
                                        std::string_view("x-auth-token"),
                                        std::string_view("x-goog-credential"),
                                        std::string_view("x-goog-signature")};
-// With "=" alone: "signature: wrong" is an ordinary text.
+// Followed by "=" only: "signature: wrong" is ordinary text.
 constexpr std::array names_with_equals = {std::string_view("credential"), std::string_view("passwd"),
                                           std::string_view("password"), std::string_view("signature")};
-// After "?" or "&" alone.
+// After "?" or "&" only.
 constexpr std::array names_in_queries = {std::string_view("access-key"), std::string_view("api-key"),
                                          std::string_view("apikey"),     std::string_view("auth"),
                                          std::string_view("jwt"),        std::string_view("key"),
@@ -92,7 +92,7 @@ Name name_before(std::string_view text, std::size_t end) {
     if (code) i += 2;
   }
   name.in_query = begin > 0 && (text[begin - 1] == '?' || text[begin - 1] == '&');
-  // "a%3D1%26key%3D2" is two of them.
+  // "a%3D1%26key%3D2" holds two names.
   if (const std::size_t cut = name.text.find_last_of("=&?;"); cut != std::string::npos) {
     name.in_query = name.text[cut] == '&' || name.text[cut] == '?';
     name.text.erase(0, cut + 1);
@@ -112,7 +112,7 @@ std::size_t end_of_value(std::string_view text, std::size_t begin, bool line) {
   return text.size();
 }
 
-// Of "://user:password@": where its "@" is, if "://" is at `at`.
+// The position of "@" in "://user:password@", if "://" is at `at`.
 std::optional<std::size_t> user_end(std::string_view text, std::size_t at) {
   if (!text.substr(at).starts_with("://")) return std::nullopt;
   const std::size_t end = std::min(text.find_first_of("/ \t\r\n\"'<>", at + 3), text.size());

@@ -1,4 +1,4 @@
-// The one place that keeps secrets out of messages: every Error and every warning goes through it.
+// Keeps secrets out of messages: every Error and every warning passes through this function.
 #ifndef COLONNADE_BASE_REDACTED_H
 #define COLONNADE_BASE_REDACTED_H
 
@@ -8,10 +8,10 @@
 
 namespace colonnade {
 
-// The text with *** in place of what only its owner should know: the user name and password of a URI
-// ("https://***@host/x"), values of parameters and headers that carry keys, tokens or signatures
-// ("?X-Amz-Signature=***", "x-amz-security-token: ***", percent-encoded as well). `known`: secrets that are
-// replaced wherever they stand. What was redacted once stays as it is.
+// Returns the text with *** in place of secrets: the user name and password of a URI ("https://***@host/x"),
+// values of parameters and headers that carry keys, tokens or signatures ("?X-Amz-Signature=***",
+// "x-amz-security-token: ***", also percent-encoded). `known`: secrets that are replaced wherever they occur.
+// Idempotent.
 std::string redacted(std::string_view text, std::initializer_list<std::string_view> known = {});
 
 }  // namespace colonnade

@@ -1,4 +1,4 @@
-// Secrets do not get into messages, and nothing else is lost from them.
+// Messages contain no secrets, and lose nothing else.
 #include "base/redacted.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(Redacted, InEveryErrorAndWarning) {
   EXPECT_EQ(warned, "http://***@h/x is slow");
 }
 
-// Texts that are put together at random: no secret is left, all the rest is, and doing it twice changes
+// Random texts: no secret remains, everything else does, and redacting twice changes
 // nothing.
 TEST(Redacted, RandomTexts) {
   std::mt19937 random(20261122);

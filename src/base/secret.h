@@ -1,4 +1,4 @@
-// A text that is not printed: there is no operator<<, no formatter, and no conversion.
+// A text that cannot be printed: it has no operator<<, no formatter, and no conversion.
 #ifndef COLONNADE_BASE_SECRET_H
 #define COLONNADE_BASE_SECRET_H
 

@@ -1,4 +1,4 @@
-// For tests of what a forked child may do.
+// For tests of forked children.
 #ifndef COLONNADE_BASE_TEST_CHILD_H
 #define COLONNADE_BASE_TEST_CHILD_H
 
@@ -7,7 +7,7 @@
 
 namespace colonnade::testing {
 
-// What `work` returns in a child, 0 to 255; -1 if it was killed, as it is after a minute.
+// The value that `work` returns in a child, 0 to 255; -1 if it was killed, which happens after a minute.
 template <class Work>
 int status_of_child(Work&& work) {
   const pid_t child = ::fork();

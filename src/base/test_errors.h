@@ -1,4 +1,4 @@
-// For tests: the error that a call ends with.
+// For tests: returns the error that a call throws.
 #ifndef COLONNADE_BASE_TEST_ERRORS_H
 #define COLONNADE_BASE_TEST_ERRORS_H
 
@@ -8,7 +8,7 @@
 
 namespace colonnade {
 
-// Fails the test if nothing is thrown.
+// Fails the test if the call does not throw.
 template <class Work>
 Error error_of(Work&& work) {
   try {

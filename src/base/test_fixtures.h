@@ -6,8 +6,8 @@
 
 namespace colonnade {
 
-// Defined in tests/fixtures_folder.cpp, the one object file that knows where the sources stand: a compiler
-// cache can serve all others in every clone.
+// Defined in tests/fixtures_folder.cpp, the only object file that contains the path of the sources: a
+// compiler cache can share all others between clones.
 std::filesystem::path test_fixtures();
 
 }  // namespace colonnade

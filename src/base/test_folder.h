@@ -1,4 +1,4 @@
-// For tests: a folder of their own.
+// For tests: a temporary folder.
 #ifndef COLONNADE_BASE_TEST_FOLDER_H
 #define COLONNADE_BASE_TEST_FOLDER_H
 
@@ -11,11 +11,11 @@
 
 namespace colonnade {
 
-// A new folder, which goes with this object; not in a forked child, which has a copy of it.
+// A new folder, removed with this object, except in a forked child, which has a copy of the object.
 class TestFolder {
  public:
   TestFolder() {
-    // mkdtemp() puts a name that is free in the place of the last six characters.
+    // mkdtemp() replaces the last six characters so that the name is unique.
     std::string name = (std::filesystem::temp_directory_path() / "colonnade_XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for tests");
     path_ = name;

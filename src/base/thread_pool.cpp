@@ -1,5 +1,5 @@
 // See thread_pool.h. A task of a group is queued twice: in the group, from which the waiting thread takes it,
-// and as a ticket in the pool that says "take one of this group". A ticket that finds nothing left does
+// and as a ticket in the pool that means "take one task of this group". A ticket that finds no task left does
 // nothing.
 #include "base/thread_pool.h"
 
@@ -70,7 +70,7 @@ struct TaskGroup::State {
   std::size_t failed_at = static_cast<std::size_t>(-1);
   std::exception_ptr failure;
 
-  // Does one task if one is waiting. `lock` is held before and after.
+  // Runs one task if one is waiting. `lock` is held before and after.
   bool do_one(std::unique_lock<std::mutex>& lock) {
     if (waiting.empty()) return false;
     auto [number, task] = std::move(waiting.front());
@@ -98,7 +98,7 @@ TaskGroup::TaskGroup(ThreadPool& pool) : pool_(&pool), state_(std::make_shared<S
 TaskGroup::~TaskGroup() {
   try {
     wait();
-  } catch (...) {  // nobody is left to hear of it
+  } catch (...) {  // no caller is left to report it to
   }
 }
 

@@ -1,9 +1,9 @@
 // ThreadPool: the process's workers for short tasks (sealing, decompression). Tasks must not wait for other
-// tasks, except through TaskGroup::wait(), in which the waiting thread does tasks of its group itself; so no
-// number of threads, one included, can come to a standstill.
+// tasks, except through TaskGroup::wait(), in which the waiting thread runs tasks of its own group; so the
+// pool cannot deadlock, even with a single thread.
 //
-// The shared pool starts at its first use and starts afresh in a forked child, whose copies of
-// the parent's threads do not exist.
+// The shared pool starts on first use. A forked child starts its own, as the parent's threads do not exist
+// there.
 #ifndef COLONNADE_BASE_THREAD_POOL_H
 #define COLONNADE_BASE_THREAD_POOL_H
 
@@ -22,18 +22,18 @@ namespace colonnade {
 class ThreadPool {
  public:
   explicit ThreadPool(unsigned threads);
-  ~ThreadPool();  // finishes what was submitted
+  ~ThreadPool();  // finishes submitted tasks
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // As many threads as this process may use processors (its affinity), less the caller's own, but at least
+  // One thread per processor that this process may use (its affinity), less one for the caller, but at least
   // one.
   static ThreadPool& shared();
-  // Processors that this process may use.
+  // The number of processors that this process may use.
   static unsigned processors() noexcept;
 
   unsigned size() const noexcept { return static_cast<unsigned>(threads_.size()); }
-  // From any thread. A task must not throw.
+  // Callable from any thread. A task must not throw.
   void submit(std::function<void()> task);
 
  private:
@@ -46,16 +46,16 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-// Tasks that are waited for together. One thread adds and waits; tasks run on the pool and in wait().
+// A group of tasks to wait for. One thread adds and waits; tasks run on the pool and in wait().
 class TaskGroup {
  public:
   explicit TaskGroup(ThreadPool& pool = ThreadPool::shared());
-  ~TaskGroup();  // waits; an exception that nobody took with wait() is dropped
+  ~TaskGroup();  // waits; drops an exception that no wait() reported
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   void run(std::function<void()> task);
-  // Returns when every task is done; throws the exception of the earliest-added task that failed.
+  // Returns when every task is done; throws the exception of the failed task that was added first.
   void wait();
   std::size_t unfinished() const;
 

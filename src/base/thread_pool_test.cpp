@@ -1,5 +1,5 @@
-// The shared pool after fork(); apart from the other tests of the pool, since ThreadSanitizer cannot follow
-// it.
+// The shared pool after fork(); separate from the other tests of the pool, since ThreadSanitizer does not
+// support it.
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>

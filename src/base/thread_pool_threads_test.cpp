@@ -1,4 +1,4 @@
-// The pool and its groups: everything runs once, errors reach the waiter, nothing stands still.
+// The pool and its groups: every task runs once, errors reach the waiter, no deadlocks.
 #include <gtest/gtest.h>
 
 #include <atomic>

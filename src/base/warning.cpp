@@ -1,4 +1,4 @@
-// The one handler of the process.
+// The warning handler of the process.
 #include "base/warning.h"
 
 #include <cstdio>
@@ -32,7 +32,7 @@ WarningHandler set_warning_handler(WarningHandler handler) {
   return std::exchange(current_handler(), std::move(handler));
 }
 
-// The handler is copied, so that it may set another one or warn itself.
+// The handler is copied, so that it may replace itself or warn.
 void warn(const std::string& text) noexcept {
   std::string message;
   try {

@@ -1,4 +1,4 @@
-// How the library warns; see colonnade/warning.h for who listens.
+// How the library warns; colonnade/warning.h sets the handler.
 #ifndef COLONNADE_BASE_WARNING_H
 #define COLONNADE_BASE_WARNING_H
 
@@ -8,7 +8,7 @@
 
 namespace colonnade {
 
-// One line: what was asked for, what is done instead, and why.
+// One line: what was requested, what is done instead, and why.
 void warn(const std::string& message) noexcept;
 
 }  // namespace colonnade

@@ -1,4 +1,4 @@
-// XXH3 of bytes that arrive piece by piece, so that each is summed while it is in the cache. It stands beside
+// XXH3 of bytes that arrive piece by piece, so that each piece is hashed while it is in the cache. See also
 // xxh3() in compression.cpp.
 #ifndef COLONNADE_CODEC_CHECKSUM_H
 #define COLONNADE_CODEC_CHECKSUM_H
@@ -14,7 +14,7 @@ class Xxh3 {
  public:
   Xxh3();
   void add(ByteSpan bytes) noexcept;
-  // What xxh3() gives for all of them together.
+  // Equals xxh3() of all pieces together.
   std::uint64_t value() const noexcept;
 
  private:

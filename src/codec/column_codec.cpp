@@ -1,5 +1,5 @@
-// The table of column encodings and the two loops over it: whole pages where the caller's elements are of the
-// type the family works in, blocks through a small buffer where they have to be converted.
+// The table of column encodings and the two loops over it: whole pages if the caller's elements have the type
+// that the family works in, otherwise blocks that are converted in a small buffer.
 #include "codec/column_codec.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ const Family& family_of(ColumnType type) noexcept {
   return families[static_cast<std::size_t>(type)];
 }
 
-// Elements that are converted at a time: small enough for the first-level cache, a multiple of
+// The number of elements converted at a time: fits the first-level cache, a multiple of
 // range_alignment.
 constexpr std::size_t block_elements = 1024;
 static_assert(block_elements % range_alignment == 0);

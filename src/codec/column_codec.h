@@ -1,7 +1,7 @@
 // Column encodings: arrays of elements in memory <-> the bytes of a page, for all 30 column types.
 //
 // Pure functions without state; any thread may call them. The packed form of n elements has exactly
-// packed_size(encoding, n) bytes; encodings (split, delta, zigzag, bit packing) start afresh with every page.
+// packed_size(encoding, n) bytes; encodings (split, delta, zigzag, bit packing) restart with every page.
 #ifndef COLONNADE_CODEC_COLUMN_CODEC_H
 #define COLONNADE_CODEC_COLUMN_CODEC_H
 
@@ -13,15 +13,15 @@
 
 namespace colonnade::codec {
 
-// Bytes of n packed elements: ceil(n * bits / 8). Throws ErrorKind::format if that overflows.
+// The size of n packed elements in bytes: ceil(n * bits / 8). Throws ErrorKind::format if that overflows.
 std::size_t packed_size(const ColumnEncoding& encoding, std::size_t elements);
 
-// Of a page with a split encoding the bytes of one plane, of any other page 0.
+// The size of one plane of a page with a split encoding, in bytes; 0 for all other encodings.
 std::size_t plane_size(const ColumnEncoding& encoding, std::size_t elements) noexcept;
 
-// Can elements of this type in memory be stored in / be read from such a column? Reading allows every
-// integer, bool and character type from every integer-like column, float32/float64 from every real column;
-// writing only what the specification's table marks W (plus index/switch_ to theirs).
+// True if elements of this in-memory type can be stored in, or read from, such a column. Reading allows every
+// integer, bool and character type for every integer-like column, and float32/float64 for every real column;
+// writing only what the specification's table marks W (plus index/switch_ for their own columns).
 bool can_encode(ElementType from, ColumnType to) noexcept;
 bool can_decode(ColumnType from, ElementType to) noexcept;
 
@@ -36,12 +36,12 @@ void encode(const ColumnEncoding& encoding, ElementType from, const void* values
 void decode(const ColumnEncoding& encoding, ByteSpan packed, std::size_t elements, ElementType to,
             void* values);
 
-// Can a part of a page be decoded into such elements without what stands before it? True of split encodings
-// without differences.
+// True if part of a page can be decoded without the elements before it: split encodings without
+// differences.
 bool is_divisible(const ColumnEncoding& encoding, ElementType to) noexcept;
 
-// Parts of a page of `elements` elements whose encoding is divisible; `packed` has packed_size bytes.
-// Elements [first, first + count), or those at `base` + each of `count` places, modulo 2^64.
+// Decode part of a page of `elements` elements whose encoding is divisible; `packed` has packed_size bytes.
+// Elements [first, first + count), or those at `base` plus each of `count` offsets, modulo 2^64.
 void decode_part(const ColumnEncoding& encoding, const std::byte* packed, std::size_t elements,
                  std::size_t first, std::size_t count, void* values) noexcept;
 void decode_places(const ColumnEncoding& encoding, const std::byte* packed, std::size_t elements,

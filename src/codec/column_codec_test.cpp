@@ -271,7 +271,7 @@ void expect_parts(ColumnType type, ElementType element) {
       decode_part(of(type), packed.data(), count, first, length, part.data());
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
       expect_same_bits(part, std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(length)));
-      // Places that begin before the page.
+      // Offsets that begin before the page.
       std::vector<std::uint32_t> places;
       std::vector<T> expected;
       for (std::size_t i = first; i < count; i += 1 + i % 3) {

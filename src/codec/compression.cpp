@@ -2,15 +2,15 @@
 //
 //   | tag (3) | compressed size (3) | uncompressed size (3) | compressed bytes | next chunk ...
 //
-// Sizes are little-endian and do not count the header. Readers tell a block that is stored as it is from a
-// compressed one by its size alone, and some of them insist that every single chunk, header included, is
-// smaller than its content; so a block with a chunk that does not shrink is stored as it is. Content is cut
-// into chunks of about equal size.
+// Sizes are little-endian and exclude the header. Readers recognise an uncompressed block by its size
+// alone, and some insist that every chunk, header included, is smaller than its content; so a block
+// with a chunk that does not shrink is stored uncompressed. Content is cut into chunks of about equal
+// size.
 #include "codec/compression.h"
 
 #include <fmt/format.h>
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
-#include <xxh_x86dispatch.h>  // XXH3 with the widest registers that the processor has
+#include <xxh_x86dispatch.h>  // XXH3 with the widest registers of this processor
 #else
 #include <xxhash.h>
 #endif
@@ -33,8 +33,8 @@ namespace {
 constexpr std::size_t header_size = 9;
 constexpr std::size_t max_chunk = (std::size_t{1} << 24) - 1;
 
-// Room that decompress_growing() makes at once: what most honest blocks fit in, so that their content is
-// never moved.
+// The initial allocation of decompress_growing(): most valid blocks fit, so that their content is never
+// moved.
 constexpr std::uint64_t least_room = std::uint64_t{1} << 20;
 constexpr std::uint64_t usual_ratio = 64;
 
@@ -100,7 +100,7 @@ std::size_t write_chunk(const Compressor& compressor, int level, const Piece& pi
   return header_size + size;
 }
 
-// Writes all chunks into `out`, which is as large as `content`; 0 if one of them does not get smaller.
+// Writes all chunks into `out`, which is as large as `content`; returns 0 if a chunk does not shrink.
 std::size_t write_chunks(const Compressor& compressor, int level, ByteSpan content, MutableByteSpan out) {
   const std::size_t chunks = (content.size() + max_chunk - 1) / max_chunk;
   const std::size_t chunk_size = chunks == 0 ? 0 : (content.size() + chunks - 1) / chunks;
@@ -116,7 +116,7 @@ std::size_t write_chunks(const Compressor& compressor, int level, ByteSpan conte
   return written;
 }
 
-// The same with a chunk per plane.
+// The same with one chunk per plane.
 std::size_t write_planes(const Compressor& compressor, int level, const std::vector<Piece>& pieces,
                          MutableByteSpan out) {
   std::size_t written = 0;
@@ -155,7 +155,7 @@ struct ChunkHeader {
   std::size_t content_size;
 };
 
-// Of the first chunk of `block`, of whose content `left` bytes are missing.
+// Reads the header of the first chunk of `block`; `left` bytes of the content are still missing.
 ChunkHeader read_chunk_header(ByteSpan block, std::uint64_t left) {
   if (block.size() < header_size)
     throw Error(ErrorKind::format,
@@ -192,7 +192,7 @@ void check_end(ByteSpan block) {
                 fmt::format("{} bytes follow the last chunk of a compressed block", block.size()));
 }
 
-// Decompresses the first chunk of `block` to the start of `content`; drops both from the spans.
+// Decompresses the first chunk of `block` to the start of `content`, and removes both from the spans.
 void read_chunk(ByteSpan& block, MutableByteSpan& content, ChunkSums sums) {
   const ChunkHeader header = read_chunk_header(block, content.size());
   header.compressor->decompress(block.subspan(header_size, header.size), content.first(header.content_size),

@@ -1,6 +1,6 @@
-// Compression blocks: a page or an envelope as it lies on storage, in chunks of at most 16 MiB - 1 each with
-// a nine byte header; see the specification, "Compression Block". A block as large as its content is stored
-// as it is.
+// Compression blocks: the stored form of a page or an envelope, in chunks of at most 16 MiB - 1 each with a
+// nine byte header; see the specification, "Compression Block". A block that is as large as its content is
+// not compressed.
 #ifndef COLONNADE_CODEC_COMPRESSION_H
 #define COLONNADE_CODEC_COMPRESSION_H
 
@@ -29,27 +29,27 @@ struct CompressionSettings {
 };
 
 // Writes the block for `content` to the end of `out`; returns its size, which equals content.size() if stored
-// as is. Keeps per-thread compressor contexts, so it is cheap to call for many small pages. `plane_size`: of
-// content that consists of planes, as split encodings make them, the bytes of one; see planes.h.
+// uncompressed. Keeps per-thread compressor contexts, so it is cheap for many small pages. `plane_size`: the
+// size of one plane if the content consists of planes, as split encodings make them; see planes.h.
 std::size_t compress(const CompressionSettings& settings, ByteSpan content, AlignedBuffer& out,
                      std::size_t plane_size = 0);
 
-// Some algorithms sum the bytes of each chunk. Whoever has compared the whole block with a checksum already
-// need not have that done again.
+// Some algorithms store a checksum per chunk. A caller that has verified the whole block with another
+// checksum can skip these.
 enum class ChunkSums : std::uint8_t { check, trust };
 
-// Throws ErrorKind::format unless the chunks of `block` say together that they hold `size` bytes. What they
-// say is cheap to look at, and to be done before room is made for as much as somebody else says.
+// Throws ErrorKind::format unless the chunk headers of `block` add up to `size` bytes. This is cheap; call it
+// before allocating memory for a size that comes from elsewhere.
 void check_content_size(ByteSpan block, std::uint64_t size);
 
-// Fills `content` from `block`; the sizes must be the true ones. Throws ErrorKind::format for a bad chunk
-// header or chunk sizes that do not add up, ErrorKind::checksum if a codec's own sum fails. Never writes
-// outside `content`.
+// Fills `content` from `block`; both sizes must be exact. Throws ErrorKind::format for a bad chunk header or
+// chunk sizes that do not add up, ErrorKind::checksum if a codec's own checksum fails. Never writes outside
+// `content`.
 void decompress(ByteSpan block, MutableByteSpan content, ChunkSums sums = ChunkSums::check);
 
-// The same where somebody else claims that the content has `size` bytes: room is made as the content really
-// comes, so that memory follows what was decompressed and not what was claimed. Room that `content` has is
-// used again.
+// The same for a claimed content size: `content` grows as data are decompressed, so that
+// memory follows the actual size and not the claim. Memory that `content` owns already is
+// reused.
 void decompress_growing(ByteSpan block, std::uint64_t size, AlignedBuffer& content,
                         ChunkSums sums = ChunkSums::check);
 

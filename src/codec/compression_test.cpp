@@ -58,7 +58,7 @@ Bytes compressed(const CompressionSettings& settings, ByteSpan content) {
 }
 
 Bytes decompressed(ByteSpan block, std::size_t size) {
-  // A guard on either side shows writes outside of the content.
+  // Guards on both sides reveal writes outside of the content.
   Bytes memory(size + 32, std::byte{0x5a});
   const auto guards_intact = [&] {
     for (std::size_t i = 0; i < 16; ++i)
@@ -435,7 +435,7 @@ TEST(HostileBlock, WrongSumsAreChecksumErrors) {
   Bytes lz4 = compressed({Algorithm::lz4, 3}, content);
   lz4[header_size] ^= std::byte{1};
   expect_error(lz4, 5000, ErrorKind::checksum, "the LZ4 data has XXH64 ");
-  // Whoever has summed the whole block does not have it summed again.
+  // A caller that has checksummed the whole block skips the chunk sums.
   Bytes back(content.size());
   decompress(lz4, back, ChunkSums::trust);
   EXPECT_EQ(back, content);
@@ -483,7 +483,7 @@ TEST(HostileBlock, TruncatedAnywhere) {
       ASSERT_TRUE(error.has_value()) << static_cast<int>(algorithm) << " " << size;
       EXPECT_EQ(error->kind(), ErrorKind::format);
     }
-    // And with the header telling the truth about what is left.
+    // The same with headers that state the remaining size.
     for (std::size_t size = header_size; size < block.size(); ++size) {
       Bytes cut(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(size));
       cut[3] = static_cast<std::byte>(size - header_size);
@@ -497,7 +497,7 @@ TEST(HostileBlock, AnyByteChanged) {
   const Bytes content = repetitive(2000);
   for (const Algorithm algorithm : algorithms) {
     const Bytes block = compressed({algorithm, 4}, content);
-    // Zstandard frames as ROOT writes them have no sum of their own; the page's checksum covers them.
+    // ROOT's Zstandard frames have no checksum of their own; the page's checksum covers them.
     const bool has_sum = algorithm != Algorithm::zstd;
     for (std::size_t i = 0; i < block.size(); ++i)
       for (const int flip : {0x01, 0x80, 0xff}) {
@@ -588,7 +588,7 @@ TEST(Xxh3, KnownValues) {
 }
 
 TEST(Xxh3, EveryLengthAndBitMatters) {
-  // The hash takes other ways up to 16, 128, 240 bytes and beyond.
+  // The hash uses different algorithms up to 16, 128, 240 bytes and beyond.
   Bytes bytes = noise(600);
   std::vector<std::uint64_t> seen;
   for (const std::size_t size : {1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 512, 600}) {

@@ -1,5 +1,5 @@
-// One compression algorithm as the chunk framing in compression.cpp sees it; each lives in a file of its own
-// and is listed in the table there. Contexts are kept per thread inside of these files.
+// The interface between a compression algorithm and the chunk framing in compression.cpp. Each algorithm has
+// its own file and a row in the table there. Its contexts are kept per thread, inside that file.
 #ifndef COLONNADE_CODEC_COMPRESSOR_H
 #define COLONNADE_CODEC_COMPRESSOR_H
 
@@ -13,38 +13,39 @@
 
 namespace colonnade::codec {
 
-// How to code the bytes of a plane. An algorithm that has no means for one of these searches instead.
+// How to code the bytes of a plane. An algorithm that does not support one of these searches instead.
 enum class Coding : std::uint8_t {
-  search,       // for repeats, with the effort that the level asks for
+  search,       // for repeats, with the effort of the level
   frequencies,  // each byte by its frequency alone
   runs,         // the same, but runs of equal bytes become repeats
   constant,     // all bytes are equal, so the least effort is enough
-  smallest,     // whichever makes it smallest
+  smallest,     // whichever gives the smallest output
 };
 
 // The content of a chunk. `rest` follows `noise` in memory.
 struct Piece {
-  ByteSpan noise;  // to be stored as it is, in the way that the format has for it
+  ByteSpan noise;  // to be stored uncompressed, in the format's own way
   ByteSpan rest;
   Coding coding = Coding::search;
 };
 
-// The sizes that coding each byte by its frequency would give, judged by a part of the bytes.
+// The sizes after coding each byte by its frequency, estimated from a sample.
 struct PlaneEstimate {
   std::size_t coded = 0;  // with a Huffman code
   std::size_t ideal = 0;  // the information content
 };
 
-// What an algorithm makes use of.
+// The kinds of redundancy that an algorithm exploits.
 enum class Gain : std::uint8_t { repeats, repeats_and_frequencies };
 
-// From a level on, planes are treated apart; below it, looking at them would cost more time than it saves.
+// From a certain level on, planes are treated separately; below it, the analysis costs more than it
+// saves.
 struct PlaneUse {
   Gain gain = Gain::repeats;
-  int from_level = 10;  // never: then there is no noise either
-  // How to code a plane that is neither noise nor constant; `page_size` is about what this and those planes
-  // take of which it is known.
-  // Null: search all of them.
+  int from_level = 10;  // never, so that there is no noise either
+  // How to code a plane that is neither noise nor constant; `page_size` is the
+  // approximate size of all planes whose size is known. Null: search all of
+  // them.
   Coding (*choose)(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) = nullptr;
 };
 
@@ -52,8 +53,8 @@ struct Compressor {
   std::string_view name;
   std::array<std::uint8_t, 3> tag;  // the first three bytes of a chunk
 
-  // Compresses into `out`; returns the bytes used, 0 if they do not suffice. `level` is ROOT's, 1 to 9. Null
-  // if the algorithm is only read.
+  // Compresses into `out`; returns the number of bytes used, 0 if `out` is too small. `level` is ROOT's, 1 to
+  // 9. Null if the algorithm is read only.
   std::size_t (*compress)(int level, const Piece& piece, MutableByteSpan out);
   // Fills `content` exactly from exactly `chunk`, or throws.
   void (*decompress)(ByteSpan chunk, MutableByteSpan content, ChunkSums sums);

@@ -1,5 +1,5 @@
 // Conversion of elements, see convert.h. The loops first convert and collect a flag, so that they vectorise;
-// only when the flag is set they look for the element to blame.
+// only if the flag is set do they look for the offending element.
 #include "codec/convert.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace colonnade::codec {
 namespace {
 
-// Indexed by ElementType; void where no conversion exists. char is signed here on every machine.
+// Indexed by ElementType; void if no conversion exists. char is signed here on every machine.
 template <ElementType type>
 auto value_of() {
   if constexpr (type == ElementType::boolean) return std::uint8_t{};
@@ -38,7 +38,7 @@ using Value = decltype(value_of<type>());
 template <class From, class To>
 constexpr bool fits(From value) {
   if constexpr (std::is_floating_point_v<From>) {
-    // Not isinf: that is a call and would keep the loop from being vectorised.
+    // Not isinf(): a call would prevent vectorisation.
     constexpr To largest = std::numeric_limits<To>::max();
     const bool overflow =
         std::abs(static_cast<To>(value)) > largest && std::abs(value) <= std::numeric_limits<From>::max();

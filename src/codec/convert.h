@@ -1,4 +1,4 @@
-// Conversion between the element type a column family works in and the one the caller has in memory.
+// Conversion between the element type that a column family works in and the caller's type.
 #ifndef COLONNADE_CODEC_CONVERT_H
 #define COLONNADE_CODEC_CONVERT_H
 

@@ -26,7 +26,7 @@ struct FreeContext {
 
 constexpr int highest_level = 9;
 
-// A context of libdeflate is made for one level.
+// A libdeflate context belongs to one level.
 libdeflate_compressor* compression_context(int level) {
   thread_local std::array<std::unique_ptr<libdeflate_compressor, FreeContext>, highest_level + 1> contexts;
   auto& context = contexts.at(static_cast<std::size_t>(level));
@@ -42,7 +42,7 @@ libdeflate_decompressor* decompression_context() {
   return context.get();
 }
 
-// What libdeflate's two decompressors have in common.
+// The common signature of libdeflate's two decompressors.
 using Decompress = decltype(&libdeflate_zlib_decompress_ex);
 
 struct Outcome {
@@ -77,7 +77,7 @@ constexpr std::size_t sum_size = 4;
 constexpr std::size_t stored_header_size = 5;
 constexpr std::size_t max_stored = 65535;
 
-// There must be room.
+// `to` must have enough room.
 void write_stored(ByteSpan content, std::byte* to) {
   while (!content.empty()) {
     const ByteSpan block = content.first(std::min(max_stored, content.size()));
@@ -111,7 +111,7 @@ std::size_t compress_zlib(int level, const Piece& piece, MutableByteSpan out) {
   return before + size + sum_size;
 }
 
-// libdeflate does not tell a wrong Adler-32 from bad data: see whether the deflate stream alone is good.
+// libdeflate does not distinguish a wrong Adler-32 from bad data: test the deflate stream alone.
 bool only_sum_is_wrong(ByteSpan chunk, MutableByteSpan content) {
   if (chunk.size() < zlib_header_size + sum_size) return false;
   const ByteSpan stream = chunk.subspan(zlib_header_size, chunk.size() - zlib_header_size - sum_size);

@@ -1,9 +1,9 @@
 // The contract between the table of column encodings (column_codec.cpp) and the families that implement them:
 // each family unpacks a range of a page into elements of one "stored" type and packs them again.
 //
-// Ranges of one page are handled in order and start at multiples of 64 elements, so that bit-packed families
-// always start on a byte; `carry` is zero for the first range and belongs to the family (the delta families
-// keep the last value there). Conversion to the type the caller asked for is not the family's business, see
+// Ranges of one page are handled in order and start at multiples of 64 elements, so that bit-packed
+// families always start on a byte. `carry` is zero for the first range and belongs to the family (the
+// delta families keep the last value there). Conversion to the caller's type happens elsewhere, see
 // convert.h.
 #ifndef COLONNADE_CODEC_FAMILY_H
 #define COLONNADE_CODEC_FAMILY_H

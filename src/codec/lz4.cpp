@@ -3,7 +3,7 @@
 //
 //   | XXH64 of the LZ4 block, seed 0, big-endian (8 bytes) | LZ4 block |
 //
-// Noise becomes literals in front of those of the first sequence that LZ4 makes of the rest:
+// Noise becomes literals, in front of those of the first sequence that LZ4 makes of the rest:
 //
 //   | count of literals (4 bits) | match (4 bits) | more to the count, 255 each | literals | rest of the
 //   sequence |
@@ -41,7 +41,7 @@ std::uint64_t sum_of(ByteSpan block) noexcept {
   return XXH64(block.data(), block.size(), 0);
 }
 
-// 0 if `out` is too small.
+// Returns 0 if `out` is too small.
 std::size_t compress_block(int level, ByteSpan content, MutableByteSpan out) {
   const int from = static_cast<int>(content.size());
   const int room = static_cast<int>(out.size());
@@ -52,7 +52,7 @@ std::size_t compress_block(int level, ByteSpan content, MutableByteSpan out) {
   return size > 0 ? static_cast<std::size_t>(size) : 0;
 }
 
-// Of the first sequence of a block that LZ4 made.
+// The literals of the first sequence of a block.
 struct Literals {
   std::size_t count = 0;
   std::size_t start = 1;
@@ -67,7 +67,7 @@ Literals first_literals(ByteSpan block) {
   return literals;
 }
 
-// Bytes of a sequence in front of its literals, 15 or more.
+// The size of the bytes before the literals of a sequence with 15 or more literals.
 std::size_t head_size(std::size_t literals) {
   return 2 + (literals - 15) / 255;
 }
@@ -85,7 +85,7 @@ std::size_t compress_sequences(int level, const Piece& piece, MutableByteSpan ou
     const ByteSpan content(piece.rest.data() - noise, noise + piece.rest.size());
     return compress_block(level, content, out);
   }
-  const std::size_t reserved = head_size(noise) + noise + 1;  // one more may be needed to count all literals
+  const std::size_t reserved = head_size(noise) + noise + 1;  // the total count may need one more byte
   if (reserved >= out.size()) return 0;
   const MutableByteSpan rest = out.subspan(reserved);
   const std::size_t size = compress_block(level, piece.rest, rest);

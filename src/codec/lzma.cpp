@@ -1,5 +1,5 @@
-// LZMA chunks: tag "XZ" 0, one .xz stream with a CRC-32. The level is the preset; the dictionary is cut to a
-// quarter of the content, as ROOT does, because a preset's dictionary costs up to 64 MiB.
+// LZMA chunks: tag "XZ" 0, one .xz stream with a CRC-32. The level is the preset; as in ROOT, the dictionary
+// is limited to a quarter of the content, because a preset's dictionary costs up to 64 MiB.
 #include <fmt/format.h>
 #include <lzma.h>
 
@@ -11,7 +11,7 @@
 namespace colonnade::codec {
 namespace {
 
-// The dictionary of the highest preset is 64 MiB; a stream that asks for more than that and some state is
+// The dictionary of the highest preset is 64 MiB; a stream that needs more than that and some state is
 // refused.
 constexpr std::uint64_t memory_limit = std::uint64_t{80} << 20;
 
@@ -55,7 +55,7 @@ lzma_ret decode(Stream& stream, ByteSpan chunk, MutableByteSpan content, std::ui
   return result == LZMA_OK ? stream.run(chunk, content) : result;
 }
 
-// liblzma calls a wrong sum and bad data alike: see whether the data are good when the sum is not looked at.
+// liblzma does not distinguish a wrong checksum from bad data: test the data without the checksum.
 bool only_sum_is_wrong(Stream& stream, ByteSpan chunk, MutableByteSpan content) {
   return decode(stream, chunk, content, LZMA_IGNORE_CHECK) == LZMA_STREAM_END && stream.state.avail_out == 0;
 }

@@ -1,5 +1,5 @@
-// Plain column types: the page is the array of little-endian elements. Two of them differ from memory:
-// Index32 is 64 bits wide there, and Switch is padded to 16 bytes.
+// Plain column types: the page is the array of little-endian elements. Two of them differ in memory: Index32
+// is 64 bits wide, and Switch is padded to 16 bytes.
 //
 //   Switch:  | index (8 bytes) | tag (4 bytes) | index | tag | ...
 #include <fmt/format.h>

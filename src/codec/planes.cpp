@@ -1,5 +1,5 @@
-// What a plane is, is told by how often a sample of it has each byte value and by a fast search for repeats;
-// see planes.h.
+// Classifies planes by the byte frequencies of a sample and by a fast search for repeats; see
+// planes.h.
 #include "codec/planes.h"
 
 #include <lz4.h>
@@ -14,9 +14,11 @@
 namespace colonnade::codec {
 namespace {
 
-// A plane is noise if coding by frequency cannot save one byte in 16 and a fast search for repeats not one in
-// 1000. Whoever reads a page decodes all of its planes: less would cost more time than it saves, even on slow
-// disks. At the level where size is all that counts, the line is where Zstandard draws it for its blocks.
+// A plane is noise if coding by frequency cannot save one byte in 16, and a fast
+// search for repeats not one in 1000. Readers decode all planes of a page:
+// smaller savings would cost more time than they gain, even on slow disks. At the
+// level that optimises for size alone, the limit is Zstandard's own for its
+// blocks.
 constexpr std::size_t least_coding_gain = 16;
 constexpr std::size_t least_coding_gain_for_size = 64;
 constexpr int level_for_size = 9;
@@ -24,12 +26,12 @@ constexpr std::size_t least_repeat_gain = 1000;
 
 using Counts = std::array<std::uint32_t, 256>;
 
-// Strips in equal distances, so that a plane that changes on its way is seen in all its parts.
+// Equidistant strips, so that the sample covers a plane whose content changes.
 constexpr std::size_t strips = 16;
 constexpr std::size_t strip_size = 512;
 constexpr std::size_t sample_size = strips * strip_size;
 
-// Four counts in turn, so that equal neighbours do not wait for each other.
+// Four alternating counters, so that equal neighbours do not depend on each other.
 void count_values(ByteSpan bytes, std::array<Counts, 4>& counts) {
   std::size_t i = 0;
   for (; i + 4 <= bytes.size(); i += 4)
@@ -51,12 +53,12 @@ Counts count_sample(ByteSpan plane) {
   return counts[0];
 }
 
-// Bits that a Huffman code takes: every step joins the two rarest symbols, which makes all below them one
-// bit longer.
+// The size of a Huffman code in bits: every step joins the two rarest symbols, which makes all codes below
+// them one bit longer.
 double huffman_bits(Counts counts) {
   std::sort(counts.begin(), counts.end());
   std::size_t leaf = static_cast<std::size_t>(std::count(counts.begin(), counts.end(), 0u));
-  std::array<std::uint64_t, 256> joined{};  // in growing order
+  std::array<std::uint64_t, 256> joined{};  // in ascending order
   std::size_t made = 0;
   std::size_t used = 0;
   const auto rarest = [&]() -> std::uint64_t {
@@ -72,7 +74,7 @@ double huffman_bits(Counts counts) {
   return static_cast<double>(bits);
 }
 
-// log2(x), x > 0, from integers: what is decided must not depend on the C library.
+// log2(x), x > 0, from integers: decisions must not depend on the C library.
 double binary_logarithm(std::uint32_t x) {
   constexpr int digits = 16;
   const int whole = std::bit_width(x) - 1;
@@ -87,7 +89,7 @@ double binary_logarithm(std::uint32_t x) {
   return whole + static_cast<double>(fraction) / (1 << digits);
 }
 
-// The information content in bits. A sample misses some of it, half a bit for every value beyond the first
+// The information content in bits. A sample underestimates it by half a bit for every value beyond the first
 // (after Miller and Madow, in units of a bit).
 double ideal_bits(const Counts& counts, std::size_t total, bool sampled) {
   double bits = static_cast<double>(total) * binary_logarithm(static_cast<std::uint32_t>(total));
@@ -105,8 +107,8 @@ bool is_constant(ByteSpan plane) {
   return std::memcmp(plane.data(), plane.data() + 1, plane.size() - 1) == 0;
 }
 
-// LZ4's fast search takes ever larger steps where it finds nothing, so this
-// costs little for noise.
+// LZ4's fast search takes ever larger steps while it finds nothing, so this is cheap for
+// noise.
 bool has_repeats(ByteSpan plane, MutableByteSpan scratch) {
   thread_local const std::unique_ptr<std::uint64_t[]> state(
       new std::uint64_t[(static_cast<std::size_t>(LZ4_sizeofState()) + 7) / 8]);
@@ -116,7 +118,7 @@ bool has_repeats(ByteSpan plane, MutableByteSpan scratch) {
                                     static_cast<int>(room), 1) > 0;
 }
 
-// Where frequencies help an algorithm nothing, they still hint at repeats that a fast search misses.
+// Even if an algorithm does not exploit frequencies, they hint at repeats that a fast search misses.
 bool is_noise(ByteSpan plane, std::size_t coded, Gain gain, int level, MutableByteSpan scratch) {
   const std::size_t least = level >= level_for_size ? least_coding_gain_for_size : least_coding_gain;
   const std::size_t enough = plane.size() / (gain == Gain::repeats ? 4 : least);
@@ -142,10 +144,10 @@ std::vector<Plane> look_at_planes(ByteSpan content, std::size_t plane_size, Gain
   return planes;
 }
 
-// The largest first: how much effort the others are worth depends on what the page takes anyway.
+// The largest first: the effort that the others are worth depends on what the page takes anyway.
 void choose_codings(std::vector<Plane>& planes, const PlaneUse& use, int level) {
   std::vector<Plane*> order;
-  std::size_t taken = 0;  // without what is searched: nobody knows yet how much that will be
+  std::size_t taken = 0;  // without planes that are searched, whose size is still unknown
   for (Plane& plane : planes) {
     if (plane.noise) taken += plane.bytes.size();
     if (!plane.noise && plane.estimate.coded > 0) order.push_back(&plane);
@@ -162,7 +164,7 @@ void choose_codings(std::vector<Plane>& planes, const PlaneUse& use, int level) 
   }
 }
 
-// Below a plane with repeats, what looks like noise may have some as well, too short for the test.
+// Below a plane with repeats, apparent noise may have some as well, too short for the test.
 void doubt_noise_below_repeats(std::vector<Plane>& planes) {
   for (std::size_t i = 0; i + 1 < planes.size(); ++i) {
     if (!planes[i].noise || planes[i + 1].coding != Coding::search) continue;
@@ -171,7 +173,7 @@ void doubt_noise_below_repeats(std::vector<Plane>& planes) {
   }
 }
 
-// What is searched takes constant planes along.
+// A searched piece may include constant planes.
 bool can_join(Coding a, Coding b) {
   const auto searched = [](Coding c) { return c == Coding::search || c == Coding::constant; };
   return searched(a) && searched(b);
@@ -191,7 +193,7 @@ PlaneEstimate estimate_plane(ByteSpan plane) {
   const double scale = static_cast<double>(plane.size()) / static_cast<double>(total) / 8;
   PlaneEstimate estimate;
   estimate.ideal = static_cast<std::size_t>(scale * std::max(0., ideal_bits(counts, total, sampled)));
-  // No symbol takes less than a bit.
+  // A Huffman code takes at least one bit per symbol.
   estimate.coded = is_constant(plane) ? 0
                                       : std::max({plane.size() / 8, estimate.ideal,
                                                   static_cast<std::size_t>(scale * huffman_bits(counts))});
@@ -204,7 +206,7 @@ std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const Pl
   choose_codings(planes, use, level);
   if (use.choose != nullptr) doubt_noise_below_repeats(planes);
   std::vector<Piece> pieces;
-  std::size_t noise = 0;  // bytes of it before the plane
+  std::size_t noise = 0;  // bytes of noise before the plane
   for (const Plane& plane : planes) {
     if (plane.noise) {
       noise += plane.bytes.size();

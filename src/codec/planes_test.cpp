@@ -1,4 +1,4 @@
-// Pages made of planes: every algorithm gives them back, in chunks that every reader of the format accepts.
+// Pages made of planes: every algorithm restores them, from chunks that every reader of the format accepts.
 #include "codec/planes.h"
 
 #include <gtest/gtest.h>
@@ -95,11 +95,12 @@ Bytes compressed(const CompressionSettings& settings, ByteSpan content, std::siz
 
 TEST(Planes, EveryArrangementRoundTrips) {
   for (const auto& planes : arrangements)
-    // Sizes around those where the count of literals of LZ4 needs another byte.
+    // Sizes around those at which LZ4's count of literals needs another byte.
     for (const std::size_t size : {8192u, 8301u, 8302u, 8303u, 131072u, 140000u}) {
       const Bytes content = content_of(planes, size);
       for (const CompressionSettings& settings : all_settings) {
-        if (size > 9000 && settings.level != 5 && settings.level != 4) continue;  // slow, and nothing new
+        if (size > 9000 && settings.level != 5 && settings.level != 4)
+          continue;  // slow, and covered by other sizes
         const Bytes block = compressed(settings, content, size);
         Bytes back(content.size());
         decompress(block, back);
@@ -183,7 +184,7 @@ TEST(Planes, NeighboursThatAreSearchedBecomeOnePiece) {
 
 TEST(Planes, OnlyConstantPlanesAreCalledConstant) {
   Bytes content(80000, std::byte{3});
-  content.back() = std::byte{4};  // no strip of a sample sees it
+  content.back() = std::byte{4};  // outside of all strips of the sample
   Bytes scratch(content.size());
   const auto pieces = cut_planes(content, 40000, searching, 5, scratch);
   ASSERT_EQ(pieces.size(), 1u);
@@ -212,7 +213,7 @@ TEST(Planes, SamplesOfNoiseDoNotLookLikeLess) {
   }
 }
 
-// One value dominates, the others come at random: nothing but runs can be found.
+// One value dominates, the others are random: runs are the only repeats.
 Bytes rare(std::size_t size, std::mt19937_64& random) {
   Bytes bytes(size);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 50 == 0 ? random() % 3 : 0);
@@ -230,7 +231,7 @@ TEST(Planes, RunsAloneBeatASearch) {
   EXPECT_LT(static_cast<double>(size), 0.9 * static_cast<double>(size_with_zstandard(10, content)));
 }
 
-// Random rows of a small table: repeats that coding by frequency cannot see.
+// Random rows of a small table: repeats that coding by frequency cannot exploit.
 Bytes rows(std::size_t size, std::mt19937_64& random) {
   const Bytes table = noise(4096, random);
   Bytes bytes(size);
@@ -250,7 +251,7 @@ TEST(Planes, RepeatsAreSearchedWithTheEffortAskedFor) {
     }
 }
 
-// Of every length, across the ends of blocks, and so that a block begins or ends with one.
+// Runs of every length, across block borders, and at the beginning and end of a block.
 TEST(Planes, RunsOfAnyLengthRoundTrip) {
   std::mt19937_64 random(11);
   for (const std::size_t longest : {3u, 9u, 100u, 70000u, 200000u})
@@ -275,7 +276,8 @@ TEST(Planes, TheSamePageGivesTheSameBytesWhateverCameBefore) {
   const Bytes page = content_of({noise, rows, rare, skewed, constant}, 131072);
   const Bytes other = content_of({rare, repetitive, noise, rows}, 100000);
   for (const CompressionSettings& settings : all_settings) {
-    if (settings.algorithm == Algorithm::lzma && settings.level > 1) continue;  // slow, and nothing new
+    if (settings.algorithm == Algorithm::lzma && settings.level > 1)
+      continue;  // slow, and covered by other levels
     const Bytes first = compressed(settings, page, 131072);
     compressed({Algorithm::zstd, 9}, ByteSpan(other).first(20000), 10000);
     compressed(settings, other, 100000);

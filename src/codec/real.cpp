@@ -114,7 +114,8 @@ void quantise(const ColumnEncoding& encoding, const double* values, std::size_t 
                   fmt::format("element {} of the page is {}, outside of the column's range {} to {}",
                               first + i, values[i], min, max),
                   "widen the range of the column or clamp the values");
-    // Through a signed number: the value is below 2^33, and that is one instruction on every processor.
+    // Via a signed integer: the value is below 2^33, and this conversion is one instruction
+    // everywhere.
     integers[i] = static_cast<std::uint32_t>(static_cast<std::int64_t>(0.5 + (values[i] - min) * scale));
   }
 }

@@ -1,7 +1,7 @@
 // Zstandard chunks: tag "ZS" 1, one frame. ROOT's level n is Zstandard's 2n.
 //
-// Noise becomes raw blocks in front of the blocks that Zstandard makes of the rest. Those do not depend on
-// what is before them: they are the first compressed ones of the frame.
+// Noise becomes raw blocks, in front of the blocks that Zstandard makes of the rest. Those do not depend on
+// preceding data: they are the first compressed blocks of the frame.
 //
 //   | magic (4) | descriptor (1) | content size (4) | raw blocks | blocks of the rest |
 //   raw block: | size << 3, type 0, not the last (3) | up to 128 KiB |
@@ -42,30 +42,30 @@ ZSTD_DCtx* decompression_context() {
   return context.get();
 }
 
-// Of a function of libzstd; 0 if its output was too small.
+// Checks the result of a libzstd function; returns 0 if its output was too small.
 std::size_t checked(std::size_t result) {
   if (!ZSTD_isError(result)) return result;
   if (ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall) return 0;
   throw Error(ErrorKind::resource, fmt::format("Zstandard cannot compress: {}", ZSTD_getErrorName(result)));
 }
 
-// Zstandard's own levels; 0 if `out` is too small.
+// `level` is Zstandard's own; returns 0 if `out` is too small.
 std::size_t compress_frame(int level, ByteSpan content, MutableByteSpan out) {
   ZSTD_CCtx* context = compression_context();
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
-  // Left alone, negative levels would not code bytes by their frequency.
+  // By default, negative levels would not code bytes by their frequency.
   ZSTD_CCtx_setParameter(context, ZSTD_c_literalCompressionMode, level < 0 ? ZSTD_ps_enable : ZSTD_ps_auto);
   return checked(ZSTD_compress2(context, out.data(), out.size(), content.data(), content.size()));
 }
 
-// The lowest level searches for nothing.
+// The lowest level does not search.
 std::size_t compress_frequencies(ByteSpan content, MutableByteSpan out) {
   return compress_frame(ZSTD_minCLevel(), content, out);
 }
 
 constexpr std::size_t max_block = 128 * 1024;
 
-// Shorter ones cost about as much as their bytes.
+// Shorter runs cost about as much as their bytes.
 constexpr std::size_t min_run = 6;
 
 std::uint64_t load_word(const std::byte* from) {
@@ -74,7 +74,7 @@ std::uint64_t load_word(const std::byte* from) {
   return word;
 }
 
-// How many bytes from `at` on equal the ones before them.
+// The number of bytes from `at` on that equal the byte before them.
 std::size_t run_length(ByteSpan bytes, std::size_t at) {
   const std::size_t start = at;
   while (at + 8 <= bytes.size()) {
@@ -86,23 +86,23 @@ std::size_t run_length(ByteSpan bytes, std::size_t at) {
   return at - start;
 }
 
-// Runs as copies from one byte before, which every frame can code in the shortest way from its beginning. A
-// block begins with a literal, as this way needs one before each copy.
+// Runs as copies at distance one, which every frame can code in the shortest form from its beginning. A block
+// begins with a literal, since this form needs one before each copy.
 void find_runs(ByteSpan block, std::vector<ZSTD_Sequence>& sequences) {
-  std::size_t literals = 0;  // where they begin
+  std::size_t literals = 0;  // start of the literals
   for (std::size_t at = 1; at < block.size(); ++at) {
     const std::size_t run = run_length(block, at);
     if (run >= min_run) {
       sequences.push_back({1, static_cast<unsigned>(at - literals), static_cast<unsigned>(run), 0});
       literals = at + run;
     }
-    at += run;  // where it ends there is a byte unlike the one before
+    at += run;  // the byte after a run differs
   }
   sequences.push_back({0, static_cast<unsigned>(block.size() - literals), 0, 0});
 }
 
-// Where one value is much more frequent than all others together, its runs are all there is to find, and
-// coding them comes close to the information content.
+// If one value is much more frequent than all others together, its runs are the only repeats, and coding them
+// comes close to the information content.
 std::size_t compress_runs(ByteSpan content, MutableByteSpan out) {
   thread_local std::vector<ZSTD_Sequence> sequences;
   sequences.clear();
@@ -117,12 +117,12 @@ std::size_t compress_runs(ByteSpan content, MutableByteSpan out) {
   return checked(result);
 }
 
-// Runs are worth their search if a Huffman code, with its whole bits, wastes this much on them.
+// Runs are worth a search if a Huffman code wastes this much on them, due to its whole bits.
 bool prefers_runs(const PlaneEstimate& estimate) {
   return estimate.ideal < estimate.coded - estimate.coded * 2 / 5;
 }
 
-// Two parts of the plane, far enough from each other to be strangers.
+// Two parts of the plane, far enough apart to be independent.
 class Sample {
  public:
   explicit Sample(ByteSpan plane) {
@@ -134,7 +134,7 @@ class Sample {
     size_ = 2 * part;
   }
 
-  // Of a search that is not thorough, compared with a coding that makes none.
+  // Compares a quick search with a coding that makes none.
   bool has_repeats(Coding coding) {
     // The lowest level that looks for repeats of a few bytes.
     const std::size_t found = compress_frame(3, bytes(), out_);
@@ -142,13 +142,13 @@ class Sample {
       const std::size_t coded = compress_frequencies(bytes(), out_);
       return found < coded - coded / 32;
     }
-    // Where runs are all there is, this search is not even close.
+    // If runs are the only repeats, this search is far worse.
     const std::size_t coded = compress_runs(bytes(), out_);
     return found < coded + coded / 10;
   }
 
  private:
-  // An eighth of the plane, so that looking costs little compared with coding, but enough to see something.
+  // An eighth of the plane: cheap to analyse compared with coding, but large enough to be representative.
   static constexpr std::size_t smallest = 4 * 1024;
 
   ByteSpan bytes() const { return {bytes_.data(), size_}; }
@@ -158,15 +158,15 @@ class Sample {
   std::size_t size_ = 0;
 };
 
-// ROOT's levels up to which a plane is not searched unless a sample of it has repeats, and up to which runs
-// are not compared with what a search finds.
+// Up to these of ROOT's levels, a plane is not searched unless a sample of it has repeats, and runs are not
+// compared with the result of a search.
 constexpr int last_hasty = 8;
 constexpr int last_hasty_with_runs = 6;
 
 Coding choose(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) {
   if (level > last_hasty) return Coding::smallest;
   const Coding cheap = prefers_runs(estimate) ? Coding::runs : Coding::frequencies;
-  // Next to nothing of the page: whatever a search saved would not be noticed.
+  // A negligible part of the page: the savings of a search would not matter.
   if (std::min(estimate.coded, 2 * estimate.ideal) < page_size / 256) return cheap;
   if (cheap == Coding::runs && level > last_hasty_with_runs) return Coding::smallest;
   if (Sample(plane).has_repeats(cheap)) return Coding::search;
@@ -179,7 +179,7 @@ std::size_t compress_smallest(int level, ByteSpan content, MutableByteSpan out) 
   const std::size_t runs = compress_runs(content, out);
   const std::size_t coded = compress_frequencies(content, out);
   const std::size_t searched = search();
-  const std::size_t limit = out.size() + 1;  // of those that failed
+  const std::size_t limit = out.size() + 1;  // of failed attempts
   const auto size_of = [&](std::size_t size) { return size == 0 ? limit : size; };
   if (size_of(runs) < std::min(size_of(coded), size_of(searched))) return compress_runs(content, out);
   return size_of(coded) < size_of(searched) ? compress_frequencies(content, out) : searched;
@@ -201,7 +201,7 @@ std::size_t compress_rest(int level, const Piece& piece, MutableByteSpan out) {
   return compress_frame(level, piece.rest, out);
 }
 
-// Of a frame without dictionary, as compress_frame makes them.
+// The header size of a frame without dictionary, as compress_frame() makes them.
 std::size_t header_size(ByteSpan frame) {
   const auto descriptor = static_cast<unsigned>(frame[4]);
   const bool single_segment = (descriptor & 0x20) != 0;
@@ -213,7 +213,7 @@ std::size_t header_size(ByteSpan frame) {
 
 constexpr std::size_t own_header_size = 9;
 
-// Header and raw blocks; there must be room.
+// Writes header and raw blocks; `to` must have enough room.
 void write_raw(ByteSpan noise, std::size_t content_size, std::byte* to) {
   constexpr std::uint8_t single_segment_with_four_byte_size = 0xa0;
   store_le(to, std::uint32_t{ZSTD_MAGICNUMBER});

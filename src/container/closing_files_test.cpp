@@ -1,5 +1,5 @@
-// Writing into files that appear when they are closed, as those in S3 do: nothing but their head is written a
-// second time, whatever was committed meanwhile, and a writer that is left leaves nothing.
+// Writing to files that appear when they are closed, as in S3: only their head is written twice, no matter
+// what was committed meanwhile, and a writer without close() leaves nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 const std::string uri = "memory:closing.root";
 constexpr std::uint64_t head_size = 4096;
 
-// Goes into the memory file when it is closed. Writing again what lies behind the head is an error.
+// Becomes the memory file when it is closed. Rewriting bytes after the head is an error.
 class ClosingFile final : public io::WritableFile {
  public:
   explicit ClosingFile(bool& discarded) : discarded_(discarded) {}
@@ -86,7 +86,7 @@ TEST_P(ClosingFiles, DoNotAppearWhenTheyAreLeft) {
   EXPECT_THROW(open_container(uri), Error);
 }
 
-// Who writes such a file needs no journal: there is nothing to find after a crash.
+// Such a file needs no journal: after a crash there is nothing to recover.
 TEST_P(ClosingFiles, HaveNoJournal) {
   EXPECT_FALSE(create()->keeps_journal());
 }

@@ -1,4 +1,4 @@
-// Opening and creating: which container a file is, told by its first bytes or by the options.
+// Opening and creating containers: the first bytes of the file or the options tell which container it is.
 #include "container/container.h"
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
               advice_for(first, file->uri()), {.uri = file->uri(), .offset = 0});
 }
 
-// A payload above the maximum key size lies in several places; whoever reads it checks those.
+// A payload above the maximum key size is stored in several pieces; their reader checks each.
 void ReadContainer::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
   std::vector<io::ReadRequest> requests;
   for (const BlobRead& blob : blobs) {
@@ -85,15 +85,15 @@ Error ReadContainer::locate(const Error& error, const Locator& locator) const {
   return error.with({.offset = locator.offset});
 }
 
-std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart> pages, ClusterPlace&) {
+std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart> pages, ClusterWriteState&) {
   std::vector<ByteSpan> parts;
   parts.reserve(pages.size());
   for (const PagePart& page : pages) parts.push_back(page.bytes);
   return write_parts(parts);
 }
 
-std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
-                                                       std::shared_ptr<void>) {
+std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart> pages,
+                                                       ClusterWriteState& cluster, std::shared_ptr<void>) {
   return write_pages(pages, cluster);
 }
 

@@ -1,6 +1,6 @@
 // Containers: how data sets are embedded in a file or an object store. A container finds anchors and moves
-// opaque blobs and pages; of fields it knows nothing, of columns the number. Implementations: ROOT file, bare
-// file, object store.
+// opaque blobs and pages; it knows no fields, and of columns only the number. Implementations: ROOT file,
+// bare file, object store.
 //
 // A ReadContainer is read-only after opening and may be shared by threads. Of a WriteContainer, write_blob(),
 // write_parts() and write_pages() may be called by several threads at once, also while one of them is in
@@ -30,12 +30,12 @@ class ReadContainer {
  public:
   virtual ~ReadContainer() = default;
   virtual const std::string& uri() const noexcept = 0;
-  // Changes whenever the content of the data set does that this is the container of. Empty: unknown.
+  // Changes whenever the content of this container's data set changes. Empty: unknown.
   virtual std::string version() const { return file().version(); }
-  // What locators of header, footer and page lists are.
+  // The kind of the locators of header, footer and page lists.
   virtual Locator::Kind locator_kind() const noexcept { return Locator::Kind::file; }
-  // Where the blobs and pages of the data set at `path` are, and its anchor as it is now. Null: in this
-  // container itself. Else throws as anchor() does.
+  // The container of the blobs and pages of the data set at `path`, with its current anchor. Null: this
+  // container itself. Throws what anchor() throws.
   virtual std::shared_ptr<const ReadContainer> of_data_set(std::string_view /*path*/) const {
     return nullptr;
   }
@@ -48,41 +48,41 @@ class ReadContainer {
     std::uint64_t size = 0;
   };
   virtual std::vector<ObjectEntry> objects() const = 0;
-  // Throws ErrorKind::not_found naming the data sets that are there (and what class `path` has if it is
-  // another object).
+  // Throws ErrorKind::not_found and names the existing data sets (and the class of `path` if it is another
+  // object).
   virtual Anchor anchor(std::string_view path) const = 0;
-  // Reads the blob at a file locator, joining a payload that was split because it exceeds max_key_size (0:
+  // Reads the blob at a file locator; joins a payload that was split because it exceeds max_key_size (0:
   // never split).
   virtual void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const = 0;
-  // Many at once: requests that are under way together where that is faster.
+  // Reads many blobs at once, with concurrent requests if that is faster.
   struct BlobRead {
     Locator locator;
     MutableByteSpan into;
   };
   virtual void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const;
-  // Throws ErrorKind::format if the blob ("page list") cannot be there as a whole, before anybody makes room
-  // for it.
+  // Throws ErrorKind::format if the blob ("page list") cannot exist in full; call it before allocating memory
+  // for the blob.
   virtual void check_blob(const Locator& locator, std::uint64_t max_key_size, const char* what) const;
-  // The error says where in the container the blob lies that it is about.
+  // Adds the position of the blob within the container to an error.
   virtual Error locate(const Error& error, const Locator& locator) const;
-  // Reads many pages or page parts (never split: writers keep a page inside one key; where one is split it is
-  // joined). Object stores have none and throw.
+  // Reads many pages or page parts (never split: writers keep a page inside one key; a page that is split
+  // anyway is joined). Object stores have no such file and throw.
   virtual const io::RandomAccessFile& file() const = 0;
-  // From where pages are read in place of file(), and where there each of them lies; null: as it says in
-  // their locators.
+  // The file to read pages from instead of file(), with their offsets in it. Null: use file() and the offsets
+  // of the locators.
   virtual std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& /*descriptor*/) const {
     return nullptr;
   }
 };
 
-// Opens an object store, a ROOT file or a bare file, these told apart by their first bytes. `uri` as for
-// io::open_object_store and io::open_for_reading.
+// Opens an object store, a ROOT file or a bare file; the first bytes tell the two kinds of files apart.
+// `uri`: see io::open_object_store() and io::open_for_reading().
 std::unique_ptr<ReadContainer> open_container(const std::string& uri,
                                               const io::ReadFileOptions& options = {});
 std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFile> file);
 
-// Runs `open`, which opens a file and reads where its data sets are, and runs it again if what it read does
-// not fit together: another process may have committed in between. What is damaged gives the same error
+// Runs `open`, which opens a file and reads its directory, and runs it again if the parts do
+// not match: another process may have committed in between. A damaged file fails the same way
 // twice.
 template <class Open>
 decltype(auto) open_while_written(Open&& open) {
@@ -99,16 +99,16 @@ decltype(auto) open_while_written(Open&& open) {
   }
 }
 
-// A sealed page that is to be written, with its checksum behind it if it has one.
+// A sealed page to be written, followed by its checksum if it has one.
 struct PagePart {
   ByteSpan bytes;
   std::uint32_t column = 0;  // physical
 };
 
-// What a container keeps of a cluster while it is written, in one piece or several.
-struct ClusterPlace {
-  std::uint64_t object = 0;                // 0: not begun
-  std::vector<std::uint64_t> next_values;  // by physical column
+// The writing state of a cluster, which may be written in several steps.
+struct ClusterWriteState {
+  std::uint64_t object = 0;                // 0: not yet assigned
+  std::vector<std::uint64_t> next_values;  // by physical column number
 };
 
 struct FileRange {
@@ -122,23 +122,25 @@ class WriteContainer {
   virtual const std::string& uri() const noexcept = 0;
   // Appends one payload (header, footer, page list), split into several keys if larger than max_key_size().
   virtual Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) = 0;
-  // As write_blob(), but behind everything there is, as the journal is written. It is not released.
+  // Like write_blob(), but always at the end of the file, for the journal. The blob is never
+  // released.
   virtual Locator write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) {
     return write_blob(payload, uncompressed_length);
   }
-  // The size of the file when this container was opened; 0: it is new.
+  // The size of the file when this container was opened; 0: the file is new.
   virtual std::uint64_t size_before() const noexcept { return 0; }
-  // Whether bytes lie behind the end of the file, which the first commit overwrites.
+  // True if the first commit overwrites bytes behind the end of the file.
   virtual bool cuts_tail() const noexcept { return false; }
   // Appends the sealed pages of a cluster back to back, in as few keys as max_key_size() allows; returns the
   // file offset of each part. A single part larger than max_key_size() is split like a blob.
   virtual std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) = 0;
-  // Writes pages of one cluster as one batch, those of a column side by side; returns where each of them
-  // lies: what the locator says besides the size. `cluster` is of the caller, one for each cluster.
-  virtual std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster);
-  // The same, but may return before they are written. `memory`, in which they are, is let go when they are,
-  // or when that failed; a failure shows at the next call, at flush() or commit() at the latest.
-  virtual std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+  // Writes pages of one cluster as one batch, with the pages of a column next to each other; returns the
+  // position of each for its locator. The caller keeps one `cluster` for each cluster.
+  virtual std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterWriteState& cluster);
+  // Like write_pages(), but may return before the pages are written. `memory` owns their bytes and
+  // is released after the write; the next call, at the latest flush() or commit(), reports a
+  // failure.
+  virtual std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
                                                  std::shared_ptr<void> memory);
   // Ranges of a file, with pages in them, as they are there: the system copies them, or lets the two files
   // share them. None may be larger than largest_copy(), which is 0 if that file cannot be copied from.
@@ -153,31 +155,31 @@ class WriteContainer {
     return (range.offset - place) % io::WritableFile::sharing_unit;
   }
   virtual Locator::Kind page_kind() const noexcept { return Locator::Kind::file; }
-  // May columns share a page that is the same in both?
+  // True if columns may share a page with equal content.
   virtual bool shares_pages() const noexcept { return true; }
-  // Does a record of each cluster help to find it after a crash (cluster_journal.h)?
+  // True if a record per cluster helps recovery after a crash (cluster_journal.h).
   virtual bool keeps_journal() const noexcept { return true; }
-  // Whether the first commit replaces what readers find until then.
+  // True if readers see another data set until the first commit.
   virtual bool replaces() const noexcept { return false; }
   virtual std::uint64_t max_key_size() const noexcept = 0;
-  // Waits until everything written so far is where a crash of the process leaves it.
+  // Waits until everything written so far survives a crash of the process.
   virtual void flush() = 0;
-  // The next commit does not name this blob any more. Its space may be used again, but not before some more
-  // commits, so that who is opening an older state finds it, or close().
+  // Announces that the next commit no longer refers to this blob. Its space is reused only after some more
+  // commits, so that a reader that is opening an older state still finds it, or by close().
   virtual void retire_blob(const Locator& /*blob*/) {}
-  // Makes (or replaces) the anchor of the data set and everything the file needs to be valid: directory, free
-  // list, streamer info. After it returns the file is complete and readable; may be called again later. While
-  // it runs, and after a crash at any moment of it, whoever opens the file finds this state or the one
-  // before.
+  // Writes (or replaces) the anchor of the data set and everything the file needs to be valid: directory,
+  // free list, streamer info. After it returns the file is complete and readable; later commits may follow.
+  // During the commit, and after a crash at any moment of it, readers find either this state or the previous
+  // one.
   virtual void commit(const Anchor& anchor) = 0;
   virtual void close() = 0;  // reports every error
-  // In place of close() when no more is committed: leaves the last commit where readers see each one. Where
-  // there is none, or readers see only what was closed, it leaves what was there before.
+  // Called instead of close() after a failure: keeps the last commit if readers see each commit. If there was
+  // none, or if readers see only closed files, the previous content stays.
   virtual void abandon() { close(); }
 };
 
-// The space of what a commit replaces is used again after so many commits at the earliest, and twice as many
-// at the latest: at once for many, since the device is waited for before.
+// The space of replaced blobs is reused after at least this many commits, and at most twice as many: in one
+// batch, because the device must be synchronised before.
 inline constexpr std::size_t commits_until_reuse = 16;
 
 enum class ContainerKind { root_file, bare_file };
@@ -187,32 +189,33 @@ struct ContainerOptions {
   std::uint64_t max_key_size = std::uint64_t{1} << 30;
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
   Durability durability = Durability::process;
-  bool direct_io = false;  // past the page cache, where the file system can
-  // Of what is created: the file, or in an object store the data set, must not be there yet.
+  bool direct_io = false;  // bypass the page cache, if the file system supports it
+  // For new files, and new data sets in object stores: fail if one exists.
   bool must_be_new = false;
-  // Of object stores.
+  // For object stores only:
   ObjectMapping object_mapping = ObjectMapping::locality;
   std::size_t splice_size = std::size_t{1} << 20;
   std::string object_class = {};
-  // A writer that does not show for so long that it lives may be taken for dead.
+  // A writer that does not renew its claim for this long may be considered dead.
   std::chrono::milliseconds claim_lease = std::chrono::seconds(60);
-  std::string part_of = {};       // the name of a part (object_store/part_ticket.h): nothing else is written
-  std::size_t max_page_size = 0;  // that will be written, uncompressed; what cannot be is refused at once
+  std::string part_of = {};  // the name of a part (object_store/part_ticket.h); only this part is written
+  std::size_t max_page_size = 0;  // uncompressed; too large a value is refused at once
 };
 
-// Creates `uri` for the data set at `path` ("Events", "dir/Events"). What is there stays readable until the
-// first commit: a file, or in an object store, where other data sets stay for good, one of this name.
+// Creates `uri` for the data set at `path` ("Events", "dir/Events"). Until the first commit, the old
+// file or, in an object store, the old data set of this name stays readable; others are not
+// affected.
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
-// Adds the data set at `path` to an existing ROOT file or object store, leaving every other object as it is.
-// Throws ErrorKind::usage if `path` exists already. Does not ask whether a writer that was killed has left
-// clusters in the file that the first commit overwrites; append_if_repaired() of the layer above does.
+// Adds the data set at `path` to an existing ROOT file or object store; all other objects stay unchanged.
+// Throws ErrorKind::usage if `path` exists already. Does not check whether a killed writer has left clusters
+// in the file, which the first commit would overwrite; append_if_repaired() of the layer above does.
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options);
 
-// Opens a file to replace the anchor of the data set at `path`: commit() does, and before that nothing that
-// is in the file changes, its bytes behind the last commit included. In an object store what is behind the
-// last commit is removed. Throws ErrorKind::not_found for a data set that is not there.
+// Opens a file to replace the anchor of the data set at `path`: commit() does that, and until then nothing in
+// the file changes, including bytes behind the last commit. In an object store, data behind the last commit
+// are removed. Throws ErrorKind::not_found if the data set does not exist.
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
                                                   const ContainerOptions& options);
 

@@ -1,5 +1,5 @@
-// Blobs of several threads while another one commits and a reader opens the file: what a commit covers is
-// there, whatever the others have written by then.
+// Several threads write blobs while another one commits and a reader opens the file: everything that a commit
+// covers is readable, whatever the other threads have written by then.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -40,7 +40,7 @@ void run(ContainerKind kind, const std::string& path) {
         const auto reader = open_container(uri);
         EXPECT_GE(seed_of(*reader, reader->anchor(path)), before);
       } catch (const Error& error) {
-        // The file grew between two looks at it; readers look again.
+        // The file grew between two reads; readers try again.
         EXPECT_TRUE(error.kind() == ErrorKind::format || error.kind() == ErrorKind::checksum) << error.what();
       }
     }

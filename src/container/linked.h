@@ -1,11 +1,11 @@
-// Linked data sets: those that no directory lists, because the footer of another data set in the same file or
-// object store says where their anchors lie. Attribute sets are such.
+// Linked data sets: no directory lists them; the footer of another data set in the same file or object store
+// points to their anchors. Attribute sets are linked data sets.
 //
 //   footer of "Events" --AttributeSetRecord--> anchor, 78 bytes in a blob --> header, footer, page lists,
 //   pages
 //
-// The anchor has the bytes of a ROOT file's, whatever the container is. Header, footer and pages lie where
-// those of the data set lie that links to them, with locators of the same kind.
+// The anchor has the same bytes as in a ROOT file, in any container. Header, footer and pages are stored like
+// those of the linking data set, with locators of the same kind.
 #ifndef COLONNADE_CONTAINER_LINKED_H
 #define COLONNADE_CONTAINER_LINKED_H
 
@@ -21,14 +21,14 @@
 
 namespace colonnade::container {
 
-// The container of one linked data set: everything is read from `outer`, that of the data set which links to
-// it, and only the anchor comes from the link. `max_key_size`: that of the data set which links. Throws
-// ErrorKind::format or unsupported for a link that leads to no anchor.
+// The container of one linked data set: everything is read from `outer`, the container of the linking data
+// set; only the anchor comes from the link. `max_key_size` is that of the linking data set. Throws
+// ErrorKind::format or unsupported if the link does not lead to an anchor.
 std::shared_ptr<const ReadContainer> open_linked(std::shared_ptr<const ReadContainer> outer,
                                                  const AttributeSetRecord& link, std::uint64_t max_key_size);
 
-// Writes a linked data set into `outer`, which must outlive it. A commit makes nothing visible: it writes the
-// anchor, and the link that leads there is for the next commit of `outer`.
+// Writes a linked data set into `outer`, which must outlive it. A commit writes the anchor and updates
+// link(), but makes nothing visible; the next commit of `outer` publishes the link.
 class LinkedWriter final : public WriteContainer {
  public:
   explicit LinkedWriter(WriteContainer& outer) : outer_(outer) {}
@@ -37,9 +37,9 @@ class LinkedWriter final : public WriteContainer {
     Locator anchor;
     std::uint32_t length = 0;
   };
-  // Of the last commit; nothing: there was none.
+  // The link of the last commit; empty before the first.
   const std::optional<Link>& link() const noexcept { return link_; }
-  // What was there before, of a data set that goes on: the next commit replaces it.
+  // Sets the existing state of a resumed data set, which the next commit replaces.
   void replace(const Link& link, const Anchor& anchor);
 
   const std::string& uri() const noexcept override { return outer_.uri(); }
@@ -49,16 +49,17 @@ class LinkedWriter final : public WriteContainer {
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override {
     return outer_.write_parts(parts);
   }
-  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) override {
+  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages,
+                                         ClusterWriteState& cluster) override {
     return outer_.write_pages(pages, cluster);
   }
-  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
                                          std::shared_ptr<void> memory) override {
     return outer_.begin_pages(pages, cluster, std::move(memory));
   }
   Locator::Kind page_kind() const noexcept override { return outer_.page_kind(); }
   bool shares_pages() const noexcept override { return outer_.shares_pages(); }
-  // Of clusters behind the last commit no ranges are known: there is nothing to find again.
+  // A cluster after the last commit has no known ranges, so recovering it is useless.
   bool keeps_journal() const noexcept override { return false; }
   std::uint64_t max_key_size() const noexcept override { return outer_.max_key_size(); }
   void flush() override { outer_.flush(); }
@@ -69,7 +70,7 @@ class LinkedWriter final : public WriteContainer {
  private:
   WriteContainer& outer_;
   std::optional<Link> link_;
-  Locator footer_;  // that the link leads to
+  Locator footer_;  // that the link points to
 };
 
 }  // namespace colonnade::container

@@ -1,5 +1,5 @@
-// Linked data sets in every container: found by their links alone, and nothing left of links that were
-// replaced.
+// Linked data sets in every container: only their links lead to them, and replaced links leave nothing
+// behind.
 #include "container/linked.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class Linked : public ::testing::TestWithParam<Kind> {
   static std::unique_ptr<WriteContainer> create() {
     return create_container(GetParam().uri, "Events", {.kind = GetParam().kind});
   }
-  // A header and a footer, and an anchor that leads there.
+  // Writes a header, a footer, and an anchor that points to them.
   static Anchor write(WriteContainer& container) {
     const Bytes header = payload(100, 1), footer = payload(50, 2);
     const Locator header_at = container.write_blob(header, header.size());
@@ -74,7 +74,7 @@ TEST_P(Linked, AreFoundByTheirLinksAlone) {
   EXPECT_EQ(footer, payload(50, 2));
 }
 
-// What a commit replaces is used again, or removed.
+// Blobs that a commit replaces are reused or removed.
 TEST_P(Linked, LeaveNothingOfLinksThatWereReplaced) {
   const auto container = create();
   LinkedWriter linked(*container);
@@ -88,7 +88,7 @@ TEST_P(Linked, LeaveNothingOfLinksThatWereReplaced) {
   const Anchor last = write(linked);
   linked.commit(last);
   container->commit(main);
-  // Headers, which no commit replaces, are all that is new. (In a file they also take the gaps of other
+  // Only headers, which no commit replaces, are new. (In a file they also fill the gaps of other
   // records.)
   if (is_store()) {
     EXPECT_LT(size(), before + 200 + 64);

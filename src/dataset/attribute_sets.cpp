@@ -21,7 +21,7 @@ namespace {
               "ask its writer; the data set itself can be read");
 }
 
-// Where a late column's rows would come from nothing, their number would not be bound by what is stored.
+// A deferred column would imply rows without stored data, so their number would be unlimited.
 void check_range_field(const Descriptor& descriptor, const FieldDescriptor& field) {
   const bool is_number = field.role == FieldRole::leaf && field.type_name == "std::uint64_t" &&
                          field.array_size == 0 && !field.source_field && field.unreadable.empty() &&
@@ -33,7 +33,7 @@ void check_range_field(const Descriptor& descriptor, const FieldDescriptor& fiel
         fail_schema(fmt::format("its field '{}' was added late", field.name));
 }
 
-// What later minor versions add comes behind the fields of the first.
+// Later minor versions append fields.
 void check_schema(const Descriptor& descriptor, const AttributeSetRecord& record) {
   constexpr std::array names{range_start_field, range_length_field, user_data_field};
   const std::vector<std::uint32_t> fields = descriptor.top_level_fields();
@@ -53,7 +53,7 @@ void check_schema(const Descriptor& descriptor, const AttributeSetRecord& record
 
 template <class Fits>
 std::vector<std::uint64_t> find_rows(const IndexRange& rows, const RangeOf& range_of, Fits&& fits) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // where the range begins, row
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // first entry of the range, row
   for (const std::uint64_t row : rows)
     if (const IndexRange of = range_of(row); of.size() > 0 && fits(of)) found.emplace_back(of.first(), row);
   std::sort(found.begin(), found.end());
@@ -93,7 +93,7 @@ const AttributeSetRecord* find_attribute_set(const Descriptor& descriptor, std::
 
 std::shared_ptr<page::PageSource> open_attribute_set(const page::PageSource& data_set,
                                                      const AttributeSetRecord& record) {
-  // Many links to one set could ask for time without end; true ones are apart.
+  // Many links to one set could take unlimited time; valid sets do not overlap.
   for (const AttributeSetRecord& other : data_set.descriptor().attribute_sets)
     if (&other != &record && other.name != record.name && other.anchor == record.anchor)
       throw Error(
@@ -127,13 +127,13 @@ void check_ranges(const std::shared_ptr<page::PageSource>& set, std::uint64_t en
 std::vector<std::string> user_fields(const Descriptor& descriptor) {
   std::vector<std::string> names;
   const std::uint32_t values = descriptor.find_field(user_data_field);
-  if (values == invalid_id) return names;  // a chain whose files have none in common
+  if (values == invalid_id) return names;  // a chain whose files have no common fields
   for (const std::uint32_t id : descriptor.fields[values].children)
     names.push_back(descriptor.fields[id].name);
   return names;
 }
 
-// What is between need not begin with {: pairs are shown in brackets.
+// The text between may not begin with {: pairs are printed in brackets.
 std::string without_user_data(const std::string& text) {
   const std::size_t begin = fmt::formatted_size("{{\"{}\": ", user_data_field);
   return text.substr(begin, text.size() - begin - 1);

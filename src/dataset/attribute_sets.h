@@ -1,4 +1,4 @@
-// What reading, writing and copying of attribute sets have in common: what such a data set looks like.
+// Common to reading, writing and copying attribute sets: the form of such a data set.
 //
 //   _rangeStart: std::uint64_t    the first entry that the row is about
 //   _rangeLen: std::uint64_t      how many
@@ -23,32 +23,32 @@ inline constexpr std::string_view range_start_field = "_rangeStart";
 inline constexpr std::string_view range_length_field = "_rangeLen";
 inline constexpr std::string_view user_data_field = "_userData";
 
-// Null if there is none. Throws ErrorKind::format if there are several.
+// Null if there is no such set. Throws ErrorKind::format if there are several.
 const AttributeSetRecord* find_attribute_set(const Descriptor& descriptor, std::string_view name);
 
-// Fields of types that this version does not know are marked. Throws ErrorKind::format, unsupported, io.
+// Marks fields of types that this version does not know. Throws ErrorKind::format, unsupported, io.
 std::shared_ptr<page::PageSource> open_attribute_set(const page::PageSource& data_set,
                                                      const AttributeSetRecord& record);
 
-// The entries that a row is about. Throws ErrorKind::format unless they are among `entries`.
+// The entries of a row. Throws ErrorKind::format unless they are among `entries`.
 IndexRange checked_range(const page::PageSource& set, std::uint64_t row, std::uint64_t first,
                          std::uint64_t count, std::uint64_t entries);
 // The same for all rows.
 void check_ranges(const std::shared_ptr<page::PageSource>& set, std::uint64_t entries);
 
-// Rows by their ranges, see AttributeSet: those whose range has all of these entries, and those whose range
-// lies within them.
+// Rows by their ranges, see AttributeSet: those that contain all of these entries, and those that lie within
+// them.
 using RangeOf = std::function<IndexRange(std::uint64_t row)>;
 std::vector<std::uint64_t> rows_covering(const IndexRange& rows, const RangeOf& range_of,
                                          const IndexRange& entries);
 std::vector<std::uint64_t> rows_within(const IndexRange& rows, const RangeOf& range_of,
                                        const IndexRange& entries);
 
-// The names of a set's own fields, and a row's text without the record that they are in.
+// The names of a set's own fields, and a row's text without the enclosing record.
 std::vector<std::string> user_fields(const Descriptor& descriptor);
 std::string without_user_data(const std::string& text);
 
-// Throws ErrorKind::usage for a name that an attribute set cannot have.
+// Throws ErrorKind::usage for an invalid name of an attribute set.
 void check_attribute_set_name(std::string_view name);
 
 }  // namespace colonnade::dataset

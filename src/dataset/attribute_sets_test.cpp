@@ -1,5 +1,5 @@
-// Attribute sets: written and read in every container, against a plain reference; those of ROOT; commits,
-// resuming, and what is refused.
+// Attribute sets in every container, compared with a plain reference; ROOT's sets; commits, resuming, and
+// refusals.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -259,7 +259,7 @@ TEST(AttributeSets, TakeManyRowsAsArrays) {
   EXPECT_EQ(read->range(1).last(), 9u);
 }
 
-// Each commit has the rows that there were, and no range beyond its entries.
+// Each commit contains the rows so far, and no range beyond its entries.
 TEST(AttributeSets, AreCommittedWithTheDataSet) {
   const MemoryFile file;
   Data data(file, {.checkpoint_every = {.clusters = 1}});
@@ -302,7 +302,7 @@ TEST(AttributeSets, GoOnWhenTheDataSetDoes) {
     write(*Data::resume(file));
     EXPECT_EQ(rows_of(file, "notes"), expected);
   }
-  // One that is not asked for stays, and another may join it.
+  // A set that is not requested stays, and another may be added.
   const auto last = Data::resume(file);
   last->fill(1);
   last->add_set("more");
@@ -400,7 +400,7 @@ TEST(AttributeSets, AreAddedToThoseOfRoot) {
   std::filesystem::remove(path);
 }
 
-// A writer that was killed behind a checkpoint.
+// A writer that was killed after a checkpoint.
 TEST(AttributeSets, OfTheLastCheckpointStayWhenClustersAreRepaired) {
   const MemoryFile file;
   {
@@ -426,8 +426,8 @@ TEST(AttributeSets, OfTheLastCheckpointStayWhenClustersAreRepaired) {
 
 // ---- what is broken ----
 
-// A data set with the attribute set "good", and the ordinary data set "Fake" beside it, to which a further
-// record in the footer leads as the attribute set "bad".
+// A data set with the attribute set "good", and the ordinary data set "Fake", to which another record in the
+// footer refers as the attribute set "bad".
 class Linked {
  public:
   // The model of "Fake", whose values are zero.
@@ -454,7 +454,7 @@ class Linked {
     return make_record_field("_userData", std::move(fields));
   }
 
-  // What opening "bad" says, after a change to its record. The rest reads.
+  // The error of opening "bad" after a change to its record. Everything else reads.
   template <class Change>
   Error refusal(Change&& change) {
     store(change);
@@ -608,7 +608,7 @@ TEST(AttributeSets, WithRecordsThatLeadNowhereAreRefused) {
     EXPECT_EQ(problem(ErrorKind::format, [&](auto& set) { set.anchor.size = size; }),
               "the link claims an anchor of 78 bytes in " + std::to_string(size));
   problem(ErrorKind::format, [](auto& set) { set.anchor.offset += 1; });
-  problem(ErrorKind::format, [](auto& set) { set.anchor.size = 40; });  // is no compression block
+  problem(ErrorKind::format, [](auto& set) { set.anchor.size = 40; });  // not a compression block
   EXPECT_THAT(problem(ErrorKind::unsupported,
                       [](auto& set) {
                         set.anchor.kind = Locator::Kind::object64;
@@ -638,7 +638,7 @@ TEST(AttributeSets, WithDamagedAnchorsAreRefused) {
 
 // ---- copies ----
 
-// A data set with the sets named, at random, and their rows.
+// A data set with the given sets, chosen at random, and their rows.
 using Sets = std::map<std::string, std::vector<Row>>;
 Sets write_random(const std::string& uri, std::uint64_t seed, const std::vector<std::string>& names) {
   Random random(seed);

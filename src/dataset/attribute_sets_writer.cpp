@@ -1,7 +1,7 @@
 // Writing attribute sets; see colonnade/attributes.h and attribute_sets.h.
 //
-// The fields that the user has become the members of one record. The user's values stay apart from each
-// other, wherever they are, so the value of that record is a list of pointers to them.
+// The user's fields become members of one record. The user's values stay where they are, so the value of that
+// record is a list of pointers to them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ struct AttributeSetWriter::Impl {
                       std::shared_ptr<void>(std::shared_ptr<void>(), static_cast<void*>(values.data())));
   }
 
-  // A set that the data set has already goes on.
+  // Continues a set that the data set has already.
   void begin(const page::PageSource* before) {
     const AttributeSetRecord* record =
         before == nullptr ? nullptr : dataset::find_attribute_set(before->descriptor(), name);
@@ -149,7 +149,7 @@ struct AttributeSetWriter::Impl {
   std::function<std::uint64_t()> entries_of;  // of the data set
   std::shared_ptr<std::uint64_t> start;
   std::shared_ptr<std::uint64_t> length;
-  std::vector<const void*> values;  // what `_userData` has
+  std::vector<const void*> values;  // the members of `_userData`
   std::uint64_t rows_before = 0;
   std::shared_ptr<page::DataSetSink> sink;
   std::shared_ptr<dataset::WriterState> state;
@@ -224,7 +224,7 @@ std::unique_ptr<AttributeAppender> AttributeAppender::open(std::string_view name
     const Descriptor& there = impl->before->descriptor();
     WriteOptions writing = options;
     writing.checkpoint_every = {};
-    // The limit of a ROOT file's keys is recorded with the data set and holds for all of it.
+    // A ROOT file's key size limit is recorded with the data set and applies to all of it.
     if (there.anchor.max_key_size != 0 && there.anchor.max_key_size != container->max_key_size()) {
       container.reset();
       writing.max_key_size = there.anchor.max_key_size;

@@ -1,4 +1,4 @@
-// What is done with a cache on purpose; see colonnade/cache.h.
+// Explicit operations on a cache; see colonnade/cache.h.
 #include "colonnade/cache.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::shared_ptr<io::ObjectStore> store_of(const std::string& home) {
   return io::open_object_store(settings_of(home).store);
 }
 
-// The same data set, whether the path was given in full or not.
+// True if the entry is for the data set at `uri`, whether its path is absolute or relative.
 bool is_at(const cache::Entry& entry, const std::string& uri) {
   return entry.identity && entry.identity->uri == cache::full_uri(uri);
 }
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> columns_of(const cache::Entry& entry, const std::vect
   for (const std::string& field : fields) {
     bool is_known = false;
     for (std::uint32_t column = 0; column < paths.size(); ++column) {
-      // The ends of a collection belong to every column below it.
+      // The index column of a collection belongs to every column below it.
       const bool is_above = is_below(field, paths[column]);
       is_known = is_known || is_below(paths[column], field);
       if (is_above || is_below(paths[column], field)) columns.insert(column);
@@ -93,7 +93,7 @@ CachedDataSet describe(const cache::Entry& entry) {
   return data_set;
 }
 
-// Whether the value is there as a whole, each page with its checksum.
+// True if the whole value exists, each page with its checksum.
 bool is_sound(const io::ObjectStore& store, const cache::Entry& entry, std::uint32_t column,
               const cache::RunKey& run, const PageList& pages, CacheCheck& check) {
   if (run.pages == 0 || run.first >= pages.size() || run.pages > pages.size() - run.first) return false;
@@ -170,7 +170,7 @@ std::uint64_t warm_cache(std::string_view name, const std::string& uri,
       const ReadMetrics now = reader->metrics();
       if (now.cache.starts_with("lost"))
         throw Error(ErrorKind::io, fmt::format("the cache {} is {}", text, now.cache), "", {.uri = uri});
-      // Nothing is dropped if it does not pile up.
+      // Nothing is dropped as long as the queue stays short.
       if (now.bytes - seen > entries_at_once_bytes) {
         flush_cache();
         seen = now.bytes;
@@ -220,7 +220,7 @@ std::uint64_t remove_cached(const std::string& uri, const std::vector<std::strin
   return bytes;
 }
 
-// Of several states of a data set the one that was used last is the one that there is.
+// Of several states of a data set, the most recently used one counts as current.
 CacheGarbage collect_cache_garbage(const std::string& home) {
   const cache::Settings settings = settings_of(home);
   const std::shared_ptr<io::ObjectStore> store = io::open_object_store(settings.store);

@@ -1,6 +1,6 @@
-// See columnar_reader.h. The walk goes down the stored schema with the stretches of elements that the asked
-// entries cover, one per cluster: a collection turns stretches of itself into stretches of its items, and so
-// on down to the leaves, each of which is decoded into one array.
+// See columnar_reader.h. The walk descends the stored schema with the ranges of elements that the requested
+// entries cover, one per cluster: a collection maps its ranges to ranges of its items, and so on down to the
+// leaves, each of which is decoded into one array.
 #include "dataset/columnar_reader.h"
 
 #include <fmt/format.h>
@@ -18,16 +18,16 @@ namespace colonnade::dataset {
 namespace {
 
 // Elements [begin, end) of a field in a cluster.
-struct Stretch {
+struct ElementRange {
   std::size_t cluster = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
-using Stretches = std::vector<Stretch>;
+using Stretches = std::vector<ElementRange>;
 
 std::uint64_t total(const Stretches& stretches) {
   std::uint64_t sum = 0;
-  for (const Stretch& s : stretches) sum += s.end - s.begin;
+  for (const ElementRange& s : stretches) sum += s.end - s.begin;
   return sum;
 }
 
@@ -62,7 +62,7 @@ class ArrayReader {
   }
 
   static Stretches scale(Stretches stretches, std::uint64_t factor) {
-    for (Stretch& s : stretches)
+    for (ElementRange& s : stretches)
       if (__builtin_mul_overflow(s.begin, factor, &s.begin) || __builtin_mul_overflow(s.end, factor, &s.end))
         throw Error(ErrorKind::format,
                     fmt::format("{} arrays of {} items are more than can be addressed", s.end, factor), "",
@@ -70,7 +70,7 @@ class ArrayReader {
     return stretches;
   }
 
-  // The element type of the field's own type, where that says more than the column's: a double stored as
+  // The element type of the field's own type if that is more precise than the column's: a double stored as
   // Real32.
   ElementType element_for(const FieldDescriptor& f, ColumnType column) const {
     if (f.id < elements_.size() && elements_[f.id]) return *elements_[f.id];
@@ -87,8 +87,8 @@ class ArrayReader {
   void read_values(const FieldDescriptor& f, std::size_t column, ElementType element,
                    const Stretches& stretches) {
     page::ColumnReader reader(source_, columns_of(f, column), element);
-    // A damaged offset must not ask for more memory than there are elements.
-    for (const Stretch& s : stretches)
+    // A damaged offset must not claim more memory than there are elements.
+    for (const ElementRange& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
                     fmt::format("elements up to {} are needed where the cluster has {}", s.end,
@@ -96,7 +96,7 @@ class ArrayReader {
                     "", {.cluster = s.cluster});
     const ColumnArray& array = add(f, ArrayRole::values, element, total(stretches));
     std::byte* to = array.data.get();
-    for (const Stretch& s : stretches) {
+    for (const ElementRange& s : stretches) {
       reader.read(s.cluster, s.begin, s.end - s.begin, to);
       to += (s.end - s.begin) * size_of(element);
     }
@@ -104,7 +104,7 @@ class ArrayReader {
 
   void read_collection(const FieldDescriptor& f, const Stretches& stretches, bool is_string) {
     page::ColumnReader reader(source_, columns_of(f, 0), ElementType::index);
-    for (const Stretch& s : stretches)
+    for (const ElementRange& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
                     fmt::format("collections up to {} are needed where the cluster has {}", s.end,
@@ -116,7 +116,7 @@ class ArrayReader {
     std::int64_t base = 0;
     *offsets++ = 0;
     Stretches items;
-    for (const Stretch& s : stretches) {
+    for (const ElementRange& s : stretches) {
       if (s.begin == s.end) continue;
       const std::uint64_t begin = s.begin == 0 ? 0 : reader.at<std::uint64_t>(s.cluster, s.begin - 1);
       const std::size_t count = s.end - s.begin;
@@ -138,7 +138,7 @@ class ArrayReader {
 
   void read_variant(const FieldDescriptor& f, const Stretches& stretches) {
     page::ColumnReader reader(source_, columns_of(f, 0), ElementType::switch_);
-    for (const Stretch& s : stretches)
+    for (const ElementRange& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
                     fmt::format("variants up to {} are needed where the cluster has {}", s.end,
@@ -147,8 +147,8 @@ class ArrayReader {
     const ColumnArray array = add(f, ArrayRole::tags, ElementType::int32, total(stretches));
     auto* tags = reinterpret_cast<std::int32_t*>(array.data.get());
     std::vector<Stretches> alternatives(f.children.size());
-    for (const Stretch& s : stretches) {
-      std::vector<Stretch> seen(f.children.size(), {s.cluster, 0, 0});
+    for (const ElementRange& s : stretches) {
+      std::vector<ElementRange> seen(f.children.size(), {s.cluster, 0, 0});
       for (std::uint64_t i = s.begin; i < s.end; ++i) {
         const SwitchElement element = reader.at<SwitchElement>(s.cluster, i);
         if (element.tag > f.children.size())
@@ -158,8 +158,8 @@ class ArrayReader {
                       "", {.cluster = s.cluster});
         *tags++ = static_cast<std::int32_t>(element.tag);
         if (element.tag == 0) continue;
-        // The values of an alternative stand in the order of the variants that hold them.
-        Stretch& own = seen[element.tag - 1];
+        // The values of an alternative are stored in the order of the variants that hold them.
+        ElementRange& own = seen[element.tag - 1];
         if (own.begin == own.end) own.begin = own.end = element.index;
         if (element.index != own.end || element.index == ~std::uint64_t{0})
           throw Error(ErrorKind::format,
@@ -176,7 +176,7 @@ class ArrayReader {
   page::PageSource& source_;
   const Descriptor& descriptor_;
   std::vector<bool> wanted_;
-  std::span<const std::optional<ElementType>> elements_;  // empty: as the fields say
+  std::span<const std::optional<ElementType>> elements_;  // empty: use the fields' types
   std::vector<ColumnArray> arrays_;
   std::uint64_t bytes_ = 0;  // of these
 };
@@ -196,7 +196,7 @@ class Announcement {
       return;
     const std::size_t columns = f.representations.empty() ? 0 : f.representations.front().size();
     for (std::size_t k = 0; k < columns; ++k)
-      for (const Stretch& stretch : entries)
+      for (const ElementRange& stretch : entries)
         add_pages(columns_of(f, k), stretch, k == 0 ? per_entry : std::nullopt);
     if (f.role == FieldRole::collection || f.role == FieldRole::variant) per_entry.reset();
     for (const std::uint32_t child : f.children) add(child, entries, per_entry);
@@ -205,7 +205,7 @@ class Announcement {
 
  private:
   // Entries begin and end within their cluster. What is not sound is left to who reads it.
-  void add_pages(const std::vector<std::uint32_t>& representations, const Stretch& entries,
+  void add_pages(const std::vector<std::uint32_t>& representations, const ElementRange& entries,
                  std::optional<std::uint64_t> per_entry) {
     try {
       auto segment = std::make_shared<const page::ColumnSegment>(
@@ -282,7 +282,7 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
   array.role = role;
   array.element = element;
   array.size = size;
-  // Elements of a column that came later cost nothing in the file, so there may be any number of them.
+  // Elements of a deferred column take no space in the file, so their number is unlimited.
   std::uint64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes) &&
                     bytes <= machine_memory() - std::min(machine_memory(), bytes_before);
@@ -295,7 +295,7 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
             "an array of {} elements of {} bytes does not fit the memory, beside {} bytes that were read",
             size, size_of(element), bytes_before),
         "read fewer entries at once");
-  prefer_huge_pages(memory, bytes);  // first use of small ones would cost a third of the time of reading
+  prefer_huge_pages(memory, bytes);  // faults of small pages would cost a third of the time
   array.data = {static_cast<std::byte*>(memory),
                 [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
   return array;

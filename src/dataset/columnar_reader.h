@@ -1,4 +1,4 @@
-// Reading whole arrays straight from the columns; see colonnade/columnar.h for what belongs to each field.
+// Reading whole arrays straight from the columns; colonnade/columnar.h lists the arrays of each field.
 #ifndef COLONNADE_DATASET_COLUMNAR_READER_H
 #define COLONNADE_DATASET_COLUMNAR_READER_H
 
@@ -18,8 +18,8 @@ namespace colonnade::dataset {
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
                                      std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0);
 
-// Of marked fields, by id; a field needs those above it. `elements`, by id, says what numbers are read as
-// where that is not what the field's own type says.
+// Reads the marked fields, by id; a field needs those above it. `elements`, by id, overrides the number types
+// of the fields.
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool> wanted,
                                      std::span<const std::optional<ElementType>> elements,
                                      std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0);
@@ -27,7 +27,8 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
 void announce_arrays(page::PageSource& source, const std::vector<bool>& wanted, std::uint64_t first,
                      std::uint64_t last);
 
-// Memory for an array. Throws ErrorKind::resource where it does not fit the machine beside `bytes_before`.
+// Memory for an array. Throws ErrorKind::resource if it exceeds the machine's together with
+// `bytes_before`.
 ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element, std::uint64_t size,
                        std::uint64_t bytes_before = 0);
 

@@ -1,5 +1,5 @@
-// Whole arrays in and out: append() and fill() must store the same, arrays() must give any range and any
-// subset of fields, and what does not fit must be refused before anything is written.
+// Whole arrays in and out: append() and fill() must store the same, arrays() must return any range and any
+// subset of fields, and invalid arrays must be refused before anything is written.
 #include "dataset/test_round_trip.h"
 
 namespace columnar_test {
@@ -142,7 +142,7 @@ TEST(Append, MixesWithFill) {
   first->append(arrays.named());
   first->close();
   const MemoryFile file;
-  // As stored, for only there a variant may have no value.
+  // As stored, since only then a variant may have no value.
   auto reader = Reader::open("Data", source);
   auto model = Model::create();
   for (const auto& field : reader->model().fields()) model->add_field(field->clone(field->name()));
@@ -150,7 +150,7 @@ TEST(Append, MixesWithFill) {
   auto entry = writer->make_entry();
   auto values = reader->make_entry();
   for (const std::string& name : entry->field_names()) {
-    // The same memory, read by one and written by the other.
+    // The same memory, filled by the reader and stored by the writer.
     entry->bind(name, values->ptr<void>(name).get(), writer->model().field(name).type_name());
   }
   for (int n = 0; n < 10; ++n) {
@@ -189,7 +189,7 @@ TEST(Append, ManyEntriesAtOnceMakeSeveralClusters) {
   EXPECT_TRUE(std::ranges::equal(arrays[1].view<std::uint32_t>(), items));
 }
 
-// Whole pages of uncompressed columns are written from the caller's memory: only while append() runs.
+// Whole pages of uncompressed columns are written from the caller's memory, but only while append() runs.
 void append_and_change_the_arrays(const WriteOptions& options) {
   MemoryFile file;
   constexpr std::size_t batch = 100'000, batches = 3;

@@ -29,17 +29,17 @@ codec::Convert conversion(ElementType from, ElementType to) {
 
 }  // namespace
 
-// A field and what the batch has for it.
-struct ColumnarInput::Node {
+// A field and its arrays in the batch.
+struct ColumnarInput::FieldInput {
   Field* field = nullptr;
   std::string path;
   ArrayView structure;  // offsets or tags
   ArrayView values;
-  codec::Convert convert = nullptr;  // null: the values are the column's elements already
+  codec::Convert convert = nullptr;  // null: the values have the column's element type
   std::size_t column = 0;            // of the values
   std::uint64_t cursor = 0;          // values of this field taken so far
   std::uint64_t value_cursor = 0;    // elements of `values` taken so far
-  std::vector<std::unique_ptr<Node>> children;
+  std::vector<std::unique_ptr<FieldInput>> children;
 
   const std::int64_t* numbers() const { return static_cast<const std::int64_t*>(structure.data); }
   std::vector<std::int64_t> tags;
@@ -63,7 +63,7 @@ struct ColumnarInput::Node {
     value_cursor += count;
   }
 
-  // Of the column's elements for the values [begin, end) of this field, and of all below it.
+  // Bytes of elements for the values [begin, end) of this field, and of all fields below it.
   std::uint64_t bytes(std::uint64_t begin, std::uint64_t end) const {
     const std::uint64_t count = end - begin;
     switch (field->kind()) {
@@ -116,7 +116,7 @@ struct ColumnarInput::Node {
       case FieldKind::nullable: {
         const std::int64_t* offsets = numbers() + cursor;
         const auto items = static_cast<std::uint64_t>(offsets[count] - offsets[0]);
-        // The index of a string is counted from the characters written so far, so it goes first.
+        // The index of a string counts the characters written so far, so it goes first.
         field->append_structure(offsets, count);
         if (field->kind() == FieldKind::string) {
           append_values(items);
@@ -141,7 +141,7 @@ struct ColumnarInput::Node {
   }
 };
 
-// Matches arrays with fields and checks that they fit together.
+// Matches arrays with fields and checks that they are consistent.
 class ColumnarInput::Matcher {
  public:
   explicit Matcher(std::span<const NamedArray> arrays) {
@@ -155,9 +155,9 @@ class ColumnarInput::Matcher {
     }
   }
 
-  std::unique_ptr<Node> match(Field& field, const std::string& path, std::optional<std::uint64_t> expected,
-                              std::uint64_t& found) {
-    auto node = std::make_unique<Node>();
+  std::unique_ptr<FieldInput> match(Field& field, const std::string& path,
+                                    std::optional<std::uint64_t> expected, std::uint64_t& found) {
+    auto node = std::make_unique<FieldInput>();
     node->field = &field;
     node->path = path;
     const unsigned wrappers =
@@ -224,7 +224,7 @@ class ColumnarInput::Matcher {
     return found.structure;
   }
 
-  std::uint64_t take_values(Node& node, std::size_t column, std::uint64_t per_value) {
+  std::uint64_t take_values(FieldInput& node, std::size_t column, std::uint64_t per_value) {
     const ArrayView* own = values_at(node.path);
     // An enum's or atomic's values may be given at its own path.
     std::string above = node.path;
@@ -250,7 +250,7 @@ class ColumnarInput::Matcher {
     return node.values.size / per_value;
   }
 
-  std::uint64_t take_collection(Node& node) {
+  std::uint64_t take_collection(FieldInput& node) {
     const ArrayView* own = structure_at(node.path, ArrayRole::offsets);
     if (own == nullptr)
       fail(node.path, fmt::format("no offsets are given for this field of type {}", node.field->type_name()));
@@ -282,7 +282,7 @@ class ColumnarInput::Matcher {
     return count;
   }
 
-  std::uint64_t take_variant(Node& node) {
+  std::uint64_t take_variant(FieldInput& node) {
     const ArrayView* own = structure_at(node.path, ArrayRole::tags);
     if (own == nullptr) fail(node.path, "no tags are given for this variant");
     const auto* given = static_cast<const std::int32_t*>(own->data);
@@ -300,8 +300,8 @@ class ColumnarInput::Matcher {
     return node.tags.size();
   }
 
-  // Records, arrays, enums and atomics: nothing of their own.
-  std::uint64_t take_parts(Node& node, std::optional<std::uint64_t> expected) {
+  // Records, arrays, enums and atomics have no arrays of their own.
+  std::uint64_t take_parts(FieldInput& node, std::optional<std::uint64_t> expected) {
     const std::uint64_t factor = node.field->kind() == FieldKind::array ? node.field->array_size() : 1;
     std::optional<std::uint64_t> items;
     if (expected) items = *expected * factor;

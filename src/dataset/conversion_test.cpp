@@ -14,7 +14,7 @@ __extension__ using Wide = __int128;
 
 struct Number {
   std::string_view type;
-  std::string_view element;  // as error messages call it
+  std::string_view element;  // the name in error messages
   int bits;                  // 1: bool
   bool is_signed;
   bool is_real = false;

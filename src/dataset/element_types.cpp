@@ -19,7 +19,7 @@ bool is_floating(ElementType e) {
   return e == ElementType::float32 || e == ElementType::float64;
 }
 
-bool is_integer(ElementType e) {  // with bool and char
+bool is_integer(ElementType e) {  // including bool and char
   return !is_floating(e) && e != ElementType::byte && e != ElementType::index && e != ElementType::switch_;
 }
 

@@ -1,4 +1,4 @@
-// Numbers as elements in memory: which type names them, and which type holds those of two files.
+// Numbers as elements in memory: their type names, and the common type of numbers in two files.
 #ifndef COLONNADE_DATASET_ELEMENT_TYPES_H
 #define COLONNADE_DATASET_ELEMENT_TYPES_H
 
@@ -9,14 +9,14 @@
 
 namespace colonnade::dataset {
 
-// Of "float", "std::int32_t", ...; none for any other type name.
+// The element type of "float", "std::int32_t", ...; empty for any other type name.
 std::optional<ElementType> element_of_type(std::string_view type_name);
-// The other way round; empty for what is no value of its own (index, switch_).
+// The inverse; empty for types without values of their own (index, switch_).
 std::string_view type_of_element(ElementType element);
 
-// What holds the values of both: the wider one; of integers with and without sign the next larger one with
-// sign, or std::int64_t, with the reader's checks on values where none is large enough. None for numbers of
-// different kinds.
+// The type that holds the values of both: the wider one; for integers with and without sign the next larger
+// signed one or, if none is large enough, std::int64_t, with the reader's checks of values. Empty for numbers
+// of different kinds.
 std::optional<ElementType> common_element(ElementType a, ElementType b);
 
 }  // namespace colonnade::dataset

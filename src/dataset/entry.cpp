@@ -50,7 +50,7 @@ void Entry::rebind(std::string_view name, std::shared_ptr<void> value) {
 }
 
 void Entry::bind(std::string_view name, void* memory, std::string_view type_name) {
-  // Only the name has to be the field's: the memory is laid out as the field's own values are.
+  // Only the name must be the field's: the memory has the layout of the field's own values.
   const Slot& found = slot(name);
   const std::string given = type_name == found.type_name ? found.type_name : field::normalize(type_name).name;
   if (found.type_name != given)

@@ -1,4 +1,4 @@
-// What a writer remembers of an entry's values between two entries must follow the entry: other memory bound,
+// What a writer caches about an entry's values between two entries must follow the entry: other memory bound,
 // other entries, fields added.
 #include <gtest/gtest.h>
 

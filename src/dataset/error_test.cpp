@@ -1,4 +1,4 @@
-// What errors say: the exact messages of the main ones, with URI, data set, field, column, cluster, page and
+// The exact messages of the main errors, with URI, data set, field, column, cluster, page and
 // offset.
 #include "dataset/test_round_trip.h"
 
@@ -8,7 +8,7 @@ namespace {
 using testing::error_of;
 using testing::MemoryFile;
 
-// Two clusters with two pages of 16 numbers each; returns where page `page` of cluster 1 lies.
+// Two clusters with two pages of 16 numbers each; returns the position of page `page` of cluster 1.
 class Damage : public ::testing::Test {
  protected:
   void write(const WriteOptions& options) {

@@ -1,4 +1,4 @@
-// The files that a name with wildcards stands for.
+// The files that match a name with wildcards.
 #ifndef COLONNADE_DATASET_FILE_NAMES_H
 #define COLONNADE_DATASET_FILE_NAMES_H
 
@@ -8,9 +8,9 @@
 
 namespace colonnade::dataset {
 
-// Wildcards *, ? and [a-z], which stand for no slash, are expanded in alphabetical order: in local paths, of
-// which one that exists as it is spelt wins, and where the transport can list its files. Throws
-// ErrorKind::not_found where nothing fits, unsupported for a transport that cannot list.
+// Expands the wildcards *, ? and [a-z], which do not match slashes, in alphabetical order: in local paths, of
+// which an existing one with exactly this spelling takes precedence, and for transports that can list files.
+// Throws ErrorKind::not_found if nothing matches, unsupported for a transport that cannot list.
 std::vector<std::string> expand_names(std::span<const std::string> uris);
 
 }  // namespace colonnade::dataset

@@ -1,4 +1,4 @@
-// FileOpener: opens the files of a chain in threads and gives them in order.
+// FileOpener: opens the files of a chain in threads and returns them in order.
 #ifndef COLONNADE_DATASET_FILE_OPENER_H
 #define COLONNADE_DATASET_FILE_OPENER_H
 
@@ -15,8 +15,8 @@
 
 namespace colonnade::dataset {
 
-// Those that are open and not taken are never more than `ahead`. The error is that of the first file in order
-// that has one.
+// At most `ahead` files are open and not taken. The error is that of the first failing file, in
+// order.
 class FileOpener {
  public:
   using Opened = std::shared_ptr<const page::PageSource>;
@@ -45,7 +45,7 @@ class FileOpener {
   std::size_t begun_ = 0;
   std::size_t taken_ = 0;
   bool is_over_ = false;
-  std::vector<std::jthread> threads_;  // end before what they use
+  std::vector<std::jthread> threads_;  // joined before the members that they use
 };
 
 }  // namespace colonnade::dataset

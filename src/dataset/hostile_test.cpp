@@ -1,5 +1,5 @@
 // Damaged files: every byte changed in turn, every length cut, envelopes changed behind correct checksums.
-// Whatever happens, the answer is an Error or exactly the values that were written, within bounded memory.
+// The result is always an Error or exactly the values that were written, within bounded memory.
 #include <gmock/gmock.h>
 #include <malloc.h>
 
@@ -18,13 +18,13 @@
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
 
-// --- what the program has allocated, counted through operator new
+// ---- the program's allocations, counted in operator new
 
 namespace {
 
 std::atomic<std::size_t> allocated{0};
 std::atomic<std::size_t> peak{0};
-// What the program can have, for those who want to know what happens beyond it.
+// The program's memory limit, for tests of what happens beyond it.
 std::atomic<std::size_t> most{~std::size_t{0}};
 
 void* counted(void* memory) {
@@ -40,7 +40,7 @@ void release(void* memory) noexcept {
   allocated -= malloc_usable_size(memory);
   std::free(memory);
 }
-// More than any machine has; sanitizers end the program where malloc() would give nothing.
+// More than any machine has; sanitizers abort the program where malloc() would return null.
 constexpr std::size_t beyond_memory = std::size_t{1} << 39;
 
 bool is_too_much(std::size_t size) noexcept {
@@ -71,7 +71,7 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return aligned(size, alignment);
 }
-// Those that must not throw are the sanitizers' own unless they are replaced too.
+// The non-throwing variants would be the sanitizers' own unless they are replaced, too.
 template <class Allocate>
 void* or_null(Allocate&& allocate) noexcept {
   try {
@@ -139,7 +139,7 @@ using hostile_test::Point;
 using testing::error_of;
 using testing::MemoryFile;
 
-// Everything that a file shows: schema, all entries, all arrays.
+// Everything in a file: schema, all entries, all arrays.
 std::string everything_in(const std::string& name, const std::string& uri, const ReadOptions& options = {}) {
   auto reader = Reader::open(name, uri, options);
   std::ostringstream out;
@@ -151,7 +151,7 @@ std::string everything_in(const std::string& name, const std::string& uri, const
     paths.push_back(reader->descriptor().fields[id].name);
     views.push_back(reader->view(paths.back()));
   }
-  // Only a limit for entries without fields, which cost nothing on storage.
+  // Entries without fields take no storage, so their number needs a limit.
   const std::uint64_t entries = std::min<std::uint64_t>(reader->num_entries(), 4096);
   for (std::uint64_t i = 0; i < entries; ++i)
     for (auto& view : views) out << view.text(i) << '\n';
@@ -213,7 +213,7 @@ constexpr std::size_t memory_bound(std::size_t file_size) {
   return 300 * file_size + (std::size_t{1} << 20);
 }
 
-// What a damaged file did.
+// The effect of a damaged file.
 enum class Outcome { error, right, wrong };
 template <class Read>
 Outcome outcome_of(const std::string& expected, std::size_t bound, Read&& read) {
@@ -240,7 +240,8 @@ constexpr bool is_sanitized = __has_feature(address_sanitizer);
 constexpr bool is_sanitized = false;
 #endif
 
-// The changes to try at a byte: all, or in the slow builds with a sanitizer one, another at the next byte.
+// The changes to try at a byte: all, or in the slow builds with a sanitizer one, and another at the next
+// byte.
 std::vector<unsigned> patterns_at(std::uint64_t byte, std::initializer_list<unsigned> patterns) {
   if (!is_sanitized) return patterns;
   return {*(patterns.begin() + byte % patterns.size())};
@@ -355,7 +356,7 @@ TEST(Hostile, ACutFileGivesAClearError) {
   }
 }
 
-// --- envelopes that were changed by someone who can compute checksums
+// ---- envelopes changed by an attacker, who can compute checksums
 
 void reseal(Bytes& file, const Locator& envelope) {
   const MutableByteSpan bytes = MutableByteSpan(file).subspan(envelope.offset, envelope.size);
@@ -401,7 +402,7 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
         damaged[at] ^= static_cast<std::byte>(pattern);
         envelopes.seal(damaged);
         file.store(damaged);
-        // A page may claim what a run of equal values compresses to, and no more.
+        // A page may claim the size to which a run of equal values expands, and no more.
         if (outcome_of("", std::size_t{64} << 20, [&] { return everything_in("Data", file); }) ==
             Outcome::error)
           ++errors;
@@ -414,7 +415,7 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
   EXPECT_GT(errors, is_sanitized ? 500u : 2000u);
 }
 
-// --- files that a generator made, all checksums right
+// ---- generated files with correct checksums
 
 using testing::Dice;
 using testing::HostileFiles;
@@ -444,7 +445,7 @@ std::vector<HostileFiles> sources_of_hostile_files() {
   return sources;
 }
 
-// What an analysis may do with a file: of each field, and not of more than a few entries.
+// What an analysis may do with a file: reads each field, but only a few entries.
 void use(const std::string& name, const std::string& uri) {
   const auto reader = Reader::open(name, uri);
   std::ostringstream out;
@@ -484,7 +485,7 @@ TEST(Hostile, GeneratedFilesTakeBoundedMemoryAndEndInErrors) {
   const MemoryFile file;
   std::size_t opened = 0;
   std::size_t refused = 0;
-  // COLONNADE_HOSTILE_FILES=1000000 looks for longer.
+  // COLONNADE_HOSTILE_FILES=1000000 runs longer.
   const char* const wanted = std::getenv("COLONNADE_HOSTILE_FILES");
   const std::uint64_t files = wanted != nullptr ? std::strtoull(wanted, nullptr, 10)
                               : is_sanitized    ? 600
@@ -520,12 +521,13 @@ TEST(Hostile, GeneratedFilesTakeBoundedMemoryAndEndInErrors) {
     most = ~std::size_t{0};
     if (HasFailure()) return;
   }
-  // Files which nobody reads show nothing, nor do those that do no harm.
+  // Unreadable files prove nothing, and neither do harmless ones.
   EXPECT_GT(opened, files / 5);
   EXPECT_GT(refused, files / 5);
 }
 
-// An envelope that says that it is much longer than it is, or is: all zeros, which compress to nothing.
+// An envelope that claims to be, or is, much longer than its stored form: all zeros, which compress to
+// nothing.
 TEST(Hostile, EnvelopesThatExpandWithoutEndAreRefusedBeforeRoomIsMade) {
   const MemoryFile file;
   write_sample(file, {.compression = "none", .container = Container::bare_file});
@@ -564,7 +566,7 @@ TEST(Hostile, EnvelopesThatExpandWithoutEndAreRefusedBeforeRoomIsMade) {
               ::testing::HasSubstr("more than a file of this size can need"));
 }
 
-// Lists that are empty in each of many clusters: nothing compresses better, and nothing of it is wrong.
+// Empty lists in each of many clusters: nothing compresses better, and they are valid.
 TEST(Hostile, HonestMetadataThatCompressToAlmostNothingAreRead) {
   const MemoryFile file;
   auto model = Model::create();
@@ -594,7 +596,7 @@ TEST(Hostile, HonestMetadataThatCompressToAlmostNothingAreRead) {
   EXPECT_THAT(error.what(), ::testing::HasSubstr("COLONNADE_METADATA_MIB=4096"));
 }
 
-// Reasons and paths are kept for each field: long names must not make them longer than memory.
+// Reasons and paths are kept for each field: long names must not make them exceed the memory.
 TEST(Hostile, LongNamesAreNotRepeatedForEveryField) {
   const MemoryFile file;
   write_sample(file, {.compression = "none", .container = Container::bare_file});
@@ -640,7 +642,7 @@ TEST(Hostile, LongNamesAreNotRepeatedForEveryField) {
             std::size_t{128} << 20);
 }
 
-// --- what a later version might write
+// ---- files of later versions
 
 TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
   const MemoryFile file;
@@ -705,7 +707,7 @@ TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
   reader->verify();
 }
 
-// --- files that ROOT wrote
+// ---- files written by ROOT
 
 TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
   const std::filesystem::path fixtures = test_fixtures();

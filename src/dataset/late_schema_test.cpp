@@ -89,7 +89,7 @@ using LateTypes =
 TYPED_TEST_SUITE(LateFields, LateTypes);
 TYPED_TEST(LateFields, ReadAsEmptyBeforeTheyWereAdded) {
   if constexpr (std::is_same_v<TypeParam, Hit> || testing::is_array<TypeParam>) {
-    // A member that was never stored is zero or empty, whatever the constructor would give.
+    // A member that was never stored is zero or empty, not what the constructor sets.
   }
   for (const std::size_t before : {0u, 3u, 5u, 17u, 20u}) {
     if constexpr (!std::is_same_v<TypeParam, Hit> && !std::is_same_v<TypeParam, std::array<Hit, 2>>) {

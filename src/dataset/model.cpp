@@ -51,7 +51,7 @@ void Model::add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value)
 
 std::shared_ptr<void> Model::add_field(std::unique_ptr<Field> field) {
   check_new(field.get());
-  // Headers cost few bytes where values cost many.
+  // A few bytes in a header can describe large values.
   constexpr std::size_t most = std::size_t{1} << 30;
   if (field->value_size() > most - std::min(most, value_bytes_))
     throw Error(ErrorKind::resource,

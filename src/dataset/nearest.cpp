@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t max_suggestions = 3;
 constexpr std::size_t max_listed = 10;
-constexpr std::size_t max_compared_length = 128;  // longer names are no typing mistakes
+constexpr std::size_t max_compared_length = 128;  // longer names are not typing mistakes
 
 // Levenshtein's distance.
 std::size_t distance(std::string_view a, std::string_view b) {

@@ -8,8 +8,8 @@
 
 namespace colonnade::dataset {
 
-// "did you mean 'pt' or 'eta'?" with the names nearest to `name`, "there are: ..." if none is near and they
-// are few.
+// "did you mean 'pt' or 'eta'?" with the names most similar to `name`, or "there are: ..." if none is similar
+// and they are few.
 std::string did_you_mean(std::string_view name, std::span<const std::string> names);
 
 }  // namespace colonnade::dataset

@@ -1,5 +1,5 @@
-// Data sets in object stores, from the outside: everything that goes into a file comes back from a store as
-// it does from the file, whatever the store is like and however it is written.
+// End-to-end tests of data sets in object stores: a store returns everything that a file returns, for every
+// kind of store and every way of writing.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -197,7 +197,7 @@ TEST(ObjectStore, AServerThatGoesAwayIsReportedAndTheCheckpointStays) {
   expect_numbers(store, 0, 100);
 }
 
-// Clusters are written while the next ones are filled: the failure comes with one of them, or at the end.
+// Clusters are written while the next ones are filled: a later call, or the end, reports the failure.
 TEST(ObjectStore, AFailureInTheBackgroundIsNotLost) {
   const MemoryStore store;
   std::shared_ptr<std::int64_t> value;
@@ -220,7 +220,8 @@ TEST(ObjectStore, MemoryOfAClusterIsFilledWhileAnotherIsWritten) {
   fill(*writer, *value, 0, 10000);
   store.faults().hold(io::StoreOperation::update);
   std::thread free([&] {
-    store.faults().wait_until_held(io::StoreOperation::update, 2);  // of two clusters, or it never ends
+    store.faults().wait_until_held(io::StoreOperation::update,
+                                   2);  // of two clusters at once, else this hangs
     store.faults().release(io::StoreOperation::update);
   });
   fill(*writer, *value, 10000, 20000);

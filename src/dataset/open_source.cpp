@@ -12,7 +12,7 @@
 namespace colonnade::dataset {
 namespace {
 
-// Most files of the field still hold TTrees: the error says what turns one into a data set.
+// Most files of the field still hold TTrees: the error says how to convert them.
 [[noreturn]] void fail_without_data_sets(const container::ReadContainer& container, const std::string& uri) {
   std::vector<std::string> trees;
   for (const auto& object : container.objects())
@@ -42,7 +42,7 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
     chosen = names.front();
   }
   std::shared_ptr<page::PageSource> source = page::PageSource::open(chosen, container, options);
-  // A type that came after this version must not keep anyone from the other fields.
+  // A field of a type unknown to this version must not make the others unreadable.
   if (const auto reasons = unknown_types(source->descriptor()); !reasons.empty())
     source->mark_unreadable(reasons);
   return source;

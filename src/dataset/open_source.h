@@ -1,4 +1,4 @@
-// Opening a data set by name, or the only one of a file.
+// Opens a data set by name, or the only one of a file.
 #ifndef COLONNADE_DATASET_OPEN_SOURCE_H
 #define COLONNADE_DATASET_OPEN_SOURCE_H
 
@@ -12,8 +12,8 @@
 
 namespace colonnade::dataset {
 
-// `name` may be empty if there is only one. Fields of types that this version does not know are marked.
-// Throws ErrorKind::not_found, usage, io, format, unsupported.
+// `name` may be empty if there is only one. Marks fields of types that this version does not know. Throws
+// ErrorKind::not_found, usage, io, format, unsupported.
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options);
 

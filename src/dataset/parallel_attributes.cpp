@@ -1,9 +1,9 @@
-// Attribute sets of a data set that many threads write; see colonnade/parallel_writer.h.
+// Attribute sets of a data set that several threads write; see colonnade/parallel_writer.h.
 //
 //   contexts --rows about their own entries--> waiting --a commit begins: where are these?-->
 //   AttributeSetWriter
 //
-// Only the data set's sink knows where the clusters of a context are. It asks for the rows when it commits,
+// Only the data set's sink knows the positions of a context's clusters. It requests the rows at each commit,
 // with no other thread inside.
 #include <algorithm>
 #include <mutex>
@@ -21,11 +21,11 @@ using Placed = page::DataSetSink::Placed;
 
 namespace {
 
-// Where the entries of a context are; one piece at least, which may be empty.
+// The positions of a context's entries; at least one piece, which may be empty.
 std::vector<IndexRange> pieces_of(std::span<const Placed> placed, const IndexRange& own) {
   std::vector<IndexRange> pieces;
   const auto after = std::ranges::upper_bound(placed, own.first(), {}, &Placed::own);
-  if (after == placed.begin()) return {{0, 0}};  // nothing of the context is there: it had no entries
+  if (after == placed.begin()) return {{0, 0}};  // the context has no entries in the data set
   for (auto part = after - 1; part != placed.end() && part->own <= own.last(); ++part) {
     const std::uint64_t from = std::max(own.first(), part->own) - part->own;
     const std::uint64_t to = std::min(own.last() - part->own, part->entries);
@@ -52,7 +52,7 @@ struct ParallelAttributeSet::Impl {
     Row* row = nullptr;
   };
 
-  // Those whose entries all have their places.
+  // Adds the rows whose entries are all in the data set.
   void flush() {
     const std::lock_guard lock(mutex);
     const auto waits = std::partition(waiting.begin(), waiting.end(), [&](const Row& row) {
@@ -63,7 +63,7 @@ struct ParallelAttributeSet::Impl {
     for (auto row = waiting.begin(); row != waits; ++row)
       for (const IndexRange& piece : pieces_of(data_set->placed(row->context), row->entries))
         ready.push_back({piece, &*row});
-    // The order follows from the data set, not from which thread was first.
+    // The order depends on the data set, not on the timing of threads.
     std::ranges::sort(ready, {}, [](const PlacedRow& each) {
       return std::tuple(each.range.first(), each.row->context, each.row->number);
     });
@@ -73,7 +73,7 @@ struct ParallelAttributeSet::Impl {
 
   page::DataSetSink* data_set = nullptr;
   std::unique_ptr<AttributeSetWriter> writer;
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::vector<Row> waiting;
   std::size_t rows = 0;
 };

@@ -1,4 +1,4 @@
-// Contexts and what they share; see colonnade/parallel_writer.h.
+// Contexts and their shared state; see colonnade/parallel_writer.h.
 #include "colonnade/parallel_writer.h"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ struct ParallelWriter::Impl {
   std::unique_ptr<Model> model;
   page::DataSetSink& data_set;
   std::shared_ptr<dataset::WriterState> state;
-  std::mutex mutex;  // of what begins and ends: contexts and commits
+  std::mutex mutex;  // guards the creation and end of contexts, and commits
   std::vector<std::unique_ptr<ParallelAttributeSet>> attribute_sets;
   std::size_t contexts_made = 0;
   std::atomic<std::size_t> contexts_open = 0;
@@ -66,7 +66,7 @@ struct FillContext::Impl {
         fields(clones(*writer->model)),
         filler(writer->state, fields, writer->model_id(),
                [this](ClusterDescriptor cluster) { writer->place(number, std::move(cluster)); }) {
-    // Described alike, the copies get the numbers of their originals.
+    // Described in the same order, the copies get the numbers of their originals.
     Descriptor numbers;
     std::vector<Field*> all;
     for (const auto& field : fields) all.push_back(field.get());

@@ -10,7 +10,7 @@
 
 namespace parallel_test {
 
-// Everything follows from the thread's number and the entry's.
+// Determined by the numbers of the thread and the entry.
 struct Event {
   std::int32_t thread = 0;
   std::int64_t number = 0;
@@ -84,7 +84,7 @@ void fill_events(FillContext& context, int thread, std::int64_t count) {
   }
 }
 
-// Every thread's events are there once, in their order; returns how many there are.
+// Each thread's events occur once, in their order; returns their number.
 std::uint64_t expect_events(const std::string& uri, int threads) {
   auto reader = Reader::open("Data", uri);
   auto view = reader->view<Event>("event");
@@ -99,7 +99,7 @@ std::uint64_t expect_events(const std::string& uri, int threads) {
   return reader->num_entries();
 }
 
-// A descriptor without what depends on the run: where pages lie.
+// A descriptor without parts that vary between runs: the positions of pages.
 std::string shape_of(const std::string& uri) {
   const auto reader = Reader::open("Data", uri);
   std::string text;
@@ -230,7 +230,7 @@ TEST(ParallelWriter, CheckpointsAreReadableWhileOthersWrite) {
     EXPECT_GT(expect_events(file, threads), 0u);
     writer->close();
     EXPECT_EQ(expect_events(file, threads), 600u * threads);
-    // The journal has every cluster, one after the other without a hole.
+    // The journal has every cluster, in order and without gaps.
     const auto reader = Reader::open("Data", file);
     const auto bytes = io::open_for_reading(file);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> clusters;

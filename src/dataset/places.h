@@ -1,4 +1,4 @@
-// Names of files: whether two are of the same one.
+// Names of files: tests whether two names mean the same file.
 #ifndef COLONNADE_DATASET_PLACES_H
 #define COLONNADE_DATASET_PLACES_H
 
@@ -24,7 +24,7 @@ inline bool same_place(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(local_path(a), local_path(b), ignored);
 }
 
-// The same name from every folder.
+// A name that is the same in every folder.
 inline std::string whole_name(const std::string& uri) {
   if (!is_local(uri)) return uri;
   std::error_code failed;

@@ -1,8 +1,8 @@
-// Provenance: from which data sets a merged one was made, kept as an attribute set that its footer links to.
+// Provenance: the inputs of a merged data set, kept as an attribute set that its footer links to.
 //
 //   _rangeStart, _rangeLen | _userData { uri, data_set, version, size, fingerprint, clusters, depth }
 //
-// One entry for each input, in the order of its entries. Inputs of an input follow it with a greater depth.
+// One entry per input, in the order of its entries. The inputs of an input follow it with a greater depth.
 #ifndef COLONNADE_DATASET_PROVENANCE_H
 #define COLONNADE_DATASET_PROVENANCE_H
 
@@ -23,20 +23,20 @@ struct InputRecord {
   std::uint64_t entries = 0;
   std::string uri;
   std::string data_set;
-  std::string version;            // what the transport says of the last change; may be empty
+  std::string version;            // the transport's version of the file; may be empty
   std::uint64_t size = 0;         // of the file
-  std::uint64_t fingerprint = 0;  // of where its metadata lie, and of their sums
+  std::uint64_t fingerprint = 0;  // a hash of the positions and checksums of its metadata
   std::uint64_t clusters = 0;
   std::uint64_t depth = 0;  // 0: an input of this data set
 };
 
-// Of a data set that was opened as an input; its range is not known yet.
+// Describes a data set that was opened as an input; its range is not known yet.
 InputRecord describe_input(const page::PageSource& source);
 
-// Empty if there is none.
+// Empty if there is no provenance.
 std::vector<InputRecord> read_provenance(const page::PageSource& source);
 
-// Writes it into the container, where the next footer is to link to it.
+// Writes it to the container; the next footer must link to it.
 AttributeSetRecord write_provenance(container::WriteContainer& container, const WriteOptions& options,
                                     const std::string& writer, const std::vector<InputRecord>& inputs);
 

@@ -201,7 +201,7 @@ void Reader::verify_structure(const FieldDescriptor& field) {
     for (std::size_t k = 0; k < parts.size(); ++k)
       if (parts[k]) limits[k] = parts[k]->elements(c) / per_value[k];
     std::uint64_t previous = 0;
-    // What was never written is empty, however much of it there is.
+    // Elements that were never written are empty, whatever their number.
     for (std::uint64_t at = own.leading_zeros(c); at < own.elements(c);) {
       const auto stretch = own.map(c, at);
       if (is_collection) {

@@ -1,5 +1,5 @@
-// What several threads may do at once: read one file with readers of their own, look at one descriptor, use
-// entries of one model, write different files. Run under ThreadSanitizer.
+// Concurrent uses that are allowed: reading one file with several readers, reading one descriptor, using
+// entries of one model, writing different files. Run under ThreadSanitizer.
 #include <barrier>
 #include <thread>
 
@@ -109,7 +109,7 @@ TEST(Threads, ReadWhatAnotherThreadHasCommitted) {
         for (std::uint64_t i = 0; i < reader->num_entries(); ++i)
           if (view(i) != static_cast<std::int64_t>(i)) ADD_FAILURE() << "entry " << i;
       } catch (const Error& error) {
-        // The head of the file may be switched while it is read; that must show as an error, never as other
+        // A commit may switch the head of the file while it is read; that must cause an error, never wrong
         // values.
         if (error.kind() != ErrorKind::format && error.kind() != ErrorKind::checksum &&
             error.kind() != ErrorKind::not_found && error.kind() != ErrorKind::io)

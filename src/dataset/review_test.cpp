@@ -1,11 +1,11 @@
-// Regressions: files that fit the grammar and lie, failures in the middle of something, and calls that make
-// no sense. Each of these once was a crash, a hang, or a wrong value without an error.
+// Regressions: well-formed files with false claims, failures in the middle of an operation, and invalid
+// calls. Each of these once was a crash, a hang, or a wrong value without an error.
 #include "dataset/test_round_trip.h"
 #include "page/page_sink.h"
 
 namespace review_test {
 
-// Wider than what the files of these tests hold for it.
+// Wider than the stored enumeration in the files of these tests.
 enum class Level : std::int64_t { low, high };
 
 struct alignas(128) Aligned {
@@ -22,7 +22,7 @@ using review_test::Level;
 using testing::error_of;
 using testing::MemoryFile;
 
-// Writes data sets with any schema, also such as no Writer makes.
+// Writes data sets with any schema, including some that no Writer makes.
 class Forge {
  public:
   explicit Forge(const std::string& uri)
@@ -43,7 +43,7 @@ class Forge {
     d().fields.push_back(f);
     return f.id;
   }
-  // `first` other than 0: the column came later.
+  // `first` > 0: a deferred column.
   std::uint32_t column(std::uint32_t field, ColumnType type, std::uint64_t first = 0,
                        std::uint16_t representation = 0) {
     ColumnDescriptor c;
@@ -109,7 +109,7 @@ TEST(Review, ABulkReadOfMoreThanThereIsWritesNothing) {
   EXPECT_EQ(view.bulk(1, 2)[1], 3);
 }
 
-// --- calls that make no sense
+// ---- invalid calls
 
 TEST(Review, AMissingModelIsRefusedBeforeTheFileIsTouched) {
   const MemoryFile file;
@@ -195,9 +195,9 @@ TEST(Review, ItemsKnownAtRunTimeKeepTheirAlignment) {
   }
 }
 
-// --- files that lie
+// ---- files with false claims
 
-// Nothing is stored for entries before a field was added, so a few bytes may claim any number of them.
+// No data are stored for entries before a field was added, so a few bytes may claim any number of them.
 TEST(Review, ClaimsOfManyMissingElementsCostNothing) {
   const MemoryFile file;
   constexpr std::uint64_t entries = std::uint64_t{1} << 55;
@@ -206,7 +206,7 @@ TEST(Review, ClaimsOfManyMissingElementsCostNothing) {
     Forge forge(file);
     forge.sink().start();
     const auto array = forge.field("a", "std::array<double,64>", FieldRole::leaf, invalid_id, 64);
-    // 2^61 numbers of 8 bytes: the product is zero.
+    // 2^61 numbers of 8 bytes: the product overflows to zero.
     forge.column(forge.field("_0", "double", FieldRole::leaf, array), ColumnType::real64, entries * 64);
     const auto vector = forge.field("v", "std::vector<float>", FieldRole::collection);
     forge.column(vector, ColumnType::index64, entries);
@@ -297,7 +297,7 @@ TEST(Review, AStringOrVariantWithoutItsPartsIsAnError) {
 TEST(Review, APageOutsideOfTheFileMakesNoRoomForItself) {
   const std::pair<std::uint64_t, std::uint64_t> places[] = {
       {(std::uint64_t{1} << 34) - 8, 300},  // far more bytes than the file has
-      {64, ~std::uint64_t{0}},              // offset and size add up to a small number
+      {64, ~std::uint64_t{0}},              // offset and size overflow to a small number
       {64, std::uint64_t{0} - 64}};         // ... or to zero
   for (const auto& [size, offset] : places) {
     SCOPED_TRACE(offset);
@@ -336,7 +336,7 @@ TEST(Review, PageListsAreNotReadOverAndOver) {
   EXPECT_NE(error.problem().find("page lists together"), std::string::npos) << error.what();
 }
 
-// A second representation of a string begins in the second cluster. Its text is no shorter for that.
+// A second representation of a string begins in the second cluster. Its text is complete anyway.
 TEST(Review, TextOfALateRepresentationHasNoZerosInFront) {
   const MemoryFile file;
   {
@@ -369,7 +369,7 @@ TEST(Review, TextOfALateRepresentationHasNoZerosInFront) {
   EXPECT_EQ(view(5), "b");
 }
 
-// One member of a record has wrong numbers; the other tells how many items there are.
+// One member of a record has wrong numbers; another one gives the number of items.
 TEST(Review, ItemsAreCountedByReadableMembers) {
   const MemoryFile file;
   {
@@ -430,7 +430,7 @@ TEST(Review, AStringThatEndsBehindItsTextIsFoundByVerify) {
   }
 }
 
-// Every entry has two of the records; one by one they would be those of other entries.
+// Every entry has two of the records; one per entry would mix up entries.
 TEST(Review, ARecordThatRepeatsIsNotReadAsOne) {
   const MemoryFile file;
   {
@@ -447,7 +447,7 @@ TEST(Review, ARecordThatRepeatsIsNotReadAsOne) {
   EXPECT_EQ(error_of([&] { reader->view("r").text(1); }).kind(), ErrorKind::unsupported);
 }
 
-// The place of an alternative's value has 64 bits, and an array multiplies it.
+// The index of an alternative's value has 64 bits, and an array multiplies it.
 TEST(Review, AVariantDoesNotPointAroundTheWorld) {
   for (const std::uint64_t index : {std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
     const MemoryFile file;

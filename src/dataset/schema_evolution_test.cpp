@@ -1,5 +1,5 @@
-// Classes that changed since the file was written: members and bases that came, went or moved, other types of
-// members, other names, read rules. The two states of a class are local types of equal name.
+// Classes that changed since the file was written: members and bases added, removed or moved, members with
+// other types, other names, read rules. The two versions of a class are local types of equal name.
 #include "dataset/test_round_trip.h"
 
 namespace evolution_test {

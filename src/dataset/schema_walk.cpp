@@ -15,7 +15,7 @@ namespace colonnade::dataset {
 
 namespace {
 
-// "jets.pt" for "jets._0.pt" where both name the same field.
+// "jets.pt" for "jets._0.pt" if both name the same field.
 std::string short_path(const Descriptor& descriptor, std::uint32_t field) {
   const std::string whole = descriptor.path_of(field);
   std::string shorter = whole;
@@ -38,7 +38,7 @@ bool is_base(const FieldDescriptor& field) {
 
 std::vector<NamedMember> members_of(const Descriptor& descriptor, std::uint32_t record) {
   std::vector<NamedMember> members;
-  std::vector<std::uint32_t> bases;  // of each member: the base that has it, or invalid_id
+  std::vector<std::uint32_t> bases;  // of each member: its base, or invalid_id
   for (const std::uint32_t child : descriptor.fields[record].children) {
     const FieldDescriptor& field = descriptor.fields[child];
     std::vector<NamedMember> own;
@@ -60,7 +60,7 @@ std::vector<NamedMember> members_of(const Descriptor& descriptor, std::uint32_t 
       name = fmt::format("{}::{}", base.type_name.empty() ? base.name : base.type_name, members[i].name);
       if (taken.contains(name)) name = fmt::format("{}::{}", base.name, members[i].name);
     }
-    // No class has two members of one name; of a damaged schema the first one is shown.
+    // No class has two members of one name; for a damaged schema the first one is shown.
     if (!taken.insert(name).second) name.clear();
     names.push_back(std::move(name));
   }
@@ -89,7 +89,7 @@ const NamedMember* find_member(const std::vector<NamedMember>& members, std::str
 
 namespace {
 
-// A path that leaves out the bases between an object and its members; invalid_id if there is no such thing.
+// Resolves a path that leaves out the bases between an object and its members; invalid_id if it fails.
 std::uint32_t find_through_bases(const Descriptor& descriptor, std::string_view path) {
   const auto drop = [&path](std::size_t name) { path.remove_prefix(std::min(path.size(), name + 1)); };
   const std::string_view top = path.substr(0, path.find('.'));

@@ -1,4 +1,4 @@
-// Questions to a descriptor that views, columnar reads and printing share.
+// Queries of a descriptor for views, columnar reads and printing.
 #ifndef COLONNADE_DATASET_SCHEMA_WALK_H
 #define COLONNADE_DATASET_SCHEMA_WALK_H
 
@@ -14,31 +14,31 @@
 
 namespace colonnade::dataset {
 
-// The field at a path; throws ErrorKind::not_found with the nearest names.
+// The field at a path; throws ErrorKind::not_found with similar names.
 std::uint32_t find_field(const page::PageSource& source, std::string_view path);
 // `where`: for the error.
 std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, ErrorContext where);
 
-// A member of a record under the name that programs give it.
+// A member of a record under the name used in programs.
 struct NamedMember {
   std::string name;
   std::uint32_t field = invalid_id;
 };
-// The members of a record, those of its base classes among them, in the order in which they are stored. A
-// name that is inherited more than once, or that another member hides, is told apart by the base: "Base::x".
+// The members of a record, including those of its base classes, in stored order. A name that is inherited
+// more than once, or hidden by another member, is qualified with the base: "Base::x".
 std::vector<NamedMember> members_of(const Descriptor& descriptor, std::uint32_t record);
 
-// The member whose name starts a path, the longest such name if several do; null if none. Throws
-// ErrorKind::not_found with the candidates for the name of several inherited members.
+// The member whose name starts a path, the longest such name if there are several; null if there is none.
+// Throws ErrorKind::not_found with the candidates if several inherited members have the name.
 const NamedMember* find_member(const std::vector<NamedMember>& members, std::string_view path);
 
-// Does the field hold the members of a base class?
+// True if the field holds the members of a base class.
 bool is_base(const FieldDescriptor& field);
 
-// Has the field exactly one value per entry?
+// True if the field has exactly one value per entry.
 bool is_per_entry(const Descriptor& descriptor, std::uint32_t field);
 
-// A column from which the values of a field can be counted: its own or that of a part that every value has.
+// A column by which the values of a field can be counted: its own or that of a sub-field with one value each.
 struct CountingColumn {
   std::vector<std::uint32_t> columns;  // one per representation
   ElementType element = ElementType::index;
@@ -50,12 +50,12 @@ std::optional<CountingColumn> counting_column(const Descriptor& descriptor, std:
 void check_ends(const page::PageSource& source, std::uint32_t field, std::size_t cluster, std::uint64_t begin,
                 std::span<const std::uint64_t> ends, std::uint64_t items);
 
-// Throws ErrorKind::format unless every element has a tag within the alternatives and points to one of its
-// `limits[tag - 1]` values.
+// Throws ErrorKind::format unless every element has a valid tag and points to one of the `limits[tag - 1]`
+// values of its alternative.
 void check_switches(const page::PageSource& source, std::uint32_t field, std::size_t cluster,
                     std::span<const SwitchElement> elements, std::span<const std::uint64_t> limits);
 
-// The physical columns number `k` of a field, one per representation.
+// The physical columns with number `k` of a field, one per representation.
 std::vector<std::uint32_t> columns_of(const FieldDescriptor& field, std::size_t k);
 
 }  // namespace colonnade::dataset

@@ -1,5 +1,5 @@
-// Sealed pages for decoders elsewhere; see colonnade/sealed_columns.h. The stream that copies pages reads and
-// verifies them; whoever verifies a page moves it to its place.
+// Sealed pages for external decoders; see colonnade/sealed_columns.h. The stream that copies pages reads and
+// verifies them; the thread that verifies a page moves it to its destination.
 #include "colonnade/sealed_columns.h"
 
 #include <fmt/format.h>
@@ -22,9 +22,9 @@
 namespace colonnade {
 namespace {
 
-// What starts at such places suits the widest loads of processors and GPUs.
+// This alignment suits the widest loads of processors and GPUs.
 constexpr std::uint64_t alignment = 16;
-// Pages that one task decompresses.
+// The bytes of pages that one task decompresses.
 constexpr std::uint64_t task_bytes = std::uint64_t{1} << 20;
 
 void require_size(const page::PageSource& source, const SealedColumn& column, const char* what,
@@ -37,7 +37,7 @@ void require_size(const page::PageSource& source, const SealedColumn& column, co
               "", where);
 }
 
-// What a caller made of a column is looked at before it leads anywhere.
+// The caller may have changed the column: checks it before use.
 void require_pages(const page::PageSource& source, const SealedColumn& column) {
   const Descriptor& descriptor = source.descriptor();
   if (column.cluster >= descriptor.clusters.size() || column.column >= descriptor.columns.size())
@@ -62,7 +62,7 @@ void require_pages(const page::PageSource& source, const SealedColumn& column) {
     throw Error(ErrorKind::usage, "the pages are not those that sealed_column() gave", "", source.context());
 }
 
-// As columnar reads have it: the field's own type where that says more than the column's.
+// As in columnar reads: the field's own type if it is more precise than the column's.
 ElementType element_of(const Descriptor& descriptor, const FieldDescriptor& field, std::size_t k) {
   const std::uint32_t first = field.representations.front()[k];
   const ElementType natural = natural_element(descriptor.columns[first].encoding.type);
@@ -70,7 +70,7 @@ ElementType element_of(const Descriptor& descriptor, const FieldDescriptor& fiel
   return dataset::element_of_type(field.type_name).value_or(natural);
 }
 
-// An Error that leaves `work` says which page it was about.
+// Adds the page to the context of an Error that leaves `work`.
 template <class Work>
 void in_page(const page::PageSource& source, const SealedColumn& column, std::size_t page, Work&& work) {
   try {
@@ -195,7 +195,7 @@ void Reader::decompress_sealed(const SealedColumn& column, std::span<const std::
     starts.push_back(start);
     start += page.content_size;
   }
-  // A checksum that covers the page makes those of its chunks superfluous.
+  // A checksum that covers the page makes those of its chunks redundant.
   const bool trusts = source_->options().page_checksums == Checksums::on;
   for_pages(column, [&](std::size_t number) {
     in_page(*source_, column, number, [&] {

@@ -1,5 +1,5 @@
-// Sealed columns: pages read apart and decoded by hand are what a columnar read gives; what does not belong
-// together is refused.
+// Sealed columns: pages decoded by hand equal a columnar read; inconsistent arguments are
+// refused.
 #include "colonnade/sealed_columns.h"
 
 #include "codec/column_codec.h"

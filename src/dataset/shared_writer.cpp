@@ -27,7 +27,7 @@ struct SharedWriter::Impl {
     return page::PageSource::open(name, part.container, ReadOptions{.cache = "off"})->descriptor();
   }
 
-  // The schema of the first part is that of the data set.
+  // The first part determines the schema of the data set.
   void start(const Descriptor& first) const {
     Descriptor schema = first;
     schema.clusters.clear();
@@ -80,7 +80,7 @@ std::unique_ptr<SharedWriter> SharedWriter::open(std::string_view name, const st
   impl->container = container.get();
   impl->ticket = container->begin_parts().text();
   WriteOptions at_the_end = options;
-  at_the_end.checkpoint_every = {};  // what is committed are the parts, all together
+  at_the_end.checkpoint_every = {};  // one commit contains all parts
   impl->sink = std::make_unique<page::DataSetSink>(std::move(container), at_the_end);
   return std::unique_ptr<SharedWriter>(new SharedWriter(std::move(impl)));
 }

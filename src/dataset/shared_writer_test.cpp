@@ -1,4 +1,4 @@
-// Parts of several writers that one commits: what is there afterwards, and what is not, whatever goes wrong.
+// Parts of several writers that one process commits: the result, and what is removed, after every failure.
 #include "colonnade/shared_writer.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ class SharedWriterTest : public ::testing::TestWithParam<ObjectMapping> {
     return fmt::format("{}-{:x}", shared.ticket(), ++parts_);
   }
 
-  // A part with numbers from `first` on, in clusters of 100; it is left as it is if `is_closed` is not set.
+  // A part with numbers from `first` on, in clusters of 100; not closed if `is_closed` is false.
   void write(const std::string& part, std::int64_t first, std::int64_t count, bool is_closed = true) const {
     auto model = Model::create();
     const auto value = model->make_field<std::int64_t>("n");
@@ -63,7 +63,7 @@ class SharedWriterTest : public ::testing::TestWithParam<ObjectMapping> {
     for (std::int64_t i = 0; i < count; ++i) all.push_back(first + i);
     return all;
   }
-  // Page objects that are stored, and those that the data set names.
+  // The stored page objects, and those that the data set names.
   std::set<std::uint64_t> stored() const {
     std::set<std::uint64_t> objects;
     for (const io::ValueAddress& address : io::memory_store_addresses(uri_))
@@ -80,7 +80,7 @@ class SharedWriterTest : public ::testing::TestWithParam<ObjectMapping> {
                                                                : page.locator.offset);
     return objects;
   }
-  // Nothing is stored that no data set names: pages, or blobs of parts.
+  // All stored pages and blobs of parts belong to a data set.
   void expect_clean() const {
     EXPECT_EQ(stored(), named());
     for (const io::ValueAddress& address : io::memory_store_addresses(uri_))
@@ -142,14 +142,14 @@ TEST_P(SharedWriterTest, WhatWasThereStaysUntilTheCommit) {
 TEST_P(SharedWriterTest, LosersAreRemoved) {
   const auto shared = open();
   const std::string winner = next_part(*shared);
-  write(next_part(*shared), 0, 250);         // not chosen
+  write(next_part(*shared), 0, 250);         // not committed
   write(next_part(*shared), 0, 250, false);  // killed
   write(winner, 0, 250);
   write(next_part(*shared), 0, 250, false);
   shared->commit({&winner, 1});
   expect_numbers(numbers(0, 250));
   expect_clean();
-  // Of those who were killed it is not known whether they have ended: `gc` looks once.
+  // The killed writers may still run, as far as is known: `gc` checks once.
   EXPECT_EQ(collect_garbage(uri_).removed.size(), 1u);
   EXPECT_TRUE(collect_garbage(uri_).removed.empty());
   expect_numbers(numbers(0, 250));
@@ -217,8 +217,8 @@ TEST_P(SharedWriterTest, WhatMakesNoSenseIsRefused) {
   EXPECT_TRUE(stored().empty());
 }
 
-// One operation fails, or loses its answer, wherever that is: then the data set is as before or as after, and
-// `gc` leaves what it needs and nothing else.
+// One operation fails, or loses its answer, at any point: the data set is then in the old or in the new
+// state, and `gc` leaves exactly what it needs.
 TEST_P(SharedWriterTest, FaultsAnywhereLeaveAllOrNothing) {
   std::mt19937_64 random(7);
   constexpr io::StoreOperation kinds[] = {io::StoreOperation::fetch, io::StoreOperation::update,
@@ -227,7 +227,7 @@ TEST_P(SharedWriterTest, FaultsAnywhereLeaveAllOrNothing) {
   int done = 0;
   int failed = 0;
   for (int round = 0; round < 300; ++round) {
-    write({}, -100, 100);  // what was there
+    write({}, -100, 100);  // the old content
     const auto draw = [&](std::uint64_t most) { return random() % most; };
     const io::StoreOperation kind = kinds[draw(std::size(kinds))];
     const bool at_commit = draw(2) == 0;
@@ -249,7 +249,7 @@ TEST_P(SharedWriterTest, FaultsAnywhereLeaveAllOrNothing) {
         const std::string part = next_part(*shared);
         try {
           write(part, static_cast<std::int64_t>(1000 * i), count);
-        } catch (const Error&) {  // a task is tried again
+        } catch (const Error&) {  // a task is retried
           parts.push_back(next_part(*shared));
           write(parts.back(), static_cast<std::int64_t>(1000 * i), count);
           for (const std::int64_t number : numbers(static_cast<std::int64_t>(1000 * i), count))
@@ -272,7 +272,7 @@ TEST_P(SharedWriterTest, FaultsAnywhereLeaveAllOrNothing) {
                         (!expected.empty() && expected.size() == 100 && is_committed);
     ASSERT_TRUE(!is_committed || is_new || expected.size() == 100);
     expect_numbers(is_new ? expected : numbers(-100, 100));
-    // The process that wrote has ended: so have its claims.
+    // The writing process has ended, and its claims are void.
     collect_garbage(uri_, {.force = true});
     collect_garbage(uri_, {.force = true});
     expect_numbers(is_new ? expected : numbers(-100, 100));

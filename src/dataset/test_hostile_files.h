@@ -1,6 +1,6 @@
-// For tests and fuzzing: files that somebody who can compute checksums made to do harm. HostileFiles takes a
-// valid file apart, changes its schema, its clusters, the bytes of its envelopes or pages, and puts it
-// together again with every checksum right, so that what lies behind the checksums is reached.
+// For tests and fuzzing: files made by an attacker, who can compute checksums. HostileFiles takes a valid
+// file apart, changes its schema, its clusters, the bytes of its envelopes or pages, and reassembles it with
+// correct checksums, so that the code behind the checksums is reached.
 #ifndef COLONNADE_DATASET_TEST_HOSTILE_FILES_H
 #define COLONNADE_DATASET_TEST_HOSTILE_FILES_H
 
@@ -20,7 +20,7 @@
 
 namespace colonnade::testing {
 
-// Choices: those of a fuzzer while its bytes last, then those of a generator of random numbers.
+// Choices: a fuzzer's bytes while they last, then a random number generator.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -44,7 +44,7 @@ class Dice {
     return items[below(items.size())];
   }
 
-  // What programs stumble over, or `usual` and its neighbours.
+  // Numbers that often cause bugs, or `usual` and its neighbours.
   std::uint64_t awkward(std::uint64_t usual) {
     static constexpr std::uint64_t numbers[] = {
         0,          1,          2,          3,          7,          8,          16,
@@ -95,11 +95,11 @@ class HostileFiles {
   const std::string& name() const noexcept { return name_; }
   const Bytes& original() const noexcept { return original_; }
 
-  // How often at most something is repeated, as a power of two. Fuzzing keeps files small: what takes seconds
-  // with instrumentation would hide what takes for ever.
+  // The maximum number of repetitions, as a power of two. Fuzzing keeps files small: with instrumentation,
+  // runs of seconds would hide endless ones.
   int largest_repetition = 18;
 
-  // The next file: with at least one change, all of them behind correct checksums.
+  // The next file, with at least one change, all of them behind correct checksums.
   Bytes make(Dice& dice) const {
     Bytes file = original_;
     Descriptor descriptor = descriptor_;
@@ -128,7 +128,7 @@ class HostileFiles {
           change_schema(dice, descriptor);
       }
     if (!sets_.empty() && dice.one_in(2)) change_attribute_sets(dice, descriptor, file);
-    if (dice.one_in(2)) {  // what was added is in the header, else in the extension
+    if (dice.one_in(2)) {  // new fields are in the header, else in the extension
       descriptor.header_fields = static_cast<std::uint32_t>(descriptor.fields.size());
       descriptor.header_columns = static_cast<std::uint32_t>(descriptor.columns.size());
     }
@@ -142,7 +142,7 @@ class HostileFiles {
     return file;
   }
 
-  // The file with what `change` does to the descriptor.
+  // The file after `change` to the descriptor.
   template <class Change>
   Bytes make_with(Change&& change) const {
     Bytes file = original_;
@@ -176,7 +176,7 @@ class HostileFiles {
     const std::uint64_t end = page.locator.offset + page::stored_size(page);
     if (page.locator.kind != Locator::Kind::file || page.locator.size == 0 || end > file.size()) return;
     const MutableByteSpan bytes = MutableByteSpan(file).subspan(page.locator.offset, page.locator.size);
-    // Their first bytes are the header of a compression block, or the first elements.
+    // The first bytes are the header of a compression block, or the first elements.
     const std::size_t reach = dice.one_in(2) ? std::min<std::size_t>(bytes.size(), 16) : bytes.size();
     change_bytes(dice, bytes.first(reach));
     if (page.has_checksum)
@@ -373,7 +373,7 @@ class HostileFiles {
     follow_elements(d, range.column);
   }
 
-  // Clusters that follow each other, so that what hangs on their entries is reached.
+  // Makes clusters contiguous, so that code that depends on their entries is reached.
   static void repair_groups(Descriptor& d) {
     std::uint64_t entry = 0;
     std::size_t cluster = 0;
@@ -396,17 +396,17 @@ class HostileFiles {
     }
   }
 
-  // Much of one thing, which compresses to next to nothing.
+  // Many repetitions, which compress to almost nothing.
   void multiply(Dice& dice, Descriptor& d) const {
     const int most = dice.one_in(50) ? largest_repetition : 11;
     const std::size_t times = std::size_t{1} << dice.below(static_cast<std::size_t>(most));
     switch (d.fields.empty() ? 3 : dice.below(6)) {
-      case 0: {  // side by side
+      case 0: {  // siblings
         const FieldDescriptor copy = dice.of(d.fields);
         for (std::size_t i = 0; i < times; ++i) d.fields.push_back(copy);
         break;
       }
-      case 1: {  // in each other
+      case 1: {  // nested
         FieldDescriptor copy = dice.of(d.fields);
         if (dice.one_in(2)) copy.name = std::string(std::size_t{1} << dice.below(12), 'n');
         copy.parent = copy.id;
@@ -450,7 +450,7 @@ class HostileFiles {
 
   // ---- Attribute sets
 
-  // What the footer says of them, or what they are themselves.
+  // Changes their records in the footer, or the sets themselves.
   void change_attribute_sets(Dice& dice, Descriptor& d, Bytes& file) const {
     AttributeSetRecord& record = dice.of(d.attribute_sets);
     switch (dice.below(9)) {
@@ -524,7 +524,7 @@ class HostileFiles {
     if (seeds.empty()) return;
     for (const std::uint64_t seed : seeds) {
       Dice dice(seed);
-      // Preamble and checksum apart.
+      // Not the preamble or the checksum.
       const auto at = envelope.begin() + 8 + static_cast<std::ptrdiff_t>(dice.below(envelope.size() - 16));
       const auto count =
           std::min<std::ptrdiff_t>(1 + static_cast<std::ptrdiff_t>(dice.below(64)), envelope.end() - 8 - at);
@@ -540,7 +540,7 @@ class HostileFiles {
     reseal(envelope);
   }
 
-  // At the end of the file.
+  // Appends to the file.
   static Locator append(Dice& dice, const Bytes& envelope, Bytes& file) {
     const std::uint64_t at = file.size();
     AlignedBuffer block;
@@ -559,7 +559,7 @@ class HostileFiles {
     std::copy(anchor.begin(), anchor.end(), file.begin() + static_cast<std::ptrdiff_t>(anchor_at_));
   }
 
-  // The anchor knows where they are then.
+  // The anchor then points to them.
   static void place_envelopes(Dice& dice, const Raw& raw, Descriptor& d, Bytes& file) {
     d.anchor.max_key_size = 0;
     Bytes header = format::write_header(d).bytes;

@@ -1,5 +1,5 @@
-// For the tests: writes random values of a type and reads them back in every way there is - typed, as stored,
-// by name, entry by entry, out of order, as arrays - and writes what was read once more by name and as
+// For tests: writes random values of a type and reads them back in every way - typed, as stored, by
+// name, entry by entry, out of order, as arrays - and writes the result again by name and as
 // arrays.
 #ifndef COLONNADE_DATASET_TEST_ROUND_TRIP_H
 #define COLONNADE_DATASET_TEST_ROUND_TRIP_H
@@ -10,7 +10,7 @@
 
 namespace colonnade::testing {
 
-// Pages of a few elements, clusters of a few entries, page lists of two clusters: every border is met.
+// Pages of a few elements, clusters of a few entries, page lists of two clusters: covers every border.
 inline WriteOptions tiny_pieces() {
   return {.compression = "zstd:1", .initial_page_size = 16, .max_page_size = 64, .clusters_per_group = 2};
 }
@@ -29,7 +29,7 @@ inline std::vector<std::string> texts_of(const Field& field, const std::vector<c
   return texts;
 }
 
-// Without the type, so that it is compiled once.
+// Not a template, so that it is compiled once.
 class StoredValues {
  public:
   StoredValues(std::string uri, std::vector<std::string> texts)
@@ -54,7 +54,7 @@ class StoredValues {
     reader->verify();
   }
 
-  // What is read as stored is written with the same types by name, and again.
+  // Values read as stored are written with the same types by name, and read again.
   void expect_by_name(const std::string& type_name, const WriteOptions& options) const {
     const MemoryFile copy;
     auto reader = Reader::open("Data", uri_);
@@ -77,7 +77,7 @@ class StoredValues {
     StoredValues(copy, texts_).expect_as_stored();
   }
 
-  // All arrays are read and written back; `expect` looks at the copy.
+  // Reads all arrays and writes them back; `expect` checks the copy.
   template <class Expect>
   void expect_as_arrays(std::unique_ptr<Model> model, const WriteOptions& options, Expect&& expect) const {
     const MemoryFile copy;

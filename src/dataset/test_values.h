@@ -1,4 +1,4 @@
-// For the tests: random values of every type that can be stored, deep comparison, and files in memory.
+// For tests: random values of every storable type, deep comparison, and files in memory.
 #ifndef COLONNADE_DATASET_TEST_VALUES_H
 #define COLONNADE_DATASET_TEST_VALUES_H
 
@@ -32,7 +32,7 @@
 
 namespace colonnade::testing {
 
-// A named buffer of this process that is gone with the test.
+// A named buffer of this process that lives as long as the test.
 class MemoryFile {
  public:
   MemoryFile() : uri_("memory:test-" + std::to_string(next()++)) {}
@@ -173,7 +173,7 @@ void randomize(Random& random, T& value, int depth) {
   } else if constexpr (std::is_enum_v<T> && requires { T{std::underlying_type_t<T>(0)}; }) {
     value = static_cast<T>(random_number<std::underlying_type_t<T>>(random));
   } else if constexpr (std::is_enum_v<T>) {
-    value = static_cast<T>(random() % 2);  // no fixed type: other numbers are no values
+    value = static_cast<T>(random() % 2);  // without a fixed type, other numbers are undefined
   } else if constexpr (std::is_same_v<T, Double32>) {
     value = random_number<float>(random);
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -209,7 +209,7 @@ void randomize(Random& random, T& value, int depth) {
   }
 }
 
-// Equal in every bit: -0.0 is not 0.0, a NaN is itself.
+// Bitwise equality: -0.0 differs from 0.0, and a NaN equals itself.
 template <class T>
 bool same(const T& a, const T& b) {
   if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, Double32>) {

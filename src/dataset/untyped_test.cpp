@@ -1,4 +1,4 @@
-// Records and collections without C++ type: made from their members, written, and read as they are, by member
+// Records and collections without C++ type: made from their members, written, and read as stored, by member
 // and as classes.
 #include <sstream>
 
@@ -37,7 +37,7 @@ TEST(Untyped, RecordsAndCollectionsRoundTrip) {
   EXPECT_EQ(model->field("jets.pt").type_name(), "double");
   ASSERT_EQ(model->field("best").value_size(), sizeof(Jet));
   auto writer = Writer::recreate(std::move(model), "Data", file, testing::tiny_pieces());
-  // Members lie one after the other, naturally aligned: like the struct.
+  // Members follow each other, naturally aligned, like the struct's.
   auto& best = *static_cast<Jet*>(record.get());
   auto& jets = *static_cast<std::vector<Jet>*>(list.get());
   for (int i = 0; i < 50; ++i) {

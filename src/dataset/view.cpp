@@ -14,7 +14,7 @@
 namespace colonnade::detail {
 
 // Readers of the columns that number the values of a field.
-struct ViewCore::Place {
+struct ViewCore::CountingReaders {
   std::unique_ptr<page::ColumnReader> values;  // a column with `per_value` elements for each value
   std::uint64_t per_value = 1;
   std::unique_ptr<page::ColumnReader> items;  // of a collection: a column of its items
@@ -24,7 +24,7 @@ struct ViewCore::Place {
 
 ViewCore::ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path,
                    std::unique_ptr<Field> field)
-    : source_(std::move(source)), field_(std::move(field)), place_(std::make_unique<Place>()) {
+    : source_(std::move(source)), field_(std::move(field)), counting_(std::make_unique<CountingReaders>()) {
   const Descriptor& descriptor = source_->descriptor();
   disk_field_ = dataset::find_field(*source_, path);
   per_entry_ = dataset::is_per_entry(descriptor, disk_field_);
@@ -36,16 +36,16 @@ ViewCore::ViewCore(std::shared_ptr<page::PageSource> source, std::string_view pa
     reader = std::make_unique<page::ColumnReader>(*source_, counter->columns, counter->element);
   };
   if (!per_entry_) {
-    open(disk_field_, place_->values, place_->per_value);
-    if (!place_->values)
+    open(disk_field_, counting_->values, counting_->per_value);
+    if (!counting_->values)
       throw Error(ErrorKind::unsupported, "the values of a record without members cannot be counted", "",
                   {.uri = source_->uri(), .data_set = source_->data_set(), .field = std::string(path)});
   }
   const FieldDescriptor& disk = descriptor.fields[disk_field_];
   if (disk.role == FieldRole::collection && disk.unreadable.empty() && !disk.representations.empty()) {
-    place_->ends =
+    counting_->ends =
         std::make_unique<page::ColumnReader>(*source_, dataset::columns_of(disk, 0), ElementType::index);
-    if (!disk.children.empty()) open(disk.children.front(), place_->items, place_->per_item);
+    if (!disk.children.empty()) open(disk.children.front(), counting_->items, counting_->per_item);
   }
   if (field_) with_context({.field = std::string(path)}, [&] { field_->connect(*source_, disk_field_); });
 }
@@ -56,16 +56,16 @@ ViewCore::~ViewCore() = default;
 
 std::uint64_t ViewCore::first_of(std::size_t cluster) {
   if (per_entry_) return source_->descriptor().clusters[cluster].first_entry;
-  return place_->values->first_global(cluster) / place_->per_value;
+  return counting_->values->first_global(cluster) / counting_->per_value;
 }
 
 std::uint64_t ViewCore::count_of(std::size_t cluster) {
   if (per_entry_) return source_->descriptor().clusters[cluster].entries;
-  return place_->values->elements(cluster) / place_->per_value;
+  return counting_->values->elements(cluster) / counting_->per_value;
 }
 
 std::uint64_t ViewCore::first_item_of(std::size_t cluster) {
-  return place_->items ? place_->items->first_global(cluster) / place_->per_item : 0;
+  return counting_->items ? counting_->items->first_global(cluster) / counting_->per_item : 0;
 }
 
 std::uint64_t ViewCore::size() {
@@ -90,7 +90,7 @@ void ViewCore::enter(std::size_t cluster) {
 ClusterIndex ViewCore::locate(std::uint64_t index) {
   if (index - cluster_first_ < cluster_count_) return {cluster_, index - cluster_first_};
   const std::size_t clusters = source_->descriptor().clusters.size();
-  // Mostly it is the next cluster; else the last one that starts at or before the index.
+  // Usually it is the next cluster; else the last one that starts at or before the index.
   if (cluster_ + 1 < clusters) {
     enter(cluster_ + 1);
     if (index - cluster_first_ < cluster_count_) return {cluster_, index - cluster_first_};
@@ -105,7 +105,7 @@ ClusterIndex ViewCore::locate(std::uint64_t index) {
       high = middle;
     }
   }
-  // Clusters without values share their first index with the one that follows.
+  // Empty clusters share their first index with the next one.
   while (low > 0) {
     enter(low - 1);
     if (index - cluster_first_ < cluster_count_) return {cluster_, index - cluster_first_};
@@ -116,7 +116,7 @@ ClusterIndex ViewCore::locate(std::uint64_t index) {
   out_of_range(index);
 }
 
-// Adds the place to errors that only know a part of it.
+// Adds the position to errors that lack parts of it.
 template <class Work>
 decltype(auto) ViewCore::placed(Work&& work) {
   try {
@@ -137,7 +137,7 @@ void ViewCore::read(std::uint64_t index, void* value) {
   placed([&] { field_->read(locate(index), value); });
 }
 
-ViewCore::Stretch ViewCore::map(std::uint64_t index) {
+ViewCore::MappedElements ViewCore::map(std::uint64_t index) {
   const ClusterIndex at = locate(index);
   Field* scalar = field_.get();
   while (scalar->kind() == FieldKind::wrapper) scalar = scalar->children().front().get();
@@ -162,7 +162,7 @@ void ViewCore::read_collections(std::uint64_t first, std::uint64_t count, std::s
   offsets.clear();
   offsets.push_back(0);
   items.clear();
-  if (!place_->ends)
+  if (!counting_->ends)
     throw Error(ErrorKind::usage, "bulk() of collections needs a field that is stored as a collection", "",
                 {.uri = source_->uri(), .field = source_->descriptor().path_of(disk_field_)});
   Field& item = *field_->children().front();
@@ -170,9 +170,10 @@ void ViewCore::read_collections(std::uint64_t first, std::uint64_t count, std::s
   while (count > 0) {
     const ClusterIndex at = locate(first);
     const std::uint64_t step = std::min(count, cluster_count_ - at.index);
-    const std::uint64_t begin = at.index == 0 ? 0 : place_->ends->at<std::uint64_t>(at.cluster, at.index - 1);
+    const std::uint64_t begin =
+        at.index == 0 ? 0 : counting_->ends->at<std::uint64_t>(at.cluster, at.index - 1);
     ends.resize(step);
-    place_->ends->read(at.cluster, at.index, step, ends.data());
+    counting_->ends->read(at.cluster, at.index, step, ends.data());
     dataset::check_ends(*source_, disk_field_, at.cluster, begin, ends, item.reader(0).elements(at.cluster));
     const std::uint64_t base = offsets.back();
     for (const std::uint64_t end : ends) offsets.push_back(base + end - begin);
@@ -185,11 +186,11 @@ void ViewCore::read_collections(std::uint64_t first, std::uint64_t count, std::s
 }
 
 IndexRange ViewCore::collection(std::uint64_t index) {
-  if (!place_->ends)
+  if (!counting_->ends)
     throw Error(ErrorKind::type, "the field is not a collection", "",
                 {.uri = source_->uri(), .field = source_->descriptor().path_of(disk_field_)});
   const ClusterIndex at = locate(index);
-  const auto range = place_->ends->collection(at.cluster, at.index);
+  const auto range = counting_->ends->collection(at.cluster, at.index);
   const std::uint64_t base = first_item_of(at.cluster);
   return {base + range.begin, base + range.end};
 }

@@ -1,4 +1,4 @@
-// Every write option, every container, and the shapes of data sets: nothing of it may change a value.
+// Every write option, every container, and various shapes of data sets: none may change a value.
 #include <filesystem>
 #include <fstream>
 

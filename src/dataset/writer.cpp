@@ -18,7 +18,7 @@
 namespace colonnade {
 
 struct Writer::Impl {
-  // `there`: what the container has of this data set already.
+  // `there`: the existing data set of the container.
   Impl(std::unique_ptr<Model> m, std::shared_ptr<page::DataSetSink> sink, const Descriptor* there = nullptr)
       : model(std::move(m)),
         data_set(*sink),
@@ -51,7 +51,7 @@ struct Writer::Impl {
     for (const auto& set : attribute_sets) set->end();
   }
 
-  // The model takes new fields only from here, where they are connected.
+  // The model accepts new fields only from here, where they are connected.
   template <class Add>
   void extend_model(Add&& add) const {
     model->complete_ = false;
@@ -69,7 +69,7 @@ struct Writer::Impl {
   std::shared_ptr<dataset::WriterState> state;
   dataset::Filler filler;
   std::uint64_t entries_before = 0;
-  std::unique_ptr<page::PageSource> before;  // the data set that goes on, if it has attribute sets
+  std::unique_ptr<page::PageSource> before;  // the data set being continued, if it has attribute sets
   std::vector<std::unique_ptr<AttributeSetWriter>> attribute_sets;
   int exceptions_at_start = std::uncaught_exceptions();
 };
@@ -109,7 +109,7 @@ std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string
     auto data_set = dataset::make_data_set(model.get(), name, uri, options, dataset::Target::same_data_set);
     auto there = page::PageSource::open(std::string(name), container::open_container(uri), {});
     const Descriptor& checkpoint = there->descriptor();
-    // The limit of a ROOT file's keys is recorded with the data set and holds for all of it.
+    // A ROOT file's key size limit is recorded with the data set and applies to all of it.
     const std::uint64_t limit = checkpoint.anchor.max_key_size;
     if (limit != 0 && limit != data_set->container().max_key_size()) {
       data_set.reset();
@@ -183,7 +183,7 @@ std::shared_ptr<void> Writer::extend(std::string_view name, std::string_view typ
 void Writer::extend_projected(std::unique_ptr<Field> field, Model::Sources sources) {
   impl_->state->ensure_open();
   impl_->extend_model([&](Model& model) { model.add_projected_field(std::move(field), std::move(sources)); });
-  // Nothing is stored for a projection, so a wrong one can be taken back.
+  // A projection stores nothing, so an invalid one can be undone.
   Descriptor& descriptor = impl_->data_set.descriptor();
   const std::size_t fields = descriptor.fields.size();
   const std::size_t aliases = descriptor.aliases.size();

@@ -1,5 +1,5 @@
-// Checkpoints: what can be read while a data set is being written, and what the journal says of the clusters
-// after the last one.
+// Checkpoints: what readers see while a data set is being written, and the journal of the clusters after the
+// last checkpoint.
 #include <cmath>
 #include <limits>
 
@@ -31,7 +31,7 @@ class Clusters {
     }
     writer_->commit_cluster();
   }
-  // What another process finds.
+  // What another process sees.
   std::uint64_t readable_entries() const {
     auto reader = Reader::open("Data", uri_);
     auto x = reader->view<std::int64_t>("x");
@@ -71,15 +71,15 @@ TEST(Checkpoints, MakeEveryFewClustersReadable) {
     }
     data.writer().close();
     EXPECT_EQ(data.readable_entries(), 21u);
-    // As without checkpoints.
+    // The same as without checkpoints.
     const auto groups = Reader::open("Data", file)->descriptor().cluster_groups;
     ASSERT_EQ(groups.size(), 1u);
     EXPECT_EQ(groups[0].clusters, 7u);
   }
 }
 
-// A checkpoint costs the same however many there were before, and a file that is closed opens as one without
-// any.
+// A checkpoint costs the same however many precede it, and a closed file opens like one without
+// checkpoints.
 TEST(Checkpoints, OfALongRunCostLittle) {
   for (const auto container : {Container::root_file, Container::bare_file}) {
     const MemoryFile plain, file;
@@ -110,7 +110,7 @@ TEST(Checkpoints, OfALongRunCostLittle) {
   }
 }
 
-// A usual run: clusters of megabytes.
+// A typical run: clusters of megabytes.
 TEST(Checkpoints, CostOnePercentOfAUsualRun) {
   std::vector<std::size_t> sizes;
   for (const std::uint32_t every : {0u, 1u}) {
@@ -219,7 +219,7 @@ TEST(Checkpoints, TimesThatMakeNoSenseAreRefused) {
   }
 }
 
-// What is there is replaced by a checkpoint with entries, or by the last commit; never by an empty data set.
+// A checkpoint with entries, or the last commit, replaces existing data; an empty data set never does.
 TEST(Replacing, WaitsForEntries) {
   for (const Container container : {Container::root_file, Container::bare_file}) {
     const MemoryFile file;

@@ -1,5 +1,5 @@
-// What happens when writing fails: a full disk at every byte, values that cannot be stored, wrong use,
-// refused targets. What was committed before stays readable, and nothing is swallowed.
+// Failing writes: a full disk at every byte, values that cannot be stored, misuse, refused targets. Earlier
+// commits stay readable, and every error is reported.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ class LocalFile {
   std::filesystem::path path_;
 };
 
-// No file of this process may grow beyond `bytes`: what a full disk does, at an exact byte.
+// Limits the files of this process to `bytes`: like a full disk, at an exact byte.
 class FullDisk {
  public:
   explicit FullDisk(std::uint64_t bytes) {
@@ -91,7 +91,7 @@ TEST(WriterFailures, AFullDiskIsReportedAndTheLastCommitStays) {
     }
     int failures = 0;
     for (std::uint64_t space = committed_size; space < whole_size; space += 7) {
-      std::filesystem::remove(file.name());  // replacing it would wait for the device
+      std::filesystem::remove(file.name());  // replacing it would synchronise the device
       {
         auto writer = make_writer(file.name(), options);
         fill(*writer, 20);
@@ -164,7 +164,7 @@ TEST(WriterFailures, TheDestructorCommitsAndReportsFailuresOnStandardError) {
   fill(*writer, 7);
   ::testing::internal::CaptureStderr();
   {
-    // Room for what the test captures, not for the rest of the file.
+    // Room for the test's output, not for the rest of the file.
     const FullDisk full(1000);
     writer.reset();
   }
@@ -205,7 +205,7 @@ TEST(WriterFailures, DiscardingDropsWhatIsNotCommitted) {
   EXPECT_EQ(error_of([&] { writer->fill(); }).problem(), "the writer is closed");
   writer->close();
   writer->discard();
-  // The file is free for others.
+  // Others can lock the file.
   fill(*make_writer(file.name()), 3);
   expect_entries(file.name(), 3);
 }
@@ -270,7 +270,7 @@ TEST(WriterFailures, ANewFileReplacesNothing) {
     {
       auto writer = make(file.name(), options);
       fill(*writer, 3);
-      // A program that asks for no lock.
+      // A program that takes no lock.
       std::filesystem::copy_file("/proc/self/exe", file.name());
       EXPECT_EQ(error_of([&] { writer->close(); }).kind(), ErrorKind::io);
     }

@@ -10,10 +10,10 @@
 namespace colonnade::dataset {
 namespace {
 
-// Entries filled one by one between two looks at the size of the cluster, at most.
+// The maximum number of entries filled one by one between two checks of the cluster's size.
 constexpr std::uint64_t max_fill_block = 4096;
-// Entries of arrays that are appended at a time, at most: enough for whole pages of each column, which are
-// then sealed from where the values are.
+// The maximum number of entries of arrays appended at a time: enough for whole pages of each column, which
+// are then sealed straight from the caller's memory.
 constexpr std::uint64_t max_batch = std::uint64_t{1} << 20;
 
 template <class T, class Copy>
@@ -34,14 +34,15 @@ void WriterState::refuse() const {
               {.uri = data_set_->uri()});
 }
 
-Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id, Place place)
+Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id,
+               AddCluster place)
     : state_(std::move(state)),
       fields_(fields),
       model_id_(model_id),
-      place_(std::move(place)),
+      add_cluster_(std::move(place)),
       sink_(state_->shared_data_set()) {
-  // How large the first cluster may grow in memory: as ROOT, a guess of 2:1 until a cluster has shown the
-  // true ratio.
+  // The limit of the first cluster in memory: as in ROOT, assumes a ratio of 2:1 until a cluster has shown
+  // the actual one.
   const WriteOptions& options = sink_.options();
   const std::size_t guess = sink_.compression().algorithm == codec::Algorithm::none ? 1 : 2;
   uncompressed_target_ =
@@ -123,7 +124,7 @@ std::uint64_t Filler::batch(const ColumnarInput& input) const {
 void Filler::after_entries() {
   const std::uint64_t size = open_bytes();
   if (size >= uncompressed_target_) return write_cluster();
-  // Look again when at most half of the room left can be full, judging by the entries so far.
+  // The next check is due when at most half of the remaining room can be full, judging by the entries so far.
   const std::uint64_t per_entry = open_entries() > 0 ? size / open_entries() + 1 : 1;
   until_check_ = std::clamp<std::uint64_t>((uncompressed_target_ - size) / per_entry / 2, 1, max_fill_block);
 }
@@ -141,7 +142,7 @@ void Filler::write_cluster() {
   sink_.flush_columns();
   uncompressed_total_ += sink_.uncompressed_bytes();
   compressed_total_ += sink_.sealed_bytes();
-  place_(sink_.write_cluster(open_entries()));
+  add_cluster_(sink_.write_cluster(open_entries()));
   written_entries_ = entries_;
   for (const auto& field : fields_) field->commit_cluster();
   set_target();

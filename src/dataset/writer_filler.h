@@ -1,5 +1,5 @@
 // Filler: the fields of one writer, or of one of its fill contexts, connected to columns, and the entries of
-// its open cluster. Decides when the cluster is full.
+// its open cluster. It decides when the cluster is full.
 #ifndef COLONNADE_DATASET_WRITER_FILLER_H
 #define COLONNADE_DATASET_WRITER_FILLER_H
 
@@ -21,7 +21,7 @@ namespace colonnade::dataset {
 
 class ColumnarInput;
 
-// What all fillers of a writer share. Safe from any thread.
+// The shared state of all fillers of a writer. Thread-safe.
 class WriterState {
  public:
   explicit WriterState(std::shared_ptr<page::DataSetSink> data_set) : data_set_(std::move(data_set)) {}
@@ -36,8 +36,8 @@ class WriterState {
       refuse();
   }
 
-  // Whatever fails in between leaves columns of different lengths: the open cluster is lost, and the writer
-  // refuses to go on.
+  // Any failure leaves columns of different lengths: the open cluster is lost, and the writer refuses to
+  // continue.
   template <class Work>
   void guarded(Work&& work) {
     ensure_open();
@@ -63,13 +63,13 @@ class WriterState {
 class Filler {
  public:
   using Fields = std::vector<std::unique_ptr<Field>>;
-  // Gives a cluster, whose pages are written, its place in the data set.
-  using Place = std::function<void(ClusterDescriptor)>;
+  // Adds a cluster, whose pages are written, to the data set.
+  using AddCluster = std::function<void(ClusterDescriptor)>;
 
-  // The fields are not connected yet, and may become more; see connect().
-  Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id, Place place);
+  // The fields are not connected yet, and more may follow; see connect().
+  Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id, AddCluster place);
 
-  // To columns that the descriptor has.
+  // Connects it to columns of the descriptor.
   void connect(Field& field) { field.connect(sink_); }
 
   std::uint64_t entries() const noexcept { return entries_; }
@@ -80,7 +80,7 @@ class Filler {
   void commit_cluster();
 
  private:
-  // A value that is stored as it is in memory, which is most of them: no field needs to be asked.
+  // A value stored in its memory form, the most common kind: copied without a call of its field.
   struct Copy {
     const std::byte* from;
     page::ColumnWriter* to;
@@ -102,9 +102,9 @@ class Filler {
   std::shared_ptr<WriterState> state_;
   const Fields& fields_;
   std::uint64_t model_id_;
-  Place place_;
+  AddCluster add_cluster_;
   page::PageSink sink_;
-  std::uint64_t planned_ = 0;                // the bindings that the plan is for
+  std::uint64_t planned_ = 0;                // the bindings for which the plan was made
   std::array<std::vector<Copy>, 4> copies_;  // values of 1, 2, 4 and 8 bytes
   std::vector<Call> calls_;                  // all others
   std::uint64_t entries_ = 0;

@@ -1,5 +1,5 @@
 // Writers in a forked child: it can neither write with them nor harm them, nor does it wait for threads that
-// it does not have. The parent goes on as if nothing had been.
+// it does not have. The parent is not affected.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ TEST(WriterInAForkedChild, CanOnlyBeForgotten) {
   }
 }
 
-// A child that lives on has copies of all locks.
+// A long-lived child has copies of all locks.
 TEST(WriterInAForkedChild, HoldsNoLockOfWhatIsClosed) {
   const TestFolder folder;
   for (const Home& home : homes()) {

@@ -1,5 +1,5 @@
-// Going on with a data set after its last commit: what is there must fit, and then nothing shows that there
-// was a pause.
+// Continuing a data set after its last commit: the model must match, and the result shows no trace of the
+// interruption.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -44,7 +44,7 @@ std::uint64_t good_entries(const std::string& uri) {
   return reader->num_entries();
 }
 
-// Commits 10 entries, gives up 5 more, then writes 20 in two goes.
+// Commits 10 entries, drops 5 more, then writes 20 in two steps.
 void pause_and_go_on(const std::string& uri, const WriteOptions& options) {
   std::shared_ptr<std::int32_t> x;
   std::shared_ptr<std::vector<float>> v;
@@ -127,8 +127,8 @@ TEST(ResumedWriter, RefusesAnotherSchema) {
   EXPECT_EQ(good_entries(file), 10u);
 }
 
-// A data set whose writers are killed, resumed and closed in any order, with what they left put right now and
-// then. Each entry has its number and that of its writer.
+// A data set whose writers are killed, resumed and closed in any order, with occasional repairs. Each entry
+// has its number and that of its writer.
 class Runs {
  public:
   Runs(unsigned seed, std::string uri) : random_(seed), uri_(std::move(uri)) {
@@ -153,7 +153,7 @@ class Runs {
     if (random_() % 3 == 0) mend();
   }
 
-  // Closes it, and looks for anything to repair.
+  // Closes it, and checks that nothing needs repair.
   void finish() {
     mend();
     write(2, true);
@@ -212,7 +212,7 @@ class Runs {
     const RepairReport report = repair(uri_, "Data");
     EXPECT_EQ(report.entries, committed_);
     EXPECT_TRUE(report.dropped.empty());
-    // All of the latest writer, if it goes on from the last checkpoint.
+    // All entries of the latest writer, if it continued from the last checkpoint.
     const std::uint64_t expected = std::max(committed_, latest_.second);
     examine(expected, committed_);
     committed_ = expected;
@@ -238,7 +238,7 @@ class Runs {
   std::uint64_t committed_ = 0;
   std::vector<std::uint64_t> runs_;  // by entry, as written last
   std::pair<std::uint64_t, std::uint64_t> latest_{
-      0, 0};  // the last writer that wrote anything, up to which entry
+      0, 0};  // the last writer that wrote anything, and the end of its entries
 };
 
 TEST(ResumedWriter, LeavesNothingForRepairThatAnEarlierOneHadGivenUp) {

@@ -52,7 +52,7 @@ void check(const WriteOptions& options) {
 
 namespace {
 
-// Finds what a projected field shows, and describes it.
+// Finds the source of a projected field, and describes the field.
 class Projector {
  public:
   Projector(const Model::Projection& projection, Descriptor& descriptor)
@@ -91,7 +91,7 @@ class Projector {
                   "project onto the same type; variants and arrays cannot be projected", {.field = path});
   }
 
-  // The collections on the way to a stored or projected field, as stored fields: both ways must be the same.
+  // The collections above a stored or projected field, as stored fields: both lists must be equal.
   std::vector<std::uint32_t> collections_above(std::uint32_t id) const {
     std::vector<std::uint32_t> path;
     while (descriptor_.fields[id].parent != id) {
@@ -152,7 +152,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                    : target == Target::same_data_set ? container::replace_container(uri, name, how)
                                                      : container::create_container(uri, name, how);
   WriteOptions written = options;
-  if (!options.part_of.empty()) written.checkpoint_every = {};  // a part is there as a whole
+  if (!options.part_of.empty()) written.checkpoint_every = {};  // a part becomes visible as a whole
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), written);
   Descriptor& descriptor = data_set->descriptor();
   const std::size_t slash = name.rfind('/');

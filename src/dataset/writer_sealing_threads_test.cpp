@@ -1,5 +1,5 @@
-// Sealing in the thread pool: the file is, byte for byte, the one that a single thread writes; errors come
-// out, and nothing is under way any more when the writer is gone. Run under ThreadSanitizer.
+// Sealing in the thread pool: the file is byte for byte the one that a single thread writes; errors are
+// reported, and no work remains after the writer is destroyed. Run under ThreadSanitizer.
 #include "dataset/test_round_trip.h"
 
 namespace colonnade {
@@ -30,7 +30,7 @@ std::vector<Shape> shapes() {
 
 // Some columns repeat themselves, so that pages are equal; some arrays are longer than a page.
 void write(const std::string& uri, WriteOptions options, bool parallel) {
-  options.container = Container::bare_file;  // has no times and no random numbers in it
+  options.container = Container::bare_file;  // contains no times and no random numbers
   options.parallel_sealing = parallel;
   auto model = Model::create();
   constexpr int copies = 6;

@@ -1,5 +1,5 @@
-// Collections: vectors, RVec, sets, maps, optional, unique_ptr and untyped collections; the ends of the
-// collections in an index column (counted from the start of the cluster), the items in sub-field `_0`. Also
+// Collections: vectors, RVec, sets, maps, optional, unique_ptr and untyped collections. An index column has
+// the ends of the collections (counted from the start of the cluster), sub-field `_0` the items. Also
 // fixed-size arrays.
 #include <fmt/format.h>
 
@@ -29,8 +29,8 @@ Family family_kind(std::string_view family) {
   return Family::sequence;
 }
 
-// Which stored collections a container in memory takes: it must be able to hold every sequence that the
-// stored one can be, so containers of unique items take only such (docs/schema-evolution.md has the table).
+// Whether a container in memory can hold a stored collection: it must be able to hold every sequence of the
+// stored type, so containers of unique items accept only such (docs/schema-evolution.md has the table).
 bool takes(Family memory, Family disk) {
   switch (memory) {
     case Family::sequence:
@@ -59,7 +59,7 @@ std::string compose(std::string_view family, const std::string& item) {
   return fmt::format("{}<{}>", family, item);
 }
 
-// A temporary item, for containers that do not hand out memory.
+// A temporary item, for containers that do not expose their memory.
 class Item {
  public:
   explicit Item(const Field& field)
@@ -177,7 +177,7 @@ class CollectionField final : public Field {
     proxy_->clear(value);
     if (size == 0) return;
     if (item_->kind() == FieldKind::scalar) {
-      // Overwritten as a whole by every read, so one will do.
+      // Every read overwrites it completely, so one item suffices.
       const Item item(*item_);
       for (std::uint64_t i = range.begin; i < range.end; ++i) insert(at.cluster, i, item, value);
     } else {
@@ -220,7 +220,7 @@ class CollectionField final : public Field {
       return;
     }
     if (memory != Family::nullable) refuse(source, disk_field);
-    // T where an optional<T> is asked for: always one item.
+    // T where an optional<T> is requested: always one item.
     fixed_ = 1;
     item_->connect(source, disk_field);
   }
@@ -257,7 +257,7 @@ class CollectionField final : public Field {
   std::shared_ptr<const CollectionProxy> proxy_;
   Field* item_ = nullptr;
   std::uint64_t end_ = 0;    // writing: items in this cluster so far
-  std::uint64_t fixed_ = 0;  // reading: items per value if the stored type is no collection
+  std::uint64_t fixed_ = 0;  // reading: items per value if the stored type is not a collection
   std::uint64_t limit_ = 0;  // reading: items stored in limit_cluster_
   std::size_t limit_cluster_ = static_cast<std::size_t>(-1);
 };

@@ -15,7 +15,7 @@ std::size_t round_up(std::size_t value, std::size_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// Memory as std::allocator takes it: only items that need more than the usual alignment ask for theirs.
+// Memory like std::allocator's: only items with extended alignment use the aligned operator new.
 void* allocate(std::size_t bytes, const Field& item) {
   if (item.alignment() <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return ::operator new(bytes);
   return ::operator new(bytes, std::align_val_t(item.alignment()));
@@ -25,8 +25,8 @@ void deallocate(void* memory, const Field& item) noexcept {
   ::operator delete(memory, std::align_val_t(item.alignment()));
 }
 
-// std::vector<T>: three pointers. Items are always overwritten by whoever resizes, so growing does not move
-// them.
+// std::vector<T>: three pointers. resize() is always followed by a read of all items, so growing does not
+// move them.
 class VectorProxy final : public CollectionProxy {
  public:
   VectorProxy(const Field& item, bool native) : item_(item.clone("_0")), native_(native) {}
@@ -81,7 +81,7 @@ class VectorProxy final : public CollectionProxy {
   bool native_;
 };
 
-// std::vector<bool> is what it is: bits.
+// std::vector<bool> stores bits.
 class BoolVectorProxy final : public CollectionProxy {
  public:
   using Vector = std::vector<bool>;

@@ -1,4 +1,4 @@
-// Values of types that are known by name only: containers made of a field instead of a C++ type. Their memory
+// Values of types known by name only: containers made of a field instead of a C++ type. Their memory layout
 // is that of GCC's std::vector, std::optional and std::unique_ptr, so that a caller who knows the type may
 // use it as such.
 #ifndef COLONNADE_FIELD_ERASED_H
@@ -12,7 +12,7 @@
 
 namespace colonnade::field {
 
-// The proxy for `family`<item>. It keeps a copy of `item` for making and destroying items.
+// The proxy for `family`<item>. It keeps a copy of `item` to make and destroy items.
 std::shared_ptr<const detail::CollectionProxy> make_erased_proxy(std::string_view family, const Field& item);
 
 // Offsets and size of members laid out one after the other; `reversed` for std::tuple, whose last element

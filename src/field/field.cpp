@@ -1,4 +1,4 @@
-// The parts that all fields share: tree, columns, encodings, connections; see colonnade/field.h.
+// Common parts of all fields: tree, columns, encodings, connections; see colonnade/field.h.
 #include "colonnade/field.h"
 
 #include <fmt/format.h>
@@ -97,7 +97,7 @@ std::shared_ptr<void> Field::make_value() const {
     ::operator delete(memory, alignment);
     throw;
   }
-  // The value may outlive the field that made it, so its destructor works on a field of its own.
+  // The value may outlive its field, so its destructor works on a field of its own.
   std::shared_ptr<Field> keeper = copy();
   return {memory, [keeper, alignment](void* value) {
             keeper->destroy(value);
@@ -148,7 +148,7 @@ void Field::set_quantized(double min, double max, unsigned bits) {
 
 namespace {
 
-// Elements that a field at this place has had before entry `entries`: what a deferred column lacks.
+// The number of elements that this field had before entry `entries`, which a deferred column lacks.
 std::uint64_t first_element(const Descriptor& descriptor, std::uint32_t field, std::uint64_t entries) {
   std::uint64_t elements = entries;
   for (std::uint32_t id = field;;) {
@@ -198,7 +198,7 @@ void Field::describe_columns(Descriptor& descriptor, bool compressed, std::uint6
     c.raw_type = static_cast<std::uint16_t>(encoding.type);
     c.encoding = encoding;
     c.has_range = encoding.type == ColumnType::real32_quant;
-    // Further columns hold the data of collections (the text of strings), of which there was none so far.
+    // Further columns hold the data of collections (the text of strings), which had no data before.
     if (group.empty()) c.first_element = first_element(descriptor, disk_id_, entries);
     c.deferred = c.first_element > 0;
     group.push_back(c.id);
@@ -253,7 +253,7 @@ std::uint64_t Field::stored_values(std::size_t cluster) const {
   }
   for (const auto& child : children_)
     if (child->disk_id_ != invalid_id) return child->stored_values(cluster);
-  // Nothing is stored for an item without members; the limit only keeps a damaged count from filling the
+  // An item without members takes no storage; the limit only keeps a damaged count from exhausting the
   // memory.
   return std::uint64_t{1} << 24;
 }

@@ -1,5 +1,5 @@
-// What all fields share: paths, clones, values, encodings, text, types made from names, and the descriptors
-// they give.
+// Common parts of all fields: paths, clones, values, encodings, text, types made from names, and their
+// descriptors.
 #include "colonnade/field.h"
 
 #include <gtest/gtest.h>

@@ -82,7 +82,7 @@ struct Outer {
 
 struct Empty {};
 
-// Bases that have no values of their own, private members, members that are left out.
+// Bases without values of their own, private members, members that are left out.
 class Object {
  public:
   virtual ~Object() = default;
@@ -295,7 +295,7 @@ TEST(FieldTypes, DescribedClassesHaveBasesMembersAndVersion) {
   EXPECT_EQ(field->value_size(), sizeof(Track));
 }
 
-// A type known by name only has the same structure, and so the same form in a file.
+// A type known by name has the same structure, and so the same form in a file.
 TEST(FieldTypes, TypesByNameHaveTheSameStructure) {
   const auto check = []<class T>(std::type_identity<T>, std::string_view name) {
     const auto mine = make_field<T>("f");
@@ -345,7 +345,7 @@ TEST(FieldTypes, ValuesAreDestroyed) {
   EXPECT_EQ(witness.use_count(), 1);
 }
 
-// Fields print what they read through the same offsets and operations as they store: a wrong one shows here.
+// Fields print values through the same offsets and operations with which they store them: errors show here.
 template <class T>
 std::string text_of(const T& value) {
   return colonnade::to_text(*make_field<T>("f"), &value);
@@ -515,7 +515,7 @@ TEST(FieldTypes, VariantsOfMovableAlternativesBecomeValueless) {
     A::reset(&value);
     EXPECT_TRUE(value.valueless_by_exception());
     EXPECT_EQ(A::active(&value), -1);
-    A::reset(&value);  // again does nothing
+    A::reset(&value);  // a second call has no effect
     A::emplace(&value, 1);
     EXPECT_EQ(value.index(), 1u);
   }

@@ -70,7 +70,7 @@ std::unique_ptr<Field> make_collection(std::string name, std::string_view family
 }
 
 std::unique_ptr<Field> make_variant(std::string name, Fields alternatives) {
-  // One byte says which is the current one, and 255 stands for none.
+  // One byte holds the current alternative, and 255 stands for none.
   constexpr std::size_t most = 254;
   if (alternatives.empty() || alternatives.size() > most)
     throw Error(ErrorKind::unsupported,
@@ -99,7 +99,7 @@ Fields from_arguments(const TypeName& type) {
   return fields;
 }
 
-// The field is named by the caller, who knows the whole path.
+// The caller, who knows the whole path, adds the name of the field.
 [[noreturn]] void refuse_name(const TypeName& type) {
   throw Error(ErrorKind::type,
               fmt::format("'{}' is not a type that can be made from its name", field::to_string(type)),
@@ -112,7 +112,8 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
   if (const NamedScalar* scalar = find_scalar(type.name))
     return detail::scalar_field(std::move(name), scalar->element, std::string(scalar->name));
   if (type.name == "std::string") return detail::string_field(std::move(name));
-  // The name of a template alone, "std::vector", is no type; with arguments they are the right ones already.
+  // A template without arguments, "std::vector", is not a type; existing arguments are
+  // valid.
   if (type.args.empty()) refuse_name(type);
   if (type.name == "std::array")
     return detail::array_field(std::move(name), type.args[1].magnitude, from_type("_0", type.args[0].type));
@@ -132,8 +133,7 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
   refuse_name(type);
 }
 
-// --- as stored
-// -----------------------------------------------------------------------------------------------------------
+// ---- Fields as stored
 
 std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk);
 
@@ -206,7 +206,7 @@ std::unique_ptr<Field> make_field(std::string_view name, std::string_view type_n
   try {
     return from_type(std::string(name), field::normalize(type_name).type);
   } catch (const Error& error) {
-    // What the parser calls a broken schema is, to who asks here, no storable type.
+    // What the parser calls a broken schema is, for this caller, a type that cannot be stored.
     const ErrorKind kind = error.kind() == ErrorKind::schema ? ErrorKind::type : error.kind();
     ErrorContext where = error.context();
     where.field = name;

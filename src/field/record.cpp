@@ -138,8 +138,8 @@ class RecordField final : public Field {
       rule_ = std::move(rule);
   }
 
-  // Members are matched by name. Those that the file lacks keep what the constructor gave them; bases that
-  // the file lacks altogether likewise.
+  // Members are matched by name. Members that the file lacks keep their values from the constructor, and so
+  // do bases that the file lacks entirely.
   void bind_members(page::PageSource& source, const FieldDescriptor& disk) {
     const Descriptor& descriptor = source.descriptor();
     for (std::size_t i = 0; i < offsets_.size(); ++i) {

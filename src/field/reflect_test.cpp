@@ -30,8 +30,8 @@ struct Grid {
   Point points[2][3];
 };
 
-// Everything that could mislead the counting: arrays, nested aggregates, members that cannot be copied or
-// moved, types with greedy constructors.
+// Types that could mislead the counting: arrays, nested aggregates, members that cannot be copied or moved,
+// types with greedy constructors.
 struct Everything {
   float x[3];
   Point point;
@@ -131,7 +131,7 @@ class Track : public Polymorphic, private Weighted {
   COLONNADE_DESCRIBE(Track, (Polymorphic, Weighted), pt_, hits_)
 };
 
-// Derives from a described class and is itself not described.
+// Derives from a described class without being described itself.
 class Undescribed : public Track {
  public:
   Undescribed() : Track(0) {}

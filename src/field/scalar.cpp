@@ -13,8 +13,8 @@
 namespace colonnade::field {
 namespace {
 
-// The default column types of the specification's table: split where there is a split form and the data is
-// compressed.
+// The default column types of the specification's table: split forms, where they exist, for compressed
+// data.
 ColumnType default_type(ElementType element, bool compressed) {
   switch (element) {
     case ElementType::boolean:
@@ -91,7 +91,7 @@ class ScalarField final : public Field {
     return std::make_unique<ScalarField>(name(), element(0), type_name(), type_alias());
   }
   std::vector<ColumnEncoding> default_encodings(bool compressed) const override {
-    // Double32_t keeps the split form in uncompressed files too, as ROOT does.
+    // As in ROOT, Double32_t keeps the split form in uncompressed files, too.
     const ColumnType type =
         type_alias() == "Double32_t" ? ColumnType::split_real32 : default_type(element(0), compressed);
     return {default_encoding(type)};
@@ -240,7 +240,7 @@ class StringField final : public Field {
   }
 };
 
-// A damaged header must not ask for more memory than any set of flags needs.
+// A damaged header must not claim more memory than any set of flags needs.
 constexpr std::size_t max_bits = std::size_t{64} << 20;
 
 std::size_t check_bits(std::size_t size) {
@@ -252,7 +252,7 @@ std::size_t check_bits(std::size_t size) {
   return size;
 }
 
-// One bit a flag, the least significant first.
+// One bit per flag, the least significant first.
 class BitsetField final : public Field {
  public:
   BitsetField(std::string name, std::size_t size, colonnade::detail::BitsetOps ops)

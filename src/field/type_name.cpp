@@ -7,7 +7,7 @@
 //   argument  := integer | type | name of a constant
 //   integer   := "-"? decimal digits, then any of the suffixes u and l
 //
-// Names from the compiler's demangler bring three more forms: "(anonymous namespace)::", "function(args)::"
+// Names from the compiler's demangler have three more forms: "(anonymous namespace)::", "function(args)::"
 // and integers with a cast, "(ns::Colour)2". The first two are skipped, so that such a class keeps its plain
 // name.
 #include "field/type_name.h"
@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t quoted_length = 96;
 
-// Hostile names must not flood a terminal: shortened, and with control characters replaced.
+// Hostile names must not flood a terminal: truncates them and replaces control characters.
 std::string quoted(std::string_view text) {
   std::string shown(text.substr(0, quoted_length));
   for (char& c : shown) {
@@ -111,7 +111,7 @@ TypeName array_of(TypeName element, std::uint64_t size) {
 }
 
 // Array dimensions nest without being nested in the text, so the tree can be deeper than the recursion that
-// read it.
+// reads it.
 std::size_t depth_of(const TypeName& type) {
   std::size_t below = 0;
   const auto look_at = [&below](const TypeName& node) {
@@ -181,7 +181,7 @@ class Parser {
     return text_.substr(position_, end - position_);
   }
 
-  // True if the coming word is a qualifier and not part of a name; it is consumed and noted in `type`.
+  // True if the next word is a qualifier and not part of a name; it is consumed and recorded in `type`.
   bool accept_qualifier(TypeName& type, bool elaborating) {
     const std::string_view word = peek_word();
     if (word == "const") {
@@ -230,7 +230,7 @@ class Parser {
   void parse_path(TypeName& type, std::size_t depth) {
     parse_components(type, depth);
     while (demangled_ && accept("(")) {
-      // "function(arguments)::Local": what stands before the local class is not part of its name.
+      // "function(arguments)::Local": the part before the local class does not belong to its name.
       skip_parentheses();
       while (accept_qualifier(type, false)) {
       }
@@ -265,7 +265,7 @@ class Parser {
     }
   }
 
-  // After an opening parenthesis: to behind its partner.
+  // After an opening parenthesis: skips to behind the closing one.
   void skip_parentheses() {
     for (int level = 1; level > 0; ++position_) {
       if (at_end()) fail_here("')'");
@@ -291,7 +291,7 @@ class Parser {
       skip_spaces();
     }
     if (is_digit(peek()) || peek() == '-') return parse_integer();
-    return {.type = parse_type(depth + 1)};  // or "true", "false" and enumerators, which look alike
+    return {.type = parse_type(depth + 1)};  // or "true", "false" and enumerators, which look like types
   }
 
   TypeArgument parse_integer() {
@@ -407,8 +407,8 @@ struct Synonym {
   bool remembered = false;  // data sets keep the name as the field's type alias
 };
 
-// Sorted by name. Which of them ROOT remembers was observed from ROOT 6.40: the typedefs of its Rtypes.h and
-// of <cstdint> are not, all others are. `long` has 64 bits on every platform that this library supports.
+// Sorted by name. ROOT 6.40 records an alias for these typedefs, but not for those of its Rtypes.h and of
+// <cstdint>. `long` has 64 bits on every platform that this library supports.
 constexpr auto synonyms = std::to_array<Synonym>({
     {"Bool_t", "bool"},
     {"Char_t", "char"},
@@ -451,8 +451,8 @@ constexpr auto synonyms = std::to_array<Synonym>({
     {"unsigned short", "std::uint16_t"},
 });
 
-// Aliases of template instances; the alias is remembered. The RVec family is also known without its namespace
-// part.
+// Aliases of template instances, which data sets record. The RVec family is also known without its
+// namespace.
 struct InstanceAlias {
   std::string_view name;
   std::string_view of;
@@ -479,8 +479,8 @@ constexpr auto instance_aliases = std::to_array<InstanceAlias>({
     {"std::atomic_ulong", "std::atomic", "std::uint64_t"},
 });
 
-// The templates that have a field type of their own. `least` and `most` count the arguments that are part of
-// the type; `most` below `accepted` means that what follows (allocators, hashes, orders, deleters) is
+// The templates with field types of their own. `least` and `most` count the arguments that are part of the
+// type; if `most` is below `accepted`, the remaining ones (allocators, hashes, orders, deleters) are
 // dropped.
 struct KnownTemplate {
   std::string_view name;  // without "std::"
@@ -557,7 +557,7 @@ class Normalizer {
     }
   }
 
-  // "std::__cxx11::list" and "std::__1::vector" are how standard libraries version their names.
+  // Standard libraries version their names: "std::__cxx11::list" and "std::__1::vector".
   static void drop_inline_namespace(std::string& name) {
     while (name.starts_with("std::__")) {
       const std::size_t end = name.find("::", 5);
@@ -641,7 +641,7 @@ class Normalizer {
   std::string_view text_;
 };
 
-// What comes out keeps to the limits as well, so that every name that is written can be read.
+// The result keeps to the limits as well, so that every name that is written can be read.
 void check_limits(const TypeName& type, const NormalizedName& result, std::string_view text) {
   if (depth_of(type) > max_type_name_depth) {
     throw Error(ErrorKind::schema, fmt::format("the type {} is nested more than {} deep when written out",

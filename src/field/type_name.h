@@ -1,14 +1,14 @@
 // Type names: the parser and the normaliser for C++ type names as RNTuple spells them.
 //
 // parse_type_name() reads one type (grammar at the top of type_name.cpp) into a tree and changes no name.
-// normalize() applies the rules of the specification, section "Type Name Normalization", and answers with the
-// tree of the normalised type. A node whose source spelling is an alias that data sets remember (Double32_t,
+// normalize() applies the rules of the specification, section "Type Name Normalization", and returns the
+// tree of the normalised type. A node whose source spelling is an alias that data sets record (Double32_t,
 // size_t, ROOT::RVecF, ...) keeps that spelling in `alias`. All results are values; any thread may call any
 // function.
 //
-// Errors are colonnade::Error of kind `schema`; the message quotes the name and says at which position it
-// goes wrong. Names may come from files: length and nesting are limited, so work and memory are bounded by
-// the input.
+// Errors are colonnade::Error of kind `schema`; the message quotes the name and the position of the
+// error. Names may come from files: length and nesting are limited, so work and memory are bounded by the
+// input.
 #ifndef COLONNADE_FIELD_TYPE_NAME_H
 #define COLONNADE_FIELD_TYPE_NAME_H
 
@@ -35,14 +35,14 @@ struct TypeName {
   bool is_const = false;
   bool is_volatile = false;
   std::vector<TypeName> nested;  // what follows the arguments after "::", outermost first
-  std::string alias;  // set by normalize(): the spelling that stood for this node, if it is remembered
+  std::string alias;             // set by normalize(): the original spelling, if it is recorded
 
   friend bool operator==(const TypeName&, const TypeName&) = default;
 };
 
-// A template argument: a type, or an integer (sign and magnitude, so that every 64-bit value fits). Named
-// constants
-// ("true", "ns::Colour::red") cannot be told from types by their spelling and come as such.
+// A template argument: a type, or an integer (sign and magnitude, so that every 64-bit value
+// fits). Named constants ("true", "ns::Colour::red") are spelled like types and parsed as
+// such.
 struct TypeArgument {
   TypeName type;
   bool is_integer = false;
@@ -54,13 +54,13 @@ struct TypeArgument {
 
 TypeName parse_type_name(std::string_view text);
 
-// The name without needless spaces. Aliases are ignored by to_string and take the node's place in
-// to_alias_string.
+// The name without redundant spaces. to_string ignores aliases, to_alias_string prints them instead of the
+// node.
 std::string to_string(const TypeName& type);
 std::string to_alias_string(const TypeName& type);
 
 struct NormalizedName {
-  TypeName type;      // the resolved type; nodes remember their alias
+  TypeName type;      // the resolved type; nodes keep their alias
   std::string name;   // "std::vector<double>"
   std::string alias;  // "std::vector<Double32_t>", or empty if it would repeat `name`
 };

@@ -1,4 +1,4 @@
-// Tests of the type-name parser and normaliser. The expected names are what ROOT 6.40 itself gives for the
+// Tests of the type-name parser and normaliser. The expected names are those that ROOT 6.40 gives for the
 // same spelling; where this library accepts more than ROOT, the test says so.
 #include "field/type_name.h"
 
@@ -193,7 +193,7 @@ TEST(TypeName, QualifiersAndKeywordsAreRemoved) {
       {"std::vector<const int>", "std::vector<std::int32_t>"},
       {"std::vector<::Event>", "std::vector<Event>"},
       {"std::pair<const int,float>", "std::pair<std::int32_t,float>"},
-      // Arguments of user-defined templates keep them.
+      // Arguments of user-defined templates keep their qualifiers.
       {"W<const int>", "W<const std::int32_t>"},
       {"W<int const>", "W<const std::int32_t>"},
       {"W<volatile const int>", "W<const volatile std::int32_t>"},
@@ -375,7 +375,7 @@ TEST(TypeName, NestingIsLimited) {
   std::string sums = "b";
   for (int i = 0; i < 10; ++i) sums = "a<" + sums + repeat("[2]", 10) + ">";
   EXPECT_NE(problem_of(sums).find("types are nested more than 64 deep"), std::string::npos);
-  // An alias that is resolved counts as what it stands for.
+  // An alias counts with the depth of its resolution.
   EXPECT_NE(problem_of(repeat("a<", 63) + "ROOT::RVecF" + repeat(">", 63))
                 .find("is nested more than 64 deep when written out"),
             std::string::npos);

@@ -1,5 +1,5 @@
-// Variants: a switch column says which alternative a value has and where it stands in that alternative's
-// column. Wrappers: enums and atomics, whose only sub-field `_0` holds the value.
+// Variants: a switch column holds the alternative of a value and its index in that alternative's column.
+// Wrappers: enums and atomics, whose only sub-field `_0` holds the value.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,8 +114,8 @@ class VariantField final : public Field {
   }
 
  private:
-  // The layout of a variant known by name only: the alternatives share the first bytes, the number of the
-  // current one stands behind the largest (no value: 255), as in GCC's std::variant.
+  // The layout of a variant known by name: the alternatives share the first bytes, the index of the current
+  // one follows the largest (no value: 255), as in GCC's std::variant.
   static constexpr std::uint8_t no_value = 255;
   std::size_t tag_offset() const {
     std::size_t size = 0;
@@ -169,7 +169,7 @@ class WrapperField final : public Field {
     if (ops_.load != nullptr || ops_.store != nullptr) scratch_ = inner_->make_value();
   }
 
-  // Without functions of its own the value is laid out as the inner one.
+  // Without functions of its own the value has the layout of the inner one.
   void construct(void* value) const override {
     ops_.value.construct != nullptr ? ops_.value.construct(value) : inner_->construct(value);
   }
@@ -204,7 +204,7 @@ class WrapperField final : public Field {
   WrapperKind what_;
   WrapperOps ops_;
   Field* inner_ = nullptr;
-  std::shared_ptr<void> scratch_;  // for those with functions of their own
+  std::shared_ptr<void> scratch_;  // for wrappers with functions of their own
 };
 
 }  // namespace

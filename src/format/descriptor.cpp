@@ -1,4 +1,4 @@
-// Descriptor's questions about itself: paths, look-up, entries. They rely on the links that finish() makes.
+// Queries of Descriptor: paths, look-up, entries. They rely on the links that finish() makes.
 #include "colonnade/descriptor.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> Descriptor::top_level_fields() const {
 
 std::uint32_t Descriptor::find_field(std::string_view path) const noexcept {
   std::uint32_t at = invalid_id;
-  // Takes `id` if its name starts the path; the longest such name wins, should a name contain a full stop.
+  // Takes `id` if the path starts with its name; if a name contains a full stop, the longest match wins.
   const auto consider = [&](std::uint32_t id) {
     const bool is_longer = at == invalid_id || fields[id].name.size() > fields[at].name.size();
     if (is_longer && starts_path(path, fields[id].name)) at = id;
@@ -41,7 +41,7 @@ std::uint32_t Descriptor::find_field(std::string_view path) const noexcept {
     at = invalid_id;
     for (const std::uint32_t child : parent.children) consider(child);
     if (at != invalid_id || parent.children.size() != 1 || parent.role == FieldRole::record) continue;
-    // "jets.pt": the item of a collection is a record that users need not name.
+    // "jets.pt": the item of a collection is a record, which paths may leave out.
     const FieldDescriptor& item = fields[parent.children.front()];
     if (item.role != FieldRole::record) continue;
     for (const std::uint32_t member : item.children) consider(member);

@@ -1,14 +1,14 @@
-// finish(), second half: clusters against groups, and column ranges against entries.
+// finish(), second half: checks clusters against groups, and column ranges against entries.
 //
-// Clusters and groups that do not fit together make the data set unusable; a column that does not fit makes
-// its field unreadable. (Some releases of ROOT's merger write wrong numbers of elements for fields that one
-// of the inputs lacks; everything else in such a file is sound.)
+// Clusters and groups that do not match make the data set unusable; a column that does not match makes its
+// field unreadable. (Some releases of ROOT's merger write wrong numbers of elements for fields that one of
+// the inputs lacks; everything else in such a file is sound.)
 //
 // Corresponding columns of a field's representations form a team, named by the member in the first
-// representation. In a cluster one representation is active, and over the clusters the active members'
-// elements follow each other. The first column of a field with no collection or variant above it holds a
-// fixed number of elements per entry (the product of the array sizes on its path); a column that came later
-// has less in its first cluster.
+// representation. In each cluster one representation is active, and over the clusters the active members'
+// elements follow each other. The first column of a field without a collection or variant above it holds a
+// fixed number of elements per entry (the product of the array sizes on its path); a deferred column has
+// fewer in its first cluster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class RangeChecker {
     for (const std::uint32_t id : order) note(descriptor.fields[id]);
   }
 
-  // Says whether all fields can be read.
+  // Returns true if all fields can be read.
   bool run() {
     for (std::size_t i = 0; i < descriptor_.clusters.size(); ++i) check_cluster(i);
     for (std::size_t id = 0; id < fields_.size() && !descriptor_.clusters.empty(); ++id)
@@ -76,28 +76,28 @@ class RangeChecker {
   }
 
  private:
-  // Elements per entry of a field's first column; nothing where the data decides.
+  // Elements per entry of a field's first column; empty if the data determine it.
   using Factor = std::optional<std::uint64_t>;
 
-  // Clusters are counted from 1 here; the parser refuses more than 32 bits count.
+  // Clusters are counted from 1 here; the parser refuses more than fit 32 bits.
   struct FieldState {
     std::uint32_t listed_in = 0;  // the last cluster that lists the field
-    std::uint32_t active_in = 0;  // the last cluster with an active representation
+    std::uint32_t active_in = 0;  // the last cluster in which a representation is active
     std::uint32_t active_columns = 0;
     std::uint16_t active = 0;  // that representation
-    bool has_columns = false;  // of its own: not if it is projected
+    bool has_columns = false;  // of its own; false for a projected field
     bool unreadable = false;
   };
-  // What the checks need of a column, close together: every cluster passes over all of it.
+  // The data of a column for the checks, kept compact: every cluster passes over all of it.
   struct ColumnState {
     std::uint32_t field = invalid_id;
     std::uint32_t team = invalid_id;
     std::uint32_t expected_columns = 0;  // in each representation of its field
     std::uint16_t representation = 0;
     bool has_factor = false;
-    bool seen = false;  // of the team's first member: has a cluster listed it as active?
+    bool seen = false;  // in the team's first member: true once a cluster lists it as active
     std::uint64_t factor = 0;
-    std::uint64_t next_element = 0;  // of the team's first member: where the next cluster starts
+    std::uint64_t next_element = 0;  // in the team's first member: where the next cluster starts
   };
 
   // Parents first: factors multiply along the path.
@@ -120,7 +120,7 @@ class RangeChecker {
       }
   }
 
-  // What is wrong with one column must not keep anyone from the others. The first finding counts.
+  // A problem of one column must not affect the others. The first problem of a field counts.
   void mark(std::size_t cluster, std::uint32_t column, const std::string& why) {
     FieldDescriptor& field = descriptor_.fields[columns_[column].field];
     fields_[field.id].unreadable = true;
@@ -229,7 +229,7 @@ class RangeChecker {
                        own.expected_columns));
   }
 
-  // A field that came after some cluster must be in all clusters from then on, and must say that it is late.
+  // A field that is missing in early clusters must be in all later ones, and its columns must be deferred.
   void check_end(const FieldDescriptor& field) {
     const FieldState& state = fields_[field.id];
     if (state.unreadable) return;

@@ -1,5 +1,5 @@
-// One test per number that can be wrong in header, footer and page list, each with the exact error.
-// Envelopes, frames, strings, flags and locators have theirs in frame_test.cpp and locator_test.cpp.
+// One test per invalid number in header, footer and page list, each with the exact error. Envelopes, frames,
+// strings, flags and locators are tested in frame_test.cpp and locator_test.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ std::string error_of(Descriptor descriptor) {
   return error_of(store(descriptor));
 }
 
-// The error after `damage` was done to a valid data set.
+// The error after `damage` to a valid data set.
 std::string small_error(const std::function<void(Descriptor&)>& damage) {
   Descriptor descriptor = small();
   damage(descriptor);
@@ -63,14 +63,14 @@ std::string everything_error(const std::function<void(Descriptor&)>& damage) {
   return error_of(descriptor);
 }
 
-// What finish() says about a field of small(), 0 to 2, after `damage`.
+// The reason that finish() gives for a field of small(), 0 to 2, after `damage`.
 std::string unreadable(std::uint32_t field, const std::function<void(Descriptor&)>& damage) {
   Descriptor descriptor = small();
   damage(descriptor);
   return samples::load(store(descriptor)).fields[field].unreadable;
 }
 
-// The error after the bytes at `at` of one envelope of small() were overwritten.
+// The error after overwriting the bytes at `at` in one envelope of small().
 template <class T>
 std::string patched(Bytes Stored::* envelope, std::size_t at, T value) {
   Descriptor descriptor = small();
@@ -94,7 +94,7 @@ TEST(Corruption, SamplesAreSound) {
   EXPECT_EQ(error_of(everything()), "no error");
 }
 
-// Header: strings. "small" stands at 16, the writer behind an empty description at 29.
+// Header: strings. "small" is at 16, the writer at 29, after an empty description.
 
 TEST(Corruption, NameLongerThanTheHeader) {
   EXPECT_EQ(patched(&Stored::header, 16, std::uint32_t{5000}),
@@ -159,7 +159,7 @@ TEST(Corruption, TypeChecksumMissing) {
 TEST(Corruption, ArraySizeOfZero) {
   Descriptor descriptor = everything();
   Stored stored = store(descriptor);
-  // The only array size of 3 in the header, behind its field's description.
+  // The only array size of 3 in the header follows its field's description.
   const std::string_view text(reinterpret_cast<const char*>(stored.header.data()), stored.header.size());
   const std::size_t at = text.find("three of them") + 13;
   stored.header[at] = std::byte{0};
@@ -213,7 +213,7 @@ TEST(Corruption, TypeInfoContentLongerThanItsRecord) {
             fmt::format("format: header: extra type information needs 4 bytes where 3 are left @{}", at + 4));
 }
 
-// Header: what the numbers mean.
+// Header: invalid values.
 
 TEST(Corruption, ParentDoesNotExist) {
   EXPECT_EQ(small_error([](Descriptor& d) { d.fields[2].parent = 3; }),
@@ -288,7 +288,7 @@ TEST(Corruption, RangeThatIsNotANumber) {
 }
 
 TEST(Corruption, QuantisedRealWithoutARange) {
-  // The first column's type, width and flags stand from 221 on.
+  // The first column's type, width and flags start at 221.
   EXPECT_EQ(patched(&Stored::header, 221, std::uint16_t{0x1d}),
             "format: column 0: Real32Quant without a range of values column=0");
 }
@@ -343,7 +343,7 @@ TEST(Corruption, ProjectionsThatWouldTakeTooMuchMemory) {
             "handles");
 }
 
-// Footer. Flags stand at 8, the header checksum at 16, the extension at 24, cluster groups at 80.
+// Footer. Flags are at 8, the header checksum at 16, the extension at 24, cluster groups at 80.
 
 TEST(Corruption, FooterOfAnotherHeader) {
   Descriptor descriptor = small();
@@ -442,8 +442,8 @@ TEST(Corruption, AttributeSetLocator) {
       fmt::format("format: footer: attribute set: locator of type 0x80 and 0 bytes is impossible @{}", at));
 }
 
-// Page list. The header checksum stands at 8, summaries at 16, the first of two at 28; page locations at 76,
-// the first cluster's columns at 88, its first column at 100, the first of its two pages at 112.
+// Page list. The header checksum is at 8, summaries at 16, the first of two at 28; page locations at 76, the
+// first cluster's columns at 88, its first column at 100, the first of its two pages at 112.
 
 TEST(Corruption, PageListOfAnotherHeader) {
   Descriptor descriptor = small();
@@ -528,7 +528,7 @@ TEST(Corruption, MorePagesThanFit) {
 }
 
 TEST(Corruption, OnePageMoreThanThereIs) {
-  // The first element index and the compression settings are taken for a page of no elements.
+  // The first element index and the compression settings are read as a page without elements.
   EXPECT_EQ(patched_page_list(108, std::uint32_t{3}),
             "format: page list: page of 0 elements cluster=0 column=0 page=2 @144");
 }
@@ -559,7 +559,7 @@ TEST(Corruption, CompressionSettingsMissing) {
             "format: page list: column needs 4 bytes where 0 are left cluster=0 column=0 @152");
 }
 
-// Columns that do not fit: their fields are unreadable, the others are not.
+// Columns that do not match: their fields are unreadable, the others are not.
 
 void set_elements(Descriptor& d, std::size_t page, std::uint32_t elements) {
   PageList& pages = d.clusters[0].columns[0].pages;
@@ -713,7 +713,7 @@ TEST(Corruption, ExtensionColumnThatNoClusterHas) {
             "column 3 in cluster 0: missing, and not deferred beyond the last entry");
 }
 
-// Writing what cannot be written.
+// Descriptors that cannot be written.
 
 TEST(Writing, RefusesMoreHeaderFieldsThanThereAre) {
   Descriptor descriptor = small();

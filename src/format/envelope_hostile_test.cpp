@@ -1,5 +1,5 @@
-// Bytes that nobody meant: cut, flipped, random. Whatever they are, reading gives an Error or a descriptor
-// that can be walked, and holds memory in proportion to the bytes.
+// Truncated, flipped and random bytes. For any input, reading gives an Error or a descriptor that can be
+// walked, and takes memory in proportion to the bytes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -33,7 +33,7 @@ void count_delete(void* block) {
 
 }  // namespace
 
-// Not inlined, or the compiler warns that free() meets a pointer from operator new.
+// Not inlined, otherwise the compiler warns that free() gets a pointer from operator new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   void* block = std::malloc(size == 0 ? 1 : size);
   if (block == nullptr) throw std::bad_alloc();
@@ -52,7 +52,7 @@ namespace colonnade::format {
 
 namespace {
 
-// The memory that this thread holds at the peak of its life; one at a time.
+// Measures the peak memory of this thread during its lifetime; one at a time.
 class AllocationMeter {
  public:
   AllocationMeter() {
@@ -75,7 +75,7 @@ std::size_t bytes_of(const Stored& stored) {
   return bytes;
 }
 
-// What every reader may do with a descriptor.
+// Everything that a reader may do with a descriptor.
 void walk(const Descriptor& descriptor) {
   for (const FieldDescriptor& field : descriptor.fields) {
     const std::string path = descriptor.path_of(field.id);
@@ -99,7 +99,7 @@ void walk(const Descriptor& descriptor) {
   ASSERT_EQ(descriptor.entries(), entry);
 }
 
-// Reads and walks; false if there was an Error. Anything else that is thrown fails the test.
+// Reads and walks; returns false after an Error. Any other exception fails the test.
 bool is_readable(const Stored& stored) {
   try {
     walk(load(stored));
@@ -144,8 +144,8 @@ TEST(Hostile, EveryTruncationIsRefused) {
   });
 }
 
-// With length and checksum corrected, so that the parsers themselves see the end. In the footer, format 1.0.0
-// ended before the list of attribute sets: there a cut is another valid footer.
+// With length and checksum corrected, so that the parsers themselves reach the end. In the footer, format
+// 1.0.0 ended before the list of attribute sets: a cut there gives another valid footer.
 TEST(Hostile, EveryTruncationOfThePayloadIsRefused) {
   Stored stored = everything_stored();
   std::size_t readable = 0;
@@ -173,7 +173,7 @@ TEST(Hostile, EveryFlippedByteIsRefused) {
   });
 }
 
-// With the checksums corrected: an Error, or a descriptor that holds together.
+// With the checksums corrected: gives an Error, or a consistent descriptor.
 TEST(Hostile, EveryFlippedBitWithACorrectedChecksum) {
   Stored stored = everything_stored();
   const Stored sound = stored;
@@ -191,7 +191,7 @@ TEST(Hostile, EveryFlippedBitWithACorrectedChecksum) {
       }
   });
   EXPECT_GT(refused, 10000u);
-  EXPECT_GT(accepted, 1000u);  // names, versions, offsets: nothing to object to
+  EXPECT_GT(accepted, 1000u);  // names, versions, offsets: these cannot be checked
 }
 
 TEST(Hostile, ManyFlippedBytes) {
@@ -273,7 +273,7 @@ TEST(Hostile, ReasonsOfUnreadableFieldsStayWithinTheMemoryBound) {
   expect_bounded_memory(stored);
 }
 
-// Counts that promise more than the bytes can hold must not be believed for a moment.
+// Counts that the bytes cannot hold must be refused before any allocation.
 TEST(Hostile, CountsAreNotBelieved) {
   for (const std::uint32_t count : {1000u, 0x7fffffffu, 0xffffffffu}) {
     EnvelopeWriter writer(EnvelopeType::header);
@@ -288,7 +288,7 @@ TEST(Hostile, CountsAreNotBelieved) {
   }
 }
 
-// Many clusters times many columns that came after them: work and memory follow the bytes, not the product.
+// Many clusters times many later columns: work and memory follow the bytes, not the product.
 TEST(Hostile, ManyClustersWithoutColumnsAreCheap) {
   Descriptor descriptor;
   for (std::uint32_t i = 0; i < 20000; ++i)

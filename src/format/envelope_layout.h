@@ -1,4 +1,4 @@
-// Numbers that reading and writing the records of envelopes share: flag bits, least sizes of records, limits.
+// Constants that reading and writing of envelopes share: flag bits, minimum sizes of records, limits.
 #ifndef COLONNADE_FORMAT_ENVELOPE_LAYOUT_H
 #define COLONNADE_FORMAT_ENVELOPE_LAYOUT_H
 
@@ -11,7 +11,7 @@
 namespace colonnade::format {
 
 // Bit 0, nested deferred columns: a merge gave a field inside of a collection another column representation
-// from some cluster on. Nothing to do beyond choosing the active representation per cluster; finish() checks
+// from some cluster on. Readers only need to choose the active representation per cluster; finish() checks
 // that there is one.
 inline constexpr std::uint64_t flag_nested_deferred_columns = 1;
 inline constexpr std::uint64_t known_feature_flags = flag_nested_deferred_columns;
@@ -27,7 +27,7 @@ inline constexpr std::uint16_t column_has_range = 0x02;
 inline constexpr std::uint8_t cluster_is_sharded = 0x01;
 inline constexpr std::uint64_t max_cluster_entries = (std::uint64_t{1} << 56) - 1;
 
-// The least bytes of one item of each list, frame included: what bounds a list's count by its bytes.
+// The minimum size of an item of each list, frame included: bounds a list's count by its bytes.
 inline constexpr std::uint64_t min_field_bytes = 8 + 16 + 4 * 4;
 inline constexpr std::uint64_t min_column_bytes = 8 + 12;
 inline constexpr std::uint64_t min_alias_bytes = 8 + 8;
@@ -39,8 +39,8 @@ inline constexpr std::uint64_t min_column_list_bytes = 12;
 inline constexpr std::uint64_t min_range_bytes = 12 + 8;
 inline constexpr std::uint64_t min_page_bytes = 4 + min_locator_bytes;
 
-// The memory that a record takes once it is read, with what checking it and opening the data set makes of it:
-// more than it is, so that a MemoryLimit holds for all of that.
+// The memory for a record after reading, including what its checks and the opening of the data set need. An
+// overestimate, so that a MemoryLimit covers all of that.
 inline constexpr std::uint64_t field_memory = 2 * sizeof(FieldDescriptor) + 768;
 inline constexpr std::uint64_t column_memory = 2 * sizeof(ColumnDescriptor) + 128;
 inline constexpr std::uint64_t alias_memory = 2 * sizeof(AliasColumnDescriptor) + 64;

@@ -1,5 +1,5 @@
-// Envelopes -> Descriptor: header, footer, page lists. Each record is read where it stands; what it means
-// together with others is checked by finish() (envelope_schema.cpp, envelope_clusters.cpp).
+// Envelopes -> Descriptor: header, footer, page lists. Records are parsed one by one; finish() checks them
+// against each other (envelope_schema.cpp, envelope_clusters.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,13 +95,13 @@ void read_type_info(ByteReader record, const char* what, ExtraTypeInfo& info, Me
   read_text(record, what, info.content, limit);
 }
 
-// What one record of a list takes: bytes of the envelope at least, and memory at most.
+// The cost of a record in a list: minimum bytes in the envelope, and maximum memory.
 struct RecordCost {
   std::uint64_t bytes;
   std::uint64_t memory;
 };
 
-// Makes room for more items, so that adding to them again and again stays cheap.
+// Reserves memory for more items, so that repeated appending stays cheap.
 template <class Item>
 void reserve_more(std::vector<Item>& items, std::size_t more) {
   const std::size_t needed = items.size() + more;
@@ -109,7 +109,7 @@ void reserve_more(std::vector<Item>& items, std::size_t more) {
     items.reserve(items.empty() ? needed : std::max(needed, items.size() * 3 / 2));
 }
 
-// Reads a list of records into the end of `items`: each item is made and then read where it stands.
+// Appends the records of a list to `items`: makes each item and parses into it.
 template <class Item, class ReadItem>
 void read_records(ByteReader& reader, RecordCost cost, const char* what, std::vector<Item>& items,
                   MemoryLimit* limit, ReadItem&& read_item) {
@@ -186,9 +186,9 @@ void read_cluster_summary(ByteReader record, std::uint64_t id, ClusterDescriptor
                 "a newer version of the library", {.cluster = id, .offset = at});
 }
 
-// Where in a cluster the parser is, to be added to errors: making contexts ahead would cost more than
-// parsing.
-struct PlaceInCluster {
+// The position of the parser within a cluster, to be added to errors: making contexts in advance would cost
+// more than parsing.
+struct PositionInCluster {
   static constexpr std::uint32_t nowhere = invalid_id;
   std::uint32_t column = nowhere;
   std::uint32_t page = nowhere;
@@ -201,7 +201,7 @@ struct PlaceInCluster {
   }
 };
 
-// The sizes and bits that a page of a file has: count of elements, size, offset.
+// The size of a page in a file: element count, size, offset.
 constexpr std::size_t plain_page_bytes = 16;
 
 struct PlainPage {
@@ -211,7 +211,7 @@ struct PlainPage {
   bool has_checksum;
 };
 
-// Most pages are plain, and there may be millions. False: the page is another one, or wrong.
+// Most pages are plain, and there may be millions. Returns false for other pages, and for invalid ones.
 bool load_plain_page(const std::byte* at, PlainPage& page) noexcept {
   const auto count = load_le<std::int32_t>(at);
   const auto size = load_le<std::int32_t>(at + 4);
@@ -246,8 +246,8 @@ void read_page(ByteReader& reader, PageList& pages) {
   pages.push_back(read_any_page(reader));
 }
 
-// A column of one plain page, the usual case in a file of many columns: true if this is one, and all is well
-// with it.
+// A column of one plain page, the usual case in a file with many columns: returns true if this is one, and it
+// is valid.
 bool read_one_page_column(ByteReader& reader, ColumnRange& range) {
   constexpr std::size_t frame_bytes = 12 + plain_page_bytes + 12;
   if (reader.remaining() < frame_bytes) return false;
@@ -265,7 +265,7 @@ bool read_one_page_column(ByteReader& reader, ColumnRange& range) {
   return true;
 }
 
-void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& place, MemoryLimit* limit) {
+void read_column_range(ByteReader& reader, ColumnRange& range, PositionInCluster& place, MemoryLimit* limit) {
   constexpr const char* what = "page list: column";
   if (read_one_page_column(reader, range)) return;
   ListFrame pages = read_list(reader, min_page_bytes, what);
@@ -278,7 +278,7 @@ void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& p
     take_memory(limit, pages.items, other_page_memory, what);
     is_packed = false;
   }
-  place.page = PlaceInCluster::nowhere;
+  place.page = PositionInCluster::nowhere;
   const std::uint64_t at = pages.payload.offset();
   range.first_element = pages.payload.le<std::int64_t>(what);
   range.suppressed = range.first_element < 0;
@@ -288,7 +288,7 @@ void read_column_range(ByteReader& reader, ColumnRange& range, PlaceInCluster& p
   if (!range.suppressed) range.compression = pages.payload.le<std::uint32_t>(what);
 }
 
-// The frame of a cluster's columns, and room for them.
+// Reads the frame of a cluster's columns, and reserves memory for them.
 ListFrame read_columns_frame(ByteReader& reader, std::size_t known_columns, ClusterDescriptor& cluster,
                              MemoryLimit* limit) {
   constexpr const char* what = "page list: columns of a cluster";
@@ -306,7 +306,7 @@ ListFrame read_columns_frame(ByteReader& reader, std::size_t known_columns, Clus
 
 void read_cluster_columns(ListFrame& columns, std::size_t cluster_number, ClusterDescriptor& cluster,
                           MemoryLimit* limit) {
-  PlaceInCluster place;
+  PositionInCluster place;
   try {
     for (place.column = 0; place.column < columns.items; ++place.column) {
       ColumnRange& range = cluster.columns.emplace_back();
@@ -385,7 +385,7 @@ void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor
         ErrorKind::format,
         fmt::format("page list: page locations of {} clusters, but {} summaries", clusters.items, count), "",
         {.offset = pages_at + 8});
-  // Room for all of them first: side by side, their memory can be backed by huge pages.
+  // Reserves memory for all of them first: contiguous memory can be backed by huge pages.
   std::vector<ListFrame> frames;
   frames.reserve(count);
   for (std::size_t i = first; i < descriptor.clusters.size(); ++i)

@@ -11,7 +11,7 @@
 
 namespace colonnade::format::samples {
 
-// The envelopes of one data set, as they would lie in a file.
+// The envelopes of one data set, as stored in a file.
 struct Stored {
   Bytes header;
   Bytes footer;
@@ -36,7 +36,7 @@ std::string text_of(const Descriptor& descriptor);
 // attribute set.
 Descriptor everything();
 
-// A valid data set made from a seed: random fields, representations, extension, clusters, pages.
+// A valid data set generated from a seed: random fields, representations, extension, clusters, pages.
 Descriptor random_descriptor(std::uint64_t seed);
 
 // A data set with one float field "x" and a vector field "v", and `clusters` clusters of ten entries in one

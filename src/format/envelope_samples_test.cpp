@@ -1,4 +1,4 @@
-// The sample data sets of envelope_samples.h, and that they are valid.
+// The sample data sets of envelope_samples.h, and a test that they are valid.
 #include "format/envelope_samples.h"
 
 #include <fmt/format.h>
@@ -198,7 +198,7 @@ void add_cluster(Descriptor& descriptor, std::uint64_t entries, std::vector<Colu
   descriptor.clusters.push_back(std::move(cluster));
 }
 
-// One group of all clusters that are not yet in one.
+// Makes one group of all clusters without a group.
 void close_group(Descriptor& descriptor) {
   std::size_t first = 0;
   for (const ClusterGroup& group : descriptor.cluster_groups) first += group.clusters;
@@ -377,7 +377,7 @@ class Grower {
   }
 
  private:
-  // The first column of each representation's position; `factor` 0: the data decides.
+  // The first column of each representation's position; `factor` 0: the data determine the count.
   struct Shape {
     std::uint32_t column;
     std::uint64_t factor;

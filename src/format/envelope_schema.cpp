@@ -1,4 +1,4 @@
-// finish(), first half: the tree of fields, the columns of each field, projections, and what cannot be read.
+// finish(), first half: the tree of fields, the columns of each field, projections, and unreadable fields.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace colonnade::format {
 namespace {
 
-// Why a field cannot be read is said again for all that depend on it.
+// The reason why a field is unreadable is repeated for all fields that depend on it.
 constexpr std::size_t longest_reason = 256;
 
 std::string shortened(std::string_view text, std::size_t longest) {
@@ -31,14 +31,14 @@ std::string label(const FieldDescriptor& field) {
   throw Error(ErrorKind::format, fmt::format("column {}: {}", column, why), "", {.column = column});
 }
 
-// Fields are large, and there may be many: what several passes need of them is copied out once.
+// Fields are large, and there may be many: the data for several passes are copied out once.
 struct Tree {
   std::vector<std::uint32_t> parents;
   std::vector<std::uint32_t> depth;  // 1 at the top
   bool has_projections = false;
 };
 
-// Parents of all fields, ids checked; takes from the fields what an earlier link_schema() gave them.
+// The parents of all fields, with ids checked; resets what an earlier link_schema() stored in the fields.
 Tree open_tree(Descriptor& descriptor) {
   auto& fields = descriptor.fields;
   Tree tree;
@@ -93,7 +93,8 @@ FieldOrder order_of(const Tree& tree) {
   return order;
 }
 
-// Readers keep the path of every field, which long names of deep trees can make much longer than the header.
+// Readers keep the path of every field; deep trees with long names can make the paths longer than the
+// header.
 void take_paths(const Descriptor& descriptor, const FieldOrder& order, MemoryLimit& limit) {
   std::vector<std::uint64_t> length(descriptor.fields.size(), 0);
   for (const std::uint32_t id : order) {
@@ -187,9 +188,9 @@ std::vector<std::vector<std::uint32_t>> collect_aliases(const Descriptor& descri
   return aliases;
 }
 
-// The columns of a projected field: what the aliases name in their first representation, and the
-// corresponding columns of all the others, since a writer may have added representations to the source
-// without new aliases.
+// The columns of a projected field: those that the aliases name in their first representation, and the
+// corresponding columns of all others, since a writer may have added representations to the source without
+// new aliases.
 void resolve_projection(const Descriptor& descriptor, const std::vector<std::uint32_t>& aliases,
                         FieldDescriptor& field) {
   const ColumnDescriptor& first = descriptor.columns[aliases.front()];
@@ -241,9 +242,9 @@ bool has_one_column(const Descriptor& descriptor, const FieldDescriptor& field, 
          std::all_of(field.representations.begin(), field.representations.end(), fits);
 }
 
-// Starts inside of a collection, where no number of entries tells how many elements are missing before it. As
-// one more representation of a field that has data before, it is fine: then another representation is active
-// before it.
+// Starts inside a collection, where the number of missing elements before it is unknown. That is valid
+// for an additional representation of a field with earlier data: another representation is active before
+// it.
 bool is_nested_late(const Descriptor& descriptor, const ColumnDescriptor& column) {
   if (!column.deferred || column.deferred_suppressed || column.first_element == 0) return false;
   for (std::uint32_t at = column.field; descriptor.fields[at].parent != at;) {
@@ -254,13 +255,13 @@ bool is_nested_late(const Descriptor& descriptor, const ColumnDescriptor& column
   return false;
 }
 
-// Why a field cannot be read by its own description; empty if it can.
+// Why the field's own description makes it unreadable; empty if it does not.
 std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& field) {
   if (field.raw_role >= known_roles)
     return fmt::format("structural role {:#04x} is unknown to this version", field.raw_role);
   if (field.role == FieldRole::streamer)
     return "streamer field (role 0x04): its objects are serialised by ROOT's own streamer";
-  // Readers multiply the numbers of leaves only: anything else would be read from the wrong place.
+  // Readers multiply the numbers of leaves only: other fields would be read from wrong positions.
   if (field.array_size > 0 && (field.role != FieldRole::leaf || field.type_name == "std::string"))
     return fmt::format("an array of {} values that is not a std::array", field.array_size);
   for (const auto& group : field.representations)
@@ -282,7 +283,7 @@ std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& fiel
   return {};
 }
 
-// Spreads marks from field to field. Each keeps the first cause only, so that messages stay short in deep
+// Propagates marks between fields. Each field keeps the first cause only, so that messages stay short in deep
 // trees.
 class Spreader {
  public:
@@ -300,8 +301,8 @@ class Spreader {
   }
 
  private:
-  // A record can be read without one of its members, unless they are counted instead of named; nothing else
-  // can be read without a sub-field, and no sub-field without what is above it.
+  // A record is readable without one of its members, unless members are numbered instead of named. No other
+  // field is readable without a sub-field, and no sub-field without its parents.
   void along_tree() {
     for (const std::uint32_t id : std::views::reverse(order_)) {
       FieldDescriptor& parent = fields_[fields_[id].parent];

@@ -1,4 +1,4 @@
-// Envelopes there and back, what finish() makes of them, and the bytes of a small data set written by hand.
+// Round trips of envelopes, the results of finish(), and the bytes of a small data set written by hand.
 #include "format/envelope.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::string hex(ByteSpan bytes) {
 TEST(Envelope, EverythingComesBack) {
   Descriptor descriptor = everything();
   const Stored stored = store(descriptor);
-  // Projections and representations are recomputed from the bytes: x has three by then.
+  // Projections and representations are recomputed from the bytes: x has three by now.
   EXPECT_EQ(text_of(load(stored)), text_of(descriptor));
 }
 
@@ -49,7 +49,7 @@ TEST(Envelope, RandomDescriptorsComeBack) {
   }
 }
 
-// Byte for byte what ROOT writes for such a data set, but for names: one field "x" of type float.
+// The exact bytes that ROOT writes for such a data set, except for names: one field "x" of type float.
 TEST(Envelope, HeaderBytes) {
   Descriptor descriptor;
   descriptor.name = "n";
@@ -154,7 +154,7 @@ TEST(Envelope, FooterBeforeFormat101HasNoAttributeSets) {
 TEST(Envelope, EmptySchemaExtensionFrameIsAllowed) {
   Descriptor descriptor = small();
   Stored stored = store(descriptor);
-  // The extension's frame starts behind preamble, flags and header checksum.
+  // The extension's frame follows preamble, flags and header checksum.
   Bytes& footer = stored.footer;
   footer.erase(footer.begin() + 32, footer.begin() + 32 + 48);
   store_le(footer.data() + 24, std::int64_t{8});
@@ -345,7 +345,7 @@ TEST(Finish, LateColumnInsideOfACollectionIsUnreadable) {
             "column 2 starts at element 4 inside of a collection");
 }
 
-// What feature flag 0 announces: a merge brought another encoding for the items of a collection.
+// The meaning of feature flag 0: a merge changed the encoding of the items of a collection.
 TEST(Finish, LateRepresentationInsideOfACollectionIsReadable) {
   Descriptor descriptor = small(2);
   descriptor.feature_flags = 1;
@@ -374,7 +374,7 @@ TEST(Finish, ArrayOfNothingNeedsNoElements) {
   EXPECT_EQ(load(store(descriptor)).fields[4].unreadable, "");
 }
 
-// As ROOT writes a field that was added after the last entry: no cluster has its column.
+// ROOT writes a field that was added after the last entry like this: no cluster has its column.
 TEST(Finish, FieldAddedAfterTheLastEntry) {
   Descriptor descriptor = small();
   samples::add_column(descriptor,

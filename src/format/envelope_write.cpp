@@ -1,4 +1,4 @@
-// Descriptor -> envelopes, laid out as ROOT lays them out; see frame.h for the grammar.
+// Descriptor -> envelopes, in ROOT's layout; see frame.h for the grammar.
 #include <fmt/format.h>
 
 #include <limits>
@@ -180,7 +180,7 @@ EnvelopeBytes write_footer(const Descriptor& descriptor) {
   }
   write_records(writer, descriptor.cluster_groups, 0, descriptor.cluster_groups.size(), "cluster groups",
                 write_cluster_group);
-  // Readers expect the list from format 1.0.1.0 on and nothing before.
+  // Readers expect the list since format 1.0.1.0; before that, its absence.
   if (descriptor.anchor.minor >= 1 || !descriptor.attribute_sets.empty())
     write_records(writer, descriptor.attribute_sets, 0, descriptor.attribute_sets.size(), "attribute sets",
                   write_attribute_set);

@@ -1,4 +1,4 @@
-// Envelopes, frames, strings and feature flags; the byte layouts stand in frame.h.
+// Envelopes, frames, strings and feature flags; frame.h describes the byte layouts.
 #include "format/frame.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ constexpr std::uint64_t preamble_bytes = 8;
 constexpr std::uint64_t checksum_bytes = 8;
 constexpr std::uint64_t max_envelope = (std::uint64_t{1} << 48) - 1;
 
-// The size of a frame with its sign; what is left of `reader` starts at the size.
+// The size of a frame with its sign; the rest of `reader` starts at the size.
 struct FrameSize {
   std::uint64_t bytes;
   bool is_list;

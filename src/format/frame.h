@@ -21,7 +21,7 @@ enum class EnvelopeType : std::uint16_t { header = 1, footer = 2, page_list = 3 
 
 const char* name_of(EnvelopeType type) noexcept;
 
-// XXH3-64 with seed 0. (The codec layer has the same for pages; the layers do not see each other.)
+// XXH3-64 with seed 0. (The codec layer has the same for pages; the layers do not include each other.)
 std::uint64_t xxh3(ByteSpan bytes) noexcept;
 
 struct OpenEnvelope {
@@ -31,20 +31,20 @@ struct OpenEnvelope {
 // Checks type, length and checksum; the payload's offsets count from the start of the envelope.
 OpenEnvelope open_envelope(ByteSpan envelope, EnvelopeType type);
 
-// A record frame's payload; `reader` moves behind the frame.
+// Returns a record frame's payload; `reader` skips the frame.
 ByteReader read_record(ByteReader& reader, const char* what);
 
 struct ListFrame {
   ByteReader payload;
   std::uint32_t items = 0;
 };
-// `item_bytes` is the least that one item takes: a count that cannot be true is refused before anyone
-// reserves by it.
+// `item_bytes` is the minimum size of an item: an impossible count is refused before any
+// allocation.
 ListFrame read_list(ByteReader& reader, std::uint64_t item_bytes, const char* what);
 
 std::string read_string(ByteReader& reader, const char* what);
 
-// Reads the whole chain and throws ErrorKind::unsupported on a bit outside of `known`; returns the first
+// Reads the whole chain and throws ErrorKind::unsupported for a bit outside of `known`; returns the first
 // word.
 std::uint64_t read_feature_flags(ByteReader& reader, std::uint64_t known, const char* what);
 
@@ -81,7 +81,7 @@ class EnvelopeWriter {
     std::size_t start_;
   };
 
-  // Sets the length, appends the checksum and hands out the bytes; stores the checksum in `checksum`.
+  // Sets the length, appends the checksum, also stores it in `checksum`, and returns the bytes.
   Bytes finish(std::uint64_t& checksum);
 
  private:

@@ -1,4 +1,4 @@
-// Envelopes, frames, strings and feature flags, with one test per thing that can be wrong with them.
+// Envelopes, frames, strings and feature flags, with one test per possible error.
 #include "format/frame.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ TEST(Envelope, DamagedPayload) {
                                            xxh3(ByteSpan(bytes).first(12)), stored));
 }
 
-// A reader on `parts`, which are written one behind the other.
+// A reader of `parts`, concatenated.
 struct Input {
   ByteWriter out;
   ByteReader reader() { return ByteReader(out.view(), 100); }

@@ -1,4 +1,4 @@
-// Locators; the byte layouts stand in locator.h.
+// Locators; locator.h describes the byte layouts.
 #include "format/locator.h"
 
 #include <fmt/format.h>

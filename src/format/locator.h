@@ -1,12 +1,12 @@
-// Locators: where a block lies, as stored in envelopes.
+// Locators: the position of a block, as stored in envelopes.
 //
 //   standard   i32 size >= 0 | u64 offset
 //   other      i32 -(type << 24 | reserved << 16 | bytes of the whole locator) | payload
 //     0x01     large file locator: u64 size | u64 offset
 //     0x02     Object64: u32 or u64 size (told by the payload's length) | u64 location
 //
-// The negation is of the whole word, as ROOT does it. A type that is not in the table keeps its payload and
-// is refused only when somebody asks for its bytes.
+// As in ROOT, the whole word is negated. A locator of unknown type keeps its payload and causes an error only
+// when its bytes are read.
 #ifndef COLONNADE_FORMAT_LOCATOR_H
 #define COLONNADE_FORMAT_LOCATOR_H
 

@@ -1,4 +1,4 @@
-// PageList: packed pages, in place, in an array, or - where one of them does not pack - as they are.
+// PageList: packed pages, in place or in an array, or, if one of them cannot be packed, full descriptors.
 #include "colonnade/page_list.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool PageList::is_plain(const PageDescriptor& page) noexcept {
          locator.payload.empty();
 }
 
-// Can a page with such a locator be packed into this list? The first one decides what the others may have.
+// True if a page with such a locator can be packed into this list. The first page determines the kind.
 bool PageList::takes(Locator::Kind of) noexcept {
   if (size_ == 0 && room() != unpacked) capacity_ = room() | (of == Locator::Kind::object64 ? object_bit : 0);
   return room() != unpacked && of == kind();
@@ -74,7 +74,7 @@ PageList::PageList(const PageList& other) : one{} {
 
 void PageList::swap(PageList& other) noexcept {
   static_assert(std::is_trivially_copyable_v<Packed> && sizeof(Packed) >= sizeof(Packed*));
-  // Whatever the place holds, these are its bytes.
+  // Swaps the raw bytes, whichever member of the union is active.
   std::swap(one, other.one);
   std::swap(size_, other.size_);
   std::swap(capacity_, other.capacity_);
@@ -131,7 +131,7 @@ void PageList::clear() noexcept {
   release();
 }
 
-// The list takes such pages.
+// takes() must be true.
 void PageList::push_back_packed(Packed page) {
   const std::size_t capacity = std::max<std::size_t>(room(), 1);
   if (size_ == capacity) make_room(2 * capacity);

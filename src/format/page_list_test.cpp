@@ -1,4 +1,4 @@
-// PageList against a plain vector of pages: packed or not, in place or not, they hold the same.
+// PageList against a plain vector of pages: packed or not, in place or not, both hold the same.
 #include "colonnade/page_list.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ PageDescriptor in_object(std::uint32_t elements, std::uint64_t size, std::uint64
   return page;
 }
 
-// One of each kind that does not pack.
+// One page of each kind that cannot be packed.
 PageDescriptor odd(unsigned kind) {
   PageDescriptor page = plain(3, 100, 200);
   switch (kind % 5) {

@@ -1,4 +1,4 @@
-// Reading and writing the anchor; the layout stands in the header.
+// Reading and writing the anchor; the header describes the layout.
 #include "format/tfile_anchor.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::uint64_t checksum_of(ByteSpan object) {
   return XXH3_64bits(fields.data(), fields.size());
 }
 
-// Of a payload that was split only the first chunk lies at `seek`, and the others may lie before it.
+// For a split payload, only the first chunk is at `seek`; the others may precede it.
 void check_envelope(const char* name, std::uint64_t seek, std::uint64_t size, std::uint64_t length,
                     std::uint64_t max_key_size, std::uint64_t file_size, std::uint64_t offset) {
   const std::uint64_t in_one_piece = max_key_size == 0 ? size : std::min(size, max_key_size);

@@ -17,13 +17,13 @@ namespace colonnade::format {
 
 inline constexpr std::size_t anchor_size = 78;
 inline constexpr std::size_t largest_anchor =
-    64 * 1024;  // of any later version; bounds what a reader allocates
+    64 * 1024;  // of any later version; limits a reader's allocation
 inline constexpr std::string_view anchor_class = "ROOT::RNTuple";
 
-// In a bare file the same bytes end in a little-endian checksum.
+// In a bare file, the same bytes end in a little-endian checksum.
 enum class ChecksumOrder { big_endian, little_endian };
 
-// `offset` is where the object lies in its file. Header and footer must lie inside `file_size`.
+// `offset` is the object's position in its file. Header and footer must lie inside `file_size`.
 Anchor read_anchor(ByteSpan object, std::uint64_t offset, std::uint64_t file_size,
                    ChecksumOrder order = ChecksumOrder::big_endian);
 Bytes write_anchor(const Anchor& anchor, ChecksumOrder order = ChecksumOrder::big_endian);

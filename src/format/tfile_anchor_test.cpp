@@ -1,4 +1,4 @@
-// The anchor: the bytes that ROOT wrote, later versions, and one named test per field that can be wrong.
+// The anchor: the bytes that ROOT wrote, later versions, and one named test per invalid field.
 #include "format/tfile_anchor.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Anchor sample() {
           .max_key_size = 0x40000000};
 }
 
-// Of the file test_bit_rntuple_v1-0-0-0.root, written by ROOT.
+// From the file test_bit_rntuple_v1-0-0-0.root, written by ROOT.
 constexpr std::string_view written_by_root =
     "40000042000200010000000000000000000000000122000000000000007300000000000000af"
     "000000000000025b000000000000005200000000000000940000000040000000"
@@ -39,7 +39,7 @@ Bytes from_hex(std::string_view text) {
   return bytes;
 }
 
-// With a right checksum again after a change.
+// Corrects the checksum after a change.
 Bytes sealed(Bytes object) {
   const std::uint64_t sum = XXH3_64bits(object.data() + 6, object.size() - 14);
   store_le(object.data() + object.size() - 8, byte_swap(sum));
@@ -105,8 +105,8 @@ TEST(Anchor, RefusesEveryFlippedByte) {
     for (const std::uint8_t flip : {0x01, 0x80, 0xff}) {
       Bytes flipped = object;
       flipped[at] ^= std::byte{flip};
-      // The class version says nothing about the fields that this version reads: later ones are read as they
-      // are.
+      // The class version does not affect the fields that this version reads: later versions are read the
+      // same way.
       if (at == 4 || (at == 5 && (flipped[5] > std::byte{2}))) continue;
       const Error error = error_of(flipped);
       EXPECT_NE(error.problem(), "none") << at;

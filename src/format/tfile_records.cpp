@@ -1,4 +1,4 @@
-// Reading is strict where a wrong value would lead astray (positions, lengths) and lenient where it cannot
+// Reading is strict where a wrong value would mislead (positions, lengths) and lenient where it cannot
 // (times, titles, flags). Writing chooses the small form of each record whenever its positions allow it.
 #include "format/tfile_records.h"
 
@@ -47,7 +47,7 @@ void write_uuid(ByteWriter& out, const Uuid& uuid) {
   out.append(uuid);
 }
 
-// A block that a header or directory points to must lie inside the file, behind the header.
+// A block that a header or directory points to must lie inside the file, after the header.
 void check_block(const char* what, std::uint64_t seek, std::uint64_t size, std::uint64_t file_size,
                  std::uint64_t offset) {
   if (seek < tfile_header_size - 12 || seek > file_size || size > file_size - seek)
@@ -162,7 +162,7 @@ Bytes write_tfile_header(const TFileHeader& header) {
   return out.take();
 }
 
-TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyPlace place) {
+TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyContext place) {
   constexpr const char* what = "key";
   const std::uint64_t start = in.offset();
   const std::size_t position = in.position();
@@ -183,14 +183,14 @@ TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyPlace place) {
   key.title = read_tstring(in, "key: title");
 
   const std::size_t used = in.position() - position;
-  // A writer that does not know the position yet may leave room for the big form: longer than its fields is
-  // fine.
+  // A writer that does not know the position yet may reserve space for the big form: a longer key is
+  // valid.
   if (key.key_length < used)
     fail(fmt::format("key: its fields take {} bytes but it claims {}", used, key.key_length), start);
   if (key.nbytes < key.key_length)
     fail(fmt::format("key: a record of {} bytes cannot hold a key of {}", key.nbytes, key.key_length), start);
   check_block("key: the record", key.seek_key, key.nbytes, file_size, start);
-  if (place == KeyPlace::record) in.take(key.key_length - used, what);
+  if (place == KeyContext::record) in.take(key.key_length - used, what);
   return key;
 }
 
@@ -237,7 +237,7 @@ TDirectoryRecord read_tdirectory(ByteReader& in, std::uint64_t file_size) {
   directory.seek_parent = read_position(in, directory.big, what);
   directory.seek_keys = read_position(in, directory.big, what);
   if (version % big_record_version > 1 && in.remaining() >= 18) directory.uuid = read_uuid(in, what);
-  if (directory.seek_keys != 0)  // 0: a directory that never held a key
+  if (directory.seek_keys != 0)  // 0: a directory without keys
     check_block("directory: the list of keys", directory.seek_keys, directory.nbytes_keys, file_size, start);
   return directory;
 }
@@ -268,7 +268,7 @@ TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t fil
     fail(fmt::format("list of keys: {} keys cannot fit its {} bytes", count, in.remaining()), offset);
   const std::size_t begin = in.position();
   list.keys.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) list.keys.push_back(read_tkey(in, file_size, KeyPlace::list));
+  for (std::uint32_t i = 0; i < count; ++i) list.keys.push_back(read_tkey(in, file_size, KeyContext::list));
   list.entries = record.subspan(begin, in.position() - begin);
   return list;
 }

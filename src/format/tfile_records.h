@@ -11,7 +11,7 @@
 //   ...     key + list    the streamer infos (what the classes look like) tfile_streamer_info.h
 //   ...     key + list    free segments, the last one beginning at `end`                     free_list
 //
-// Positions take 4 bytes each in the small form of a record and 8 in the big form, told apart by its version.
+// Positions take 4 bytes each in the small form of a record and 8 in the big form; its version tells which.
 #ifndef COLONNADE_FORMAT_TFILE_RECORDS_H
 #define COLONNADE_FORMAT_TFILE_RECORDS_H
 
@@ -26,10 +26,10 @@
 
 namespace colonnade::format {
 
-// Records that hold a position above this are written in the big form; ROOT draws the same line.
+// Records that hold a larger position are written in the big form; ROOT uses the same limit.
 inline constexpr std::uint64_t small_tfile_limit = 2000000000;
 inline constexpr std::uint64_t tfile_begin = 100;
-// A gap or a record cannot be longer than its signed 32-bit length says.
+// The length of a gap or a record is a signed 32-bit number.
 inline constexpr std::uint64_t longest_record = 0x7fffffff;
 
 // A string with its length before it: one byte, or 255 and four bytes.
@@ -46,8 +46,7 @@ Uuid random_uuid();
 // magic 4, version 4, begin 4 | end 4/8, seek_free 4/8, nbytes_free 4, free_segments 4, nbytes_name 4, units
 // 1, compression 4, seek_info 4/8, nbytes_info 4, uuid version 2, uuid 16
 struct TFileHeader {
-  std::uint32_t version =
-      63400;  // of the ROOT release whose format this is, without the million of the big form
+  std::uint32_t version = 63400;  // of the ROOT release with this format, without the million of the big form
   std::uint64_t begin = tfile_begin;
   std::uint64_t end = 0;
   std::uint64_t seek_free = 0;
@@ -58,14 +57,13 @@ struct TFileHeader {
   std::uint64_t seek_info = 0;
   std::uint32_t nbytes_info = 0;
   Uuid uuid{};
-  bool big =
-      false;  // as it was read, or if it must not shrink any more; writing makes it big where that is needed
+  bool big = false;  // as read, or if it must not shrink any more; writing makes it big where necessary
 };
 inline constexpr std::size_t tfile_header_size = 75;  // the big form; small: 63
 
 bool is_tfile(ByteSpan first_bytes) noexcept;
-// `bytes` are the first bytes of the file, at least tfile_header_size if it has them. Checks the positions
-// against `file_size`.
+// `bytes` are the first bytes of the file, at least tfile_header_size if the file has that many. Checks the
+// positions against `file_size`.
 TFileHeader read_tfile_header(ByteSpan bytes, std::uint64_t file_size);
 Bytes write_tfile_header(const TFileHeader& header);
 
@@ -86,14 +84,14 @@ struct TKey {
 
   std::uint32_t payload_size() const noexcept { return nbytes - key_length; }
 };
-// Throws for a gap, for lengths that contradict each other and for positions outside of `file_size`. In front
-// of its record a key is followed by whatever its length leaves room for, in a list the next key follows at
+// Throws for a gap, for contradictory lengths and for positions outside of `file_size`. A key in
+// front of its record may have unused bytes after its fields; in a list the next key follows at
 // once.
-enum class KeyPlace { record, list };
-TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyPlace place = KeyPlace::record);
-// The length that the key takes; throws ErrorKind::usage if its names are too long for a key.
+enum class KeyContext { record, list };
+TKey read_tkey(ByteReader& in, std::uint64_t file_size, KeyContext place = KeyContext::record);
+// The length of the key; throws ErrorKind::usage if its names are too long for a key.
 std::uint16_t tkey_size(const TKey& key);
-// Sets key_length; makes the key big where a position asks for it.
+// Sets key_length; makes the key big if a position requires it.
 void write_tkey(ByteWriter& out, TKey& key);
 
 // version 2, created 4, modified 4, nbytes_keys 4, nbytes_name 4, seek_directory, seek_parent, seek_keys 4/8
@@ -110,12 +108,12 @@ struct TDirectoryRecord {
   bool big = false;
 };
 inline constexpr std::size_t tdirectory_size = 60;
-// The shortest form that old files have: small, without room to grow.
+// The shortest form, found in old files: small, without reserve.
 inline constexpr std::size_t smallest_tdirectory_size = 30;
 TDirectoryRecord read_tdirectory(ByteReader& in, std::uint64_t file_size);
 void write_tdirectory(ByteWriter& out, const TDirectoryRecord& directory);
 
-// The record at TDirectoryRecord::seek_keys, its key included: count 4, then that many keys.
+// The record at TDirectoryRecord::seek_keys, including its key: count 4, then that many keys.
 struct TKeyList {
   TKey own;                // the record's own key
   std::vector<TKey> keys;  // as listed
@@ -129,15 +127,15 @@ struct FreeSegment {
   std::uint64_t last = 0;
   friend bool operator==(const FreeSegment&, const FreeSegment&) = default;
 };
-// The record at TFileHeader::seek_free, its key included. Segments must be ascending and apart; the last one
-// starts at `end`.
+// The record at TFileHeader::seek_free, including its key. Segments must be ascending and not adjacent; the
+// last one starts at `end`.
 std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end);
 Bytes write_free_list(const std::vector<FreeSegment>& segments);  // without the record's own key
 std::size_t free_list_size(const std::vector<FreeSegment>& segments) noexcept;
-// The last segment of a file that ends at `end`: it reaches up to where ROOT would extend it next.
+// The last segment of a file that ends at `end`: it extends to ROOT's next limit.
 FreeSegment free_tail(std::uint64_t end) noexcept;
 
-// How a gap of `size` bytes begins.
+// The first bytes of a gap of `size` bytes.
 Bytes gap_marker(std::uint64_t size);
 
 }  // namespace colonnade::format

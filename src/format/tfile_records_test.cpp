@@ -1,5 +1,5 @@
-// TFile records: round trips in both forms, the bytes that ROOT writes, and one named test per field that can
-// be wrong.
+// TFile records: round trips in both forms, the bytes that ROOT writes, and one named test per invalid
+// field.
 #include "format/tfile_records.h"
 
 #include <gmock/gmock.h>
@@ -190,7 +190,7 @@ Bytes bytes_of(TKey key) {
   return out.take();
 }
 
-TKey read_back(ByteSpan bytes, std::uint64_t size = file_size, KeyPlace place = KeyPlace::record) {
+TKey read_back(ByteSpan bytes, std::uint64_t size = file_size, KeyContext place = KeyContext::record) {
   ByteReader in(bytes, 300);
   return read_tkey(in, size, place);
 }
@@ -227,10 +227,10 @@ TEST(TKey, SkipsRoomBehindItsFieldsInARecordOnly) {
   Bytes bytes = bytes_of(sample_key());
   bytes.resize(bytes.size() + 8);
   bytes[15] = static_cast<std::byte>(bytes.size());
-  for (const KeyPlace place : {KeyPlace::record, KeyPlace::list}) {
+  for (const KeyContext place : {KeyContext::record, KeyContext::list}) {
     ByteReader in(bytes, 300);
     read_tkey(in, file_size, place);
-    EXPECT_EQ(in.remaining(), place == KeyPlace::record ? 0u : 8u);
+    EXPECT_EQ(in.remaining(), place == KeyContext::record ? 0u : 8u);
   }
 }
 

@@ -21,11 +21,11 @@ constexpr std::uint32_t byte_count_mask = 0x40000000;
 constexpr std::uint32_t new_class_tag = 0xffffffff;
 constexpr std::uint32_t class_reference_mask = 0x80000000;
 constexpr std::uint32_t map_offset = 2;
-constexpr std::uint32_t is_referenced = 1u << 4;  // a TObject bit: two bytes more follow
+constexpr std::uint32_t is_referenced = 1u << 4;  // a TObject bit: two more bytes follow
 
 constexpr std::string_view rntuple_class = "ROOT::RNTuple";
 constexpr std::uint32_t rntuple_version = 2;
-constexpr std::uint32_t rntuple_checksum = 0x4ba21bf5;  // ROOT's sum over names and types of the members
+constexpr std::uint32_t rntuple_checksum = 0x4ba21bf5;  // ROOT's checksum over names and types of the members
 
 struct Member {
   std::string_view name;
@@ -38,7 +38,7 @@ constexpr std::array rntuple_members{
     Member{"fLenFooter", true},     Member{"fMaxKeySize", true},
 };
 
-// Writes a byte count whose value is known when the scope ends.
+// Writes a byte count, whose value is known at the end of the scope.
 class Counted {
  public:
   explicit Counted(ByteWriter& out) : out_(out), at_(out.position()) { out.be<std::uint32_t>(0); }
@@ -84,14 +84,14 @@ void write_element(ByteWriter& out, const Member& member) {
   write_tstring(out, member.is_long ? "ULong64_t" : "unsigned short");
 }
 
-// Appends the entry of the list; `origin` is what must be added to a position in `out` to get its map
+// Appends the entry of the list; a position in `out` plus `origin` is its map
 // position.
 void write_rntuple_entry(ByteWriter& out, std::size_t origin) {
   {
     const Counted object(out);
     write_new_class(out, "TStreamerInfo");
     const Counted info(out, 9);
-    constexpr std::uint32_t can_delete_base = 1u << 16;  // as ROOT sets it
+    constexpr std::uint32_t can_delete_base = 1u << 16;  // set by ROOT, too
     write_tnamed(out, rntuple_class, can_delete_base);
     out.be<std::uint32_t>(rntuple_checksum);
     out.be<std::uint32_t>(rntuple_version);
@@ -134,7 +134,7 @@ void skip_tobject(ByteReader& in, const char* what) {
   if ((in.be<std::uint32_t>(what) & is_referenced) != 0) in.take(2, what);
 }
 
-// The list's header: returns the number of entries; `in` then stands before the first one.
+// Reads the list's header and returns the number of entries; `in` is then at the first one.
 std::uint32_t read_list_header(ByteReader& in, std::size_t size, std::size_t& count_at) {
   constexpr const char* what = "streamer infos";
   if (read_count(in, what) != size) fail("the length of the list does not match its record", 0);
@@ -146,7 +146,7 @@ std::uint32_t read_list_header(ByteReader& in, std::size_t size, std::size_t& co
   return in.be<std::uint32_t>(what);
 }
 
-// Does the object, its class already read, describe ROOT::RNTuple as this version writes it?
+// True if the object, whose class was read before, describes ROOT::RNTuple as this version writes it.
 bool is_rntuple_info(ByteReader& in) {
   constexpr const char* what = "streamer info";
   read_count(in, what);
@@ -160,7 +160,7 @@ bool is_rntuple_info(ByteReader& in) {
   return in.be<std::uint32_t>(what) == rntuple_version && name == rntuple_class;
 }
 
-// Walks one entry; returns whether it is the info of ROOT::RNTuple.
+// Skips one entry; returns true if it is the info of ROOT::RNTuple.
 bool read_entry(ByteReader& in, std::size_t origin, std::map<std::uint32_t, std::string>& classes) {
   constexpr const char* what = "streamer infos: entry";
   bool found = false;
@@ -181,7 +181,7 @@ bool read_entry(ByteReader& in, std::size_t origin, std::map<std::uint32_t, std:
     if (name == "TStreamerInfo") found = is_rntuple_info(in);
     if (in.position() > end) fail("an entry is longer than it claims", in.position());
     in.seek(end, what);
-  }  // else a reference to an object that was there before, 4 bytes in all
+  }  // otherwise a reference of 4 bytes to an earlier object
   read_tstring(in, what);
   return found;
 }

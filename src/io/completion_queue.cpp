@@ -72,7 +72,7 @@ void CompletionQueue::post(std::function<void()> work) noexcept {
   tell_owner();
 }
 
-// With the lock: whoever is woken may destroy the queue.
+// Notifies under the lock: the woken owner may destroy the queue.
 void CompletionQueue::tell_owner() noexcept {
   ++told_;
   if (owner_sleeps_) arrives_.notify_one();

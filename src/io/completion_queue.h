@@ -1,20 +1,20 @@
-// The one place where asynchronous operations meet their owner. All queues of all transports are made of it:
-// a back end begins operations, something says when they are done, and the owner takes what is done.
+// The meeting point of asynchronous operations and their owner. The queues of all transports derive from it:
+// a back end starts operations, some thread reports their completion, and the owner takes completions.
 //
 //   owner's thread                          any thread
 //   begin(): waits while `depth` run
 //   (starts the operation)        ---->     finish(id, failure), or
-//                                           post(work), which the owner runs: it finishes what it is about
+//                                           post(work); the owner runs `work`, which finishes them
 //   wait(completions)
 //
-// Back ends differ in who notices that something is done:
+// Back ends differ in how completions are noticed:
 //   - Threads of their own or of a library (HTTP, S3, XRootD, RADOS, blocking stores) call finish() or
 //   post().
 //   - Otherwise the owner's thread looks, in progress(): io_uring, DAOS, and queues over another queue
 //   (drain()).
 //
-// A queue belongs to one thread at a time and to the process that made it: in a forked child every call
-// throws ErrorKind::usage, and the destructor of a back end must not wait (is_of_this_process()).
+// One thread at a time uses a queue, in the process that made it: in a forked child every call throws
+// ErrorKind::usage, and the destructor of a back end must not wait (is_of_this_process()).
 #ifndef COLONNADE_IO_COMPLETION_QUEUE_H
 #define COLONNADE_IO_COMPLETION_QUEUE_H
 
@@ -34,7 +34,7 @@
 
 namespace colonnade::io {
 
-// What became of an operation.
+// The outcome of an operation.
 struct Completion {
   std::uint64_t id = 0;
   std::exception_ptr failure;                       // null: done
@@ -51,10 +51,10 @@ class CompletionQueue {
   CompletionQueue& operator=(const CompletionQueue&) = delete;
   virtual ~CompletionQueue() = default;
 
-  // Takes completions in any order. With `block` it waits until there is at least one; nothing in flight
-  // gives 0.
+  // Takes completions in any order. With `block`, waits until there is at least one; returns 0 if nothing is
+  // in flight.
   std::size_t wait(std::span<Completion> completions, bool block = true);
-  // Waits for at least one operation, or for all; throws what made the first one fail that did.
+  // Wait for at least one operation, or for all; they throw the error of the first one that failed.
   void wait_for_some();
   void wait_for_all();
   std::size_t in_flight() const noexcept { return in_flight_; }  // begun and not taken
@@ -64,24 +64,24 @@ class CompletionQueue {
  protected:
   explicit CompletionQueue(std::size_t depth = any_depth) : depth_(depth == 0 ? 1 : depth) {}
 
-  // ---- The owner's
-  // Before operations are started; blocks while as many run as the queue is for.
+  // For the owner: to be called before it starts operations; blocks while `depth` operations
+  // run.
   void begin(std::size_t count = 1);
-  // In place of finish(): it could not be started.
+  // Called instead of finish(): the operation could not be started.
   void withdraw() noexcept;
-  // An operation of which the outcome is known without starting it.
+  // Adds an operation whose outcome is known without starting it.
   void add_done(std::uint64_t id, std::exception_ptr failure = nullptr);
   bool is_of_this_process() const noexcept { return process_.is_current(); }
   void check_process() const {
     if (!process_.is_current()) fail_in_child();
   }
-  // Brings on what runs. With `block` it returns when something more was finished or posted. The default
-  // sleeps until another thread does that.
+  // Makes progress on running operations. With `block`, returns when something more was finished or posted.
+  // The default sleeps until another thread does that.
   virtual void progress(bool block);
-  // What use in a forked child throws.
+  // Throws the error for use in a forked child.
   [[noreturn]] virtual void fail_in_child() const;
-  // The progress() of a queue over another one: gives all that `inner` has to `take`. With `block` it waits
-  // for the first.
+  // progress() for a queue over another one: passes completions of `inner` to `take`. With `block`, waits for
+  // the first.
   template <class Take>
   static void drain(CompletionQueue& inner, bool block, Take&& take) {
     std::array<Completion, 32> some;
@@ -100,7 +100,7 @@ class CompletionQueue {
   // throw.
   void post(std::function<void()> work) noexcept;
 
-  // ---- For back ends with work of their own to guard: one lock for theirs and the queue's
+  // For back ends with state of their own: one lock guards theirs and the queue's.
   std::unique_lock<std::mutex> locked() { return std::unique_lock(mutex_); }
   void begin(std::unique_lock<std::mutex>& lock, std::size_t count = 1);
   void finish(const std::unique_lock<std::mutex>& lock, std::uint64_t id,
@@ -114,12 +114,12 @@ class CompletionQueue {
 
   const std::size_t depth_;
   const Process process_;
-  std::size_t in_flight_ = 0;  // of the owner alone
-  std::uint64_t seen_ = 0;     // of told_; of the owner alone
+  std::size_t in_flight_ = 0;  // of the owner only
+  std::uint64_t seen_ = 0;     // last value of told_; of the owner only
   std::mutex mutex_;
   std::condition_variable arrives_;
   bool owner_sleeps_ = false;
-  std::uint64_t told_ = 0;  // how often something was finished or posted
+  std::uint64_t told_ = 0;  // number of calls of finish() and post()
   std::size_t running_ = 0;
   std::vector<Completion> done_;
   std::vector<std::function<void()>> posted_;

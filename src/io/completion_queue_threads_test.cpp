@@ -1,6 +1,6 @@
-// What every queue relies on: each operation that was begun is given out once, with its failure, whoever
-// finishes it and however the owner waits; never more run than the queue is for; in a forked child it refuses
-// to be used.
+// Guarantees of all queues: each started operation is delivered once, with its failure, whichever thread
+// finishes it and however the owner waits; no more than `depth` run at once; a forked child gets an
+// error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class Queue final : public CompletionQueue {
  public:
   Queue(Engine* engine, std::size_t depth) : CompletionQueue(depth), engine_(engine) {}
 
-  // Operations id, id + 1, ... that end together; those with a number that 7 divides fail.
+  // Operations id, id + 1, ... that end together; those with a multiple of 7 fail.
   void submit(std::uint64_t id, std::size_t count, Way way) {
     if (way == Way::at_once) {
       for (std::size_t i = 0; i < count; ++i) add_done(id + i, failure_of(id + i));
@@ -188,7 +188,7 @@ TEST(CompletionQueues, AreRefusedInAForkedChild) {
   queue.wait_for_all();
 }
 
-// The threads of the parent's queue are not there to be waited for.
+// A child cannot wait for the threads of its parent's queue.
 TEST(ThreadQueues, OfAParentEndInAForkedChild) {
   store_memory_file("memory:queue_fork", Bytes(1000));
   const auto file = open_for_reading("memory:queue_fork");

@@ -1,4 +1,4 @@
-// What users of io::RandomAccessFile and io::WritableFile may rely on, for every transport there is.
+// What users of io::RandomAccessFile and io::WritableFile may rely on, for every transport.
 #include "io/conformance_test.h"
 
 #include <gmock/gmock.h>
@@ -153,7 +153,7 @@ TEST_P(Transports, ManyThreadsReadOneFile) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Fills buffers through a queue and says which ids came back with which failure.
+// Fills buffers through a queue and records the failure of each id.
 struct Answers {
   std::map<std::uint64_t, std::exception_ptr> by_id;
   void take_from(ReadQueue& queue, bool block) {
@@ -360,7 +360,7 @@ TEST_P(WritingTransports, WhatIsThereStaysUntilTheNewFileIsComplete) {
   EXPECT_EQ(GetParam().content(uri), pattern(100));
 }
 
-// By somebody who asks for no lock.
+// By a writer that does not take the lock.
 TEST_P(WritingTransports, AFileThatCameMeanwhileIsNotReplacedByANewOne) {
   const std::string uri = fresh();
   {
@@ -529,7 +529,7 @@ INSTANTIATE_TEST_SUITE_P(All, WritingTransports,
                          testing::ValuesIn(those_that(&TransportUnderTest::can_write)), name_of_param);
 INSTANTIATE_TEST_SUITE_P(All, UpdatingTransports,
                          testing::ValuesIn(those_that(&TransportUnderTest::can_update)), name_of_param);
-// None of the transports of a program may be able to: files in S3 are not changed in place.
+// A program may have no such transport: files in S3 cannot be changed in place.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(UpdatingTransports);
 
 }  // namespace

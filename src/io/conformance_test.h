@@ -1,5 +1,5 @@
-// The suite that every transport must pass: its test file registers how to make, read and write a file with
-// it, and the tests of conformance_test.cpp run for it.
+// The test suite for all transports: a transport's test file registers how to make, read and write a file,
+// and the tests of conformance_test.cpp run for it.
 #ifndef COLONNADE_IO_CONFORMANCE_TEST_H
 #define COLONNADE_IO_CONFORMANCE_TEST_H
 
@@ -13,13 +13,13 @@ namespace colonnade::io {
 
 struct TransportUnderTest {
   std::string name;
-  // A URI of the transport whose last part is `name`; nothing is there yet.
+  // A URI of the transport whose last part is `name`; no file exists there.
   std::function<std::string(const std::string& name)> fresh_uri;
-  // Puts a file there by other means than the transport's own writer.
+  // Creates a file by other means than the transport's own writer.
   std::function<void(const std::string& uri, ByteSpan content)> store;
   std::function<Bytes(const std::string& uri)> content;
   bool can_write = true;
-  bool can_update = true;  // in place, seen by whoever reads it
+  bool can_update = true;  // in place, visible to all readers
   WriteFileOptions write_options = {};
   ReadFileOptions read_options = {};
 };

@@ -1,4 +1,4 @@
-// Files that are opened by name, and new ones that take their place when they are complete; see
+// Opening files by name, and new files that are renamed into place when they are complete; see
 // file_system.h.
 #include "io/file_system.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view suffix = ".part";
 constexpr std::size_t digits = 16;
-// Of the name of the file in the name of the one aside, so that this is no longer than a file system takes.
+// The length of the file's name within the temporary name, so that the latter fits the file system's limit.
 constexpr std::size_t longest_stem = 96;
 
 std::string_view last_part(std::string_view path) {
@@ -33,7 +33,7 @@ std::uint64_t sum_of(std::string_view text) noexcept {
   return sum;
 }
 
-// What the names of all files aside for `path` begin with.
+// The prefix of the names of all temporary files for `path`.
 std::string aside_stem(std::string_view path) {
   const std::string_view name = last_part(path);
   if (name.size() <= longest_stem) return fmt::format(".{}.", name);
@@ -69,7 +69,7 @@ class NamedFile final : public WritableFile {
     if (file_ == nullptr) refuse(uri_);
   }
 
-  // Another writer that begins at the same time finds this one's file aside, or the other way round.
+  // Another writer that begins at the same time finds this one's temporary file, or the other way round.
   void create(const WriteFileOptions& options, bool must_be_new) {
     const bool is_there = files_->exists(path_, uri_);
     if (is_there && must_be_new) refuse_existing(uri_);
@@ -83,7 +83,7 @@ class NamedFile final : public WritableFile {
     file_ = std::move(made.file);
     if (file_ == nullptr) refuse(uri_);
     if (made.is_locked) clear_leftovers(stem);
-    // What was aside while we looked for the file may have taken its place before we looked aside.
+    // A temporary file may have been renamed into place after we looked for the target.
     if (!replaced_ && files_->exists(path_, uri_)) {
       if (must_be_new) refuse_existing(uri_);
       replaced_ = files_->open(path_, uri_, {}).file;
@@ -116,8 +116,8 @@ class NamedFile final : public WritableFile {
     is_name_safe_ = true;
   }
 
-  // What is replaced goes when the new file is on the device, however little else is waited for. Nothing is
-  // replaced but what was there, and locked, when the writing began.
+  // The replaced file is removed only once the new one is on the device, whatever the durability. Nothing is
+  // replaced but the file that existed, and was locked, when writing began.
   bool publish() override {
     if (is_published()) return false;
     const bool replaces = replaced_ != nullptr;
@@ -157,7 +157,7 @@ class NamedFile final : public WritableFile {
                 {.uri = uri_});
   }
 
-  // What has the name is locked by this writer, or nothing has it.
+  // The target is locked by this writer, or does not exist.
   void check_replaced() const {
     try {
       const LockedFile now = files_->open(path_, uri_, {});
@@ -172,7 +172,7 @@ class NamedFile final : public WritableFile {
       if (name == last_part(aside_) || !name.starts_with(stem) || !is_aside_name(name) ||
           name.size() != stem.size() + digits + suffix.size())
         continue;
-      // Where a new file gets its name by a second link, a process may end before it removes the first.
+      // If a new file gets its name by a second link, a process may die before it removes the first one.
       if (files_->is_same(path_, beside(path_, name)))
         files_->remove(beside(path_, name));
       else if (is_alive(beside(path_, name)))
@@ -181,13 +181,13 @@ class NamedFile final : public WritableFile {
     files_->remove_old_leftovers(path_);
   }
 
-  // Removes the file aside if its writer is gone.
+  // Removes the temporary file if its writer is dead.
   bool is_alive(const std::string& aside) {
     try {
       const LockedFile found = files_->open(aside, uri_, {});
       if (found.file == nullptr) return true;
       if (found.is_locked) files_->remove(aside);
-    } catch (const Error&) {  // its writer has just ended, or it is somebody else's
+    } catch (const Error&) {  // its writer has just ended, or it belongs to another user
     }
     return false;
   }
@@ -198,7 +198,7 @@ class NamedFile final : public WritableFile {
       file_.reset();
       const std::string aside = std::exchange(aside_, {});
       if (process_.is_current()) files_->remove(aside);
-    } catch (...) {  // whoever writes here next removes it
+    } catch (...) {  // the next writer here removes it
     }
     replaced_.reset();
   }
@@ -206,7 +206,7 @@ class NamedFile final : public WritableFile {
   std::shared_ptr<FileSystem> files_;
   std::string uri_;
   std::string path_;
-  std::string aside_;                       // where the file is until it takes its place; else empty
+  std::string aside_;                       // the temporary file's path until it is renamed; else empty
   std::unique_ptr<WritableFile> replaced_;  // kept locked until then
   std::unique_ptr<WritableFile> file_;
   bool is_name_safe_ = false;  // on the device

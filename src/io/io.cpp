@@ -1,4 +1,4 @@
-// Opening by URI: the table of transports, and the fallbacks that a back end may leave out.
+// Opening by URI: the table of transports, and fallbacks for functions that a back end may leave out.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -120,7 +120,7 @@ namespace {
 
 constexpr const char* wildcards = "*?[";
 
-// The names in a folder, those of folders with a slash.
+// The names in a folder; folders end in a slash.
 std::vector<std::string> listed_names(const Transport& transport, const std::string& folder,
                                       const std::string& query) {
   std::vector<std::string> names;
@@ -132,7 +132,7 @@ std::vector<std::string> listed_names(const Transport& transport, const std::str
   return names;
 }
 
-// The part of a path at its start, up to the slashes behind it.
+// The first part of a path, and the slashes after it.
 struct PathPart {
   std::string name;
   std::string slashes;
@@ -149,8 +149,8 @@ PathPart take_part(std::string_view& path) {
   return part;
 }
 
-// A folder that fits by chance may be somebody else's, or gone by now; one that was named must be there. What
-// a server fails to say is an error in any case: files would be missing.
+// A folder that merely matches a pattern may be unreadable or gone; a folder that was named must exist.
+// Failures of a server are always errors: files would be missing.
 std::vector<std::string> fitting(const Transport& transport, const std::string& folder,
                                  const std::string& query, const PathPart& part, bool is_named) {
   std::vector<std::string> names;
@@ -172,7 +172,7 @@ std::vector<std::string> fitting(const Transport& transport, const std::string& 
   return found;
 }
 
-// Part by part, so that only folders that fit are listed.
+// Part by part, so that only matching folders are listed.
 std::vector<std::string> match_by_folder(const Transport& transport, const std::string& pattern) {
   const std::size_t end = transport.query_at != nullptr ? transport.query_at(pattern) : pattern.size();
   const std::string query = pattern.substr(end);
@@ -204,7 +204,7 @@ std::size_t wildcard_in(const std::string& uri) {
   const Transport& transport = transport_for(uri);
   const bool lists =
       transport.scheme == "file" || transport.list_files != nullptr || transport.list_folder != nullptr;
-  if (!lists && uri[at] == '?') return std::string::npos;  // where nothing is listed, a query begins so
+  if (!lists && uri[at] == '?') return std::string::npos;  // without lists, a query begins here
   return transport.query_at != nullptr && at >= transport.query_at(uri) ? std::string::npos : at;
 }
 

@@ -1,4 +1,4 @@
-// Which transport serves a URI.
+// The transport that serves a URI.
 #include <gtest/gtest.h>
 
 #include "io/transport.h"

@@ -1,5 +1,5 @@
-// What back ends of object stores check and say alike, so that a caller's mistake and a missing value read
-// the same whatever the store.
+// Checks and errors shared by back ends of object stores, so that a caller's mistake and a missing value give
+// the same message in every store.
 #ifndef COLONNADE_IO_OBJECT_CHECKS_H
 #define COLONNADE_IO_OBJECT_CHECKS_H
 
@@ -23,7 +23,7 @@ void check_update(const std::string& uri, const StoreTraits& traits, const Objec
 void check_value_size(const std::string& uri, const StoreTraits& traits, const ValueAddress& address,
                       std::uint64_t size);
 
-// The value is not there: ErrorKind::not_found.
+// The value does not exist: ErrorKind::not_found.
 [[noreturn]] void fail_missing(const std::string& uri, const ValueAddress& address);
 
 // Throws ErrorKind::format unless the range lies in a value of `size` bytes.

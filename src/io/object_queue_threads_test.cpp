@@ -23,7 +23,7 @@ void take_all(ObjectQueue& queue) {
     for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(some[i].failure, nullptr);
 }
 
-// Every thread writes objects of its own, then reads those of its neighbour.
+// Every thread writes its own objects, then reads those of its neighbour.
 TEST(ObjectQueues, OfManyThreadsUseOneStore) {
   const auto store = fresh("queue_threads");
   constexpr std::uint64_t threads = 4;
@@ -100,7 +100,7 @@ TEST(ObjectQueues, OfOneWorkWithoutAThread) {
   const Bytes value(10);
   const UpdateItem item{1, {value}};
   queue->submit_update(1, {1, 1}, 1, {&item, 1});
-  EXPECT_EQ(store->size({{1, 1}, 1, 1}), 10u);  // done before anybody waits
+  EXPECT_EQ(store->size({{1, 1}, 1, 1}), 10u);  // done before any thread waits
   take_all(*queue);
 }
 

@@ -1,5 +1,5 @@
-// What all object stores share: how addresses read in messages, and the queue of those that have none of
-// their own.
+// Common to all object stores: addresses in messages, and the queue of stores without one of their
+// own.
 #include "io/object_store.h"
 
 #include <fmt/format.h>

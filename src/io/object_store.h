@@ -1,13 +1,13 @@
 // Transports: bytes by key. A store has objects; an object has values, each under a distribution key (values
-// that share it lie together and move together) and an attribute key:
+// that share one are stored and moved together) and an attribute key:
 //
 //   object id --> distribution key --> attribute key --> value
 //   (group, number)      u64                u64          bytes, replaced as a whole
 //
-// A back end implements these classes and declares its numbers in StoreTraits; it knows nothing of pages. A
-// store may be used by any number of threads at once, a queue by one at a time; all queues must be gone
-// before their store. A store that was opened before a fork cannot be used in the child unless its back end
-// says otherwise; using it is an error there (ErrorKind::usage), never a hang.
+// A back end implements these classes and declares its numbers in StoreTraits; it knows nothing of pages. Any
+// number of threads may use a store at once, one at a time a queue; all queues must be destroyed before their
+// store. A store that was opened before a fork cannot be used in the child unless its back end says
+// otherwise; there, use is an error (ErrorKind::usage), never a hang.
 #ifndef COLONNADE_IO_OBJECT_STORE_H
 #define COLONNADE_IO_OBJECT_STORE_H
 
@@ -26,7 +26,7 @@
 namespace colonnade::io {
 
 struct ObjectId {
-  std::uint32_t group = 0;  // objects that belong together; 0 is the directory: few and small values
+  std::uint32_t group = 0;  // objects that belong together; 0 is the directory, with few and small values
   std::uint64_t number = 0;
   friend auto operator<=>(const ObjectId&, const ObjectId&) = default;
 };
@@ -38,7 +38,7 @@ struct ValueAddress {
   friend auto operator<=>(const ValueAddress&, const ValueAddress&) = default;
 };
 
-// "object 7:42, distribution key 3, attribute key 0": all back ends speak of values like this in messages.
+// "object 7:42, distribution key 3, attribute key 0": the form of addresses in the messages of all back ends.
 std::string to_text(const ObjectId& object);
 std::string to_text(const ValueAddress& address);
 
@@ -56,28 +56,28 @@ struct StoreTraits {
   bool reads_are_copies = false;
 };
 
-// Fills `into`, all of it, from byte `offset` of the value on.
+// Fills all of `into` from byte `offset` of the value on.
 struct FetchItem {
   std::uint64_t akey = 0;
   std::uint64_t offset = 0;
   MutableByteSpan into;
 };
 
-// Makes the parts, end to end, the value. An empty value is a value.
+// The value becomes the concatenation of the parts. An empty value exists.
 struct UpdateItem {
   std::uint64_t akey = 0;
   std::vector<ByteSpan> parts;
 };
 
-// Asynchronous operations. Belongs to one thread at a time. Items are copied, the memory that they point to
-// must stay until the completion is taken or the queue is gone. The destructor cancels what can be cancelled
-// and waits until the callers' memory is not touched any more.
+// Asynchronous operations. One thread at a time. Items are copied; the memory that they point to must stay
+// valid until the completion is taken or the queue is destroyed. The destructor cancels what can be cancelled
+// and waits until the callers' memory is no longer accessed.
 class ObjectQueue : public CompletionQueue {
  public:
   using CompletionQueue::CompletionQueue;
-  // One operation: several items of one <object, distribution key>; akeys of an update are distinct. `id`
-  // comes back with the completion, with what fetch() or update() would have thrown. May block while as many
-  // are in flight as the queue was opened for.
+  // One operation: several items of one <object, distribution key>; the attribute keys of an update are
+  // distinct. The completion has this `id`, and the error that fetch() or update() would have thrown. May
+  // block while as many operations are in flight as the queue was opened for.
   virtual void submit_fetch(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
                             std::span<const FetchItem> items) = 0;
   virtual void submit_update(std::uint64_t id, const ObjectId& object, std::uint64_t dkey,
@@ -87,34 +87,34 @@ class ObjectQueue : public CompletionQueue {
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
-  virtual const std::string& uri() const noexcept = 0;  // never with secrets
+  virtual const std::string& uri() const noexcept = 0;  // without secrets
   virtual StoreTraits traits() const noexcept = 0;
 
-  // Throws ErrorKind::not_found for a value that is not there, ErrorKind::format for one that ends before the
-  // range does, ErrorKind::io for what the store reports or when it times out; all with URI and address
-  // in the problem.
+  // Throws ErrorKind::not_found for a missing value, ErrorKind::format for one that ends before the
+  // range does, ErrorKind::io for errors of the store and timeouts; all with URI and address in the
+  // problem.
   virtual void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const = 0;
-  // Each value is replaced as a whole: a reader at the same time gets the old one or the new one. Not all
-  // back ends replace several items at one moment.
+  // Each value is replaced as a whole: a concurrent reader gets the old one or the new one. Not all back ends
+  // replace several items atomically.
   virtual void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) = 0;
-  // A hint that a stretch of a value will be fetched soon; returns at once. Default: nothing.
+  // A hint that a range of a value will be fetched soon; returns at once. Default: does nothing.
   virtual void will_need(const ValueAddress& /*address*/, std::uint64_t /*offset*/,
                          std::uint64_t /*size*/) const noexcept {}
-  // For `depth` operations in flight. The default does each in a thread of its own.
+  // A queue for `depth` operations in flight. The default runs each in a thread of its own.
   virtual std::unique_ptr<ObjectQueue> open_queue(unsigned depth);
 
-  // Bytes of the value; nullopt if it is not there.
+  // The size of the value in bytes; nullopt if it does not exist.
   virtual std::optional<std::uint64_t> size(const ValueAddress& address) const = 0;
 
-  // Small values whose changes must not be lost (an anchor, a claim): read with a version, and replaced only
-  // if nobody else was faster. `version` is opaque.
+  // Conditional replacement, for small values whose changes must not be lost (an anchor, a claim): the value
+  // is read with a version, and replaced only if no other process was faster. `version` is opaque.
   struct Versioned {
     Bytes value;
     std::string version;
   };
-  virtual std::optional<Versioned> get(const ValueAddress& address) const = 0;  // nullopt: not there
-  // Writes if the value still has the version `expected`, or with nullopt if there is none. False: it was
-  // not so, and nothing was written.
+  virtual std::optional<Versioned> get(const ValueAddress& address) const = 0;  // nullopt: does not exist
+  // Writes if the value still has the version `expected` or, with nullopt, if it does not exist. Otherwise
+  // writes nothing and returns false.
   virtual bool put_if(const ValueAddress& address, ByteSpan value,
                       const std::optional<std::string>& expected) = 0;
 
@@ -122,29 +122,29 @@ class ObjectStore {
   virtual std::vector<std::uint64_t> list_dkeys(const ObjectId& object) const = 0;
   virtual std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const = 0;
 
-  // Removing what is not there is no error.
+  // Removing a missing value is not an error.
   virtual void remove(const ValueAddress& address) = 0;
-  // All values of the objects of `group` with numbers in [first, last]. Back ends that can list look for
-  // them; the others try each, so let the range be true.
+  // Removes all values of the objects of `group` with numbers in [first, last]. Back ends that can list look
+  // for them; others try each number, so the range should be tight.
   virtual void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) = 0;
 
-  // The groups other than 0 that have objects, in ascending order, where a machine that goes down may leave
-  // some that nothing speaks of any more. Back ends that lose nothing say none.
+  // The groups other than 0 that have objects, in ascending order, if a crash of the machine may leave some
+  // without any record. Back ends that lose nothing return none.
   virtual std::vector<std::uint32_t> list_groups() const { return {}; }
-  // What processes have left that ended while they were writing: no values, and nobody sees them. Removes
-  // them unless told only to look; returns how many there are.
+  // Removes files that processes left which ended while they were writing: these are not values, and no
+  // reader sees them. With `only_look` removes nothing. Returns their number.
   virtual std::uint64_t remove_leftovers(bool /*only_look*/) { return 0; }
 
-  // Waits until what was updated before survives a crash of the machine, where that is not so already.
+  // Waits until earlier updates survive a crash of the machine, if they do not already.
   virtual void sync() = 0;
-  // The next sync() holds for this value as well, which another process may have changed. Default: whatever
-  // can be read has survived already.
+  // Makes the next sync() include this value, which another process may have changed. Default: every readable
+  // value survives already.
   virtual void sync_with(const ValueAddress& /*address*/) {}
 };
 
 struct StoreOptions {
-  bool create = false;            // the store (pool and container, bucket prefix, folder) if it is not there
-  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: as the container
+  bool create = false;  // create the store (pool and container, bucket prefix, folder) if it does not exist
+  std::string object_class = {};  // DAOS: "SX", "RP_2G1", ...; empty: the container's default
 };
 
 // "obj:///path", "memory+obj:name" (of this process, for tests), "daos://pool/container",
@@ -152,8 +152,8 @@ struct StoreOptions {
 // is not there may be noticed only where a value of it is missed, unless it is to be created.
 std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const StoreOptions& options = {});
 
-// Whether `uri` names an object store rather than a file: by its scheme, and for s3: by the name, since keys
-// that end with ".root" or ".bare" are files.
+// True if `uri` names an object store rather than a file: decided by its scheme, and for s3: by the name,
+// since keys that end with ".root" or ".bare" are files.
 bool is_object_store(const std::string& uri);
 
 }  // namespace colonnade::io

@@ -1,4 +1,4 @@
-// What users of io::ObjectStore and io::ObjectQueue may rely on, for every object store there is.
+// What users of io::ObjectStore and io::ObjectQueue may rely on, for every object store.
 #include "io/object_store_conformance_test.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Updates of one operation whose values are kept here.
+// Updates of one operation, which own their values.
 struct Updates {
   std::vector<Bytes> values;
   std::vector<UpdateItem> items;
@@ -129,14 +129,14 @@ TEST_P(Stores, SayThatTheyAreMissing) {
 TEST_P(Stores, KeepValuesWhenTheyAreOpenedAgain) {
   put(*store_, {{3, 4}, 5, 6}, as_bytes("kept"));
   EXPECT_TRUE(store_->put_if({{0, 0}, 1, 0}, as_bytes("anchor"), std::nullopt));
-  EXPECT_EQ(read_all(*open_again(), {{3, 4}, 5, 6}), bytes_of("kept"));  // while the first handle is there
+  EXPECT_EQ(read_all(*open_again(), {{3, 4}, 5, 6}), bytes_of("kept"));  // while the first handle is open
   store_->sync();
   store_.reset();
   store_ = open_again();
   EXPECT_EQ(read_all(*store_, {{3, 4}, 5, 6}), bytes_of("kept"));
   ASSERT_TRUE(store_->get({{0, 0}, 1, 0}).has_value());
   EXPECT_EQ(store_->get({{0, 0}, 1, 0})->value, bytes_of("anchor"));
-  EXPECT_NO_THROW(open_object_store(uri_, GetParam().options));  // creating what is there opens it
+  EXPECT_NO_THROW(open_object_store(uri_, GetParam().options));  // creating an existing store opens it
   EXPECT_EQ(read_all(*store_, {{3, 4}, 5, 6}), bytes_of("kept"));
 }
 
@@ -192,7 +192,7 @@ TEST_P(Stores, MoveManyItemsAtOnce) {
   store_->update({2, 9}, 4, updates.items);
   std::vector<Bytes> into;
   std::vector<FetchItem> items;
-  for (std::size_t i = count; i-- > 0;) {  // in another order than they were written in
+  for (std::size_t i = count; i-- > 0;) {  // in another order than they were written
     into.emplace_back(updates.values[i].size());
     items.push_back({i * 3 + 1, 0, into.back()});
   }
@@ -221,7 +221,7 @@ TEST_P(Stores, ReadSeveralRangesOfOneValueAtOnce) {
   const Bytes content = pattern(100000);
   put(*store_, {{1, 2}, 3, 4}, content);
   put(*store_, {{1, 2}, 3, 5}, as_bytes("other"));
-  // Adjacent, overlapping, the same twice, out of order, another value in between.
+  // Adjacent, overlapping, repeated, out of order, and with another value in between.
   const std::size_t most = store_->traits().max_items;
   std::vector<std::pair<std::size_t, std::size_t>> ranges{{5000, 100}, {0, 5000},   {4990, 20},
                                                           {99999, 1},  {5000, 100}, {0, 100000}};
@@ -341,7 +341,7 @@ TEST_P(Stores, TakeLargeValues) {
 TEST_P(Stores, RefuseTooLargeValues) {
   const std::size_t most = store_->traits().max_value;
   const Bytes block = pattern(std::size_t{1} << 20);
-  UpdateItem item{2, {}};  // the same megabyte again and again: nothing that large is needed to ask
+  UpdateItem item{2, {}};  // the same megabyte repeated: the request need not own that much memory
   for (std::size_t size = 0; size <= most; size += block.size()) item.parts.emplace_back(block);
   const Error error = error_of([&] { store_->update({1, 1}, 1, {&item, 1}); });
   EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
@@ -444,7 +444,7 @@ TEST_P(Stores, LetOneOfTwoRacingWritersWin) {
   std::optional<std::string> version;
   for (int round = 0; round < 8; ++round) {
     std::array<bool, 2> won{};
-    // Never the bytes that are there already: stores whose versions are sums cannot tell those apart.
+    // Never the current bytes: stores whose versions are checksums cannot detect such a replacement.
     const std::array<std::string, 2> values{"zero" + std::to_string(round), "one" + std::to_string(round)};
     const auto race = [&](ObjectStore& store, std::size_t who) {
       won[who] = store.put_if(address, as_bytes(values[who]), version);
@@ -551,7 +551,7 @@ TEST_P(Stores, RemoveRangesOfObjects) {
 
 // --- Queues ---
 
-// What came back from a queue, by id.
+// Completions of a queue, by id.
 struct Answers {
   std::map<std::uint64_t, std::exception_ptr> by_id;
   void take_from(ObjectQueue& queue, bool block) {
@@ -695,12 +695,12 @@ TEST_P(Stores, QueuesMayBeLeftWithOperationsInFlight) {
           queue->submit_update(i, {1, 2}, i, {&updated, 1});
       }
     }
-    // Nobody writes here any more: what is seen now stays.
+    // No thread writes any more: the value no longer changes.
     std::fill(into.begin(), into.end(), std::byte{2});
     std::this_thread::yield();
     EXPECT_EQ(std::count(into.begin(), into.end(), std::byte{2}), static_cast<std::ptrdiff_t>(into.size()));
   }
-  // An update that was cut off did all or nothing.
+  // A cancelled update was performed completely or not at all.
   for (std::uint64_t i = 1; i < 8; i += 2)
     if (const auto written = store_->size({{1, 2}, i, 0})) {
       EXPECT_EQ(*written, size);
@@ -715,7 +715,7 @@ TEST_P(Stores, QueuesDoNotWaitForNothing) {
   EXPECT_EQ(queue->wait(some, false), 0u);
   Bytes into(10);
   {
-    const FetchItem item{1, 0, into};  // gone before the operation is
+    const FetchItem item{1, 0, into};  // destroyed before the operation ends
     queue->submit_fetch(1, {1, 1}, 1, {&item, 1});
   }
   EXPECT_EQ(queue->wait({}, true), 0u);
@@ -741,7 +741,7 @@ std::string name_of_param(const testing::TestParamInfo<StoreUnderTest>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Stores, testing::ValuesIn(stores_under_test()), name_of_param);
-// A test program without a store (its server is not there) has no such tests.
+// A test program without a store (its server is not running) has no such tests.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Stores);
 
 }  // namespace

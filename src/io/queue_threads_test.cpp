@@ -1,4 +1,5 @@
-// Many threads read one file at once, each through a queue or a scheduler of its own, in every way there is.
+// Many threads read one file at once, each through a queue or a scheduler of its own, in every way of
+// reading.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ bool holds(ByteSpan bytes, std::uint64_t offset) {
 
 constexpr std::size_t file_size = 400000;
 
-// Reads random ranges through a scheduler; returns how many came out wrong.
+// Reads random ranges through a scheduler; returns the number of wrong ones.
 int read_ranges(const RandomAccessFile& file, std::size_t seed) {
   std::vector<WantedRange> wanted;
   for (std::size_t i = 0; i < 60; ++i)
@@ -82,7 +83,7 @@ TEST(ReadQueues, OfManyThreadsReadOneFileInMemory) {
   read_in_threads(*file);
 }
 
-// Counts the reads that are going on at once.
+// Counts concurrent reads.
 class CountingFile final : public RandomAccessFile {
  public:
   const std::string& uri() const noexcept override { return uri_; }

@@ -1,6 +1,6 @@
 // Transports: bytes by offset. A back end implements these two classes and declares its numbers in IoTraits;
-// it knows nothing of pages. Reading is const and may be done by any number of threads at once; a
-// WritableFile may be written by several threads at different offsets.
+// it knows nothing of pages. Reading is const, and any number of threads may read at once; several threads
+// may write to a WritableFile at different offsets.
 #ifndef COLONNADE_IO_RANDOM_ACCESS_FILE_H
 #define COLONNADE_IO_RANDOM_ACCESS_FILE_H
 
@@ -19,7 +19,7 @@
 
 namespace colonnade::io {
 
-// What the scheduler needs to know of a back end.
+// The properties of a back end that the scheduler uses.
 struct IoTraits {
   std::size_t max_request = 64u << 20;  // bytes; larger reads are split
   std::size_t worthwhile_gap = 4096;    // bytes worth reading over to save a request
@@ -29,9 +29,9 @@ struct IoTraits {
   // Bytes are mostly in memory already, so that reading is copying: best done by the thread that uses them,
   // after a will_need().
   bool reads_are_copies = false;
-  std::size_t alignment = 1;  // of offsets, lengths and memory of the requests that are fastest; a power of 2
-  // A power of 2; 1: none. What begins in the same unit of the file is best read together, and what begins in
-  // different ones never is.
+  std::size_t alignment = 1;  // of offsets, lengths and memory, for the fastest requests; a power of 2
+  // A power of 2; 1: none. Ranges that begin in the same unit of the file should be read together, ranges
+  // that begin in different ones never.
   std::uint64_t read_unit = 1;
 };
 
@@ -46,18 +46,18 @@ struct QueuedRead {
   MutableByteSpan into;
 };
 
-// Asynchronous reads of one file. Belongs to one thread at a time; lives at most as long as its file. The
-// destructor waits until nothing is written to the callers' memory any more.
+// Asynchronous reads of one file. One thread at a time; the file must outlive the queue. The destructor waits
+// until the callers' memory is no longer written to.
 class ReadQueue : public CompletionQueue {
  public:
   using CompletionQueue::CompletionQueue;
-  // Starts to fill `into` (all of it, or it fails). `id` comes back with the completion. May block while as
-  // many requests are in flight as the queue was opened for.
+  // Starts to fill all of `into`. The completion has this `id`. May block while as many requests are in
+  // flight as the queue was opened for.
   virtual void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) = 0;
-  // Several at once, in the order of need: what a back end can put into one operation, it may. The default
+  // Submits several reads in the order of need; a back end may combine them into one operation. The default
   // submits one after the other.
   virtual void submit_batch(std::span<const QueuedRead> reads);
-  // Whether submit() returns when the bytes are there, so that nothing is gained by submitting early.
+  // True if submit() returns when the bytes are there, so that submitting early gains nothing.
   virtual bool reads_in_submit() const noexcept { return false; }
 };
 
@@ -66,9 +66,9 @@ class RandomAccessFile {
   virtual ~RandomAccessFile() = default;
   virtual const std::string& uri() const noexcept = 0;
   virtual std::uint64_t size()
-      const = 0;  // at open, or at opened(); a file that shrinks later gives an error on read
-  // What changes whenever the content does, as it was at open: an entity tag, the time of the last change.
-  // Empty: unknown.
+      const = 0;  // at open, or at opened(); if the file shrinks later, reading fails
+  // Changes whenever the content does: an entity tag, or the time of the last change, as of open. Empty:
+  // unknown.
   virtual std::string version() const { return {}; }
   virtual IoTraits traits() const noexcept = 0;
   // How long the server took to answer when the file was opened. Zero: unknown.
@@ -76,13 +76,13 @@ class RandomAccessFile {
   // Fills `into` completely or throws ErrorKind::io / format (past the end) with URI and offset.
   virtual void read(std::uint64_t offset, MutableByteSpan into) const = 0;
   virtual void read_vector(std::span<const ReadRequest> requests) const;  // default: one read() each
-  // A queue for `depth` requests in flight. The default reads in as many threads of its own, started as they
-  // are needed.
+  // A queue for `depth` requests in flight. The default reads in up to `depth` threads of its own, started on
+  // demand.
   virtual std::unique_ptr<ReadQueue> open_queue(unsigned depth) const;
-  // A hint that a stretch will be read soon; returns at once. Default: nothing.
+  // A hint that a range will be read soon; returns at once. Default: does nothing.
   virtual void will_need(std::uint64_t /*offset*/, std::uint64_t /*size*/) const noexcept {}
-  // Says that what tells where the pages are has been read. What was kept of the file for that may go, and a
-  // file that grew meanwhile has its new size. Default: nothing.
+  // Announces that the metadata have been read. Cached bytes may be dropped, and a file that grew meanwhile
+  // updates its size. Default: does nothing.
   virtual void opened() const noexcept {}
   // What the system knows the open file by, for copies that it makes itself. -1: it is no file of the system.
   virtual int descriptor() const noexcept { return -1; }
@@ -105,41 +105,42 @@ class WritableFile {
   virtual std::uint64_t copy(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
                              std::uint64_t size);
   virtual void truncate(std::uint64_t size) = 0;
-  // A hint that bytes up to `size` will be written; size() does not change. Default: nothing.
+  // A hint that bytes up to `size` will be written; size() does not change. Default: does nothing.
   virtual void preallocate(std::uint64_t /*size*/) {}
   // Writes may return before their bytes are in the file. flush() waits until all earlier ones are there, so
-  // that other processes and a crash of this one find them, and reports what failed; sync() flushes and waits
-  // for the device, to have the name of the file as well if it is in its place.
+  // that they survive a crash of this process and others see them, and reports failures; sync() flushes and
+  // waits for the device, including the file's name if it has its final one.
   virtual void flush() {}
   virtual void sync() = 0;
-  virtual void close() = 0;  // publishes it; reports every error, the destructor reports none
-  // Whether nobody sees anything of the file before close(), and nothing at all if there is none.
+  virtual void close() = 0;  // publishes it; reports every error (the destructor reports none)
+  // True if the file is invisible before close(), and never appears without it.
   virtual bool appears_at_close() const noexcept { return false; }
-  // A new file that is written aside takes its place, with everything written so far; true: now, false: it
-  // has before. What it replaces stays until it is on the device. Default: it is in its place.
+  // Renames a temporary file to its final name, with everything written so far; false: it was before.
+  // The replaced file stays until the new one is on the device. Default: the name is final from the
+  // start.
   virtual bool publish() { return false; }
   virtual bool is_published() const noexcept { return true; }
-  // Whether publish() will replace a file.
+  // True if publish() will replace a file.
   virtual bool replaces() const noexcept { return false; }
-  // Ends the writing in place of close(): a file that is not in its place yet never is. Default: nothing.
+  // Ends the writing instead of close(): a file without its final name is removed. Default: does nothing.
   virtual void discard() noexcept {}
 };
 
 // A path, "file:///path" or "memory:name" (a named buffer of this process, for tests). Throws
-// ErrorKind::not_found or io; a scheme that no back end serves is ErrorKind::unsupported, naming the schemes
-// there are.
+// ErrorKind::not_found or io; for an unknown scheme ErrorKind::unsupported, which names the known
+// ones.
 struct ReadFileOptions {
   LocalIo local_io = LocalIo::automatic;
   bool direct_io = false;
 };
 std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
                                                    const ReadFileOptions& options = {});
-// The URIs of all files that begin so, in order. Throws ErrorKind::unsupported for a transport that cannot
+// The URIs of all files with this prefix, sorted. Throws ErrorKind::unsupported for a transport that cannot
 // list.
 std::vector<std::string> list_files(const std::string& prefix);
-// create begins a new file, which takes its place when it is published or closed; create_new the same where
-// no file is, and update needs an existing one. All keep a second writer away. A file that comes to be in the
-// place of a new one while that is written is never replaced: publish() and close() throw.
+// create begins a new file, which gets its final name when it is published or closed; create_new requires
+// that none exists, and update that one does. All modes exclude other writers. A file that appears under the
+// final name meanwhile is never replaced: publish() and close() throw.
 enum class OpenMode { create, create_new, update };
 struct WriteFileOptions {
   bool direct_io = false;

@@ -9,7 +9,7 @@
 namespace colonnade::io {
 namespace {
 
-// Queue is ReadQueue or ObjectQueue, Work what is called for a request.
+// Queue is ReadQueue or ObjectQueue, Work the function called for a request.
 template <class Queue, class Work>
 class ThreadedQueue : public Queue {
  public:
@@ -17,8 +17,8 @@ class ThreadedQueue : public Queue {
   ThreadedQueue(const ThreadedQueue&) = delete;
   ThreadedQueue& operator=(const ThreadedQueue&) = delete;
 
-  // Drops what nobody has begun and waits for the rest. The threads of a parent are not here to be waited
-  // for.
+  // Drops requests that have not begun and waits for the others. In a forked child the parent's threads do
+  // not exist.
   ~ThreadedQueue() override {
     if (!Queue::is_of_this_process()) return;
     {
@@ -49,7 +49,7 @@ class ThreadedQueue : public Queue {
     Queue::begin(lock);
     waiting_.push_back(std::move(request));
     if (threads_->size() < depth_ && threads_->size() < waiting_.size() + working_ && !start_thread()) {
-      run_next(lock);  // no thread at all to do it: then this one
+      run_next(lock);  // without any thread, this one runs it
       return;
     }
     lock.unlock();
@@ -66,7 +66,7 @@ class ThreadedQueue : public Queue {
     }
   }
 
-  // Better than to wait for a thread that may not even have a processor.
+  // Better than waiting for a thread that may not even have a processor.
   void progress(bool block) override {
     if (!block) return;
     auto lock = Queue::locked();
@@ -74,7 +74,7 @@ class ThreadedQueue : public Queue {
     run_next(lock);
   }
 
-  // False if the system gives no thread and there is none yet; fewer than asked for will do.
+  // Returns false if the system refuses the first thread; fewer than requested suffice.
   bool start_thread() {
     try {
       threads_->emplace_back([this] { serve(); });
@@ -105,10 +105,10 @@ class ThreadedQueue : public Queue {
   }
 
   const unsigned depth_;
-  // What follows is guarded by the queue's lock.
+  // The queue's lock guards the members below.
   LeftByChildren<std::condition_variable> wakes_;
   std::deque<Request> waiting_;
-  std::size_t working_ = 0;  // requests that are being done
+  std::size_t working_ = 0;  // requests in progress
   bool stopping_ = false;
   LeftByChildren<std::vector<std::thread>> threads_;
 };

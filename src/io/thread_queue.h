@@ -1,5 +1,5 @@
-// Queues for files and stores whose operations block: each operation in flight has a thread, and who waits
-// for one does meanwhile what no thread has begun.
+// Queues for files and stores whose operations block: each operation in flight has a thread, and a waiting
+// owner runs requests that no thread has begun.
 #ifndef COLONNADE_IO_THREAD_QUEUE_H
 #define COLONNADE_IO_THREAD_QUEUE_H
 
@@ -10,8 +10,8 @@
 
 namespace colonnade::io {
 
-// What they do is read(), or fetch() and update(). With `depth` 1 or less submitting does it, without a
-// thread.
+// They call read(), or fetch() and update(). With `depth` 1 or less, submit() does that itself, without
+// threads.
 std::unique_ptr<ReadQueue> make_thread_queue(const RandomAccessFile& file, unsigned depth);
 std::unique_ptr<ObjectQueue> make_thread_queue(ObjectStore& store, unsigned depth);
 

@@ -1,4 +1,4 @@
-// Adding a data set to a file that another writer may have left without closing it. In repair.cpp.
+// Adds a data set to a file that another writer may have left without closing it. Implemented in repair.cpp.
 #ifndef COLONNADE_PAGE_APPEND_IF_REPAIRED_H
 #define COLONNADE_PAGE_APPEND_IF_REPAIRED_H
 
@@ -10,8 +10,8 @@
 
 namespace colonnade::page {
 
-// As append_container(). Throws ErrorKind::usage if the first commit would overwrite clusters that repair can
-// bring back, unless `discard_unrepaired`.
+// Like append_container(), but throws ErrorKind::usage if the first commit would overwrite clusters that
+// repair can recover, unless `discard_unrepaired`.
 std::unique_ptr<container::WriteContainer> append_if_repaired(const std::string& uri, std::string_view path,
                                                               const container::ContainerOptions& options,
                                                               bool discard_unrepaired);

@@ -1,5 +1,5 @@
-// A record is found by the eight bytes that it begins with, one of version 1 by the header checksum in it,
-// which hardly occurs elsewhere; sums decide.
+// Records are found by their first eight bytes; records of version 1 by the header checksum in them, which
+// hardly occurs elsewhere. Checksums confirm them.
 #include "page/cluster_journal.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::size_t old_head = 2 * word;  // of version 1: type and length, he
 constexpr std::size_t old_trailer = 2 * word;
 constexpr std::uint64_t page_list_type = 3;
 constexpr std::uint64_t largest_record = std::uint64_t{256} << 20;
-constexpr std::size_t most_torn = 65536;  // that are told apart
+constexpr std::size_t most_torn = 65536;  // limit of distinct runs
 
 Bytes with_sum(ByteWriter& out) {
   out.le(codec::xxh3(out.view()));
@@ -42,14 +42,15 @@ bool begins_with(ByteSpan bytes, std::string_view magic) {
   return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
 }
 
-// Where some bytes come next in a block; looked up again only when the last place has been passed.
+// Finds the occurrences of some bytes in a block; searches again only once the last one has been
+// passed.
 class Occurrences {
  public:
   Occurrences(ByteSpan block, ByteSpan wanted, std::size_t before)
       : block_(block), wanted_(wanted), before_(before) {}
 
-  // The first place from `from` on, `before` bytes in front of the bytes; the end of the block if there is
-  // none.
+  // The first position at or after `from` that lies `before` bytes in front of the bytes; the end of the
+  // block if there is none.
   std::size_t next(std::size_t from) {
     if (known_ && place_ >= from) return place_;
     known_ = true;
@@ -76,12 +77,12 @@ class Scanner {
         size_(file.size()),
         header_offset_(descriptor.anchor.header_offset),
         found_(found) {
-    // What a page list is read against: the columns, and a group of one cluster.
+    // The context for page lists: the columns, and a group of one cluster.
     probe_.header_checksum = descriptor.header_checksum;
     probe_.header_columns = descriptor.header_columns;
     probe_.columns = descriptor.columns;
     probe_.cluster_groups.push_back({.clusters = 1});
-    // Every byte may honestly be read once for the search and once in a record.
+    // In a valid file every byte is read at most once by the search and once in a record.
     budget_ = 4 * (size_ - std::min(first_, size_)) + largest_record;
   }
 
@@ -98,7 +99,7 @@ class Scanner {
   }
 
  private:
-  // Returns where the search goes on.
+  // Returns the position at which the search continues.
   std::uint64_t search(ByteSpan block, std::uint64_t at) {
     std::array<std::byte, word> checksum;
     store_le(checksum.data(), probe_.header_checksum);
@@ -118,7 +119,7 @@ class Scanner {
     return at + block.size() == size_ ? size_ : at + block.size() - (record_head - 1);
   }
 
-  // The size of the record that begins here, or 0. `head` is as much of it as is in memory.
+  // The size of the record that begins here, or 0. `head` is the part of it in memory.
   std::uint64_t take_record(ByteSpan head, std::uint64_t offset) {
     if (head.size() < record_head || !has_sum(head.first(record_head))) return 0;
     const JournalRun run{word_at(head, 1), word_at(head, 2)};
@@ -163,7 +164,7 @@ class Scanner {
     if (record.empty()) return 0;
     const ByteSpan envelope = record.first(static_cast<std::size_t>(length));
     if (!has_sum(envelope)) return 0;
-    // A page list that a checkpoint wrote, or the record of another data set, has no such trailer.
+    // A page list written by a checkpoint, or the record of another data set, has no such trailer.
     const ByteSpan trailer = record.last(old_trailer);
     if (word_at(trailer, 0) != header_offset_ ||
         !has_sum(record.subspan(static_cast<std::size_t>(length) - word)))
@@ -172,7 +173,7 @@ class Scanner {
     return size;
   }
 
-  // The bytes of a record, from memory or from the file; none if it is time to give up.
+  // The bytes of a record, from memory or from the file; empty if the scan must give up.
   ByteSpan whole(ByteSpan head, std::uint64_t offset, std::uint64_t size, Bytes& copy) {
     if (size > budget_) {
       scan_.given_up = true;

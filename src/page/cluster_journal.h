@@ -1,20 +1,20 @@
-// The journal: with checkpoints on, a writer puts a record behind the pages of each cluster, so that repair
-// can find clusters that were written after the last checkpoint. A record is a blob of its own at the end of
-// the file as it was then:
+// The journal: with checkpoints enabled, a writer puts a record after the pages of each cluster, so that
+// repair can find clusters written after the last checkpoint. A record is a separate blob at the end of the
+// file at that time:
 //
 //   "CldJrnl2" 8 | run: begin 8, number 8 | offset of the header 8 | checksum of the header 8 |
 //   stored size 8 | size 8 | XXH3 of the stored page list 8 | XXH3 of all that 8 |
 //   page list of the one cluster, an envelope as in the specification, compressed as all envelopes are
 //
-// A run is one writer from its opening to its end: the size that the file had when it began, which grows from
-// run to run, and a random number. Offset and checksum of the header tell data sets apart.
+// A run is one writer from opening to closing, identified by the size of the file at its beginning, which
+// grows from run to run, and a random number. Offset and checksum of the header identify the data set.
 //
-// Behind each footer, in the same blob, stands which run it is of:
+// Each footer is followed, in the same blob, by a record of its run:
 //
 //   "CldComm2" 8 | run: begin 8, number 8 | offset of the header 8 | 1: the run ended with it 8 |
 //   XXH3 of the stored footer 8 | XXH3 of all that 8
 //
-// Readers never look at either: nothing points to them. Version 1 had no runs: its records are
+// Readers ignore both: nothing points to them. Version 1 had no runs: its records are
 //
 //   page list | offset of the header 8 | XXH3 of the 16 bytes before 8
 #ifndef COLONNADE_PAGE_CLUSTER_JOURNAL_H
@@ -45,32 +45,32 @@ struct JournalRun {
 Bytes journal_record(const Descriptor& descriptor, std::size_t cluster, const JournalRun& run,
                      const codec::CompressionSettings& compression);
 
-// What stands behind a footer.
+// The record after a footer.
 struct CommitRecord {
   JournalRun run;
   bool is_last = false;
 };
 Bytes commit_record(const Descriptor& descriptor, const CommitRecord& record, ByteSpan stored_footer);
-// That of the footer to which the anchor points; nothing if there is none.
+// The commit record of the footer that the anchor points to; empty if there is none.
 std::optional<CommitRecord> read_commit_record(const io::RandomAccessFile& file, const Anchor& anchor);
 
-// A record as it was found, with sums that agree. What it says of pages is not checked yet.
+// A record with valid checksums. Its statements about pages are not checked yet.
 struct JournalRecord {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;         // of the whole record
-  std::optional<JournalRun> run;  // nothing: version 1
+  std::optional<JournalRun> run;  // empty: version 1
   ClusterDescriptor cluster;
-  std::string problem;  // why `cluster` could not be taken from the record; else empty
+  std::string problem;  // why `cluster` is invalid; else empty
 };
 
 struct JournalScan {
-  std::uint64_t bytes = 0;       // looked at
-  std::vector<JournalRun> torn;  // runs of records that begin and do not end, one for each
-  bool given_up = false;         // there are so many of these that the file must be made to waste time
+  std::uint64_t bytes = 0;       // searched
+  std::vector<JournalRun> torn;  // runs of incomplete records, one for each
+  bool given_up = false;         // too many candidates: the file must be hostile
 };
 
-// Looks for the records of a data set anywhere in [first, end of the file) and gives them to `found`, in
-// the order of the file. Memory is bounded by a block of the file and the largest record.
+// Searches [first, end of the file) for the records of a data set and passes them to `found` in file order.
+// Takes memory for one block of the file and the largest record.
 JournalScan scan_journal(const io::RandomAccessFile& file, std::uint64_t first, const Descriptor& descriptor,
                          const std::function<void(JournalRecord&&)>& found);
 

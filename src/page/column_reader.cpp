@@ -9,7 +9,7 @@
 namespace colonnade::page {
 namespace {
 
-// A page of a deferred column that was never written: as many zeros as fit here are mapped at once.
+// A page of a deferred column that was never written: maps at most this many bytes of zeros at once.
 constexpr std::size_t zero_page_bytes = 64 * 1024;
 
 }  // namespace
@@ -44,8 +44,8 @@ std::uint64_t ColumnReader::first_global(std::size_t cluster) {
 
 void ColumnReader::enter(std::size_t cluster) {
   if (cluster == cluster_) return;
-  cluster_ = static_cast<std::size_t>(-1);  // until all of it is known to be sound
-  stretch_ = {};
+  cluster_ = static_cast<std::size_t>(-1);  // until the segment is known to be valid
+  mapped_ = {};
   page_.reset();
   segment_ = std::make_shared<const ColumnSegment>(open_segment(*source_, representations_, cluster));
   cluster_ = cluster;
@@ -67,21 +67,21 @@ void ColumnReader::load_zeros(std::uint64_t index) {
     zeros_.resize(zero_page_bytes);
     std::memset(zeros_.data(), 0, zero_page_bytes);
   }
-  stretch_ = {zeros_.data(), index, count};
+  mapped_ = {zeros_.data(), index, count};
 }
 
 void ColumnReader::load(std::size_t cluster, std::uint64_t index) {
   enter(cluster);
   check_index(index, 1);
-  stretch_ = {};
-  page_.reset();  // its memory may be used for the next one
+  mapped_ = {};
+  page_.reset();  // its memory may be reused for the next one
   if (index < segment_->extent.leading_zeros) return load_zeros(index);
   const std::size_t page = segment_->page_of(index);
   page_ = source_->pool().take(stream(), segment_, page);
-  stretch_ = {page_->elements, segment_->page_first[page], page_->description.elements};
+  mapped_ = {page_->elements, segment_->page_first[page], page_->description.elements};
 }
 
-// How many pages from `first` on lie within `count` elements from its start.
+// The number of pages from `first` on that lie within `count` elements from its start.
 std::size_t ColumnReader::whole_pages(std::size_t first, std::uint64_t count) const {
   const std::uint64_t end = segment_->page_first[first] + count;
   std::size_t last = first;
@@ -97,7 +97,7 @@ void ColumnReader::read(std::size_t cluster, std::uint64_t first, std::uint64_t 
   auto* to = static_cast<std::byte*>(out);
   while (count > 0) {
     std::uint64_t step = 0;
-    const bool mapped = first - stretch_.first < stretch_.count;
+    const bool mapped = first - mapped_.first < mapped_.count;
     const bool stored = !mapped && first >= segment_->extent.leading_zeros;
     const std::size_t page = stored ? segment_->page_of(first) : 0;
     const bool at_start = stored && segment_->page_first[page] == first;
@@ -105,7 +105,7 @@ void ColumnReader::read(std::size_t cluster, std::uint64_t first, std::uint64_t 
       step = segment_->page_first[page + pages] - first;
       source_->pool().read(stream(), segment_, page, pages, to);
     } else {
-      const Stretch stretch = map(cluster, first);
+      const MappedElements stretch = map(cluster, first);
       const std::uint64_t skip = first - stretch.first;
       step = std::min(count, stretch.count - skip);
       std::memcpy(to, static_cast<const std::byte*>(stretch.data) + skip * width, step * width);
@@ -119,16 +119,16 @@ void ColumnReader::read(std::size_t cluster, std::uint64_t first, std::uint64_t 
 ColumnReader::Range ColumnReader::collection(std::size_t cluster, std::uint64_t index) {
   Range range;
   const auto holds = [&](std::uint64_t i) {
-    return cluster == cluster_ && i - stretch_.first < stretch_.count;
+    return cluster == cluster_ && i - mapped_.first < mapped_.count;
   };
-  // The start is the element before; at the first element of a page it stands on the page before, which is
-  // usually the one still mapped.
+  // A collection starts where the previous one ends; for the first element of a page that is on the page
+  // before, which is usually still mapped.
   bool has_begin = index == 0;
   if (!has_begin && holds(index - 1) && !holds(index)) {
     range.begin = at<std::uint64_t>(cluster, index - 1);
     has_begin = true;
   }
-  Stretch stretch = map(cluster, index);
+  MappedElements stretch = map(cluster, index);
   if (!has_begin && index > stretch.first) {
     range.begin = static_cast<const std::uint64_t*>(stretch.data)[index - 1 - stretch.first];
   } else if (!has_begin) {

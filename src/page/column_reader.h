@@ -1,8 +1,8 @@
 // ColumnReader: the elements of one column of a field, across clusters, pages and representations.
 //
-// It shows one decoded page at a time and hands out pointers into it; they live until the next call on the
+// It maps one decoded page at a time and returns pointers into it; they are valid until the next call on the
 // same reader. Elements are addressed as <cluster, index within the cluster's column>. The pages come from
-// the ClusterPool of the source, which reads ahead. One thread at a time.
+// the ClusterPool of the source, which reads ahead. One thread at a time uses a reader.
 #ifndef COLONNADE_PAGE_COLUMN_READER_H
 #define COLONNADE_PAGE_COLUMN_READER_H
 
@@ -29,35 +29,35 @@ class ColumnReader {
 
   ElementType element() const noexcept { return element_; }
 
-  // Number of elements in a cluster.
+  // The number of elements in a cluster.
   std::uint64_t elements(std::size_t cluster);
-  // How many of them were never written: the column came later, and they are zeros.
+  // The number of elements that were never written: the column was added later, and they are zeros.
   std::uint64_t leading_zeros(std::size_t cluster);
-  // Global index of the first element in a cluster.
+  // The global index of the first element in a cluster.
   std::uint64_t first_global(std::size_t cluster);
 
-  // A stretch of decoded elements that contains `index`: data[0] is element `first` of the cluster.
-  struct Stretch {
+  // Contiguous decoded elements that contain `index`: data[0] is element `first` of the cluster.
+  struct MappedElements {
     const void* data = nullptr;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
   };
-  Stretch map(std::size_t cluster, std::uint64_t index) {
-    if (cluster != cluster_ || index - stretch_.first >= stretch_.count) [[unlikely]]
+  MappedElements map(std::size_t cluster, std::uint64_t index) {
+    if (cluster != cluster_ || index - mapped_.first >= mapped_.count) [[unlikely]]
       load(cluster, index);
-    return stretch_;
+    return mapped_;
   }
 
   template <class T>
   const T& at(std::size_t cluster, std::uint64_t index) {
-    const Stretch stretch = map(cluster, index);
+    const MappedElements stretch = map(cluster, index);
     return static_cast<const T*>(stretch.data)[index - stretch.first];
   }
 
-  // Copies `count` elements from `first` on into `out`; whole pages are decoded straight into it.
+  // Copies `count` elements from `first` on into `out`; decodes whole pages straight into it.
   void read(std::size_t cluster, std::uint64_t first, std::uint64_t count, void* out);
 
-  // The end offset of collection `index` and the start of it, for index columns.
+  // The start and end offsets of collection `index`, for index columns.
   struct Range {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -77,9 +77,9 @@ class ColumnReader {
   ElementType element_;
 
   std::size_t cluster_ = static_cast<std::size_t>(-1);
-  Stretch stretch_;
-  ClusterPool::Page page_;                        // that stretch_ points into,
-  AlignedBuffer zeros_;                           // or these
+  MappedElements mapped_;
+  ClusterPool::Page page_;                        // the page of mapped_,
+  AlignedBuffer zeros_;                           // or its zeros
   std::shared_ptr<const ColumnSegment> segment_;  // of the current cluster
   ClusterPool::Stream* stream_ = nullptr;         // opened when the first page is needed
 };

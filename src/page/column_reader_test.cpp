@@ -1,4 +1,4 @@
-// Column readers over a data set written by column writers: addressing, borders of pages and clusters,
+// Column readers over a data set written by column writers: addressing, page and cluster borders, and the
 // requests made.
 #include "page/column_reader.h"
 

@@ -10,7 +10,7 @@
 namespace colonnade::page {
 namespace {
 
-// Bytes, stored and decompressed. Room for so much is made before it is known whether the page is there.
+// Stored and decompressed bytes. Pages up to this size are allocated before it is known whether they exist.
 constexpr std::uint64_t modest_page = std::uint64_t{16} << 20;
 constexpr std::uint64_t modest_content = std::uint64_t{64} << 20;
 
@@ -25,7 +25,7 @@ void check_page(const PageSource& source, const ColumnSegment& segment, std::siz
   if (page.locator.kind != Locator::Kind::file) return;
   if (stored_size(page) > modest_page || packed > modest_content)
     with_context(source.context(segment.column, segment.cluster, number), [&] { source.check_there(page); });
-  // Of a page that is split over keys only the first part is there.
+  // Of a page that is split over several keys, only the first part is here.
   const std::uint64_t size = stored_size(page);
   const std::uint64_t max_key = source.is_plain(page) ? 0 : source.descriptor().anchor.max_key_size;
   const std::uint64_t in_one_piece = max_key > 0 ? std::min(size, max_key) : size;
@@ -38,7 +38,7 @@ void check_page(const PageSource& source, const ColumnSegment& segment, std::siz
         source.context(segment.column, segment.cluster, number));
 }
 
-// Of what is there.
+// Checks the size against the storage.
 void check_size(const PageSource& source, const ColumnSegment& segment, std::size_t number) {
   const PageDescriptor page = segment.page(number);
   const std::size_t packed = codec::packed_size(segment.encoding, page.elements);

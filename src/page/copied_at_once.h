@@ -1,4 +1,4 @@
-// How much is copied from the page cache, or from other memory, before anybody looks at it.
+// The number of bytes copied from the page cache, or from other memory, before they are processed.
 #ifndef COLONNADE_PAGE_COPIED_AT_ONCE_H
 #define COLONNADE_PAGE_COPIED_AT_ONCE_H
 
@@ -6,8 +6,8 @@
 
 namespace colonnade::page {
 
-// Little enough to be in the processor's cache still when it is summed or decompressed. More would save
-// nothing but system calls.
+// Small enough to stay in the processor's cache until the bytes are hashed or decompressed. A larger number
+// would only save system calls.
 inline constexpr std::size_t copied_at_once = std::size_t{256} << 10;
 
 }  // namespace colonnade::page

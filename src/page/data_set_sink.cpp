@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
+#include <shared_mutex>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -11,30 +13,6 @@
 #include "format/envelope.h"
 
 namespace colonnade::page {
-
-Gate::Shared::Shared(Gate& gate) : gate_(gate) {
-  std::unique_lock lock(gate_.mutex_);
-  gate_.changed_.wait(lock, [&] { return !gate_.closed_; });
-  ++gate_.inside_;
-}
-
-Gate::Shared::~Shared() {
-  const std::lock_guard lock(gate_.mutex_);
-  if (--gate_.inside_ == 0) gate_.changed_.notify_all();
-}
-
-Gate::Alone::Alone(Gate& gate) : gate_(gate) {
-  std::unique_lock lock(gate_.mutex_);
-  gate_.changed_.wait(lock, [&] { return !gate_.closed_; });
-  gate_.closed_ = true;
-  gate_.changed_.wait(lock, [&] { return gate_.inside_ == 0; });
-}
-
-Gate::Alone::~Alone() {
-  const std::lock_guard lock(gate_.mutex_);
-  gate_.closed_ = false;
-  gate_.changed_.notify_all();
-}
 
 DataSetSink::DataSetSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options)
     : container_(std::move(container)),
@@ -67,7 +45,7 @@ void DataSetSink::start() {
   descriptor_.anchor.header_length = header.bytes.size();
   descriptor_.anchor.max_key_size = container_->max_key_size();
   committed_at_ = Clock::now();
-  // Without an anchor nobody finds what the journal says.
+  // Without an anchor, the journal cannot be found.
   if (checkpoints()) checkpoint();
 }
 
@@ -89,24 +67,24 @@ void DataSetSink::resume(const Descriptor& checkpoint) {
 }
 
 std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const container::PagePart> pages,
-                                                    container::ClusterPlace& cluster) {
+                                                    container::ClusterWriteState& cluster) {
   check_process();
-  const Gate::Shared inside(gate_);
+  const std::shared_lock writing(container_mutex_);
   return container_->write_pages(pages, cluster);
 }
 
 std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const container::PagePart> pages,
-                                                    container::ClusterPlace& cluster,
+                                                    container::ClusterWriteState& cluster,
                                                     std::shared_ptr<void> memory) {
   check_process();
-  const Gate::Shared inside(gate_);
+  const std::shared_lock writing(container_mutex_);
   return container_->begin_pages(pages, cluster, std::move(memory));
 }
 
 container::WriteContainer::CopiedRanges DataSetSink::copy_ranges(
     const io::RandomAccessFile& from, std::span<const container::FileRange> ranges) {
   check_process();
-  const Gate::Shared inside(gate_);
+  const std::shared_lock writing(container_mutex_);
   return container_->copy_ranges(from, ranges);
 }
 
@@ -122,7 +100,7 @@ bool DataSetSink::checkpoints() const noexcept {
   return options_.checkpoint_every.clusters > 0 || options_.checkpoint_every.seconds > 0;
 }
 
-// One that is linked is committed as often as the one that checkpoints.
+// A linked data set is committed as often as the one that checkpoints.
 bool DataSetSink::merges_groups() const noexcept {
   return checkpoints() || is_linked_;
 }
@@ -134,7 +112,7 @@ DataSetSink::Contents DataSetSink::contents() const noexcept {
 
 bool DataSetSink::checkpoint_due() const {
   if (!checkpoints()) return false;
-  // What the journal says of columns that no footer describes is of no use.
+  // Journal records are useless for columns that no footer describes.
   const Contents before = committed_.value_or(Contents{.fields = descriptor_.header_fields});
   if (descriptor_.fields.size() > before.fields) return true;
   const CheckpointEvery& every = options_.checkpoint_every;
@@ -185,7 +163,8 @@ void DataSetSink::add(ClusterDescriptor cluster, std::size_t number) {
   }
   descriptor_.clusters.push_back(std::move(cluster));
   if (checkpoints() && container_->keeps_journal()) {
-    // Pages without checksums must be in the file before a record says so: repair could not tell otherwise.
+    // Pages without checksums must be in the file before a record refers to them: repair cannot check
+    // them.
     if (options_.page_checksums == Checksums::off) container_->flush();
     const Bytes record = journal_record(descriptor_, descriptor_.clusters.size() - 1, run_, compression_);
     container_->write_at_end(record, record.size());
@@ -239,15 +218,15 @@ void DataSetSink::write_group(std::size_t first_cluster, std::size_t count) {
   grouped_clusters_ = first_cluster + count;
 }
 
-// The clusters that no group covers yet become one.
+// Makes one group of the clusters without a group.
 void DataSetSink::group_clusters() {
   if (const std::size_t count = descriptor_.clusters.size() - grouped_clusters_; count > 0)
     write_group(grouped_clusters_, count);
 }
 
-// As group_clusters(), together with the last groups: those that are less than twice as large as what follows
-// them, or all, as long as a group is no larger than asked for. So checkpoints leave about as many groups as
-// the logarithm of the clusters, and each page list is written about as many times.
+// Like group_clusters(), but includes the last groups: those that are less than twice as large as what
+// follows them, or all, within the maximum size of a group. Checkpoints then leave about as many groups as
+// the logarithm of the number of clusters, and rewrite each page list about as often.
 void DataSetSink::merge_groups(bool all) {
   std::vector<ClusterGroup>& groups = descriptor_.cluster_groups;
   std::size_t count = descriptor_.clusters.size() - grouped_clusters_;
@@ -259,7 +238,7 @@ void DataSetSink::merge_groups(bool all) {
     --kept;
   }
   if (count == 0 || (kept + 1 == groups.size() && grouped_clusters_ == descriptor_.clusters.size())) return;
-  // Written before anything is given up: it may fail, and another thread go on.
+  // Written before any state changes: it may fail, and another thread may continue.
   write_group(descriptor_.clusters.size() - count, count);
   const ClusterGroup merged = groups.back();
   groups.pop_back();
@@ -289,14 +268,14 @@ Locator DataSetSink::write_footer(bool is_last) {
   const Bytes record = commit_record(descriptor_, {.run = run_, .is_last = is_last}, block.span());
   Bytes blob(block.span().begin(), block.span().end());
   blob.insert(blob.end(), record.begin(), record.end());
-  // The first of a run makes the file longer, so that no other run begins at the same size.
+  // The first footer of a run makes the file longer, so that no other run begins at the same size.
   const std::uint64_t length = footer.bytes.size() + record.size();
   Locator locator = footer_ ? container_->write_blob(blob, length) : container_->write_at_end(blob, length);
   locator.size = size;
   return locator;
 }
 
-// What is there is not replaced by nothing: more is to come.
+// Existing data are not replaced by an empty data set: more entries are to come.
 void DataSetSink::checkpoint() {
   if (container_->replaces() && (descriptor_.clusters.empty() || options_.replace_at_close)) return;
   commit(false);
@@ -306,13 +285,13 @@ void DataSetSink::commit(bool is_last) {
   commit_linked(is_last);
   merges_groups() ? merge_groups(is_last) : group_clusters();
   const Locator locator = write_footer(is_last);
-  // Object stores look after their footers themselves.
+  // Object stores manage their footers themselves.
   if (footer_ && container_->keeps_journal()) container_->retire_blob(*footer_);
   footer_ = locator;
   descriptor_.anchor.footer_offset = locator.offset;
   descriptor_.anchor.footer_size = locator.size;
   {
-    const Gate::Alone alone(gate_);
+    const std::unique_lock alone(container_mutex_);
     container_->commit(descriptor_.anchor);
   }
   committed_ = contents();
@@ -324,9 +303,9 @@ void DataSetSink::commit(bool is_last) {
 
 std::shared_ptr<DataSetSink> DataSetSink::make_linked() const {
   WriteOptions options = options_;
-  options.checkpoint_every = {};  // its clusters are committed with those of this one
+  options.checkpoint_every = {};  // its clusters are committed with those of this data set
   options.description.clear();
-  // A copy limits pages to those that it has, which may be very small.
+  // A copy limits pages to those of its source, which may be very small.
   constexpr std::size_t usual_page = std::size_t{64} << 10;
   options.max_page_size =
       std::max(options.max_page_size,
@@ -348,8 +327,7 @@ void DataSetSink::link(const std::string& name, std::shared_ptr<DataSetSink> lin
     if (record.name == name)
       linked->as_linked().replace({record.anchor, record.anchor_length}, linked->descriptor_.anchor);
   linked_.push_back({name, std::move(linked), std::move(flush)});
-  Anchor& anchor =
-      descriptor_.anchor;  // of a data set that goes on, perhaps from before there were such links
+  Anchor& anchor = descriptor_.anchor;  // a continued data set may predate such links
   if (anchor.major == 0 && anchor.minor == 0) anchor.minor = 1;
 }
 
@@ -376,7 +354,7 @@ AttributeSetRecord& DataSetSink::record_of(const std::string& name) {
       .schema_major = attribute_schema_major, .schema_minor = attribute_schema_minor, .name = name});
 }
 
-// Before the footer of this one, which says where they are.
+// Before the footer of this data set, which points to them.
 void DataSetSink::commit_linked(bool is_last) {
   flush_linked();
   for (const Linked& each : linked_) {
@@ -405,12 +383,12 @@ void DataSetSink::close() {
   const std::lock_guard lock(mutex_);
   add_staged();
   flush_linked();
-  // What earlier runs left uncommitted is given up by the end of this one.
+  // The end of this run gives up what earlier runs left uncommitted.
   const bool gives_up = was_resumed_ && !footer_;
   if (gives_up || !committed_ || *committed_ != contents() || links_changed_ || has_groups_to_merge() ||
       linked_changed())
     commit(true);
-  const Gate::Alone alone(gate_);
+  const std::unique_lock alone(container_mutex_);
   container_->close();
 }
 
@@ -418,10 +396,10 @@ void DataSetSink::abandon() noexcept {
   if (!is_of_this_process()) return;
   try {
     const std::lock_guard lock(mutex_);
-    const Gate::Alone alone(gate_);
+    const std::unique_lock alone(container_mutex_);
     container_->abandon();
   } catch (...) {
-    return;  // nothing is lost that was not to be
+    return;  // nothing of value is lost
   }
 }
 

@@ -1,19 +1,18 @@
-// DataSetSink: what all writers of one data set share - the container, the schema, the list of clusters, and
-// the commits that make them readable.
+// DataSetSink: the state shared by all writers of one data set - the container, the schema, the list of
+// clusters, and the commits that make them readable.
 //
 //   PageSink --begin_pages--> places of the pages --add_cluster--> [journal] --if due--> commit_data_set
 //
-// write_pages(), begin_pages(), add_cluster(), stage_cluster(), commit_staged(), commit_data_set() and
-// entries() may be called by any number of threads; everything else, and changes of the schema, by one while
-// no other is inside.
+// Any number of threads may call write_pages(), begin_pages(), add_cluster(), stage_cluster(),
+// commit_staged(), commit_data_set() and entries(); everything else, and changes of the schema, require that
+// no other thread is inside.
 //
-// Attribute sets are data sets with sinks of their own in the same container. A commit of the data set that
-// links to them commits them before, so that what is read has their ranges as far as it has entries.
+// Attribute sets are data sets with sinks of their own in the same container. A commit of the linking data
+// set commits them first, so that every readable entry has its ranges.
 #ifndef COLONNADE_PAGE_DATA_SET_SINK_H
 #define COLONNADE_PAGE_DATA_SET_SINK_H
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/writer_preferring_mutex.h"
 #include "codec/compression.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/options.h"
@@ -34,101 +34,69 @@
 
 namespace colonnade::page {
 
-// Many may be inside, or one who wants to be alone; who wants that is not kept waiting by those who come
-// later.
-class Gate {
- public:
-  class Shared {
-   public:
-    explicit Shared(Gate& gate);
-    ~Shared();
-    Shared(const Shared&) = delete;
-    Shared& operator=(const Shared&) = delete;
-
-   private:
-    Gate& gate_;
-  };
-  class Alone {
-   public:
-    explicit Alone(Gate& gate);
-    ~Alone();
-    Alone(const Alone&) = delete;
-    Alone& operator=(const Alone&) = delete;
-
-   private:
-    Gate& gate_;
-  };
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t inside_ = 0;
-  bool closed_ = false;
-};
-
 class DataSetSink {
  public:
   DataSetSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options);
 
-  // False in a forked child: there, writing throws ErrorKind::usage and the sink must not be destroyed, since
-  // threads of the parent were in it.
+  // False in a forked child: writing throws ErrorKind::usage there, and the sink must not be destroyed, since
+  // threads of the parent were using it.
   bool is_of_this_process() const noexcept { return process_.is_current(); }
   void check_process() const;
   const WriteOptions& options() const noexcept { return options_; }
   const codec::CompressionSettings& compression() const noexcept { return compression_; }
   const std::string& uri() const noexcept { return container_->uri(); }
-  // The schema so far; the writer adds fields and columns to it before start(), or later.
+  // The current schema; the writer adds fields and columns to it before start(), or later.
   Descriptor& descriptor() noexcept { return descriptor_; }
   const Descriptor& descriptor() const noexcept { return descriptor_; }
 
   // Writes the header; fields and columns added to the descriptor afterwards belong to the schema extension.
   void start();
-  // In place of start(): goes on with the data set that the container has already, whose descriptor this is.
+  // Called instead of start(): continues the data set in the container, which has this descriptor.
   void resume(const Descriptor& checkpoint);
-  // As those of WriteContainer.
+  // See WriteContainer.
   std::vector<std::uint64_t> write_pages(std::span<const container::PagePart> pages,
-                                         container::ClusterPlace& cluster);
+                                         container::ClusterWriteState& cluster);
   std::vector<std::uint64_t> begin_pages(std::span<const container::PagePart> pages,
-                                         container::ClusterPlace& cluster, std::shared_ptr<void> memory);
+                                         container::ClusterWriteState& cluster, std::shared_ptr<void> memory);
   container::WriteContainer::CopiedRanges copy_ranges(const io::RandomAccessFile& from,
                                                       std::span<const container::FileRange> ranges);
   const container::WriteContainer& container() const noexcept { return *container_; }
-  // For what the footer is to link to; no other thread may be inside.
+  // For data sets that the footer will link to; no other thread may be inside.
   container::WriteContainer& container_to_link() noexcept { return *container_; }
-  // The next commit links to this attribute set, in place of one of the same name.
+  // Makes the next commit link to this attribute set, replacing one of the same name.
   void link(AttributeSetRecord record);
   const JournalRun& run() const noexcept { return run_; }
-  // Appends a cluster whose pages are written: gives it its entries, and its columns their elements. Makes a
-  // checkpoint if one is due. `number`: of the writer that it is from, if somebody wants to know where its
-  // clusters are.
+  // Appends a cluster whose pages are written: assigns its entries, and the elements of its columns. Makes a
+  // checkpoint if one is due. `number`: the writer of the cluster, if that writer needs to know the positions
+  // of its clusters.
   static constexpr std::size_t any_number = static_cast<std::size_t>(-1);
   void add_cluster(ClusterDescriptor cluster, std::size_t number = any_number);
-  // Keeps a cluster until commit_staged() adds it, those of lower numbers first.
+  // Keeps a cluster until commit_staged() adds it, ordered by number.
   void stage_cluster(std::size_t number, ClusterDescriptor cluster);
   void commit_staged();
-  // The sink of a data set that the footer of this one may link to, without fields yet; this one must outlive
-  // it. After start() or resume(), link() does it: from then on it is committed whenever this one is.
+  // Makes the sink of a data set that the footer of this one may link to, without fields yet; this sink must
+  // outlive it. After start() or resume(), link() links it: from then on it is committed with this one.
   std::shared_ptr<DataSetSink> make_linked() const;
-  // `flush` writes the open cluster of the linked one; it is called before each commit, with no other thread
-  // inside. A record of this name is replaced.
+  // `flush` writes the open cluster of the linked data set; it is called before each commit, with no other
+  // thread inside. Replaces a record of the same name.
   void link(const std::string& name, std::shared_ptr<DataSetSink> linked, std::function<void()> flush);
-  bool has_linked(std::string_view name) const;  // here, not before resume()
-  // Where the clusters of a writer are: entries as it counts them, and those of the data set. For `flush`.
+  bool has_linked(std::string_view name) const;  // in this run, not before resume()
+  // The position of a writer's cluster: entries in its own count, and in the data set's. For `flush`.
   struct Placed {
     std::uint64_t own = 0;
     std::uint64_t first = 0;
     std::uint64_t entries = 0;
   };
   std::span<const Placed> placed(std::size_t number) const noexcept;
-  // Writes page lists still missing, footer and anchor: the file is complete up to the last cluster. Staged
-  // clusters are added before. What is there already is not replaced by a data set without entries: that is
-  // left to close().
+  // Writes missing page lists, footer and anchor: the file is complete up to the last cluster. Adds
+  // staged clusters first. A data set without entries does not replace an existing one here, only in
+  // close().
   void commit_data_set();
-  // Commits what is not committed yet, and closes the container.
+  // Commits the remaining clusters, and closes the container.
   void close();
-  // Whether anything has been committed, here or before resume().
+  // True if anything was committed, by this sink or before resume().
   bool has_committed() const;
-  // Closes the file as the last commit left it, as far as that works.
+  // Tries to close the file in the state of the last commit.
   void abandon() noexcept;
   std::uint64_t entries() const;  // of added and staged clusters
 
@@ -177,25 +145,25 @@ class DataSetSink {
   WriteOptions options_;
   codec::CompressionSettings compression_;
   Descriptor descriptor_;
-  Gate gate_;                 // of the container: pages are written, or the anchor is replaced
-  mutable std::mutex mutex_;  // guards everything below, and descriptor_ but for its schema
-  // By physical column: the corresponding one in the first representation of its field, and by that the next
-  // element. Representations take turns, and their elements follow each other.
+  WriterPreferringMutex container_mutex_;  // shared: writing pages; exclusive: replacing the anchor
+  mutable std::mutex mutex_;               // guards all members below, and descriptor_ except its schema
+  // By physical column: the corresponding column in the first representation of its field; by that column,
+  // the next element. Only one representation is active at a time, and their elements follow each other.
   std::vector<std::uint32_t> teams_;
   std::vector<std::uint64_t> next_elements_;
-  std::vector<bool> begun_;                             // likewise: has a cluster any?
+  std::vector<bool> begun_;  // by the same column: true once a cluster has elements
   std::vector<std::vector<ClusterDescriptor>> staged_;  // by number
   std::uint64_t staged_entries_ = 0;
   std::vector<std::vector<Placed>> placed_;  // by number
-  std::size_t grouped_clusters_ = 0;         // clusters that a cluster group covers already
-  std::optional<Contents> committed_;        // what the footer knows; nothing: there is none yet
+  std::size_t grouped_clusters_ = 0;         // clusters that have a cluster group
+  std::optional<Contents> committed_;        // what the footer contains; empty: no footer yet
   std::optional<Locator> footer_;            // of the last commit, if it was made here
   JournalRun run_;
   bool was_resumed_ = false;
   bool is_linked_ = false;
   std::vector<Linked> linked_;
   bool links_changed_ = false;     // since the last commit
-  std::size_t groups_before_ = 0;  // cluster groups that were there; they stay as they are
+  std::size_t groups_before_ = 0;  // existing cluster groups, which stay unchanged
   Clock::time_point committed_at_ = Clock::now();
 };
 

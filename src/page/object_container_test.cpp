@@ -1,5 +1,5 @@
-// Data sets in stores with the character of S3, of DAOS and of a folder: what is read is what was written,
-// with how many operations, and what is said where a value is missing, short, spoilt or out of reach.
+// Data sets in stores with the traits of S3, DAOS and a folder: values round-trip, operations are counted,
+// and errors name missing, short, damaged and unreachable values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -147,7 +147,7 @@ TEST_P(ObjectReading, GivesWhatWasWritten) {
   }
 }
 
-// The target of issue 4: requests per cluster and column no more than bytes by target size, rounded up.
+// Requests per cluster and column: at most bytes divided by target size, rounded up.
 TEST_P(ObjectReading, TakesFewOperations) {
   const container::TestStore store(traits());
   write(store, options());
@@ -205,7 +205,7 @@ TEST_P(ObjectReading, NamesTheValueThatIsSpoilt) {
   const auto source = open(store, helped());
   const bool single = options().object_mapping == ObjectMapping::object_per_page;
   const std::uint64_t location = source->descriptor().clusters[1].columns[2].pages[3].locator.offset;
-  const container::LocalityPlace in = container::LocalityPlace::of(location);
+  const container::LocalityLocation in = container::LocalityLocation::of(location);
   const std::uint32_t group = *store.groups().begin();
   const io::ValueAddress address =
       single ? io::ValueAddress{{group, location}, 0, 0} : io::ValueAddress{{group, in.object}, 2, in.value};
@@ -233,7 +233,7 @@ TEST_P(ObjectReading, NamesTheValueThatIsMissingOrShort) {
   const bool single = options().object_mapping == ObjectMapping::object_per_page;
   const std::uint64_t location =
       open(store)->descriptor().clusters[2].columns[0].pages[pages - 1].locator.offset;
-  const container::LocalityPlace in = container::LocalityPlace::of(location);
+  const container::LocalityLocation in = container::LocalityLocation::of(location);
   const io::ObjectId object{*store.groups().begin(), single ? location : in.object};
   const io::ValueAddress address{object, 0, single ? 0 : in.value};
   const auto expect_error = [&] {
@@ -270,7 +270,7 @@ TEST_P(ObjectReading, EndsWithAnErrorWhenTheServerIsGone) {
 }
 
 #ifndef COLONNADE_NO_FORKS
-// As with stores that a child cannot use: it gets an error, and neither waits nor disturbs the parent.
+// Like stores that a child cannot use: the child gets an error, and neither hangs nor affects the parent.
 TEST_P(ObjectReading, EndsWithAnErrorInAForkedChild) {
   const container::TestStore store(traits());
   write(store, options());
@@ -285,7 +285,7 @@ TEST_P(ObjectReading, EndsWithAnErrorInAForkedChild) {
   ASSERT_EQ(sum(per_page), per_page);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(60);  // rather than waiting for ever
+    ::alarm(60);  // instead of hanging
     store.faults().fail(io::StoreOperation::fetch, 0, io::StoreFaults::all, ErrorKind::usage);
     bool good = false;
     try {
@@ -359,9 +359,9 @@ TEST(ObjectContainerReader, HasNothingToRepair) {
   EXPECT_THAT(error.advice(), HasSubstr("colonnade gc"));
 }
 
-// ---- Descriptors that nobody writes
+// ---- Descriptors that no writer makes
 
-// The data set's page lists and footer written again after `change`.
+// Rewrites the data set's page lists and footer after `change`.
 void rewrite(const container::TestStore& store, const std::function<void(Descriptor&)>& change) {
   Descriptor d = open(store)->descriptor();
   change(d);
@@ -406,7 +406,7 @@ class HostileObjects : public testing::TestWithParam<Store> {
 
 TEST_P(HostileObjects, PageInAnObjectThatIsNotThere) {
   const Error error = error_of_page([](PageDescriptor& page) {
-    page.locator.offset = container::LocalityPlace{0xabcdef, 7, 0}.location();
+    page.locator.offset = container::LocalityLocation{0xabcdef, 7, 0}.location();
   });
   EXPECT_EQ(error.kind(), ErrorKind::format);
   EXPECT_THAT(error.problem(), HasSubstr(":11259375, distribution key 1, attribute key 7"));
@@ -414,8 +414,8 @@ TEST_P(HostileObjects, PageInAnObjectThatIsNotThere) {
 
 TEST_P(HostileObjects, PageBeyondTheEndOfItsValue) {
   const Error error = error_of_page([](PageDescriptor& page) {
-    container::LocalityPlace place = container::LocalityPlace::of(page.locator.offset);
-    place.offset = container::LocalityPlace::most_offset - 1;
+    container::LocalityLocation place = container::LocalityLocation::of(page.locator.offset);
+    place.offset = container::LocalityLocation::most_offset - 1;
     page.locator.offset = place.location();
   });
   EXPECT_EQ(error.kind(), ErrorKind::format);
@@ -435,7 +435,7 @@ TEST_P(HostileObjects, PageOfImpossibleSize) {
 }
 
 TEST_P(HostileObjects, PageThatClaimsMoreThanThereIsRoomFor) {
-  // Within the limits of a value, and of what may be compressed that much.
+  // Within the limits of a value, and of the possible compression.
   const Error error = error_of_page([&](PageDescriptor& page) {
     page.locator.size = std::size_t{40} << 20;
     page.elements = 0x7fffffff;
@@ -480,7 +480,7 @@ TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
   expect([](container::AnchorRecord& r) { ++r.generation; }, ErrorKind::format, "object");
 }
 
-// One after the other they would take a round trip each.
+// One by one, each would take a round trip.
 TEST(ObjectPageLists, AreReadTogether) {
   const container::TestStore store(like_daos());
   const WriteOptions options{.compression = "none", .clusters_per_group = 1};

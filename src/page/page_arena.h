@@ -1,5 +1,5 @@
-// PageArena: memory for sealed pages, end to end in large blocks. Compressed pages have any size: kept one by
-// one they would leave gaps of the allocator, or slack, between them that add up over thousands of columns.
+// PageArena: memory for sealed pages, packed in large blocks. Compressed pages have any size: with separate
+// allocations, allocator gaps and slack would add up over thousands of columns.
 #ifndef COLONNADE_PAGE_PAGE_ARENA_H
 #define COLONNADE_PAGE_PAGE_ARENA_H
 
@@ -16,7 +16,7 @@ namespace colonnade::page {
 
 class PageArena {
  public:
-  // Stays until clear().
+  // Valid until clear().
   MutableByteSpan take(std::size_t size) {
     while (current_ < blocks_.size() && blocks_[current_].size() - filled_ < size) {
       ++current_;
@@ -27,7 +27,7 @@ class PageArena {
     filled_ += size;
     return taken;
   }
-  // The blocks are used again.
+  // Keeps the blocks for reuse.
   void clear() noexcept {
     current_ = 0;
     filled_ = 0;
@@ -38,7 +38,7 @@ class PageArena {
   static constexpr std::size_t smallest = std::size_t{64} << 10;
   static constexpr std::size_t largest = std::size_t{8} << 20;
 
-  // As large as all before together, so that little data needs little memory.
+  // Doubles the capacity, so that few data need little memory.
   void add_block(std::size_t size) {
     const std::size_t usual = std::clamp(std::bit_ceil(reserved_), smallest, largest);
     AlignedBuffer& block = blocks_.emplace_back(std::max(size, usual));
@@ -47,8 +47,8 @@ class PageArena {
   }
 
   std::vector<AlignedBuffer> blocks_;
-  std::size_t current_ = 0;  // block that is being filled
-  std::size_t filled_ = 0;   // bytes of it
+  std::size_t current_ = 0;  // the block being filled
+  std::size_t filled_ = 0;   // bytes used in it
   std::size_t reserved_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// See page_buffers.h. Blocks have sizes of powers of two up to 1 MiB, so that pages of about the same size
-// share them. A reader that needs more than a little takes them from slabs of one huge page: a page fault for
-// every 4 KiB of memory costs more than decoding what comes into it.
+// See page_buffers.h. Blocks have power-of-two sizes up to 1 MiB, so that pages of similar sizes share them.
+// A reader that needs more than a little memory takes them from slabs of one huge page: a page fault per 4
+// KiB of memory costs more than decoding the data into it.
 #include "page/page_buffers.h"
 
 #include <unistd.h>
@@ -13,12 +13,12 @@
 namespace colonnade::page {
 namespace {
 
-// Files may have many pages of a few bytes: what is read ahead must not take a page of memory for each.
+// Files may have many pages of a few bytes: reading them ahead must not take 4 KiB for each.
 constexpr std::size_t smallest = 256;
 constexpr std::size_t slab_size = std::size_t{2} << 20;  // a huge page
 constexpr std::size_t largest_shared = slab_size / 2;
 constexpr std::size_t smallest_shared = slab_size / 32;
-// A reader that has lent less than this gets its blocks one by one.
+// Below this total, a reader gets its blocks one by one.
 constexpr std::size_t little = std::size_t{4} << 20;
 
 std::size_t block_size_for(std::size_t size) noexcept {
@@ -41,7 +41,7 @@ PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
   const std::size_t wanted = block_size_for(std::max(size, alignment));
   const std::lock_guard lock(mutex_);
   auto found = free_.lower_bound(wanted);
-  // Twice as large will do.
+  // A block of up to twice the size is acceptable.
   while (found != free_.end() && found->second.empty() && found->first <= 2 * wanted) ++found;
   Block block;
   if (found != free_.end() && found->first <= 2 * wanted) {
@@ -71,7 +71,7 @@ PageBuffers::Block PageBuffers::allocate(std::size_t size) {
 }
 
 void PageBuffers::take_back(Block block) noexcept {
-  // A thread that does not exist in a forked child may have held the lock when the child was made.
+  // A thread that does not exist in this forked child may have held the lock during the fork.
   if (!process_.is_current()) return;
   const std::lock_guard lock(mutex_);
   statistics_.lent -= block.size;
@@ -82,7 +82,7 @@ void PageBuffers::take_back(Block block) noexcept {
       statistics_.kept += block.size;
       blocks.push_back(std::move(block));
     }
-  } catch (const std::bad_alloc&) {  // then it is freed
+  } catch (const std::bad_alloc&) {  // freed instead
   }
 }
 

@@ -1,6 +1,6 @@
-// PageBuffers: recycled memory for sealed and decoded pages. What comes back is handed out again, last one
-// first, because it is still in the cache and the system has provided its memory already. Any thread may take
-// and return. In a forked child what was lent before is not taken back.
+// PageBuffers: recycled memory for sealed and decoded pages. The block returned last is reused first, because
+// it is still in the cache and backed by physical memory. Any thread may take and return blocks. A forked
+// child does not take back blocks lent before the fork.
 #ifndef COLONNADE_PAGE_PAGE_BUFFERS_H
 #define COLONNADE_PAGE_PAGE_BUFFERS_H
 
@@ -17,7 +17,7 @@
 namespace colonnade::page {
 
 class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
-  // A part of a slab. All blocks of a slab have the same size; it goes with the last of them.
+  // A part of a slab. All blocks of a slab have the same size; the last of them frees the slab.
   struct Block {
     std::byte* data = nullptr;
     std::size_t size = 0;
@@ -25,10 +25,10 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
   };
 
  public:
-  // Keeps at most `keep` bytes that nobody uses.
+  // Keeps at most `keep` bytes of unused memory.
   explicit PageBuffers(std::size_t keep);
 
-  // A block from here that goes back when this object dies.
+  // A block that returns to the pool when this object is destroyed.
   class Loan {
    public:
     Loan() = default;
@@ -59,7 +59,7 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
 
   struct Statistics {
     std::size_t lent = 0;  // bytes in use
-    std::size_t kept = 0;  // bytes that wait to be used again
+    std::size_t kept = 0;  // unused bytes kept for reuse
     std::size_t peak_lent = 0;
     std::size_t allocations = 0;
   };

@@ -502,7 +502,7 @@ class PieceWriter {
   const PageCopyOptions& options_;
   const bool reads_;
   // Of the thread, for the open cluster.
-  container::ClusterPlace place_;
+  container::ClusterWriteState place_;
   std::vector<Part> parts_;
   CopiedRanges ranges_;  // with pages of which parts_ does not know where they go
   ZeroPages zeros_;

@@ -1,5 +1,5 @@
-// PageMemory: where the sealed pages of an open cluster are until they are written. A container that goes on
-// writing after it has returned holds on to it; meanwhile the next pages go to another one.
+// PageMemory: memory of the sealed pages of an open cluster until they are written. A container that still
+// writes after it has returned keeps it; meanwhile the next pages use another one.
 #ifndef COLONNADE_PAGE_PAGE_MEMORY_H
 #define COLONNADE_PAGE_PAGE_MEMORY_H
 
@@ -14,15 +14,15 @@
 namespace colonnade::page {
 
 struct PageMemory {
-  PageArena arena;                  // of pages but for those that kept the memory they were in
-  std::vector<AlignedBuffer> kept;  // the memory of the latter
+  PageArena arena;                  // of pages that were copied
+  std::vector<AlignedBuffer> kept;  // memory taken over with its page
 };
 
-// Two of them: one is filled while the other is written. lend() may be called by one thread at a time, what
-// it gives be let go by any.
+// Two PageMemory objects: one is filled while the other is written. One thread at a time calls lend(); any
+// thread may release the result.
 class PageMemoryPool : public std::enable_shared_from_this<PageMemoryPool> {
  public:
-  // One that nobody holds; waits until there is one.
+  // Returns an unused PageMemory; waits until there is one.
   std::unique_ptr<PageMemory> take() {
     std::unique_lock lock(mutex_);
     if (free_.empty() && made_ < most) {
@@ -35,7 +35,7 @@ class PageMemoryPool : public std::enable_shared_from_this<PageMemoryPool> {
     return memory;
   }
 
-  // Comes back when the last copy is gone.
+  // `memory` returns to the pool with the last copy of the result.
   std::shared_ptr<void> lend(std::unique_ptr<PageMemory> memory) {
     return {memory.release(),
             [pool = shared_from_this()](PageMemory* returned) { pool->give_back(returned); }};

@@ -1,4 +1,5 @@
-// A job is in the deque of its sealer and in a task of the pool; whoever claims it first seals it.
+// A job is in the deque of its sealer and in a task of the pool; the thread that claims it first seals
+// it.
 #include "page/page_sealer.h"
 
 #include <algorithm>

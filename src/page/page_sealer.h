@@ -1,8 +1,8 @@
-// PageSealer: encodes and compresses pages in the thread pool and gives them back in the order in which they
-// came. What may be under way is limited, in pages and in bytes; who waits for a page that nobody has begun
-// seals it himself, so that no number of threads comes to a standstill.
+// PageSealer: encodes and compresses pages in the thread pool and returns them in submission order. The
+// number of pages and bytes in flight is limited. A thread that waits for a page that no thread has claimed
+// seals it itself, so that the pool cannot deadlock.
 //
-// Belongs to one thread at a time.
+// One thread at a time uses a sealer.
 #ifndef COLONNADE_PAGE_PAGE_SEALER_H
 #define COLONNADE_PAGE_PAGE_SEALER_H
 
@@ -21,38 +21,38 @@
 
 namespace colonnade::page {
 
-// A page on its way.
+// A page to be sealed.
 struct PageBeingSealed {
-  // Its place in the cluster.
+  // Its position in the cluster.
   std::uint32_t column = 0;
   std::size_t number = 0;  // among the column's pages
-  // The elements: `values` lies in `memory`.
+  // The elements: `values` points into `memory`.
   AlignedBuffer memory;
   const std::byte* values = nullptr;
   std::size_t elements = 0;
   ElementType element = ElementType::byte;
   ColumnEncoding encoding;
-  // When it is sealed.
+  // Set once it is sealed.
   AlignedBuffer block;
   std::uint64_t sum = 0;  // XXH3 of the block
   std::exception_ptr failure;
-  // For the owner: how many bytes may wait to be written once this page is among them.
+  // For the owner: the limit of unwritten bytes once this page is sealed.
   std::size_t most_waiting = std::numeric_limits<std::size_t>::max();
 };
 
 class PageSealer {
  public:
   explicit PageSealer(const codec::CompressionSettings& compression, ThreadPool& pool = ThreadPool::shared());
-  ~PageSealer();  // waits for pages that are being sealed; the others are dropped
+  ~PageSealer();  // waits for pages being sealed; drops the others
   PageSealer(const PageSealer&) = delete;
   PageSealer& operator=(const PageSealer&) = delete;
 
   void submit(PageBeingSealed page);
   bool empty() const noexcept { return jobs_.empty(); }
-  // Whether the oldest page should be taken before another one comes.
+  // True if the oldest page should be taken before another one is added.
   bool full() const noexcept;
   PageBeingSealed& newest() noexcept;
-  // The oldest page, sealed, or with the reason why it could not be.
+  // The oldest page, sealed, or with the error of its sealing.
   PageBeingSealed take();
 
  private:

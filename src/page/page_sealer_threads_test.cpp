@@ -69,7 +69,7 @@ TEST(PageSealer, WhatFailsSaysSoInItsPlace) {
   ThreadPool pool(2);
   PageSealer sealer(settings, pool);
   const ColumnEncoding good = default_encoding(ColumnType::uint32);
-  // No column of that type takes these values.
+  // No column of that type accepts these values.
   const ColumnEncoding bad = default_encoding(ColumnType::real32_quant);
   for (std::size_t number = 0; number < 5; ++number) sealer.submit(page_of(number, number == 3 ? bad : good));
   for (std::size_t number = 0; number < 5; ++number) {

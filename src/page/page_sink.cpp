@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t small_page = 4096;
-// From this size on the memory of columns begins at different places of its small pages: what columns append
-// at the same pace would otherwise compete for the same few lines of the processor's caches.
+// From this size on, the buffers of columns start at different offsets: columns filled at the same pace would
+// otherwise compete for the same few cache lines.
 constexpr std::size_t shifted_from = std::size_t{64} << 10;
 
 std::size_t shift_of(std::uint32_t column, std::size_t capacity) noexcept {
@@ -27,7 +27,7 @@ std::size_t shift_of(std::uint32_t column, std::size_t capacity) noexcept {
   return capacity >= shifted_from ? (column * std::size_t{5}) % places * cache_line : 0;
 }
 
-// For elements, their shift and a checksum.
+// For elements, their offset and a checksum.
 std::size_t memory_for(std::size_t capacity) noexcept {
   return capacity + (capacity >= shifted_from ? small_page : 0) + sizeof(std::uint64_t);
 }
@@ -41,9 +41,9 @@ ColumnWriter::ColumnWriter(PageSink& sink, std::uint32_t column, const ColumnEnc
       sink_(&sink),
       element_(element),
       encoding_(encoding) {
-  // The limit is on the uncompressed page, whose elements may be narrower than those in memory.
+  // The limit applies to the uncompressed page, whose elements may be narrower than those in memory.
   const std::size_t bits = std::max<std::size_t>(encoding.bits, 1);
-  // The format counts the elements of a page with 31 bits, and readers take no page that is larger.
+  // The format counts the elements of a page with 31 bits, and readers refuse larger pages.
   const std::size_t most =
       std::min<std::size_t>(largest_page / size_of(natural_element(encoding.type)), 0x7fffffff);
   max_elements_ = std::clamp<std::size_t>(sink.options().max_page_size * 8 / bits, 1, most);
@@ -66,7 +66,7 @@ void ColumnWriter::make_room() {
   sink_->write_if_many_wait();
 }
 
-// More memory for the page, unless it is as large as it may be.
+// Enlarges the page's memory, unless it has the maximum size.
 bool ColumnWriter::grow() {
   const std::size_t old = capacity_bytes();
   const std::size_t most = max_elements_ << width_shift_;
@@ -95,7 +95,7 @@ void ColumnWriter::flush() {
   next_ = begin_;
 }
 
-// A whole page from where the values are, without a copy in between.
+// Seals a whole page from the caller's memory, without a copy.
 void ColumnWriter::seal_straight(const std::byte* values, bool lent) {
   sink_->lent_ = lent ? values : nullptr;
   sink_->seal(*this, values, max_elements_);
@@ -136,7 +136,7 @@ void ColumnWriter::append_zeros(std::uint64_t count) {
 }
 
 PageSink::PageSink(std::shared_ptr<DataSetSink> data_set) : data_set_(std::move(data_set)) {
-  // Without compression a page takes less time than handing it over.
+  // Without compression, sealing takes less time than handing the page over.
   if (options().parallel_sealing && compression().algorithm != codec::Algorithm::none)
     sealer_ = std::make_unique<PageSealer>(compression());
 }
@@ -155,8 +155,8 @@ std::uint64_t PageSink::open_bytes() const noexcept {
   return bytes;
 }
 
-// Half of the budget is for open pages. Within its share of that every column may grow, even if others have
-// taken more than theirs.
+// Half of the budget is for open pages. Every column may grow up to its share of that, even if others exceed
+// theirs.
 bool PageSink::may_grow(const ColumnWriter& writer, std::size_t capacity) const {
   const std::size_t budget = options().page_buffer_budget / 2;
   return writer.capacity_bytes() == 0 || capacity <= budget / writers_.size() ||
@@ -166,8 +166,8 @@ bool PageSink::may_grow(const ColumnWriter& writer, std::size_t capacity) const 
 void PageSink::make_room(const ColumnWriter& growing) {
   const std::size_t budget = options().page_buffer_budget / 2;
   if (open_memory_ <= budget) return;
-  // Too much memory in open pages: the largest ones are sealed and give theirs back until half of the budget
-  // is free. The one that just grew is about to be filled and keeps its own.
+  // Too much memory in open pages: seals the largest ones until half of the budget is free. The page that
+  // just grew is about to be filled and keeps its memory.
   std::vector<ColumnWriter*> largest;
   for (ColumnWriter& writer : writers_)
     if (&writer != &growing && writer.capacity_bytes() > 0) largest.push_back(&writer);
@@ -181,16 +181,16 @@ void PageSink::make_room(const ColumnWriter& growing) {
   write_if_many_wait();
 }
 
-// A cluster of few columns is written as a whole. Many columns take so much memory for open pages that what
-// is left may not hold a cluster: it is written in pieces then, which still have some of each column.
+// A cluster of few columns is written as a whole. With many columns, open pages may leave too little memory
+// for a cluster: it is then written in pieces, which still contain some of each column.
 std::size_t PageSink::most_waiting() const {
   const std::size_t budget = options().page_buffer_budget;
   if (open_memory_ <= budget / 4) return std::max(budget, options().max_page_size);
   return std::max({budget - std::min(budget, open_memory_), budget / 4, options().max_page_size});
 }
 
-// Pages that are being sealed count as well, but when they are sealed: the file is the same then whether they
-// are sealed here or in the pool.
+// Pages being sealed count as if they were sealed: the file is then the same whether sealing is parallel or
+// not.
 void PageSink::write_if_many_wait() {
   if (sealer_ && !sealer_->empty()) {
     std::size_t& most = sealer_->newest().most_waiting;
@@ -200,7 +200,8 @@ void PageSink::write_if_many_wait() {
   }
 }
 
-// The page's packed elements: where they are if that is their memory image, else encoded into `packed_`.
+// The page's packed elements: the values themselves if they are packed already, else a copy in
+// `packed_`.
 ByteSpan PageSink::pack(const ColumnWriter& writer, const std::byte* values, std::size_t elements,
                         std::size_t packed_size) {
   if (codec::is_memory_image(writer.encoding_, writer.element_)) return {values, packed_size};
@@ -228,7 +229,7 @@ void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t e
   if (sealer_) return hand_over(writer, values, elements);
   ByteSpan block = pack(writer, values, elements, packed_size);
   if (compression().algorithm != codec::Algorithm::none) {
-    // Compressors ask for room for the worst case; the page that stays in memory gets just what it needs.
+    // Compressors need room for the worst case; the kept page gets exactly what it needs.
     block_.resize(0);
     codec::compress(compression(), block, block_, codec::plane_size(writer.encoding_, elements));
     block = block_.span();
@@ -238,7 +239,7 @@ void PageSink::seal(ColumnWriter& writer, const std::byte* values, std::size_t e
   add_sealed(writer.column_, pages.back(), block, needs_sum ? codec::xxh3(block) : 0, &writer);
 }
 
-// The page goes to the pool, with its memory where it lies in the column's.
+// Hands the page to the pool, together with its memory if that is the column's.
 void PageSink::hand_over(ColumnWriter& writer, const std::byte* values, std::size_t elements) {
   data_set_->check_process();  // the pool has no threads in a forked child
   PageBeingSealed page;
@@ -276,7 +277,7 @@ void PageSink::take_sealed() {
   if (waiting_bytes_ > page.most_waiting) write_sealed();
 }
 
-// `in_place`: whose memory may have the block, to be taken with it.
+// `in_place`: the column whose memory may hold the block; the memory is then taken with it.
 void PageSink::add_sealed(std::uint32_t column, SealedPage& page, ByteSpan block, std::uint64_t sum,
                           ColumnWriter* in_place) {
   const bool merging = options().same_page_merging == SamePageMerging::on;
@@ -295,13 +296,13 @@ void PageSink::add_sealed(std::uint32_t column, SealedPage& page, ByteSpan block
   sealed_.push_back(sealed);
 }
 
-// The block, and its checksum behind it, in memory that lasts until they are written.
+// The block, followed by its checksum, in memory that is valid until they are written.
 ByteSpan PageSink::keep(ByteSpan block, std::uint64_t sum, ColumnWriter* in_place) {
   const std::size_t needed = block.size() + sum_size();
   const std::size_t capacity = in_place != nullptr ? in_place->capacity_bytes() : 0;
   if (in_place == nullptr || block.data() != in_place->begin_ || capacity / 2 > needed)
     return keep_in_arena(block, sum);
-  // The page as it is: the column gets other memory.
+  // Takes over the page's memory: the column gets another.
   const MutableByteSpan kept{in_place->begin_, needed};
   memory_->kept.push_back(std::exchange(in_place->buffer_, take_spare(memory_for(capacity))));
   in_place->use_buffer(capacity);
@@ -318,7 +319,7 @@ ByteSpan PageSink::keep_in_arena(ByteSpan block, std::uint64_t sum) {
   return kept;
 }
 
-// In a file a page and its checksum are written side by side from two places; elsewhere a part is a page.
+// A file writes a page and its checksum side by side from two buffers; in other containers a part is a page.
 bool PageSink::can_write_lent() const noexcept {
   return data_set_->container().page_kind() == Locator::Kind::file;
 }
@@ -346,7 +347,7 @@ void PageSink::keep_lent() {
   }
 }
 
-// Memory that the system has given already, if there is some that fits well.
+// Memory that is already backed by physical pages, if some fits well.
 AlignedBuffer PageSink::take_spare(std::size_t capacity) {
   while (!spare_.empty()) {
     AlignedBuffer buffer = std::move(spare_.back());
@@ -384,8 +385,8 @@ ClusterDescriptor PageSink::write_cluster(std::uint64_t entries) {
   return cluster;
 }
 
-// Column after column, so that a reader of few columns finds theirs side by side. `order`: which sealed page
-// begins with each part.
+// Column by column, so that a reader of few columns finds their pages side by side. `order`: the sealed page
+// with which each part begins.
 std::vector<container::PagePart> PageSink::parts_to_write(std::vector<std::size_t>& order) {
   std::vector<container::PagePart> parts;
   for (OpenColumn& column : open_)
@@ -404,7 +405,7 @@ std::vector<container::PagePart> PageSink::parts_to_write(std::vector<std::size_
 }
 
 void PageSink::write_sealed() {
-  // Above that a container may not put all parts side by side, which a page and its checksum must be.
+  // Above this size a container may separate the parts, but a page and its checksum must stay together.
   if (!lent_pages_.empty() && waiting_bytes_ > options().max_key_size) keep_lent();
   std::vector<std::size_t> order;
   const std::vector<container::PagePart> parts = parts_to_write(order);
@@ -416,7 +417,7 @@ void PageSink::write_sealed() {
   waiting_bytes_ = 0;
 }
 
-// The container may still be writing when this returns: the next pages get other memory then.
+// The container may still be writing when this returns: the next pages use other memory.
 std::vector<std::uint64_t> PageSink::hand_to_container(std::span<const container::PagePart> parts) {
   std::shared_ptr<void> memory = memories_->lend(std::move(memory_));
   try {

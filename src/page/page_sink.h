@@ -5,9 +5,9 @@
 //   one vector write
 //
 // A PageSink and its ColumnWriters belong to one Writer and one thread at a time. Sealed pages of the open
-// cluster stay in memory until commit_cluster(), or, where the page buffer budget does not allow that, until
-// a piece of the cluster is large enough to be written. A failure before commit_cluster() leaves the data set
-// as the last commit made it.
+// cluster stay in memory until commit_cluster() or, if the page buffer budget is too small for that, until a
+// large enough piece of the cluster can be written. A failure before commit_cluster() leaves the data set in
+// the state of the last commit.
 #ifndef COLONNADE_PAGE_PAGE_SINK_H
 #define COLONNADE_PAGE_PAGE_SINK_H
 
@@ -41,7 +41,7 @@ class ColumnWriter {
   const ColumnEncoding& encoding() const noexcept { return encoding_; }
   std::uint32_t column() const noexcept { return column_; }
   std::size_t buffered_bytes() const noexcept { return static_cast<std::size_t>(next_ - begin_); }
-  // Elements appended since the data set, or since the cluster, began.
+  // The number of elements appended to the data set, or to the cluster.
   std::uint64_t total() const noexcept { return total_ + count(); }
   std::uint64_t in_cluster() const noexcept { return in_cluster_ + count(); }
 
@@ -51,10 +51,10 @@ class ColumnWriter {
     std::memcpy(next_, &value, sizeof value);
     next_ += sizeof value;
   }
-  // Elements of the column's element type.
+  // Appends elements of the column's element type.
   void append(const void* values, std::uint64_t count) { append(values, count, false); }
-  // The same for values that stay where they are until PageSink::keep_lent(): what makes whole pages of an
-  // uncompressed column is written from there.
+  // The same for values that stay valid until PageSink::keep_lent(): whole pages of an uncompressed column
+  // are written straight from there.
   void append_lent(const void* values, std::uint64_t count) { append(values, count, true); }
   void append_zeros(std::uint64_t count);
 
@@ -67,10 +67,10 @@ class ColumnWriter {
   bool grow();
   void flush();
   void seal_straight(const std::byte* values, bool lent);
-  void use_buffer(std::size_t capacity);  // of `buffer_`, for elements; none of them are there yet
+  void use_buffer(std::size_t capacity);  // takes over `buffer_` while it is empty
   void release() noexcept;
 
-  // Where the next element goes, and where the page's memory ends: all that appending looks at.
+  // The position of the next element, and the end of the page's memory: the only state that appending reads.
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   std::byte* begin_ = nullptr;
@@ -88,7 +88,7 @@ class ColumnWriter {
 class PageSink {
  public:
   explicit PageSink(std::shared_ptr<DataSetSink> data_set);
-  // With a data set of its own.
+  // Makes a data set of its own.
   PageSink(std::unique_ptr<container::WriteContainer> container, const WriteOptions& options);
 
   DataSetSink& data_set() noexcept { return *data_set_; }
@@ -101,29 +101,29 @@ class PageSink {
   void start() { data_set_->start(); }
   ColumnWriter& add_column(std::uint32_t column, ElementType element);
 
-  // Bytes of the open cluster: sealed so far, the same uncompressed, and still in open pages.
+  // Bytes of the open cluster: sealed, sealed but uncompressed, and in open pages.
   std::uint64_t sealed_bytes() const noexcept { return sealed_bytes_; }
   std::uint64_t uncompressed_bytes() const noexcept { return uncompressed_bytes_; }
   std::uint64_t open_bytes() const noexcept;
 
   void flush_columns();  // seals every open page
-  // Copies what is not written yet of values that were only lent.
+  // Copies values that were lent and not written yet.
   void keep_lent();
-  // Writes the pages of the open cluster of `entries` entries and begins a new one. What comes back has no
-  // place in the data set yet.
+  // Writes the pages of the open cluster of `entries` entries and begins a new one. The result is not yet
+  // part of the data set.
   ClusterDescriptor write_cluster(std::uint64_t entries);
   void commit_cluster(std::uint64_t entries) { data_set_->add_cluster(write_cluster(entries)); }
   void commit_data_set() { data_set_->commit_data_set(); }
   void close() { data_set_->close(); }
 
-  // Bytes of memory that open pages have, and that sealed pages have which wait to be written.
+  // Memory of open pages, and of sealed pages that are not written yet.
   std::size_t open_memory() const noexcept { return open_memory_; }
   std::size_t waiting_bytes() const noexcept { return waiting_bytes_; }
 
  private:
   friend class ColumnWriter;
   struct SealedPage {
-    std::size_t chunk = 0;  // index into sealed_, or of the page that this one repeats
+    std::size_t chunk = 0;  // index into sealed_, or of the page that this one equals
     std::uint32_t elements = 0;
   };
   struct OpenColumn {  // of the cluster
@@ -131,17 +131,17 @@ class PageSink {
     std::size_t written = 0;  // of the pages
   };
   struct SealedBytes {
-    ByteSpan bytes;     // the block and, if asked for, its checksum; none when they are written
-    ByteSpan lent_sum;  // of bytes that are lent: their checksum, which cannot stand behind them
+    ByteSpan bytes;     // the block and its optional checksum; empty once written
+    ByteSpan lent_sum;  // the checksum of lent bytes, which cannot follow them in memory
     std::size_t block_size = 0;
     std::uint64_t offset = 0;
     std::uint32_t column = 0;
     bool is_lent = false;
   };
 
-  // Stands for the page of a column that is being sealed.
+  // The index of a column's page that is being sealed.
   static constexpr std::size_t not_sealed = static_cast<std::size_t>(-1);
-  // Stands for the page of a part that is a checksum.
+  // The page index of a part that is a checksum.
   static constexpr std::size_t behind_page = static_cast<std::size_t>(-1);
 
   void seal(ColumnWriter& writer, const std::byte* values, std::size_t elements);
@@ -164,7 +164,7 @@ class PageSink {
   ClusterDescriptor describe_cluster(std::uint64_t entries) const;
   void begin_cluster();
   bool may_grow(const ColumnWriter& writer, std::size_t capacity) const;
-  void make_room(const ColumnWriter& growing);  // keeps the page buffer budget
+  void make_room(const ColumnWriter& growing);  // enforces the page buffer budget
   AlignedBuffer take_spare(std::size_t capacity);
   std::size_t most_waiting() const;
   void write_if_many_wait();
@@ -173,16 +173,16 @@ class PageSink {
   void renew_memory();
 
   std::shared_ptr<DataSetSink> data_set_;
-  container::ClusterPlace place_;  // of the open cluster
+  container::ClusterWriteState place_;  // of the open cluster
   std::deque<ColumnWriter> writers_;
   std::vector<OpenColumn> open_;  // by physical column
   std::vector<SealedBytes> sealed_;
-  std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;  // those that are not written
+  std::unordered_multimap<std::uint64_t, std::size_t> sealed_by_hash_;  // pages that are not written
   std::shared_ptr<PageMemoryPool> memories_ = std::make_shared<PageMemoryPool>();
   std::unique_ptr<PageMemory> memory_ = memories_->take();  // of sealed pages
-  std::vector<AlignedBuffer> spare_;                        // what it had kept, after writing
-  const std::byte* lent_ = nullptr;      // the page that is being sealed, if its values stay where they are
-  std::vector<std::size_t> lent_pages_;  // in sealed_, not written
+  std::vector<AlignedBuffer> spare_;                        // the memory it had kept, after writing
+  const std::byte* lent_ = nullptr;                         // the page being sealed, if its values are lent
+  std::vector<std::size_t> lent_pages_;                     // indices into sealed_, not written
   std::size_t open_memory_ = 0;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t sealed_bytes_ = 0;

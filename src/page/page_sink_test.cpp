@@ -1,5 +1,5 @@
-// Page sinks over a file that fails on purpose: whichever write is the one that fails, the error comes out,
-// and what was committed before is still there.
+// Page sinks over a file with injected faults: any failing write is reported, and earlier commits stay
+// readable.
 #include "page/page_sink.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 const std::string uri = "memory:page-sink-test";
 
-// Neighbours have nothing in common.
+// Neighbouring values have nothing in common.
 std::uint32_t number_of(std::uint32_t entry, std::uint32_t column) {
   std::uint64_t bits = (std::uint64_t{entry} << 16 | column) * 0x9e3779b97f4a7c15u;
   bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
@@ -66,7 +66,7 @@ std::uint64_t readable_entries() {
 void expect_state(int commits) {
   try {
     const std::uint64_t entries = readable_entries();
-    // The commit that failed may have switched already when the error came.
+    // The failed commit may already have switched when the error occurred.
     EXPECT_GE(entries, 100u * static_cast<unsigned>(commits));
     EXPECT_EQ(entries % 100, 0u);
   } catch (const Error& error) {
@@ -104,8 +104,8 @@ TEST(PageSink, TheDeviceMayBeFullAtAnyByte) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::io);
     }
-    // A write that is cut in the middle of the head of the file may leave a head that is neither; that it is
-    // one small write, which devices do whole, is what recovery rests on.
+    // A write that is cut in the middle of the head of the file may leave an invalid head; recovery relies on
+    // the head being one small write, which devices perform atomically.
     try {
       EXPECT_EQ(readable_entries() % 100, 0u);
     } catch (const Error& error) {
@@ -191,8 +191,8 @@ TEST(PageSink, ZerosAndBlocksOfValuesAppend) {
   io::remove_memory_file(uri);
 }
 
-// Columns of 32-bit numbers, filled at the same pace with numbers that do not compress, as `entries` of one
-// cluster; the largest memory seen.
+// Columns of 32-bit numbers, filled at the same pace with incompressible numbers, as `entries` of one
+// cluster; returns the peak memory.
 std::size_t peak_memory(PageSink& sink, std::uint32_t columns, std::uint32_t entries) {
   Descriptor& d = sink.descriptor();
   d.name = "Data";
@@ -233,7 +233,7 @@ void expect_numbers(std::uint32_t columns, std::uint32_t entries) {
   }
 }
 
-// Stretches of the file in which a column's pages lie end to end.
+// The number of contiguous ranges of the file that a column's pages form.
 std::size_t stretches(std::uint32_t column) {
   const auto source = PageSource::open("Data", uri);
   std::size_t count = 0;
@@ -254,7 +254,7 @@ TEST(PageSink, AClusterLargerThanTheBudgetIsWrittenInPieces) {
                                  .page_buffer_budget = budget,
                                  .same_page_merging = merging};
       PageSink sink(container::create_container(uri, "Data", {}), options);
-      // A page may be sealed before it is noticed that there is no room for it.
+      // A page may be sealed before the lack of room for it is noticed.
       EXPECT_LE(peak_memory(sink, 40, 20000), budget + 2 * 4096) << compression;
       expect_numbers(40, 20000);
       // 3.2 MB, in pieces of half of the budget at least.
@@ -283,7 +283,7 @@ TEST(PageSink, ValuesOfWholePagesAreSealedWhereTheyAre) {
   column.append(numbers.data(), numbers.size());
   EXPECT_EQ(column.in_cluster(), 10000u);
   EXPECT_EQ(column.buffered_bytes(), 10000u * 4 % 4096);  // nothing else was copied to an open page
-  std::fill(numbers.begin(), numbers.end(), 0);           // the caller's memory is the caller's again
+  std::fill(numbers.begin(), numbers.end(), 0);           // the caller may reuse its memory
   sink->commit_cluster(10000);
   sink->commit_data_set();
   sink->close();

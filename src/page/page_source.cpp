@@ -18,7 +18,7 @@
 namespace colonnade::page {
 namespace {
 
-// How often a field at this place repeats per entry; nullopt below a collection or variant, where it varies.
+// How often a field repeats per entry; nullopt below a collection or variant, where it varies.
 std::optional<std::uint64_t> repetitions(const Descriptor& descriptor, std::uint32_t field) {
   std::uint64_t factor = 1;
   for (std::uint32_t id = field;;) {
@@ -31,8 +31,8 @@ std::optional<std::uint64_t> repetitions(const Descriptor& descriptor, std::uint
   }
 }
 
-// Parsers count from the start of their envelope, which may be compressed: people get both that and where the
-// envelope lies in the file or store.
+// Parsers count from the start of their envelope, which may be compressed: messages give that offset and the
+// position of the envelope in the file or store.
 template <class Parse>
 decltype(auto) in_envelope(const container::ReadContainer& container, const Locator& locator, Parse&& parse) {
   try {
@@ -63,7 +63,7 @@ std::uint64_t number_of(const Anchor& anchor) {
   return codec::xxh3(out.view());
 }
 
-// Groups that share one page list could ask for memory and time without end; true ones lie apart.
+// Groups that share one page list could take unlimited memory and time; valid page lists do not overlap.
 class PageListGuard {
  public:
   explicit PageListGuard(const container::ReadContainer& container)
@@ -91,7 +91,7 @@ class PageListGuard {
 
 }  // namespace
 
-// Of readers that work side by side: what each held ahead, all held together.
+// For concurrent readers: the sum of the peaks of each.
 ReadCounters& ReadCounters::operator+=(const ReadCounters& more) noexcept {
   requests += more.requests;
   bytes += more.bytes;
@@ -157,7 +157,7 @@ std::unique_ptr<PageSource> PageSource::open_again(const ReadOptions& options) c
   return source;
 }
 
-// Not cached: an attribute set is small, and a cache knows data sets by their names.
+// Not cached: attribute sets are small, and a cache identifies data sets by name.
 std::unique_ptr<PageSource> PageSource::open_attribute_set(const AttributeSetRecord& record) const {
   const std::string name = fmt::format("{} (attribute set {})", data_set_, record.name);
   ReadOptions options = options_;
@@ -188,8 +188,8 @@ AlignedBuffer PageSource::read_stored(const Locator& locator, const char* what) 
   return stored;
 }
 
-// Envelopes that are wanted next, in one round trip; one after the other they would take one each. What is
-// wrong with one of them is found when it is read alone.
+// Reads envelopes that are needed next in one round trip instead of one each. Errors are left to the single
+// reads.
 void PageSource::read_together(std::span<const Locator> envelopes, const char* what) {
   const std::uint64_t max_key_size = descriptor_->anchor.max_key_size;
   std::vector<container::ReadContainer::BlobRead> reads;
@@ -203,12 +203,12 @@ void PageSource::read_together(std::span<const Locator> envelopes, const char* w
     container_->read_blobs(reads, max_key_size);
   } catch (const Error& error) {
     ahead_.clear();
-    // A store that is lost would only be waited for a second time.
+    // An unavailable store would only cause a second wait.
     if (error.kind() == ErrorKind::io && container_->locator_kind() != Locator::Kind::file) throw;
   }
 }
 
-// Page lists from this group's on, as many as are worth reading together.
+// Reads the page lists from this group's on, as many as are worth reading together.
 void PageSource::read_ahead(std::size_t group) {
   constexpr std::size_t most_lists = 1024;
   constexpr std::uint64_t most_bytes = std::uint64_t{32} << 20;
@@ -226,7 +226,7 @@ void PageSource::read_ahead(std::size_t group) {
   read_together(lists, "page list");
 }
 
-// Calls `parse` with the envelope, decompressed.
+// Calls `parse` with the decompressed envelope.
 void PageSource::read_envelope(const Locator& locator, std::uint64_t length, const char* what,
                                MemoryLimit& limit, const std::function<void(ByteSpan)>& parse) {
   if (locator.kind != container_->locator_kind()) fail_elsewhere(what, locator);
@@ -237,7 +237,7 @@ void PageSource::read_envelope(const Locator& locator, std::uint64_t length, con
   in_envelope(*container_, locator, [&] {
     if (length == stored.size()) return parse(stored.span());
     limit.take(1, length, what);
-    limit.take(1, length / 2, what);  // what is moved while it grows is there twice
+    limit.take(1, length / 2, what);  // growing keeps the old and the new copy for a moment
     AlignedBuffer content;
     codec::decompress_growing(stored.span(), length, content);
     limit.give_back(length / 2);
@@ -305,7 +305,7 @@ cache::Settings PageSource::cache_settings() const {
   return cache::settings_for(options_.cache, !is_local);
 }
 
-// The cache outlives the source where its threads are at work, and so does what it needs.
+// The cache outlives the source while its threads are at work, and so must everything it uses.
 void PageSource::open_cache() {
   const cache::Settings settings = cache_settings();
   if (settings.store.empty()) return;
@@ -352,7 +352,8 @@ PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster)
     extent.first = static_cast<std::uint64_t>(range.first_element);
   }
   const ColumnDescriptor& description = descriptor_->columns[column];
-  // Further columns hold what a first one counts, such as the text of strings: nothing of it is missing.
+  // The first column counts the elements of the others, such as the text of strings: none are
+  // missing.
   const auto& groups = descriptor_->fields[description.field].representations;
   if (!description.deferred || groups[description.representation].front() != column) return extent;
   const auto factor = repetitions(*descriptor_, description.field);
@@ -380,7 +381,7 @@ PageList PageSource::pages_to_read(std::uint32_t column, std::size_t cluster) co
   if (cache_)
     if (std::optional<PageList> cached = cache_->place(column, cluster)) return std::move(*cached);
   PageList pages = placed_pages(column, cluster);
-  // No file has pages where the cache's addresses are.
+  // File offsets never reach the range of the cache's addresses.
   for (std::size_t i = 0; cache_ && i < pages.size(); ++i)
     if (PageDescriptor page = pages[i]; is_cached(page)) {
       page.locator.kind = Locator::Kind::unknown;
@@ -411,7 +412,7 @@ void PageSource::keep(std::uint32_t column, std::size_t cluster, std::size_t pag
     counters.cache_bytes += was_served ? description.locator.size : 0;
     return;
   }
-  // The origin's own, also where it was not verified: what is damaged there must not pass for right here.
+  // The origin's own checksum, even if unverified: damaged data of the origin must not look valid here.
   std::optional<std::uint64_t> known;
   if (description.has_checksum) known = load_le<std::uint64_t>(sum.data());
   const bool is_kept = cache_->keep(column, cluster, page, content, known);
@@ -446,7 +447,7 @@ bool PageSource::verify(const PageDescriptor& page, ByteSpan page_and_checksum) 
 
 std::optional<std::uint64_t> PageSource::expected_sum(const PageDescriptor& page, ByteSpan sum) const {
   if (!page.has_checksum) return std::nullopt;
-  // What a cache has is never trusted.
+  // Data from a cache are always verified.
   if (is_cached(page)) return load_le<std::uint64_t>(sum.data()) ^ cache_->seal(page.locator.offset);
   if (options_.page_checksums == Checksums::off) return std::nullopt;
   return load_le<std::uint64_t>(sum.data());
@@ -485,7 +486,7 @@ Error PageSource::in_page(const Error& error, std::uint32_t column, std::size_t 
   const PageList pages = placed_pages(column, cluster);
   if (page >= pages.size() || pages[page].locator.kind != Locator::Kind::file) return placed;
   const std::string place = object_pages_->to_text(pages[page].locator.offset, stored_size(pages[page]));
-  // Stores name the value, but not where in it the page is.
+  // Stores name the value, but not the position of the page in it.
   return {placed.kind(), fmt::format("{} ({})", placed.problem(), place), placed.advice(), placed.context()};
 }
 

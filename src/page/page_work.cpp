@@ -16,11 +16,11 @@
 namespace colonnade::page {
 namespace {
 
-// Jobs that a helper takes before it lets other work of the process have the thread.
+// The number of jobs that a helper runs before it yields the thread to other work of the process.
 constexpr int jobs_per_turn = 16;
-// Waking a thread takes as long as decoding this much.
+// Waking a thread takes as long as decoding this many bytes.
 constexpr std::size_t worth_a_helper = std::size_t{64} << 10;
-// Pages are rarely larger; those that are, or say so, get memory of their own.
+// Pages are rarely larger; larger ones, or those that claim to be, use separate memory.
 constexpr std::size_t most_scratch = std::size_t{16} << 20;
 
 using Clock = std::chrono::steady_clock;
@@ -29,14 +29,15 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The content of a page between decompression and decoding: one per thread, so that it stays in the cache.
+// A page's content between decompression and decoding: one per thread, so that it stays in the
+// cache.
 AlignedBuffer& scratch() {
   thread_local AlignedBuffer buffer;
   return buffer;
 }
 
-// Elements that are stored as they are in memory need no other place if they may be addressed where they are;
-// what is decoded in parts may be anywhere.
+// Elements stored in their memory form can stay where they were read if they are aligned; pages that are
+// decoded in parts need no alignment.
 bool can_stay(const PageJob& job, ByteSpan stored) noexcept {
   if (job.in_parts) return job.description.locator.size == job.decoded;
   return job.is_image && job.destination == nullptr &&
@@ -107,7 +108,7 @@ void PageWork::help() {
   }
 }
 
-// Of a job that was in the line until now. `lock` is held before and after.
+// For a job just taken from the queue. `lock` is held before and after.
 void PageWork::work_on(std::unique_lock<std::mutex>& lock, const JobRef& job, bool is_owner) {
   job->state = PageJob::State::in_work;
   bytes_in_line_ -= job->decoded;
@@ -117,7 +118,7 @@ void PageWork::work_on(std::unique_lock<std::mutex>& lock, const JobRef& job, bo
   try {
     carry_out(*job, tally);
   } catch (...) {
-    // Whoever needs the page reads it once more by itself and gets the error then.
+    // The reader that needs the page reads it again by itself and gets the error then.
     failed = true;
   }
   lock.lock();
@@ -169,7 +170,7 @@ void PageWork::keep(const PageJob& job, ByteSpan stored, Tally& tally) const {
                 tally.counted);
 }
 
-// Stored bytes that are the elements already go to their place without a stop, and the checksum apart.
+// Stored bytes in memory form are read straight to their destination, and the checksum separately.
 void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
   const std::uint64_t offset = job.description.locator.offset;
   const std::size_t size = job.description.locator.size;
@@ -198,7 +199,7 @@ void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
   tally.seconds_reading += seconds;
   tally.counted.bytes += size + sum_size;
   if (source_->cache() != nullptr) source_->cache()->note_rate(file, size + sum_size, seconds);
-  // Looks once more, and says what is wrong.
+  // Verifies again, to throw the error.
   const std::optional<std::uint64_t> expected = source_->expected_sum(job.description, sum);
   if (expected && computed.value() != *expected) source_->verify(job.description, {out, size}, sum);
   job.elements = out;
@@ -206,7 +207,7 @@ void PageWork::read_straight(PageJob& job, std::byte* out, Tally& tally) {
                 tally.counted);
 }
 
-// The first job of an extent reads all of it.
+// The first job of an extent reads the whole extent.
 ByteSpan PageWork::bytes_of(SealedExtent& extent, Tally& tally) {
   if (extent.id) return extent.bytes;
   const std::lock_guard lock(extent.mutex);

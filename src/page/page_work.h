@@ -1,8 +1,8 @@
-// PageWork: pages on their way from sealed bytes to elements, and the threads that take them there.
+// PageWork: turns sealed pages into elements, on several threads.
 //
-// A PageJob is one page that somebody will need. Jobs wait in a line in the order of need; the thread that
-// reads data and, if it may, threads of the shared pool take them from there. Where reading waits for nothing
-// but a copy, the thread that decodes a page reads it as well, so that its bytes are in that processor's
+// A PageJob is one page that a reader needs, now or later. Jobs wait in a queue in the order of need;
+// the reading thread and, if allowed, threads of the shared pool take them from there. If reading is
+// merely a copy, the thread that decodes a page also reads it, so that its bytes are in that processor's
 // cache.
 #ifndef COLONNADE_PAGE_PAGE_WORK_H
 #define COLONNADE_PAGE_PAGE_WORK_H
@@ -21,7 +21,7 @@
 
 namespace colonnade::page {
 
-// A stretch of the file with the sealed pages of one or several jobs.
+// A range of the file with the sealed pages of one or several jobs.
 struct SealedExtent {
   io::ReadExtent plan;
   const io::RandomAccessFile* file = nullptr;
@@ -36,35 +36,35 @@ struct SealedExtent {
 
 struct PageJob {
   enum class State : std::uint8_t { awaiting_bytes, in_line, in_work, done, failed };
-  // What it is about; does not change.
+  // The description of the page; constant.
   std::uint32_t column = 0;
   std::size_t cluster = 0;
   std::size_t page = 0;
-  double fraction = 0;  // where in its cluster it begins, from 0 to 1
+  double fraction = 0;  // the position of its beginning in the cluster, from 0 to 1
   double end_fraction = 1;
   PageDescriptor description;
   ColumnEncoding encoding;
   ElementType element = ElementType::byte;
   std::size_t decoded = 0;               // bytes
-  bool is_image = false;                 // stored as it is in memory
-  bool in_parts = false;                 // decoded by who looks at it, only what is looked at
-  std::byte* destination = nullptr;      // of a bulk read; else there will be a buffer
+  bool is_image = false;                 // stored in memory form
+  bool in_parts = false;                 // decoded in parts by the reader, on demand
+  std::byte* destination = nullptr;      // of a bulk read; otherwise a buffer is used
   std::shared_ptr<SealedExtent> extent;  // until the page is decoded
   std::size_t position = 0;              // in the extent
-  // Under PageWork's mutex.
+  // Guarded by PageWork's mutex.
   State state = State::awaiting_bytes;
-  // The result; written by who works on it: the elements, or of a page in parts what codec::decode_part()
-  // makes them of. They lie in `memory`, in `destination`, or where they were read to.
+  // The result, written by the thread that runs the job: the elements or, for a page in parts, the input of
+  // codec::decode_part(). It lies in `memory`, in `destination`, or where it was read to.
   PageBuffers::Loan memory;
   std::shared_ptr<SealedExtent> read_to;
   const std::byte* elements = nullptr;
   const std::byte* packed = nullptr;
 };
 
-// Makes elements of a page's sealed bytes: verifies, decompresses, decodes. Any thread may.
+// Makes elements of a page's sealed bytes: verifies, decompresses, decodes. Thread-safe.
 void unseal(const PageSource& source, const PageDescriptor& page, const ColumnEncoding& encoding,
             ElementType element, ByteSpan stored, void* out);
-// The same up to decoding; `out` has codec::packed_size bytes.
+// The same without decoding; `out` has codec::packed_size bytes.
 void unseal_packed(const PageSource& source, const PageDescriptor& page, ByteSpan stored,
                    MutableByteSpan out);
 
@@ -72,23 +72,23 @@ class PageWork : public std::enable_shared_from_this<PageWork> {
  public:
   using JobRef = std::shared_ptr<PageJob>;
 
-  // `helpers`: threads of the shared pool that may take jobs at the same time.
+  // `helpers`: the number of threads of the shared pool that may run jobs at the same time.
   PageWork(const PageSource& source, std::shared_ptr<PageBuffers> buffers, unsigned helpers);
 
   PageBuffers& buffers() noexcept { return *buffers_; }
 
-  // Puts jobs whose bytes are there, or can be read at once, behind those in the line (or before them).
+  // Queues jobs whose bytes are here or can be read at once, behind the others (or, if urgent, before them).
   void add(const std::vector<JobRef>& jobs, bool urgent = false);
-  // Whether the page is there. If it is in work elsewhere, waits for that and does other jobs meanwhile.
-  // `false`: it failed, or its bytes have not been read yet (State::awaiting_bytes).
+  // Returns true once the page is ready. If another thread is working on it, runs other jobs meanwhile.
+  // False: it failed, or its bytes have not been read yet (State::awaiting_bytes).
   bool finish(PageJob& job);
-  // Nobody wants it any more. One that is in work is finished by who has it.
+  // Cancels a job. If a thread is working on it, that thread finishes it.
   void drop(const JobRef& job);
   PageJob::State state(const PageJob& job) const;
-  // Nobody works on a job any more, and nobody will.
+  // Stops all work: no thread works on a job after this returns.
   void stop() noexcept;
 
-  ReadCounters& counters() noexcept { return counters_; }  // of the owner alone
+  ReadCounters& counters() noexcept { return counters_; }  // for the owner only
   ReadCounters totals() const;
 
  private:
@@ -111,9 +111,9 @@ class PageWork : public std::enable_shared_from_this<PageWork> {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<JobRef> line_;
-  std::size_t bytes_in_line_ = 0;  // decoded
-  unsigned helpers_ = 0;           // asked for and not yet gone
-  unsigned working_ = 0;           // helpers inside of a job
+  std::size_t bytes_in_line_ = 0;  // decoded size
+  unsigned helpers_ = 0;           // requested and still alive
+  unsigned working_ = 0;           // helpers running a job
   bool stopping_ = false;
   Tally tally_;
   ReadCounters counters_;

@@ -3,8 +3,8 @@
 //   last checkpoint --> descriptor --> journal records behind it --> whole clusters, checked page by page,
 //   numbered on from the checkpoint --> page lists, footer, commit
 //
-// Nothing is believed that a file says: places and sizes are compared with the file, every page with its sum,
-// and the clusters together with the schema, by reading back what would be written.
+// Nothing in the file is trusted: positions and sizes are compared with the file, every page with its
+// checksum, and the clusters with the schema, by reading back what would be written.
 #include "colonnade/repair.h"
 
 #include <fmt/format.h>
@@ -35,14 +35,14 @@ constexpr std::size_t clusters_per_group = 1024;
 
 // ---- pages ----
 
-// Reads pages and compares them with their sums; throws what is wrong with the first that is damaged.
+// Reads pages and verifies their checksums; throws the error of the first damaged one.
 class PageChecker {
  public:
   PageChecker(const container::ReadContainer& container, const Descriptor& descriptor)
       : container_(container), descriptor_(descriptor), budget_(2 * container.file().size()) {}
 
   void check(const ClusterDescriptor& cluster) {
-    // Equal pages share a place.
+    // Equal pages share their bytes.
     std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
     for (const ColumnRange& range : cluster.columns) {
       std::size_t index = 0;
@@ -64,7 +64,7 @@ class PageChecker {
     if (page.locator.kind != Locator::Kind::file || size > file_size ||
         page.locator.size > page::largest_page)
       fail(fmt::format("a page of {} bytes in a file of {}", page.locator.size, file_size));
-    // Honest pages lie apart: all of them together are no longer than the file.
+    // Valid pages do not overlap: all of them together are no longer than the file.
     if (size > budget_) fail("the pages overlap");
     budget_ -= size;
     Locator whole = page.locator;
@@ -77,7 +77,7 @@ class PageChecker {
       throw Error(ErrorKind::checksum, "the page's checksum does not agree");
   }
 
-  // What can be said of a page without a sum: that it can be read.
+  // A page without a checksum can only be tested by decoding it.
   void decode(ByteSpan block, const PageDescriptor& page, const ColumnDescriptor& column) {
     if (column.raw_type >= column_type_count || !is_valid(column.encoding))
       fail("the page has no checksum and a type that is unknown to this version");
@@ -106,7 +106,7 @@ class PageChecker {
 
 // ---- clusters ----
 
-// Where the pages of a cluster begin: what tells it from all others. Nothing if it has none.
+// The position of a cluster's first page, which identifies it. Empty if it has no pages.
 std::optional<std::uint64_t> first_page_of(const ClusterDescriptor& cluster) {
   std::optional<std::uint64_t> first;
   for (const ColumnRange& range : cluster.columns)
@@ -121,7 +121,7 @@ std::uint64_t elements_of(const ColumnRange& range) {
   return elements;
 }
 
-// Gives clusters the numbers that follow those of the checkpoint.
+// Numbers clusters on from the checkpoint.
 class Numbering {
  public:
   explicit Numbering(const Descriptor& checkpoint)
@@ -154,7 +154,7 @@ class Numbering {
 
 class Repair {
  public:
-  // Only to look, in a file that may be locked.
+  // Read-only, for a file that may be locked.
   Repair(std::string_view path, const std::string& uri)
       : options_{.dry_run = true},
         path_(path),
@@ -199,7 +199,7 @@ class Repair {
         {record.offset, record.cluster.first_entry, record.cluster.entries, std::move(reason)});
   }
 
-  // Why a cluster cannot be of this data set as it is at the checkpoint; else empty.
+  // Why a cluster cannot belong to the data set of the checkpoint; empty if it can.
   std::string misfit(const ClusterDescriptor& cluster) const {
     const std::size_t columns = checkpoint().columns.size();
     if (cluster.columns.size() != columns)
@@ -210,9 +210,9 @@ class Repair {
     return {};
   }
 
-  // A checkpoint may be written while other threads write clusters: a record that it does not cover can lie
-  // in front of its footer, but not of the pages that it covers. In a file that had other content before,
-  // blobs of version 1 may have gone to gaps anywhere.
+  // A checkpoint may be written while other threads write clusters: a record that it does not cover can
+  // precede its footer, but not the pages that it covers. In a file that had other content before, blobs of
+  // version 1 may be in gaps anywhere.
   std::uint64_t begin_of_scan() const {
     constexpr std::uint64_t longest_skeleton = 65536;
     std::uint64_t begin = checkpoint().anchor.header_offset;
@@ -222,17 +222,17 @@ class Repair {
     return std::min(begin, container_->file().size());
   }
 
-  // Whether clusters of a run can follow the checkpoint: of the run that made it, unless that ended with it,
-  // and of runs that began after that one. What earlier runs did not commit was given up when the next one
-  // began.
+  // True if clusters of a run can follow the checkpoint: those of the run that made it, unless that run
+  // ended with it, and of runs that began after that one. A new run gives up what earlier runs did not
+  // commit.
   bool may_follow(const std::optional<page::JournalRun>& run) const {
     if (!commit_) return true;
     if (!run) return false;
     return run->begin > commit_->run.begin || (*run == commit_->run && !commit_->is_last);
   }
 
-  // Records of clusters that the checkpoint lacks, of the latest run that left any, in the order of their
-  // entries.
+  // Finds the records of clusters that the checkpoint lacks, of the latest run that left any, in the order of
+  // their entries.
   void find() {
     commit_ = page::read_commit_record(container_->file(), checkpoint().anchor);
     std::set<std::uint64_t> known;
@@ -289,7 +289,7 @@ class Repair {
     found_.clear();
   }
 
-  // Keeps those of which `why_not` gives no reason.
+  // Keeps the clusters for which `why_not` returns no reason.
   template <class WhyNot>
   void keep_if_none(WhyNot&& why_not) {
     std::vector<JournalRecord> kept;
@@ -308,7 +308,7 @@ class Repair {
     });
   }
 
-  // No entry comes twice, whatever a file says.
+  // No entry may occur twice, whatever the file claims.
   void drop_overlaps() {
     std::uint64_t next = report_.entries;
     keep_if_none([&](const JournalRecord& record) -> std::string {
@@ -343,7 +343,8 @@ class Repair {
     }
   }
 
-  // The data set with the first `count` of the clusters; the page lists of the new groups have no place yet.
+  // The data set with the first `count` clusters; the page lists of the new groups are not written
+  // yet.
   Descriptor with_clusters(std::size_t count) const {
     Descriptor repaired = checkpoint();
     for (std::size_t first = 0; first < count; first += clusters_per_group) {
@@ -360,7 +361,7 @@ class Repair {
     return repaired;
   }
 
-  // Whether a reader would take the data set as it will be written, with all fields that it can read now.
+  // True if a reader would accept the data set as it will be written, with all fields that are readable now.
   bool reads_back(std::size_t count) const {
     try {
       const Descriptor repaired = with_clusters(count);
@@ -403,7 +404,7 @@ class Repair {
     return target_->write_blob(block.span(), envelope.size());
   }
 
-  // What is not brought back now is given up: this run ends with its commit.
+  // Clusters that are not recovered now are given up: this run ends with its commit.
   void write_footer(Descriptor& repaired) {
     const format::EnvelopeBytes footer = format::write_footer(repaired);
     AlignedBuffer block;
@@ -474,7 +475,7 @@ RepairReport repair(const std::string& uri, std::string_view data_set, const Rep
 namespace page {
 namespace {
 
-// What repair would bring back in a ROOT file, in words; empty: nothing. `has_tail`: bytes lie behind the
+// What repair would recover in a ROOT file, as text; empty: nothing. `has_tail`: there are bytes behind the
 // file's end.
 std::string unrepaired(const std::string& uri, bool has_tail) {
   const auto container = container::open_container(uri);
@@ -486,7 +487,7 @@ std::string unrepaired(const std::string& uri, bool has_tail) {
       if (report.recovered_clusters > 0)
         return fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::io) throw;  // else it cannot be repaired either
+      if (error.kind() == ErrorKind::io) throw;  // any other error: not repairable either
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// Repair, on files that were left behind in every way: what is whole comes back with the right values, the
-// rest is dropped with a reason, and a file is never worse than before.
+// Repair of files that were left behind in every way: whole clusters come back with the right values, others
+// are dropped with a reason, and a file never gets worse.
 #include "colonnade/repair.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 const std::string uri = "memory:repair-test";
 constexpr std::uint32_t per_cluster = 100;
 
-// A container that a sink and a test share: what the test keeps is as a crash leaves it.
+// A container that a sink and a test share: the test's reference keeps it open, as after a crash.
 class SharedContainer final : public container::WriteContainer {
  public:
   explicit SharedContainer(std::shared_ptr<container::WriteContainer> container)
@@ -88,7 +88,7 @@ class CrashingWriter {
     if (is_recorded && journal_ == Journal::version_1)
       record(sink_.descriptor(), sink_.descriptor().clusters.size() - 1);
   }
-  // One more record of a cluster.
+  // Writes another record of a cluster.
   void record(const Descriptor& descriptor, std::size_t cluster) {
     if (journal_ == Journal::version_2) {
       const Bytes record = page::journal_record(descriptor, cluster, sink_.data_set().run(),
@@ -206,7 +206,7 @@ TEST_P(RepairFiles, LeavesACompleteFileAsItIs) {
   EXPECT_EQ(content(), before);
 }
 
-// Cut after every byte behind the checkpoint, with zeros behind the cut or without.
+// Cuts the file after every byte behind the checkpoint, with and without zeros after the cut.
 TEST_P(RepairFiles, SurvivesEveryTornEnd) {
   std::uint64_t checkpoint = 0;
   {
@@ -219,7 +219,7 @@ TEST_P(RepairFiles, SurvivesEveryTornEnd) {
     for (int i = 0; i < 2; ++i) writer.cluster();
   }
   const Bytes whole = content();
-  // The head as the first checkpoint left it.
+  // The head that the first checkpoint left.
   Bytes head;
   {
     CrashingWriter writer(new_file(GetParam()));
@@ -295,7 +295,7 @@ TEST_P(RepairFiles, NumbersOnBehindALostCluster) {
   EXPECT_EQ(report.dropped[0].entries, 100u);
   EXPECT_THAT(report.dropped[0].reason, HasSubstr("column 0, page 0: the page's checksum does not agree"));
   EXPECT_EQ(values(), clusters({0, 1, 3}));
-  // What was dropped stays dropped.
+  // Dropped clusters stay dropped.
   EXPECT_EQ(repair(uri).recovered_clusters, 0u);
   EXPECT_EQ(values(), clusters({0, 1, 3}));
 }
@@ -317,7 +317,7 @@ TEST_P(RepairFiles, RefusesAFileThatIsBeingWritten) {
   EXPECT_THAT(error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
 }
 
-// A crash of the repair itself, after every write and every few bytes of it.
+// The repair itself crashes, after every write and every few bytes of it.
 TEST_P(RepairFiles, GoesOnAfterACrash) {
   {
     CrashingWriter writer(new_file(GetParam()));
@@ -377,8 +377,8 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
   EXPECT_EQ(reader->data_sets().size(), 2u);
 }
 
-// A write that fails, or that is cut at any byte: the checkpoint before it holds, and repair adds what is
-// whole.
+// A write that fails, or that is cut at any byte: the checkpoint before it holds, and repair adds the whole
+// clusters.
 TEST(Repair, AfterAnyFailedWrite) {
   const auto write = [](const io::Faults& faults, std::uint32_t& checkpoints, std::uint32_t& written) {
     io::remove_memory_file(uri);
@@ -412,7 +412,7 @@ TEST(Repair, AfterAnyFailedWrite) {
     return failed;
   };
   for (std::uint64_t writes = 0; examine({.writes = writes}); ++writes) ASSERT_FALSE(HasFailure()) << writes;
-  // Below the first 400 bytes only the head is written again: that it is not torn is what commits rest on.
+  // Below the first 400 bytes only the head is rewritten: commits rely on it not being torn.
   const std::uint64_t size = content().size();
   for (std::uint64_t at = 400; at < size; at += 7) {
     examine({.write_error_at = at});
@@ -420,7 +420,7 @@ TEST(Repair, AfterAnyFailedWrite) {
   }
 }
 
-// A second writer cuts off what the first one left: it must not come up in its data set.
+// A second writer cuts off what the first one left: it must not reappear in the second one's data set.
 TEST(Repair, OfAFileThatWasWrittenOnHasNothingToFind) {
   {
     CrashingWriter writer(new_file());
@@ -464,7 +464,7 @@ TEST(Repair, DropsClustersOfASchemaThatTheCheckpointDoesNotKnow) {
   EXPECT_EQ(report.recovered_clusters, 1u);
 }
 
-// The sums of a record say nothing of what it claims.
+// The checksums of a record do not prove its claims.
 TEST(Repair, DropsWhatDoesNotFitTheSchemaOrTheFile) {
   const auto drop = [](auto&& change) {
     {
@@ -533,7 +533,7 @@ TEST(Repair, DropsAClusterWhoseEntriesAndElementsDisagree) {
   ASSERT_EQ(report.dropped.size(), 1u);
 }
 
-// Records of version 1 do not say which writer they are of.
+// Records of version 1 do not name their writer.
 TEST(Repair, TakesRecordsOfVersionOneIfTheyAreOfOneWriter) {
   {
     CrashingWriter writer(new_file(), {}, Journal::version_1);
@@ -552,7 +552,7 @@ TEST(Repair, DropsRecordsOfVersionOneThatMayBeOfSeveralWriters) {
       writer.cluster();
       writer.checkpoint();
       for (int i = 0; i < 2; ++i) writer.cluster();
-      // The same entries in another place, as the next writer wrote them.
+      // The same entries in another position, as written by the next writer.
       writer.cluster(false);
       Descriptor other = writer.descriptor();
       other.clusters[3].first_entry = again;

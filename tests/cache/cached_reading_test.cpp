@@ -1,5 +1,6 @@
-// The cache from the outside: whatever it holds, lacks, loses or is hit by, values are those of plain
-// reading. Data sets, homes and faults are drawn at random from seeds; COLONNADE_CACHE_SEED replays one.
+// End-to-end tests of the cache: whatever it holds, lacks or loses, and whatever fails, values equal those of
+// plain reading. Data sets, homes and faults are drawn at random from seeds; COLONNADE_CACHE_SEED replays
+// one.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -102,7 +103,7 @@ std::vector<ColumnArray> read_plainly(const std::string& uri, const Request& wha
   return read(*Reader::open("Events", uri, {.cache = "off"}), what);
 }
 
-// Where in the file the first page of a field lies.
+// The file offset of a field's first page.
 std::uint64_t place_of_a_page(const std::string& uri, const std::string& field) {
   const auto reader = Reader::open("Events", uri, {.cache = "off"});
   const Descriptor& descriptor = reader->descriptor();
@@ -116,7 +117,7 @@ void flush() {
   cache::flush(std::chrono::seconds(20));
 }
 
-// Reads in one pass, checks, fills; what it counted.
+// Reads everything, checks it, waits for the filling; returns the counters.
 ReadMetrics pass(const std::string& uri, const std::string& home, const Request& what = {},
                  ReadOptions options = {}) {
   options.cache = home;
@@ -140,7 +141,7 @@ class Home {
                           [faults = faults_](auto store) { return with_faults(std::move(store), faults); });
   }
   const std::string& uri() const { return uri_; }
-  // As another home of this process: one that was lost is, for a while.
+  // A new home for this process: a lost one stays lost for a while.
   std::string again() const {
     static std::atomic<int> number = 0;
     return uri_ + "?timeout=" + std::to_string(20 + number++);
@@ -220,7 +221,7 @@ TEST(Cache, AStoreThatWasMadeAnewIsAnotherDataSet) {
   }
 }
 
-// Changes a byte of, cuts, or empties files of a home in a folder.
+// Modifies, truncates or empties files of a home in a folder.
 void spoil(const std::filesystem::path& home, Random& random, unsigned one_in) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(home)) {
     if (!entry.is_regular_file() || entry.path().filename() == "colonnade-store") continue;
@@ -255,19 +256,19 @@ TEST(Cache, DamagedValuesAreReplaced) {
     pass(file_in(folder), home);
     spoil(home, random, 2);
     pass(file_in(folder), home + "?timeout=3");
-    // Another process, which knows only what it finds.
+    // Another process without any cached state.
     pass(file_in(folder), home + "?timeout=4");
     const ReadMetrics healed = pass(file_in(folder), home + "?timeout=5");
     EXPECT_EQ(healed.cache_pages, healed.pages);
   }
 }
 
-// Who reads without verification must not make a damaged page of the origin a right one for others.
+// Reading without verification must not make a damaged page of the origin valid for others.
 TEST(Cache, DamageOfTheOriginStaysDamage) {
   const TestFolder folder;
   const std::string home = (folder.path() / "home").string();
   write(file_in(folder), {.compression = "none"});
-  const Request doubles{.fields = {"weight"}};  // right whatever they are
+  const Request doubles{.fields = {"weight"}};  // unaffected by the damage
   const std::uint64_t position = place_of_a_page(file_in(folder), "weight");
   {
     std::fstream file(file_in(folder), std::ios::binary | std::ios::in | std::ios::out);
@@ -288,7 +289,7 @@ TEST(Cache, DamageOfTheOriginStaysDamage) {
   }
 }
 
-// The value of one page passes its checksum in the place of another one's only if it belongs there.
+// The value of one page must not pass its checksum in another one's position.
 TEST(Cache, ValuesInEachOthersPlacesAreNotTaken) {
   const TestFolder folder;
   const std::string home = (folder.path() / "home").string();
@@ -370,7 +371,7 @@ TEST(Cache, AServerThatHangsIsWaitedForOnce) {
   }
 }
 
-// Two columns of 80 MB, stored as they are.
+// Two columns of 80 MB, uncompressed.
 void write_large(const std::string& uri) {
   auto model = Model::create();
   auto a = model->make_field<std::vector<double>>("a");
@@ -389,7 +390,7 @@ void write_large(const std::string& uri) {
   writer->close();
 }
 
-// Reading goes on while the home takes nothing: what waits for it is limited, and the rest is dropped.
+// Reading continues while the home accepts nothing: the queue is limited, and the rest is dropped.
 TEST(Cache, WhatTheHomeDoesNotTakeIsDropped) {
   const TestFolder folder;
   const Home home;
@@ -486,7 +487,7 @@ TEST(Cache, PinnedColumnsStayAndTheLongestUnusedGo) {
   EXPECT_EQ(pass(files[1], home.again()).cache_pages, 0u);
 }
 
-// Whatever moment a process is killed at, those after it read what is right.
+// Whenever a process is killed, later ones read the right values.
 TEST(Cache, KilledAtRandomMoments) {
   const char* const wanted = std::getenv("COLONNADE_CACHE_KILLS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : 100;

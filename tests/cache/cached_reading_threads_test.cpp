@@ -1,4 +1,4 @@
-// Many readers of one data set and one home at once, with faults and a budget that makes pages come and go:
+// Many readers of one data set and one home at once, with faults and a budget small enough to evict pages:
 // for ThreadSanitizer.
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-// Writes a data set until it is killed, and says on standard output what is safe by then.
+// Writes a data set until it is killed, and reports on standard output what is safe so far.
 //
 //   crash_writer FILE [--option value ...]
 //
-// All values of an entry are functions of its number `id`: whoever reads them finds any wrong one. Without
-// threads the ids are 0, 1, 2, ...; thread t begins at t * 2^32. Lines of the output, each one write():
+// All values of an entry are functions of its number `id`, so a reader detects any wrong one. Without threads
+// the ids are 0, 1, 2, ...; thread t begins at t * 2^32. Lines of the output, each one write():
 //
 //   open                        the writer is there
 //   cluster FIRST COUNT TOTAL   these ids are in a cluster that is written; so many clusters are by now
@@ -12,8 +12,8 @@
 //
 // After `cluster` all but the last --checkpoint - 1 of the clusters must be in the file.
 //
-// With --die MICROSECONDS it kills itself (SIGKILL) so long after it has written --die-at clusters, 0 being
-// the start: moments are spread over its work, however busy the machine is.
+// With --die MICROSECONDS it kills itself (SIGKILL) that long after it has written --die-at clusters, 0 being
+// the start: the moments are spread over its work, however busy the machine is.
 #include <unistd.h>
 
 #include <atomic>
@@ -172,7 +172,7 @@ void write_in_threads(const Options& options) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  // The thread that failed first says why, the others that one did.
+  // The thread that failed first reports why, the others that one did.
   const std::string failed = std::accumulate(failures.begin(), failures.end(), std::string());
   if (!failed.empty()) throw Error(ErrorKind::io, failed);
   wait_if_asked(options);

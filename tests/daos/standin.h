@@ -1,7 +1,7 @@
 // A stand-in for libdaos.so.2: the same binary interface, served by this process. It drives the tests and the
-// benchmark of the DAOS back end where there is no DAOS. Pools, containers and objects live in memory;
-// requests are served by threads of its own, as a network card would, with the latency, the bandwidth and the
-// faults that were asked for. It refuses what DAOS refuses.
+// benchmark of the DAOS back end on machines without DAOS. Pools, containers and objects are in memory; its
+// own threads serve requests, like a network card, with configurable latency, bandwidth and faults. It
+// refuses what DAOS refuses.
 //
 // Use: COLONNADE_LIBDAOS=<build>/tests/daos/libdaos.so.2. There is one pool, label "tank", uuid
 // 00000000-0000-4000-8000-000000000001; more with standin_add_pool() or COLONNADE_STANDIN_POOLS="a,b".
@@ -43,11 +43,11 @@
 // a stored value.
 //
 // Counters, by standin_get(name): updates, fetches, punches, lists (requests), update_iods, fetch_iods,
-// bytes_written, bytes_read, parents (barriers), commits (asked for), most_in_flight; pools_open, conts_open,
-// objects_open, transactions_open, queues_open, events_open, commits_held (now); inits, finis;
+// bytes_written, bytes_read, parents (barriers), commits (requested), most_in_flight; pools_open, conts_open,
+// objects_open, transactions_open, queues_open, events_open, commits_held (current); inits, finis;
 // order_violations (a container closed with open objects); oids (generated), and each knob.
 //
-// COLONNADE_STANDIN_FILE: a file that daos_fini saves everything to and daos_init loads from.
+// COLONNADE_STANDIN_FILE: a file to which daos_fini saves everything and from which daos_init loads it.
 #ifndef COLONNADE_TESTS_DAOS_STANDIN_H
 #define COLONNADE_TESTS_DAOS_STANDIN_H
 
@@ -59,11 +59,11 @@ std::int64_t standin_get(const char* name);  // -1: no such name
 void standin_reset();
 void standin_fail(const char* call, std::int64_t at, std::int64_t times, int code);
 void standin_add_pool(const char* label, const char* uuid);
-// Changes byte `offset` of the value in all containers. Returns how many were changed.
+// Changes byte `offset` of the value in all containers. Returns the number of changed values.
 int standin_corrupt(std::uint32_t group, std::uint64_t number, std::uint64_t dkey, std::uint64_t akey,
                     std::uint64_t offset);
-// Of the ids of the objects with this number that have values: their groups of targets. 0: there are none, or
-// they differ.
+// The number of target groups of the stored objects with this number. 0: there are none, or they
+// differ.
 int standin_groups(std::uint32_t group, std::uint64_t number);
 }
 

@@ -1,4 +1,4 @@
-// The functions of libdaos, except for events: handles, and what each call checks before it becomes a
+// The functions of libdaos, except for events: handles, and the checks of each call before it becomes a
 // request.
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ void drop(daos_handle_t handle) {
 
 std::atomic<pid_t> process{0};  // that is initialised
 
-// Nothing of libdaos works in a child process; there it would hang, here it says so.
+// libdaos does not work in a child process; the real one hangs there, this one reports an error.
 bool ready() {
   if (process != 0 && process != ::getpid()) {
     std::fprintf(stderr, "libdaos stand-in: used in a forked process\n");
@@ -97,7 +97,7 @@ void add_pools_of_environment() {
   for (std::string label; std::getline(list, label, ',');) Data::get().add_pool(label, new_uuid());
 }
 
-// Labels that look like a uuid, or have a character that labels cannot have, are refused.
+// Labels that look like a uuid, or have invalid characters, are refused.
 bool is_label(const std::string& label) {
   if (label.empty() || label.size() > 127) return false;
   const bool dashes = label.size() == 36 && label[8] == '-' && label[13] == '-' && label[18] == '-';
@@ -132,7 +132,7 @@ int destroy_container(Pool& pool, const std::string& name, bool force) {
   return 0;
 }
 
-// Needs no engine, but its event comes as any other.
+// Needs no engine, but has an event like other requests.
 int local_request(const char* call, daos_event_t* event, Work work) {
   if (event != nullptr) return request(call, event, std::move(work));
   std::uint64_t bytes = 0;
@@ -341,7 +341,7 @@ int daos_obj_punch(daos_handle_t handle, daos_handle_t th, std::uint64_t, daos_e
 int daos_obj_list_dkey(daos_handle_t handle, daos_handle_t th, std::uint32_t* count, daos_key_desc_t* keys,
                        d_sg_list_t* sgl, daos_anchor_t* anchor, daos_event_t* event) {
   if (!ready()) return uninit;
-  if (th.cookie != 0) return inval;  // DAOS lists in transactions; nobody here needs it
+  if (th.cookie != 0) return inval;  // DAOS lists in transactions; unused here
   auto object = find<OpenObject>(handle);
   if (!object) return no_hdl;
   ++counters().lists;

@@ -97,7 +97,7 @@ std::uint64_t records_end(const daos_iod_t& iod) {
   return end;
 }
 
-// The array with the records of the iod put in.
+// The array after applying the records of the iod.
 std::shared_ptr<Value> patched_array(const Value* old, const daos_iod_t& iod, const d_sg_list_t& list) {
   const std::uint64_t before = old == nullptr ? 0 : old->size;
   auto value =
@@ -139,13 +139,13 @@ int check_conditions(std::uint64_t flags, const Akeys* akeys, const std::vector<
   return 0;
 }
 
-// Who was told whether a key is there relies on it.
+// A transaction that learned whether a key exists relies on it.
 void note_reading(Object& object, const std::string& dkey, const std::string& akey, Epoch epoch) {
   Epoch& read = object.stamps[{dkey, akey}].read;
   read = std::max(read, epoch);
 }
 
-// Older values are not kept for who would need one.
+// Older values are not kept for transactions that need them.
 bool changed_since(const Object& object, const std::string& dkey, unsigned count, const daos_iod_t* iods,
                    Epoch epoch) {
   if (object.punched > epoch) return true;
@@ -320,8 +320,8 @@ bool was_generated(const daos_obj_id_t& oid) {
   return (redundancy == 1 || redundancy == 8) && (oid.hi >> 32U & 0xffffU) != 0;
 }
 
-// How many groups an id gets depends on the targets that are up at this moment, where the class or the hint
-// asks for as many as there can be.
+// The number of groups of an id depends on the targets that are up at this moment, if the class or the hint
+// requests as many as possible.
 int generate(daos_obj_id_t& oid, int type, std::uint32_t object_class, std::uint16_t hints) {
   constexpr std::uint32_t all_there_are = 0xffff;
   constexpr std::uint16_t redundancy_hints = 0xf;

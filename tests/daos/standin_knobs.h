@@ -1,4 +1,4 @@
-// What the stand-in was told, and what it counts.
+// The configuration and the counters of the stand-in.
 #ifndef COLONNADE_TESTS_DAOS_STANDIN_KNOBS_H
 #define COLONNADE_TESTS_DAOS_STANDIN_KNOBS_H
 
@@ -62,7 +62,7 @@ Knobs& knobs();
 Counters& counters();
 void read_environment();
 
-// What an injected fault makes of this call; 0: nothing.
+// The error that an injected fault gives this call; 0: none.
 int fault(const char* call);
 
 std::int64_t now_ns();

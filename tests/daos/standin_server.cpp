@@ -1,8 +1,8 @@
 // See standin_server.h.
 //
-// A request is served at once by a thread of the stand-in; it is *done* when its time has come: the moment at
-// which the shared link has moved its bytes, plus the latency. Who polls looks at the time itself, so that no
-// thread has to sleep for 20 us, which none can, and none spins while nobody waits.
+// A thread of the stand-in serves a request at once; it is *done* when its time has come: the moment at which
+// the shared link has moved its bytes, plus the latency. Polling compares the time, so that no thread has to
+// sleep for 20 us, which is impossible, and none spins without a waiting caller.
 #include "standin_server.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace standin {
 struct Queue {
   std::mutex mutex;
   std::condition_variable wakes;
-  std::vector<EventState*> running;    // without children: only their parents are handed out
+  std::vector<EventState*> running;    // without children: only their parents are delivered
   std::vector<EventState*> completed;  // served; done when their time has come
   bool destroyed = false;
 };
@@ -73,7 +73,7 @@ void wait_for_engines() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// When `bytes` that were sent at `launched` have arrived: the link moves one thing after the other.
+// The arrival of `bytes` sent at `launched`: the link moves one message after the other.
 std::int64_t arrival(std::int64_t launched, std::uint64_t bytes) {
   static std::atomic<std::int64_t> link_free{0};
   const std::int64_t bandwidth = knobs().bandwidth;
@@ -129,7 +129,7 @@ void finish_request(Request& request) {
   complete_locked(*request.event, code, due);
 }
 
-// The threads that serve.
+// The serving threads.
 class Servers {
  public:
   static Servers& get() {
@@ -167,7 +167,7 @@ class Servers {
     }
   }
 
-  // Looks out for a moment before it sleeps, since waking takes longer than most requests.
+  // Polls for a moment before it sleeps, since waking takes longer than most requests.
   void idle(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     const std::int64_t end = now_ns() + spin_ns;
@@ -214,7 +214,7 @@ std::shared_ptr<Queue> find_queue(daos_handle_t handle) {
   return found == queues().end() ? nullptr : found->second;
 }
 
-// Hands out what is done; and says when the next will be, 0 for nobody knows.
+// Delivers completed events, and returns the time of the next one; 0: unknown.
 int take_done(Queue& queue, unsigned count, daos_event_t** events, std::int64_t& next) {
   const std::int64_t now = now_ns();
   unsigned taken = 0;

@@ -1,4 +1,4 @@
-// Requests in flight: who serves them, when they are done, and the events that say so.
+// Requests in flight: their threads, their completion times, and their events.
 #ifndef COLONNADE_TESTS_DAOS_STANDIN_SERVER_H
 #define COLONNADE_TESTS_DAOS_STANDIN_SERVER_H
 
@@ -11,11 +11,11 @@
 
 namespace standin {
 
-// Does the work, says how many bytes moved, and returns 0 or an error.
+// Does the work, sets the number of bytes moved, and returns 0 or an error.
 using Work = std::function<int(std::uint64_t& bytes)>;
 
-// A request: with an event it is put on its way, without it is done when this returns. `call` is the name of
-// its faults.
+// Runs a request: with an event asynchronously, without one synchronously. `call` is the name for
+// faults.
 int request(const std::string& call, daos_event_t* event, Work work);
 
 }  // namespace standin

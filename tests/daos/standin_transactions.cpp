@@ -11,7 +11,7 @@
 namespace standin {
 namespace {
 
-// Lets a test see to it that something else happens while a commit is on its way.
+// Lets a test run something else during a commit.
 bool wait_while_held() {
   std::int64_t left = knobs().hold_commits;
   while (left > 0 && !knobs().hold_commits.compare_exchange_weak(left, left - 1)) {
@@ -46,7 +46,7 @@ int Transaction::fetch(const ObjectHandle& object, std::uint64_t flags, const d_
   return code;
 }
 
-// A condition is a question to the server, asked at once; the change itself waits for the commit.
+// A condition is a query to the server, made at once; the change itself waits for the commit.
 int Transaction::check_existence(const Change& change) {
   if (change.flags == 0) return 0;
   const bool akeys = (change.flags & (akey_insert | akey_update)) != 0;
@@ -70,7 +70,7 @@ int Transaction::update(const ObjectHandle& object, std::uint64_t flags, const d
   Change change{.object = object, .flags = flags};
   if (const int code = prepare(change, dkey, count, iods, lists); code != 0) return code;
   for (const daos_iod_t& iod : change.iods)
-    if (iod.iod_type == array) return inval;  // DAOS takes them; nobody here needs it
+    if (iod.iod_type == array) return inval;  // DAOS accepts them; unused here
   if (const int code = check_existence(change); code != 0) return code;
   change.flags = 0;
   bytes = change.bytes;
@@ -127,7 +127,7 @@ int Transaction::commit() {
   ++counters().commits;
   int code = fault("overtaken");
   if (code == 0) code = apply_all();
-  // Done, but the client hears something else.
+  // Committed, but the client gets an error.
   if (code == 0) code = fault("committed");
   if (was_held) --counters().commits_held;
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// Transactions of the stand-in, as libdaos has them: changes stay with the client until they are committed,
-// what is read is read from the server at the transaction's epoch. Who wrote or relied on something later
-// keeps an earlier transaction from changing it: that one has to start again.
+// Transactions of the stand-in, as in libdaos: changes stay with the client until they are committed; reads
+// return the server's values at the transaction's epoch. If a later transaction has written or relied on a
+// value, an earlier one cannot change it any more and must restart.
 #ifndef COLONNADE_TESTS_DAOS_STANDIN_TRANSACTIONS_H
 #define COLONNADE_TESTS_DAOS_STANDIN_TRANSACTIONS_H
 
@@ -25,7 +25,7 @@ class Transaction {
   int commit();
   int abort();
   int restart();
-  int close();  // 0: the handle is no more
+  int close();  // 0: the handle is gone
 
  private:
   enum class State { open, committing, committed, aborted, failed };
@@ -40,7 +40,7 @@ class Transaction {
   std::shared_ptr<Container> container_;
   const bool read_only_;
   State state_ = State::open;
-  Epoch epoch_ = 0;  // chosen when a server is first asked
+  Epoch epoch_ = 0;  // chosen at the first request to a server
   std::vector<Change> changes_;
 };
 

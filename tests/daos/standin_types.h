@@ -1,5 +1,5 @@
-// The C interface of libdaos as the stand-in sees it: declared apart from the back end's own declarations, so
-// that the two check each other.
+// The C interface of libdaos as implemented by the stand-in: declared independently of the back end's
+// declarations, so that the two check each other.
 #ifndef COLONNADE_TESTS_DAOS_STANDIN_TYPES_H
 #define COLONNADE_TESTS_DAOS_STANDIN_TYPES_H
 

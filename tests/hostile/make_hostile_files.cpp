@@ -1,5 +1,5 @@
-// make_hostile_files FILE DATA_SET FIRST_SEED COUNT FOLDER: changes a valid file in COUNT ways, checksums
-// repaired, and writes what comes out to FOLDER/<seed>.root.
+// make_hostile_files FILE DATA_SET FIRST_SEED COUNT FOLDER: changes a valid file in COUNT ways, corrects the
+// checksums, and writes the results to FOLDER/<seed>.root.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,5 +1,5 @@
-// Values of fields whose C++ type is not known to the program: walks the memory that colonnade/field.h
-// documents for types known by name only, and prints it as the JSON of tests/fixtures/README.md.
+// Values of fields whose C++ type is unknown to the program: walks the memory that colonnade/field.h
+// documents for types known by name, and prints it as the JSON of tests/fixtures/README.md.
 #ifndef COLONNADE_TESTS_INTEROP_STORED_VALUE_H
 #define COLONNADE_TESTS_INTEROP_STORED_VALUE_H
 

@@ -23,7 +23,7 @@ constexpr const char* source_uri = "memory:simulate_source";
 constexpr const char* more_uri = "memory:simulate_more";
 constexpr std::size_t source_clusters = 4;
 constexpr std::size_t source_entries = 3;  // per cluster
-// Of one call of the library, all its requests and their timeouts together.
+// For one call of the library: all its requests with their timeouts together.
 constexpr Time longest_call = 3 * hour;
 
 std::uint32_t check_of(std::uint64_t id) {
@@ -50,7 +50,7 @@ Entries source_ids(unsigned author = source_author) {
   return ids;
 }
 
-// Some have a row in an attribute set about each cluster.
+// Some authors add a row to an attribute set for each cluster.
 std::string with_rows(const char* uri) {
   return std::string(uri) + "_with_rows";
 }
@@ -69,9 +69,9 @@ std::vector<Entries> clusters_of(const Entries& ids) {
 
 // ---- attribute sets ----
 
-// A row about each cluster, with the number of its first entry.
+// A row for each cluster, with the number of its first entry.
 constexpr const char* ranges_set = "ranges";
-// A row about all entries that were there, with who says so.
+// A row for all existing entries, with the author's number.
 constexpr const char* notes_set = "notes";
 
 std::unique_ptr<colonnade::Model> make_set_model() {
@@ -94,7 +94,7 @@ ReadOptions reading() {
   return options;
 }
 
-// Calls the library, and looks at how long that takes. The error, if there is one.
+// Calls the library, and checks how long that takes. Returns the error, if there is one.
 template <class Call>
 std::optional<Error> call(World& world, const std::string& what, Call&& body) {
   const Time begin = world.now();
@@ -126,7 +126,7 @@ bool begins_with(const State& state, const Entries& all) {
   return state && state->size() <= all.size() && std::equal(state->begin(), state->end(), all.begin());
 }
 
-// Who creates a file replaces what else is in it.
+// Creating a file replaces everything in it.
 void replaces_all(Storage& storage, Model& model, const std::string& what) {
   if (!storage.is_file()) return;
   for (Model* other : storage.data_sets)
@@ -134,17 +134,17 @@ void replaces_all(Storage& storage, Model& model, const std::string& what) {
       other->propose(other->add_author(what, false), [](const State& state) { return !state; });
 }
 
-// Where machines go down, some histories have writers that do not wait for the device.
+// In some histories with crashing machines, writers do not wait for the device.
 Durability draw_durability(Storage& storage, Model& model) {
   if (storage.needs_durability || storage.world->random().chance(0.5)) return Durability::machine;
   model.note_weak();
-  // What is written to a file is one with what else is in it.
+  // A file is written as a whole, with everything else in it.
   if (storage.is_file())
     for (Model* other : storage.data_sets) other->note_weak();
   return Durability::process;
 }
 
-// One writer and what it has written so far.
+// A writer and what it has written so far.
 class WriterTask {
  public:
   WriterTask(Task task, Storage& storage, Model& data_set)
@@ -160,7 +160,7 @@ class WriterTask {
     options_.checkpoint_every.clusters = static_cast<std::uint32_t>(random.below(3));
     options_.clusters_per_group = static_cast<std::uint32_t>(1 + random.below(3));
     options_.durability = draw_durability(storage, model_);
-    if (storage.place == Place::bare_file) options_.container = Container::bare_file;
+    if (storage.place == StorageKind::bare_file) options_.container = Container::bare_file;
     if (random.chance(0.2)) options_.object_mapping = ObjectMapping::object_per_page;
   }
 
@@ -181,7 +181,7 @@ class WriterTask {
   }
 
  private:
-  // What throws here takes the writer with it.
+  // An exception here ends the writer, too.
   void begin(std::unique_ptr<Writer> writer) {
     if (storage_.has_sets) {
       set_ = &writer->add_attribute_set(make_set_model(), ranges_set);
@@ -192,7 +192,7 @@ class WriterTask {
 
   bool open() {
     if (task_ == Task::create || task_ == Task::last_write) replaces_all(storage_, model_, author_.what);
-    // A file that is created, and a first checkpoint, is without entries.
+    // A new file, and its first checkpoint, have no entries.
     if (task_ != Task::resume)
       model_.propose(author_, [](const State& state) { return state && state->empty(); });
     const auto failure = call(world_, fmt::format("{} opens \"{}\"", author_.what, model_.name()), [&] {
@@ -293,7 +293,7 @@ class WriterTask {
   std::uint64_t next_ = 0;
 };
 
-// Several threads with a context each. Which cluster comes first is theirs to settle.
+// Several threads with a context each. The order of their clusters is up to them.
 void write_in_parallel(Storage& storage, Model& model) {
   World& world = *storage.world;
   Model::Author& author = model.add_author("");
@@ -302,7 +302,7 @@ void write_in_parallel(Storage& storage, Model& model) {
   options.compression = "none";
   options.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
   options.durability = draw_durability(storage, model);
-  if (storage.place == Place::bare_file) options.container = Container::bare_file;
+  if (storage.place == StorageKind::bare_file) options.container = Container::bare_file;
   const std::size_t contexts = 2;
   const std::size_t clusters = 1 + world.random().below(2);
   constexpr std::size_t entries = 2;
@@ -372,14 +372,14 @@ void write_in_parallel(Storage& storage, Model& model) {
   writer.reset();
 }
 
-// What can be read is this process's doing alone.
+// Only this process can have changed the readable state.
 bool is_alone(Storage& storage, const Model& model, const Model::Author& author) {
   World& world = *storage.world;
   return !world.process().dead && !world.process().had_faults && !model.is_lost() && !model.has_repair() &&
          !model.was_forced() && model.is_by(author);
 }
 
-// What was copied has come with its rows.
+// Copied entries have come with their rows.
 void confirm_rows(Storage& storage, const Model& model, const Model::Author& author) {
   if (storage.has_sets && is_alone(storage, model, author) && model.lacks_rows())
     storage.world->violate(
@@ -396,7 +396,7 @@ void import(Task task, Storage& storage, Model& model) {
   options.writing.compression = "none";
   options.writing.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
   options.writing.durability = draw_durability(storage, model);
-  if (storage.place == Place::bare_file) options.writing.container = Container::bare_file;
+  if (storage.place == StorageKind::bare_file) options.writing.container = Container::bare_file;
   options.reading = reading();
   options.verify = world.random().chance(0.2) ? CopyVerify::pages : CopyVerify::off;
   if (options.overwrite) replaces_all(storage, model, author.what);
@@ -410,14 +410,14 @@ void import(Task task, Storage& storage, Model& model) {
   const auto failure = call(world, author.what + " runs", [&] {
     static_cast<void>(copy(source_place(source_uri, storage), {storage.uri, model.name()}, options));
   });
-  // One that goes on may find that there is nothing left to do.
+  // When it resumes, there may be nothing left to do.
   const bool was_there = model.was(begin, world.steps(), [&](const State& state) { return state == all; });
   if (failure || (options.resume && was_there)) return;
   model.confirm(whole);
   confirm_rows(storage, model, author);
 }
 
-// Sources one behind the other, with what says which these were; with those that came later.
+// Concatenated sources with their provenance; and later ones appended.
 void merge(Storage& storage, Model& model) {
   World& world = *storage.world;
   Model::Author& author = model.add_author("");
@@ -432,17 +432,17 @@ void merge(Storage& storage, Model& model) {
   options.writing.compression = "none";
   options.writing.checkpoint_every.clusters = static_cast<std::uint32_t>(world.random().below(3));
   options.writing.durability = draw_durability(storage, model);
-  if (storage.place == Place::bare_file) options.writing.container = Container::bare_file;
+  if (storage.place == StorageKind::bare_file) options.writing.container = Container::bare_file;
   options.reading = reading();
   if (options.overwrite) replaces_all(storage, model, author.what);
   const Entries parts[] = {source_ids(), source_ids(more_author)};
   const DataSetPlace places[] = {source_place(source_uri, storage), source_place(more_uri, storage)};
-  std::vector<std::size_t> asked;  // which of them, in this order
+  std::vector<std::size_t> asked;  // the requested ones, in this order
   asked.push_back(world.random().below(2));
   if (world.random().chance(0.6)) asked.push_back(1 - asked.front());
   for (const Entries& part : parts)
     for (const Entries& cluster : clusters_of(part)) author.clusters.push_back(cluster);
-  // Each source once: whatever the order in which they came.
+  // Each source once, in any order of arrival.
   const auto is_beginning = [=](const State& state) {
     if (!state || state->size() % source_entries != 0) return false;
     for (const std::size_t first : {0U, 1U}) {
@@ -468,14 +468,14 @@ void merge(Storage& storage, Model& model) {
            fmt::format("{} of {} runs{}{}{}", author.what, asked, options.append ? ", appends" : "",
                        options.resume ? ", resumes" : "", options.overwrite ? ", overwrites" : ""),
            [&] { static_cast<void>(concatenate(sources, {storage.uri, model.name()}, options)); });
-  // One that appends or goes on may find that there is nothing left to do.
+  // When it appends or resumes, there may be nothing left to do.
   const bool was_there = model.was(begin, world.steps(), has_all);
   if (failure || (was_there && !options.overwrite)) return;
   model.confirm(whole);
   confirm_rows(storage, model, author);
 }
 
-// A row about the entries that are there, which stay as they are.
+// A row for the existing entries, which do not change.
 void annotate(Storage& storage, Model& model) {
   World& world = *storage.world;
   Model::Author& author = model.add_author("");
@@ -598,13 +598,13 @@ void repair(Storage& storage, Model& model) {
   RepairOptions options;
   options.dry_run = world.random().chance(0.2);
   model.note_repair();
-  // Of what is there when repair has the file: that may come to be after it was asked for.
+  // About the state once repair has opened the file: that may be later than the request.
   if (!options.dry_run)
     model.propose(author, [&model](const State& state) { return model.is_repaired(model.current(), state); });
   call(world, author.what, [&] { static_cast<void>(colonnade::repair(storage.uri, model.name(), options)); });
 }
 
-// Everybody else is gone.
+// All other processes have ended.
 void repair_twice(Storage& storage, Model& model) {
   World& world = *storage.world;
   Model::Author& author = model.add_author("the last repair", false);
@@ -699,8 +699,8 @@ bool is_copied(std::uint64_t id) {
   return id >> 20 >= more_author;
 }
 
-// Who writes rows writes one about each cluster, and both are committed together; of those that were
-// imported, or that repair brought back, there may be none.
+// Authors with rows add one for each cluster, committed together with it; imported or repaired clusters may
+// have none.
 std::string wrong_ranges(Reader& reader, const Model& data_set, const Entries& entries, Seen& seen) {
   std::unique_ptr<AttributeSet> set = reader.attribute_set(ranges_set);
   auto values = set->view<std::uint64_t>("value");
@@ -742,7 +742,7 @@ std::string wrong_notes(Reader& reader, const Model& data_set, std::set<unsigned
   return "";
 }
 
-// What is wrong with the attribute sets, or nothing.
+// What is wrong with the attribute sets; empty: nothing.
 std::string wrong_sets(Reader& reader, const Model& data_set, const Entries& entries, Seen& seen) {
   std::string wrong;
   bool has_ranges = false;
@@ -781,7 +781,7 @@ Seen look(const Storage& storage, const Model& data_set) {
     seen.is_wrong = !seen.problem.empty();
     seen.state = std::move(entries);
   } catch (const Error& error) {
-    // A file that is being created has nothing in it yet.
+    // A file that is being created has no content yet.
     const bool is_begun = storage.is_file() && error.kind() == ErrorKind::format && !data_set.current();
     if (error.kind() != ErrorKind::not_found && !is_begun) seen.problem = error.what();
   }

@@ -1,5 +1,5 @@
-// Those who act: writers, readers, `gc`, `rm`, `repair` and imports, which call the library as programs do,
-// and tell the model what they are about to do and what came of it.
+// The actors: writers, readers, `gc`, `rm`, `repair` and imports, which call the library like programs do,
+// and tell the model what they are about to do and the outcome.
 #ifndef COLONNADE_SIMULATE_ACTORS_H
 #define COLONNADE_SIMULATE_ACTORS_H
 
@@ -13,15 +13,15 @@
 
 namespace colonnade::simulate {
 
-// A place for data sets, and what is known of those.
+// Storage for data sets, and knowledge about it.
 struct Storage {
   World* world = nullptr;
-  Place place = Place::s3;
+  StorageKind place = StorageKind::s3;
   std::string uri;
   std::vector<Model*> data_sets;
-  bool needs_durability = false;  // machines go down
+  bool needs_durability = false;  // machines crash
   bool has_sets = false;          // writers write attribute sets
-  bool is_file() const noexcept { return place == Place::root_file || place == Place::bare_file; }
+  bool is_file() const noexcept { return place == StorageKind::root_file || place == StorageKind::bare_file; }
 };
 
 enum class Task {
@@ -42,20 +42,20 @@ enum class Task {
 };
 const char* name_of(Task task) noexcept;
 
-// In a thread of the world. Draws how, and never throws.
+// Runs in a thread of the world. Draws the details at random, and never throws.
 void perform(Task task, Storage& storage, Model& data_set);
 
-// What can be read of a data set, all of it compared with what it must be.
+// The readable content of a data set, compared with what it must be.
 struct Seen {
   State state;
   std::string problem;       // why it cannot be read; else empty
-  bool is_wrong = false;     // it can be, and is not what was written
+  bool is_wrong = false;     // readable, but wrong
   std::set<unsigned> notes;  // the authors who have annotated it
-  bool lacks_rows = false;   // about clusters that were copied from where they have some
+  bool lacks_rows = false;   // for clusters copied from a source with rows
 };
 Seen look(const Storage& storage, const Model& data_set);
 
-// The data sets that are imported and merged, in the memory of this process.
+// The data sets to import and merge, in the memory of this process.
 void prepare_sources();
 
 }  // namespace colonnade::simulate

@@ -1,5 +1,5 @@
-// Clocks, pauses and random devices of the library in a history; see threads.cpp. Outside of a history
-// everything is the system's.
+// Clocks, pauses and random devices of the library in a history; see threads.cpp. Outside of a history the
+// system's own are used.
 #include <sys/random.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ int simulated_clock_pause(clockid_t clock, int flags, const timespec* length, ti
 }  // namespace
 }  // namespace colonnade::simulate
 
-// That of the standard library, which is asked for names of temporary files and the like.
+// The standard library's, used for names of temporary files and similar things.
 std::random_device::result_type std::random_device::_M_getval() {
   if (auto* const world = colonnade::simulate::World::inside())
     return static_cast<result_type>(world->random().next());

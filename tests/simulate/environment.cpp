@@ -17,7 +17,7 @@ class SimulatedEnvironment::ShownSign final : public Environment::Handle {
   std::shared_ptr<Sign> sign_;
 };
 
-// A thread of the world, as one of the system would be.
+// A thread of the world in place of a system thread.
 class SimulatedEnvironment::Repetition final : public Environment::Handle {
  public:
   Repetition(std::chrono::nanoseconds period, std::function<void()> work)
@@ -78,7 +78,7 @@ Life SimulatedEnvironment::life_of(std::uint64_t id) const {
   if (found == signs_.end()) return Life::unknown;
   const Sign& sign = *found->second;
   const Host& own = *world_.process().host;
-  // Signs lie in the memory of one machine, since it was started.
+  // Signs are in the memory of one machine, and are lost when it restarts.
   if (sign.process->host->machine != own.machine || sign.boot != own.boot) return Life::unknown;
   if (world_.breaks(Rule::signs_of_life)) return Life::ended;
   return sign.shown && !sign.process->dead ? Life::running : Life::ended;

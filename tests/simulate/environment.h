@@ -1,5 +1,5 @@
-// What the commit protocols learn from outside (base/environment.h), as the world has it: processes live and
-// die, hosts are started again, clocks jump.
+// base/environment.h for the world: processes live and die, hosts restart, clocks
+// jump.
 #ifndef COLONNADE_SIMULATE_ENVIRONMENT_H
 #define COLONNADE_SIMULATE_ENVIRONMENT_H
 
@@ -28,7 +28,7 @@ class SimulatedEnvironment final : public Environment {
  private:
   struct Sign {
     const Process* process = nullptr;
-    std::string boot;  // when it was shown
+    std::string boot;  // at the time of the sign
     bool shown = true;
   };
   class ShownSign;

@@ -1,4 +1,4 @@
-// Fibers begin with makecontext() and change places with setjmp() and longjmp(), which make no system call.
+// Fibers start with makecontext() and switch with setjmp() and longjmp(), which make no system calls.
 #include "fiber.h"
 
 #include <cxxabi.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t stack_size = std::size_t{512} << 10;
 
-// Stacks are used again; those of all fibers at once are a few megabytes.
+// Stacks are reused; those of all fibers at once take a few megabytes.
 std::vector<void*>& idle_stacks() {
   static std::vector<void*> stacks;
   return stacks;
@@ -32,7 +32,7 @@ void* take_stack() {
   void* const stack =
       ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack == MAP_FAILED) std::abort();
-  // What runs over its stack meets a page that cannot be written.
+  // A guard page: overflowing the stack is a fault.
   ::mprotect(stack, 4096, PROT_NONE);
   return stack;
 }
@@ -42,7 +42,7 @@ void* take_stack() {
 Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(take_stack()) {}
 
 Fiber::~Fiber() {
-  // The stack of one that did not end holds objects that nobody destroys: it is not used again.
+  // The stack of an unfinished fiber holds objects that are never destroyed: it is not reused.
   if (!begun_ || ended_) idle_stacks().push_back(stack_);
 }
 

@@ -1,5 +1,5 @@
-// Fibers: functions with a stack of their own that run in turns in one thread of the system. What the C++
-// runtime keeps per thread of exceptions that are under way goes with the fiber.
+// Fibers: functions with a stack of their own that run in turns in one thread of the system. The C++
+// runtime's per-thread state of exceptions in flight belongs to the fiber.
 #ifndef COLONNADE_SIMULATE_FIBER_H
 #define COLONNADE_SIMULATE_FIBER_H
 
@@ -16,9 +16,9 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Goes on with the fiber until it calls suspend() or ends. Not from within a fiber.
+  // Continues the fiber until it calls suspend() or ends. Not from within a fiber.
   void resume();
-  // Goes back to who called resume(). From within the fiber only.
+  // Returns to the caller of resume(). From within the fiber only.
   void suspend();
   bool ended() const noexcept { return ended_; }
 

@@ -15,7 +15,7 @@ namespace {
 FileSystem* the_file_system = nullptr;
 
 constexpr std::uint64_t sector = 512;
-// Of a folder that was opened, but not listed.
+// For a folder that was opened, but not listed.
 constexpr std::uint64_t any_version = ~std::uint64_t{0};
 
 int fail(int code) {

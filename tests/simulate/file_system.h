@@ -1,6 +1,6 @@
-// A file system in the memory of a world, at "/sim". What is written is in the page cache of the machine
-// until it is flushed. When the machine goes down, of what was not flushed any subset survives, in sectors of
-// 512 bytes; names that were made, moved or removed survive if their folder was flushed, and else perhaps.
+// A file system in the memory of a world, at "/sim". Written data are in the page cache of the machine until
+// they are flushed. When the machine crashes, any subset of the unflushed data survives, in sectors of 512
+// bytes; names that were made, moved or removed survive if their folder was flushed, otherwise by chance.
 #ifndef COLONNADE_SIMULATE_FILE_SYSTEM_H
 #define COLONNADE_SIMULATE_FILE_SYSTEM_H
 
@@ -36,7 +36,7 @@ struct Inode {
   };
 
   std::uint64_t number = 0;
-  std::uint64_t version = 0;  // counts what changes
+  std::uint64_t version = 0;  // counts changes
   bool is_folder = false;
   mode_t mode = 0;
   Time modified = 0;
@@ -75,7 +75,7 @@ class FileSystem {
   FileSystem& operator=(const FileSystem&) = delete;
   static FileSystem* of_world() noexcept;
 
-  // Calls as the system's; -1 and errno for what fails. Paths are absolute.
+  // System calls; they return -1 and set errno on failure. Paths are absolute.
   int open(const std::string& path, int flags, mode_t mode);
   int close(int file);
   std::int64_t read(int file, std::byte* into, std::size_t count, std::uint64_t offset);
@@ -98,8 +98,8 @@ class FileSystem {
   void machine_crashed();
 
   std::vector<std::string> all_paths() const;
-  // Which files and folders whoever looks on has opened or examined, and in which state: as long as they are
-  // in that state, it would see the same.
+  // The files and folders that the observer has opened or examined, and their states: while these do not
+  // change, it would see the same.
   using State =
       std::pair<std::uint64_t, std::uint64_t>;  // of a path: number and version of its inode, or zeros
   using Touched = std::map<std::string, State>;
@@ -109,7 +109,7 @@ class FileSystem {
   // Some file systems cannot rename without replacing, and some of these have no hard links.
   bool replaces_always = false;
   bool has_links = true;
-  // Whose claim a record of a store in a folder has: the writer's number, or 0.
+  // The owner of the claim in a record of a store in a folder: the writer's number, or 0.
   std::map<std::string, std::uint64_t> claims;
 
  private:

@@ -1,5 +1,5 @@
-// See history.h. A history has two parts: actors with a few tasks each, and all faults; then everybody is
-// gone, faults end, and it is looked at what is left.
+// See history.h. A history has two parts: actors with a few tasks each, and all faults; then all processes
+// end, faults stop, and the remains are checked.
 #include "history.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,8 @@ class History {
         has_habits_(options.has_habits),
         without_tasks_(options.without_tasks) {
     Random& random = world_.random();
-    storage_.place = options.place ? *options.place : static_cast<Place>(random.below(place_count));
+    storage_.place =
+        options.place ? *options.place : static_cast<StorageKind>(random.below(storage_kind_count));
     storage_.world = &world_;
   }
 
@@ -72,11 +73,11 @@ class History {
   }
 
  private:
-  bool is_store() const { return storage_.place <= Place::daos; }
+  bool is_store() const { return storage_.place <= StorageKind::daos; }
 
   void prepare() {
     data_sets_.emplace_back(world_, "events");
-    if (storage_.place != Place::bare_file && world_.random().chance(0.25))
+    if (storage_.place != StorageKind::bare_file && world_.random().chance(0.25))
       data_sets_.emplace_back(world_, "others");
     for (Model& model : data_sets_) storage_.data_sets.push_back(&model);
     world_.on_kill = [this](Process& process) { files_.process_died(process); };
@@ -85,14 +86,14 @@ class History {
       had_crash_ = true;
       for (Model& model : data_sets_) model.note_crash();
     };
-    if (storage_.place == Place::folder) storage_.uri = "obj:///sim/store";
-    if (storage_.place == Place::root_file) storage_.uri = "/sim/f.root";
-    if (storage_.place == Place::bare_file) storage_.uri = "/sim/f.bare";
+    if (storage_.place == StorageKind::folder) storage_.uri = "obj:///sim/store";
+    if (storage_.place == StorageKind::root_file) storage_.uri = "/sim/f.root";
+    if (storage_.place == StorageKind::bare_file) storage_.uri = "/sim/f.bare";
     if (!is_store()) return;
     StoreManners manners;
     manners.name = name_of(storage_.place);
-    manners.items_together = storage_.place == Place::daos;
-    manners.repeats_puts = storage_.place == Place::s3;
+    manners.items_together = storage_.place == StorageKind::daos;
+    manners.repeats_puts = storage_.place == StorageKind::s3;
     manners.list_page = 1 + world_.random().below(4);
     manners.concurrency = 1 + world_.random().below(3);
     storage_.uri = std::string("memory+obj:") + store_name;
@@ -101,7 +102,7 @@ class History {
     });
   }
 
-  // Some kinds of faults, at some rate: histories with one kind say more than those with all.
+  // Some kinds of faults, at some rate: histories with one kind reveal more than those with all.
   void draw_rates() {
     Random& random = world_.random();
     constexpr double switches[] = {1, 0.5, 0.15, 0.03};
@@ -122,7 +123,7 @@ class History {
     storage_.needs_durability = world_.rates.crash > 0 && !manners_.chance(0.3);
   }
 
-  // Some histories have attribute sets, and merges in the place of imports.
+  // Some histories have attribute sets, and merges instead of imports.
   void draw_habits() {
     if (!has_habits_) return;
     storage_.has_sets = habits_.chance(0.3);
@@ -160,7 +161,7 @@ class History {
     Random& random = world_.random();
     for (const char* name : {"ant", "bee"}) hosts_.push_back(&world_.add_host(name));
     const auto host = [&] { return hosts_[!is_store() || random.chance(0.7) ? 0 : 1]; };
-    // One that has written before the others begin.
+    // A writer before the others begin.
     add_actor("first", {draw_task(true)}, 0, host());
     const std::size_t writers = 1 + random.below(2);
     for (std::size_t i = 0; i < writers; ++i) {
@@ -189,7 +190,7 @@ class History {
     actor.tasks = std::move(tasks);
     actor.host = host;
     actor.data_set = storage_.data_sets[world_.random().below(storage_.data_sets.size())];
-    // Creating a file replaces all that is in it: the second data set is only ever added.
+    // Creating a file replaces everything in it: the second data set is only ever added.
     if (storage_.is_file() && actor.data_set != storage_.data_sets.front())
       for (Task& task : actor.tasks)
         if (task == Task::create || task == Task::parallel || task == Task::import || task == Task::merge)
@@ -201,7 +202,7 @@ class History {
     if (!actor.tasks.empty()) world_.at(at, [this, &actor] { start_process(actor); });
   }
 
-  // A process works through the tasks; where it dies another one goes on with the next.
+  // A process works through the tasks; if it dies, another one continues with the next.
   void start_process(Actor& actor) {
     Process& process = world_.add_process(*actor.host, actor.name);
     world_.spawn(process, [this, &actor, &process] {
@@ -221,7 +222,7 @@ class History {
     });
   }
 
-  // ---- what must hold ----
+  // ---- invariants ----
 
   void check() {
     if (world_.stops()) return;
@@ -244,8 +245,8 @@ class History {
         if (change != 0) stored_->needed.insert(address);
   }
 
-  // What was seen of a data set, and of which values or files: as long as these are as they were, it is not
-  // read again. Most of what a history costs would be that.
+  // The last observation of a data set, and the values or files that it depends on: while these do not
+  // change, it is not read again, which would dominate the cost of a history.
   struct Look {
     bool is_valid = false;
     Seen seen;
@@ -253,7 +254,7 @@ class History {
     FileSystem::Touched files;
   };
 
-  bool is_memory_store() const { return is_store() && storage_.place != Place::folder; }
+  bool is_memory_store() const { return is_store() && storage_.place != StorageKind::folder; }
 
   bool is_as(const Look& last) const {
     if (!last.is_valid || !files_.are_as(last.files)) return false;
@@ -305,7 +306,7 @@ class History {
       repair_twice();
     }
     if (world_.stops()) return;
-    // It can be used as before.
+    // It is usable as before.
     Process& process = world_.add_process(is_store() ? host : *hosts_[0], "last writer");
     world_.spawn(process, [this] {
       perform(Task::last_write, storage_, data_sets_.front());
@@ -315,7 +316,7 @@ class History {
     check();
   }
 
-  // Whoever repairs again finds nothing to do.
+  // Repairing again finds nothing to do.
   void repair_twice() {
     if (data_sets_.front().current() == std::nullopt) return;
     Process& process = world_.add_process(*hosts_[0], "last repair");
@@ -344,14 +345,14 @@ class History {
     });
     const std::string prefix = "/sim/store/";
     const std::vector<std::string> paths = files_.all_paths();
-    // A folder that did not become a store is nobody's to look into.
+    // A folder that did not become a store is not examined.
     if (std::find(paths.begin(), paths.end(), prefix + "colonnade-store") == paths.end()) return;
     for (const std::string& path : paths) {
       if (!path.starts_with(prefix)) continue;
       const std::string group = path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size());
       const bool is_group = group.find_first_not_of("0123456789") == std::string::npos;
-      // Folders that are empty do not count, nor does what lost its record with the machine, or came from
-      // somebody who had lost its claim.
+      // Empty folders do not count, nor do values that lost their record with the machine, or were written
+      // after their claim was lost.
       const bool may_be_left = !last_gc_forces_ && (had_crash_ || data_sets_.front().was_forced());
       const bool is_value = path.find('-') != std::string::npos;
       if (path.ends_with(".tmp") ||
@@ -386,7 +387,7 @@ class History {
       else if (object.number == container::metadata_object && end_of_blobs.contains(object.group))
         is_needed |= akey < end_of_blobs[object.group];
       else if (end_of_objects.contains(object.group))
-        // Of several contexts, some had begun a cluster when others committed, and never came to its end.
+        // With several contexts, some had begun a cluster when others committed, and never finished it.
         is_needed |= object.number < end_of_objects[object.group];
       if (!is_needed) {
         world_.violate(fmt::format("(e) {} is left over", io::to_text(address)));
@@ -398,7 +399,7 @@ class History {
   World world_;
   SimulatedEnvironment environment_;
   FileSystem files_;
-  Random manners_;  // what came to be drawn later: seeds tell the same histories otherwise
+  Random manners_;  // for later additions: seeds keep giving the same histories
   Random habits_;
   bool has_habits_;
   double annotates_ = 0;
@@ -417,7 +418,7 @@ class History {
 
 }  // namespace
 
-const char* name_of(Place place) noexcept {
+const char* name_of(StorageKind place) noexcept {
   constexpr const char* names[] = {"s3", "rados", "daos", "folder", "root-file", "bare-file"};
   return names[static_cast<std::size_t>(place)];
 }

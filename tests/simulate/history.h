@@ -12,13 +12,13 @@
 
 namespace colonnade::simulate {
 
-enum class Place { s3, rados, daos, folder, root_file, bare_file };
-inline constexpr std::size_t place_count = 6;
-const char* name_of(Place place) noexcept;
+enum class StorageKind { s3, rados, daos, folder, root_file, bare_file };
+inline constexpr std::size_t storage_kind_count = 6;
+const char* name_of(StorageKind place) noexcept;
 
 struct HistoryOptions {
   std::uint64_t seed = 0;
-  std::optional<Place> place;  // else drawn
+  std::optional<StorageKind> place;  // else drawn
   Rule broken = Rule::none;
   bool prints = false;
   std::set<unsigned> without_faults = {};  // numbers of faults that do not happen
@@ -28,7 +28,7 @@ struct HistoryOptions {
 };
 
 struct HistoryResult {
-  Place place = Place::s3;
+  StorageKind place = StorageKind::s3;
   std::string violation;  // empty: everything held
   std::uint64_t hash = 0;
   std::uint64_t steps = 0;

@@ -132,7 +132,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     };
     const bool seen = change(fmt::format("puts {} on condition", name_of(address)), address, apply, true);
     if (!seen) return true;
-    // Sent again after its answer was lost, it meets itself.
+    // A put that is repeated after its answer was lost is refused by itself.
     if (manners_.repeats_puts && **done &&
         world_.fault(world_.rates.lose, "the put is sent again and refused because of itself"))
       return false;
@@ -193,8 +193,8 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     if (!world_.end_operation()) fail("the process is dead");
   }
 
-  // A request that changes something. False: its answer was lost and it is to be taken for answered all the
-  // same (a rule is broken).
+  // A request that changes something. Returns false if its answer was lost and it is to count as answered
+  // anyway (a rule is broken).
   template <class Apply>
   bool change(const std::string& what, const ValueAddress& address, Apply apply, bool is_put = false) {
     if (!world_.begin_operation()) fail("the process is dead");
@@ -235,7 +235,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     return true;
   }
 
-  // Mostly soon after the caller has given up.
+  // Usually soon after the caller has given up.
   Time delay() {
     Random& random = world_.random();
     switch (random.below(5)) {
@@ -273,7 +273,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
     if (is_new || !world_.breaks(Rule::stale_token)) value.version = ++stored_->last_version;
   }
 
-  // Who has the data set now, and whether another state of it can be read.
+  // Updates the owner of the data set, and whether another state has become readable.
   void note_record(const ValueAddress& address, const Bytes* before, const Bytes& now, const Process* by) {
     const container::PlaceRecord record = container::read_place_record(now);
     std::optional<container::PlaceRecord> old;
@@ -323,7 +323,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
 
   void prepare_anchor(const ValueAddress& anchor) {
     if (!world_.breaks(Rule::old_after_anchor)) return;
-    // What was there before goes first.
+    // Removes the earlier ones first.
     std::vector<std::uint32_t> groups;
     for (const auto& [address, value] : stored_->values)
       if (address.object == container::directory_object && address.dkey == anchor.dkey &&
@@ -340,7 +340,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
   World& world_;
   std::shared_ptr<StoredValues> stored_;
   StoreManners manners_;
-  const Process* late_of_ = nullptr;  // whose request is applied now that has given up
+  const Process* late_of_ = nullptr;  // whose late request is applied now, after it has given up
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Object stores with the manners of S3, RADOS and DAOS, in the memory of a world. Every request can be
+// Object stores with the behaviour of S3, RADOS and DAOS, in the memory of a world. Every request can be
 // applied and answered, applied without an answer, refused, or applied long after the caller has given up.
 #ifndef COLONNADE_SIMULATE_OBJECT_STORE_H
 #define COLONNADE_SIMULATE_OBJECT_STORE_H
@@ -18,14 +18,14 @@ namespace colonnade::simulate {
 struct StoreManners {
   const char* name = "";
   bool items_together = false;   // an update of several items is one request
-  bool repeats_puts = false;     // a conditional put is sent again, and so may be refused because of itself
+  bool repeats_puts = false;     // a conditional put is repeated, and may be refused because of itself
   bool is_pool = false;          // removing and listing scan, value by value
   std::size_t list_page = 1000;  // keys per request of a listing
   Time timeout = 60 * second;
   std::size_t concurrency = 2;
 };
 
-// What is stored, and what was asked to be stored.
+// The stored values, and requests to store.
 struct StoredValues {
   struct Value {
     Bytes bytes;
@@ -37,15 +37,15 @@ struct StoredValues {
   std::uint64_t last_version = 0;
   std::uint64_t last_change = 0;
 
-  // What the data set that can be read now consists of: nobody may change or remove it.
+  // The values of the readable data set: they must not be changed or removed.
   std::set<io::ValueAddress> needed;
-  // Who has the claim of a place.
+  // The owners of the places' claims.
   std::map<std::uint64_t, const Process*> holders;
-  // Came after whoever had asked for it had given up, or from somebody who had lost the claim: nobody can
-  // know of it.
+  // Applied after the sender had given up, or after it had lost the claim: unknown to the
+  // library.
   std::set<io::ValueAddress> belated;
-  // While not null, addresses that are read are noted there, with the changes that gave them their
-  // values; 0: none.
+  // While not null, records the addresses that are read, with the changes that gave them their values; 0: no
+  // value.
   using Changes = std::map<io::ValueAddress, std::uint64_t>;
   Changes* reading = nullptr;
 };

@@ -1,4 +1,4 @@
-// The functions of the C library that this program defines itself, as the system has them.
+// The C library's own versions of the functions that this program replaces.
 #ifndef COLONNADE_SIMULATE_REAL_CALLS_H
 #define COLONNADE_SIMULATE_REAL_CALLS_H
 
@@ -21,8 +21,8 @@ Function* real_call(const char* name) noexcept {
 
 }  // namespace colonnade::simulate
 
-// A function of ours that the linker takes for the system's of that name. The header's declaration, with its
-// attributes, is not met.
+// A function of ours that the linker uses instead of the system's. It does not conflict with the header's
+// declaration and its attributes.
 #define SIMULATED(name) __asm__(name)
 
 #endif

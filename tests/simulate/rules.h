@@ -1,6 +1,6 @@
-// Rules that commits rely on, each of which can be broken on purpose, to see whether the simulation notices.
-// Some are what the store or the system promises and the library counts on; the others are the library's own,
-// broken by a transport that does something else than it was told, or in another order.
+// Rules that commits rely on, each of which can be broken on purpose, to test whether the simulation notices.
+// Some are guarantees of the store or the system; others are the library's own, broken by a transport that
+// does something else than requested, or in another order.
 #ifndef COLONNADE_SIMULATE_RULES_H
 #define COLONNADE_SIMULATE_RULES_H
 
@@ -46,7 +46,7 @@ enum class Rule : std::uint8_t {
 struct RuleText {
   Rule rule;
   std::string_view name;
-  std::string_view broken;  // what happens when it is
+  std::string_view broken;  // the effect of breaking it
 };
 
 std::span<const RuleText> rule_texts() noexcept;

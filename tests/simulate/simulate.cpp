@@ -1,4 +1,4 @@
-// The program: runs histories from seeds, for a time or a number, in several processes; tells one of them;
+// The program: runs histories from seeds, for a time or a number, in several processes; prints one of them;
 // breaks rules on purpose. See docs/simulation.md.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,7 +34,7 @@ struct Options {
   std::uint64_t histories = 0;
   double seconds = 0;
   unsigned jobs = 1;
-  std::optional<Place> place;
+  std::optional<StorageKind> place;
   Rule broken = Rule::none;
   std::set<unsigned> without_tasks;
   std::set<unsigned> without_faults;
@@ -62,9 +62,9 @@ constexpr const char* help = R"(usage: colonnade_simulate [OPTIONS]
   std::exit(2);
 }
 
-Place place_of(const std::string& name) {
-  for (std::size_t i = 0; i < place_count; ++i)
-    if (name == name_of(static_cast<Place>(i))) return static_cast<Place>(i);
+StorageKind place_of(const std::string& name) {
+  for (std::size_t i = 0; i < storage_kind_count; ++i)
+    if (name == name_of(static_cast<StorageKind>(i))) return static_cast<StorageKind>(i);
   refuse("no place is called " + name);
 }
 
@@ -127,8 +127,8 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// A history in which something is found, made as small as it gets: without tasks, from the last to the first,
-// and then without faults, one after the other, as long as something is found.
+// Minimises a history that found something: removes tasks, from the last to the first, and then faults, one
+// after the other, as long as something is found.
 class Minimum {
  public:
   Minimum(const HistoryOptions& options, HistoryResult result)
@@ -179,13 +179,13 @@ void report(const HistoryOptions& options, const HistoryResult& result) {
 
 struct Sum {
   std::uint64_t histories = 0;
-  std::array<std::uint64_t, place_count> of_place{};
+  std::array<std::uint64_t, storage_kind_count> of_place{};
   std::uint64_t steps = 0;
   std::uint64_t found = 0;
-  std::uint64_t digest = 0;  // of all that happened
+  std::uint64_t digest = 0;  // of all events
 };
 
-// A history that does not come to the scheduler any more, in seconds of the processor.
+// The processor time of a history that no longer returns to the scheduler, in seconds.
 constexpr int longest_history = 60;
 volatile std::sig_atomic_t has_timer = 0;
 std::uint64_t watched_seed = 0;
@@ -261,7 +261,7 @@ int run_all(const Options& options) {
     ::waitpid(child, &status, 0);
     failed |= status != 0;
     all.histories += sum.histories;
-    for (std::size_t i = 0; i < place_count; ++i) all.of_place[i] += sum.of_place[i];
+    for (std::size_t i = 0; i < storage_kind_count; ++i) all.of_place[i] += sum.of_place[i];
     all.steps += sum.steps;
     all.found += sum.found;
     all.digest ^= sum.digest;
@@ -272,8 +272,8 @@ int run_all(const Options& options) {
               failed          ? "a process of them died"
               : all.found > 0 ? fmt::format("{} violations", all.found).c_str()
                               : "everything holds");
-  for (std::size_t i = 0; i < place_count; ++i)
-    std::printf("%s%s %llu", i == 0 ? "  " : ", ", name_of(static_cast<Place>(i)),
+  for (std::size_t i = 0; i < storage_kind_count; ++i)
+    std::printf("%s%s %llu", i == 0 ? "  " : ", ", name_of(static_cast<StorageKind>(i)),
                 static_cast<unsigned long long>(all.of_place[i]));
   std::printf("; digest %016llx\n", static_cast<unsigned long long>(all.digest));
   return failed || all.found > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
-// The calls of the system that local files and folders are used with. Those about paths below "/sim", and
-// about files opened there, go to the file system of the world; all others to the system.
+// The system calls for local files and folders. Those for paths below "/sim", and for files opened there, go
+// to the file system of the world; all others to the system.
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ bool is_ours(int file) noexcept {
   return file >= first_simulated_file;
 }
 
-// The path that is meant, if it is ours.
+// Resolves the path, if it is ours.
 bool resolve(int folder, const char* path, std::string& full) {
   if (path == nullptr || World::inside() == nullptr) return false;
   if (path[0] == '/') {
@@ -48,7 +48,7 @@ bool resolve(int folder, const char* path, std::string& full) {
   return is_simulated(full) && FileSystem::of_world() != nullptr;
 }
 
-// Of a store in a folder only anchors are visible; files are looked at now and then, too.
+// In a folder store only anchors are visible; files are examined now and then, too.
 bool is_in_store(const std::string& path) {
   return path.find("/store") != std::string::npos;
 }
@@ -86,7 +86,7 @@ std::string name_of(int file) {
   return open != nullptr ? open->path.substr(4) : "?";
 }
 
-// Who has the data set of a record in a folder from now on.
+// Records the new owner of the data set of a record in a folder.
 void note_claim(FileSystem& files, const std::string& path) {
   const Bytes* const bytes = files.content_of(path);
   if (bytes == nullptr || path.ends_with("/0-0")) return;  // the counter of generations
@@ -160,7 +160,7 @@ int open_ours(const std::string& path, int flags, mode_t mode) {
       !is_in_store(path));
 }
 
-// Not a step: nobody else sees it.
+// Not a step: invisible to other processes.
 int status_ours(const std::string& path, struct stat* into) {
   return FileSystem::of_world()->status(path, into);
 }
@@ -177,7 +177,7 @@ auto real(const char* name, Arguments... arguments) {
 }  // namespace
 }  // namespace colonnade::simulate
 
-// ---- what the library calls, by the names of the system and by those for large files ----
+// ---- the library's calls, by the system's names, also those for large files ----
 
 using namespace colonnade::simulate;
 

@@ -1,6 +1,6 @@
-// Threads, mutexes and condition variables of the library in a history: threads are fibers of the world, who
-// waits lets others go on. Outside of a history everything is the system's. Since one thread of the system
-// runs all of it, a mutex that is locked is locked by another fiber.
+// Threads, mutexes and condition variables of the library in a history: threads are fibers of the world;
+// waiting lets others run. Outside of a history the system's own are used. Since one system thread runs all
+// of it, a locked mutex is held by another fiber.
 #include "threads.h"
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ int wait(World& world, pthread_cond_t* condition, pthread_mutex_t* mutex, Time d
   return woken ? 0 : ETIMEDOUT;
 }
 
-// The time of the world at which a clock of the process shows `until`.
+// The time of the world at which a clock of the process reaches `until`.
 Time time_of(World& world, clockid_t clock, const timespec* until) {
   timespec now{};
   ::clock_gettime(clock, &now);

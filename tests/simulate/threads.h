@@ -4,8 +4,8 @@
 
 namespace colonnade::simulate {
 
-// While set, threads that are started outside of a history never run. The pool of the library, whose tasks
-// are done by who waits for them, is made so.
+// While set, threads started outside of a history never run. The library's thread pool is created like this,
+// as waiting callers run its tasks.
 bool& starts_no_threads() noexcept;
 
 }  // namespace colonnade::simulate

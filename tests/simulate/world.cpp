@@ -1,4 +1,4 @@
-// Scheduling, time, and the faults that strike processes; see world.h.
+// Scheduling, time, and the faults of processes; see world.h.
 #include "world.h"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@ namespace {
 World* the_world = nullptr;
 bool in_fiber = false;
 
-// Of a whole history. An honest one has a few thousand.
+// The limit of a whole history. A normal one has a few thousand.
 constexpr std::uint64_t most_steps = 60000;
-// Of a process that is dead and unwinds.
+// The limit for a dead process that unwinds.
 constexpr std::uint64_t most_dead_operations = 20000;
-// Threads that go on, in a whole history. An honest one has some thousands.
+// Thread switches in a whole history. A normal one has some thousands.
 constexpr std::uint64_t most_turns = 1'000'000;
 
 }  // namespace
@@ -69,7 +69,7 @@ Process& World::add_process(Host& host, std::string name) {
 }
 
 std::uint64_t World::spawn(Process& process, std::function<void()> body) {
-  // Those that look on are not counted: nothing depends on how often it is looked.
+  // Observers are not counted: nothing may depend on the number of observations.
   const std::uint64_t number = process.is_observer ? observers_numbers_++ : next_thread_++;
   threads_.push_back(std::make_unique<Thread>(number, process, std::move(body)));
   ++process.threads;
@@ -96,8 +96,8 @@ bool World::is_ready(const Thread& thread) const noexcept {
   return false;
 }
 
-// Threads of dead processes go first: nothing that they do can be seen. Those that would wait for a time go
-// after those that would not.
+// Threads of dead processes go first: their actions are invisible. Those that would wait for a time go after
+// the others.
 World::Thread* World::pick() {
   std::array<std::size_t, 3> ready{};
   const auto rank = [&](const Thread& thread) -> std::size_t {
@@ -166,7 +166,7 @@ void World::suspend() {
   current_->fiber.suspend();
 }
 
-// Whoever goes on for ever without an operation.
+// Detects a thread that runs forever without an operation.
 void World::check_turns() {
   if (++turns_ <= most_turns) return;
   if (turns_ > 2 * most_turns) {
@@ -194,7 +194,7 @@ void World::run() {
     });
     if (!any && (observer_ != nullptr || timers_.empty())) return;
     if (advance_to_next_event()) continue;
-    // Everybody waits for somebody else.
+    // All threads wait for each other.
     std::string who;
     for (const auto& thread : threads_) who += fmt::format(" {}", thread->process->name);
     const bool again = stops();
@@ -210,7 +210,7 @@ void World::run() {
 void World::end_everything() {
   timers_.clear();
   for (Process& process : processes_) process.dead = true;
-  // Who waits for a signal that was lost with the others looks again.
+  // Threads that wait for a signal that was lost with the others check again.
   for (const auto& thread : threads_)
     if (thread->state == Thread::State::waiting && thread->deadline == forever) thread->deadline = now_;
 }
@@ -275,7 +275,7 @@ bool World::begin_operation() {
 bool World::end_operation() {
   Process& own = process();
   if (own.is_observer) return true;
-  if (changed_) suspend();  // it is looked at what that has changed
+  if (changed_) suspend();  // observes the change
   if (!own.dead && fault(rates.die, "the process is killed after this operation")) kill(own);
   return !own.dead;
 }
@@ -334,7 +334,7 @@ void World::wake(const void* address, bool all) {
   }
 }
 
-// ---- what happens ----
+// ---- events ----
 
 void World::kill(Process& process) {
   if (process.dead || process.is_observer) return;

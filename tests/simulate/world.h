@@ -1,7 +1,7 @@
-// The world of one history: hosts, processes, their threads, and a clock. One thread goes on at a time, until
-// it comes to an operation on something that others can see, or waits; which one goes on then is drawn from
-// the seed, as is everything else that happens. What the library asks of the system (threads, clocks, files)
-// ends up here (threads.cpp, clocks.cpp, system_calls.cpp).
+// The world of one history: hosts, processes, their threads, and a clock. One thread runs at a time, until it
+// reaches an operation that others can see, or waits; the seed decides which one runs next, like all other
+// events. The library's requests to the system (threads, clocks, files) end up here (threads.cpp, clocks.cpp,
+// system_calls.cpp).
 #ifndef COLONNADE_SIMULATE_WORLD_H
 #define COLONNADE_SIMULATE_WORLD_H
 
@@ -27,24 +27,24 @@ inline constexpr Time millisecond = 1000 * microsecond;
 inline constexpr Time second = 1000 * millisecond;
 inline constexpr Time hour = 3600 * second;
 
-// How probable each fault is, per operation that it can strike.
+// The probability of each fault, per operation that it can affect.
 struct Rates {
-  double switches = 1;  // another thread may go on
+  double switches = 1;  // another thread may run
   double die = 0;       // a process
-  double crash = 0;     // a machine, with all processes and with what was not flushed
-  double stall = 0;     // a process stands still
+  double crash = 0;     // a machine, with all processes and unflushed data
+  double stall = 0;     // a process pauses
   double jump = 0;      // the wall clock of a host is set
-  double lose = 0;      // an operation of a store is applied, its answer is lost
+  double lose = 0;      // an operation of a store is applied, but its answer is lost
   double refuse = 0;    // it is refused
   double delay = 0;     // it is applied after the caller has given up
-  double fail = 0;      // a system call says EIO or ENOSPC
+  double fail = 0;      // a system call returns EIO or ENOSPC
 };
 
 struct Host {
   unsigned number = 0;
   std::string name;
-  std::string machine;  // as /etc/machine-id
-  std::string boot;     // as /proc/sys/kernel/random/boot_id
+  std::string machine;  // like /etc/machine-id
+  std::string boot;     // like /proc/sys/kernel/random/boot_id
   Time wall_offset = 0;
   Time booted = 0;
 };
@@ -56,9 +56,9 @@ struct Process {
   std::uint64_t pid = 0;
   Time started = 0;
   bool dead = false;
-  bool is_observer = false;   // looks on from outside: is never kept waiting, and no fault strikes it
-  std::uint64_t claimed = 0;  // step at which it was last given something to write
-  bool had_faults = false;    // itself, or what it asked for
+  bool is_observer = false;   // observes from outside: never waits, and has no faults
+  std::uint64_t claimed = 0;  // step at which it last got something to write
+  bool had_faults = false;    // in itself, or in its requests
   Time stalled_until = 0;
   unsigned threads = 0;  // that have not ended
   std::uint64_t operations = 0;
@@ -71,13 +71,13 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // The world that the calling code runs in; null: it is not part of a history.
+  // The world in which the calling code runs; null: it is not part of a history.
   static World* inside() noexcept;
   static World* current() noexcept;
 
   Random& random() noexcept { return random_; }
   Rates rates;
-  // Whether the rule is broken on purpose in this history.
+  // True if the rule is broken on purpose in this history.
   bool breaks(Rule rule) const noexcept { return broken_ == rule; }
 
   Time now() const noexcept { return now_; }
@@ -86,16 +86,16 @@ class World {
 
   Host& add_host(std::string name);
   Process& add_process(Host& host, std::string name);
-  // A thread of the process. Its number for join().
+  // Starts a thread of the process. Returns its number for join().
   std::uint64_t spawn(Process& process, std::function<void()> body);
   void at(Time time, std::function<void()> action);
-  // Goes on until every thread has ended.
+  // Runs until every thread has ended.
   void run();
-  // Runs `look` to its end in a process of its own, while everything else stands still.
+  // Runs `look` to its end in a process of its own, while everything else pauses.
   void observe(const std::function<void()>& look);
   // Called between two steps after note_change().
   std::function<void()> on_change;
-  // `by` has changed what can be seen; null: whoever runs now.
+  // `by` has changed something visible; null: the running process.
   void note_change(const Process* by = nullptr) noexcept {
     changed_ = true;
     changed_by_ = by != nullptr || current_ == nullptr ? by : current_->process;
@@ -106,10 +106,10 @@ class World {
 
   // ---- from within threads ----
   Process& process() noexcept;
-  // An operation begins: others may go on before it is done. False: the process is dead, and nothing it does
-  // has an effect.
+  // An operation begins: others may run before it is done. False: the process is dead, and its actions have
+  // no effect.
   bool begin_operation();
-  // It is done. False: the process died before it saw that.
+  // The operation is done. False: the process died before it got the answer.
   bool end_operation();
   // Draws whether a fault happens.
   bool fault(double probability, const char* what);
@@ -117,27 +117,28 @@ class World {
   void yield();
   std::uint64_t spawn(std::function<void()> body) { return spawn(process(), std::move(body)); }
   void join(std::uint64_t thread);
-  // Waits for wake() or the time; false: it was the time. Threads of dead processes wait for no time.
+  // Waits for wake() or the deadline; returns false at the deadline. Threads of dead processes do not wait
+  // for times.
   bool wait(const void* address, Time deadline);
   void wake(const void* address, bool all);
   bool anybody_waits() const noexcept { return waiting_ > 0; }
 
   static constexpr Time forever = INT64_MAX;
 
-  // ---- what happens ----
+  // ---- events ----
   void kill(Process& process);
   void crash(Host& host);
   void boot(Host& host);
 
-  // What must hold does not: the history ends.
+  // An invariant is violated: the history ends.
   void violate(std::string what);
   const std::string& violation() const noexcept { return violation_; }
   bool stops() const noexcept { return !violation_.empty(); }
   unsigned faults() const noexcept { return faults_; }
-  // The numbers of the faults that happened, of which each can be left out.
+  // The numbers of the faults that happened; each can be left out.
   const std::vector<unsigned>& fault_numbers() const noexcept { return fault_numbers_; }
 
-  // ---- what is told ----
+  // ---- digest and report ----
   void mix_in(std::uint64_t number) noexcept { hash_ = mix(hash_ ^ number); }
   void mix_in(const std::string& text) noexcept {
     for (const char letter : text) hash_ = (hash_ ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;

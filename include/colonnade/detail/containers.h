@@ -40,7 +40,7 @@ class VectorProxy final : public CollectionProxy {
     C& items = *static_cast<C*>(container);
     if constexpr (std::is_move_constructible_v<typename C::value_type>) {
       items.resize(size);
-    } else if (items.size() != size) {  // std::atomic: new items, for the old ones cannot move
+    } else if (items.size() != size) {  // std::atomic: new items, as the old ones cannot move
       C fresh(size);
       items.swap(fresh);
     }
@@ -48,7 +48,7 @@ class VectorProxy final : public CollectionProxy {
   }
 };
 
-// std::vector<bool> has bits, no items with addresses.
+// std::vector<bool> stores bits; its items have no addresses.
 template <class C>
 class BitVectorProxy final : public CollectionProxy {
  public:
@@ -128,7 +128,7 @@ class PointerProxy final : public CollectionProxy {
   }
 };
 
-// One proxy for each type of container. The fields share it, so that it lives as long as the last of them.
+// One proxy for each type of container. The fields share it; it lives as long as the last of them.
 template <class Proxy>
 std::shared_ptr<const CollectionProxy> shared_proxy() {
   static const std::shared_ptr<const CollectionProxy> proxy(static_cast<const CollectionProxy*>(new Proxy));
@@ -153,7 +153,7 @@ struct CollectionOf {
   static void explain() { FieldOf<Item>::explain(); }
 };
 
-// Items of sets and maps are read outside of them and moved in.
+// Items of sets and maps are read into a temporary and moved in.
 template <FamilyName family, class C, class Item>
 struct AssociativeOf : CollectionOf<family, AssociativeProxy<C, Item>, Item> {
   static constexpr bool storable = [] {

@@ -1,5 +1,5 @@
-// FieldOf<T>: what make_field<T> asks about a type. Here the declaration and what its specialisations share.
-// Part of colonnade/field_types.h.
+// FieldOf<T>: how make_field<T> handles a type. This header declares it and holds what its specialisations
+// share. Part of colonnade/field_types.h.
 #ifndef COLONNADE_DETAIL_FIELD_OF_H
 #define COLONNADE_DETAIL_FIELD_OF_H
 
@@ -19,12 +19,12 @@ template <class T>
 inline constexpr bool always_false = false;
 
 // FieldOf<T> has, for every T,
-//   storable   whether make() compiles; for a class without regard to its members
-//   make       the field
-//   explain    does not compile, if not storable, and says why
+//   storable   true if make() compiles; for a class, regardless of its members
+//   make       makes the field
+//   explain    fails to compile with the reason, if not storable
 //   Children   the types of the sub-fields, empty for classes
-// The parts that need the type to behave (proxies, constructors) are only touched if it is storable. That is
-// how one mistake gives one error.
+// The parts that put requirements on the type (proxies, constructors) are instantiated only if it is
+// storable, so that one mistake gives one error.
 template <class T>
 struct FieldOf;
 

@@ -1,4 +1,4 @@
-// Accumulators made from functions and objects of the user. Part of colonnade/dataframe.h.
+// Accumulators made from the user's functions and objects. Part of colonnade/dataframe.h.
 #ifndef COLONNADE_DETAIL_FRAME_ACCUMULATORS_H
 #define COLONNADE_DETAIL_FRAME_ACCUMULATORS_H
 
@@ -17,7 +17,7 @@
 
 namespace colonnade::detail {
 
-// Saving is not for accumulators of the user's functions.
+// Accumulators of the user's functions cannot be saved.
 class LocalAccumulator : public Accumulator {
  public:
   std::vector<std::byte> save() const override { unsupported(); }
@@ -30,8 +30,8 @@ class LocalAccumulator : public Accumulator {
   }
 };
 
-// A state that every row changes, and that is merged: per part one, which begins as a copy of the first. In
-// which order states are merged follows from the numbers of the parts, see merge_tree.h.
+// A state that every row changes and that can be merged: one per part, which starts as a copy of the initial
+// one. The merge order depends on the numbers of the parts alone, see merge_tree.h.
 //   add(state, x, ...)  merge(state, later state)
 template <class State, class Add, class Merge, class... A>
 class StateAccumulator final : public LocalAccumulator {
@@ -47,10 +47,10 @@ class StateAccumulator final : public LocalAccumulator {
     return std::unique_ptr<Accumulator>(new StateAccumulator(plan_));
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(plan_, context);
+    return std::make_unique<PartialState>(plan_, context);
   }
   void merge(std::unique_ptr<Partial> partial) override {
-    auto& part = static_cast<Part&>(*partial);
+    auto& part = static_cast<PartialState&>(*partial);
     parts_.add(part.number, std::move(part.state), merger());
   }
   void finish() override {
@@ -65,8 +65,8 @@ class StateAccumulator final : public LocalAccumulator {
     Merge merge;
     std::vector<KernelPtr> conversions;
   };
-  struct Part final : Partial {
-    Part(std::shared_ptr<const Plan> of, const PartContext& context)
+  struct PartialState final : Partial {
+    PartialState(std::shared_ptr<const Plan> of, const PartContext& context)
         : plan(std::move(of)),
           state(plan->initial),
           number(context.number),
@@ -96,7 +96,7 @@ class StateAccumulator final : public LocalAccumulator {
   State value_;
 };
 
-// Calls a function for every row: `in_order` one row after the other, else from all threads at once.
+// Calls a function for every row: one row after the other if `in_order`, else on all threads at once.
 template <class F, class... A>
 class EachAccumulator final : public LocalAccumulator {
  public:
@@ -107,7 +107,7 @@ class EachAccumulator final : public LocalAccumulator {
     return std::unique_ptr<Accumulator>(new EachAccumulator(plan_));
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(plan_, context);
+    return std::make_unique<PartialState>(plan_, context);
   }
   void merge(std::unique_ptr<Partial> /*partial*/) override {}
 
@@ -117,8 +117,8 @@ class EachAccumulator final : public LocalAccumulator {
     std::vector<KernelPtr> conversions;
     bool in_order;
   };
-  struct Part final : Partial {
-    Part(std::shared_ptr<const Plan> of, PartContext& part) : plan(std::move(of)), context(part) {}
+  struct PartialState final : Partial {
+    PartialState(std::shared_ptr<const Plan> of, PartContext& part) : plan(std::move(of)), context(part) {}
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       CallArguments<A...> readers({memory, rows, context.slot, context.sample}, arguments, plan->conversions);
       if (plan->in_order) context.wait_for_turn();

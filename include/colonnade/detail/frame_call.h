@@ -1,5 +1,5 @@
-// Functions over column values as kernels: the argument and result types are taken from the function's
-// signature, and its body becomes part of the loop over the block. Part of colonnade/dataframe.h.
+// Functions over column values as kernels: the argument and result types come from the function's signature,
+// and its body becomes part of the loop over the block. Part of colonnade/dataframe.h.
 #ifndef COLONNADE_DETAIL_FRAME_CALL_H
 #define COLONNADE_DETAIL_FRAME_CALL_H
 
@@ -58,7 +58,7 @@ struct Signature<R (*)(A...)> : SignatureOf<R, A...> {};
 template <class R, class... A>
 struct Signature<R (*)(A...) noexcept> : SignatureOf<R, A...> {};
 
-// What is no text is taken for a function.
+// Everything that is not a string is taken for a function.
 template <class F>
 concept FrameFunction = !std::convertible_to<F, std::string_view>;
 
@@ -82,7 +82,7 @@ class CallArguments {
     return std::apply([&](auto&... reader) -> decltype(auto) { return function(reader.get(row)...); },
                       readers_);
   }
-  // With a first argument that is no column.
+  // With a first argument that is not a column.
   template <class F, class First>
   decltype(auto) call_with(const F& function, First& first, std::size_t row) {
     return std::apply([&](auto&... reader) -> decltype(auto) { return function(first, reader.get(row)...); },
@@ -126,7 +126,7 @@ class CallKernel<F, R, Types<A...>> final : public Kernel {
     }
   }
   const ValueType& result() const noexcept override { return result_; }
-  // A function may throw, may be dear, and may have an effect: it is called only for rows that count.
+  // A user function may throw, be expensive, or have side effects: it runs only for the rows that reach it.
   bool only_where_needed() const noexcept override { return true; }
   bool foldable() const noexcept override { return false; }
 
@@ -136,7 +136,7 @@ class CallKernel<F, R, Types<A...>> final : public Kernel {
   ValueType result_;
 };
 
-// Called once per sample, when the first of its rows comes.
+// Called once per sample, for the first of its rows.
 template <class F, class R>
 class SampleKernel final : public Kernel {
  public:

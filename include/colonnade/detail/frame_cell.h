@@ -1,5 +1,5 @@
 // Cell<T>: a C++ type as one element of Values - its ValueType, a Reader of rows, a Writer of rows. Part of
-// colonnade/dataframe.h, which says which types there are.
+// colonnade/dataframe.h, which lists the types.
 //
 // Readers expect Values of exactly Cell<T>::type() without constants, see prepare_argument().
 #ifndef COLONNADE_DETAIL_FRAME_CELL_H
@@ -226,7 +226,7 @@ struct Cell<RVec<U>> {
   using Writer = ListCellWriter<U>;
 };
 
-// Numbers are looked at where they are, anything else is copied together first.
+// Numbers are read in place, everything else is gathered first.
 template <class U>
 struct Cell<std::span<const U>> {
   static ValueType type() { return ValueType::list(Cell<U>::type()); }

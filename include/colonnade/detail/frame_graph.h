@@ -1,4 +1,5 @@
-// What a DataFrame asks of its graph: the part of colonnade/dataframe.h that is in the library.
+// What DataFrame calls on its graph: the compiled part of
+// colonnade/dataframe.h.
 #ifndef COLONNADE_DETAIL_FRAME_GRAPH_H
 #define COLONNADE_DETAIL_FRAME_GRAPH_H
 
@@ -19,7 +20,7 @@
 
 namespace colonnade {
 
-// What a pass has done so far.
+// Progress of a pass.
 struct FrameProgress {
   std::uint64_t entries = 0;  // done
   std::uint64_t total = 0;
@@ -29,16 +30,16 @@ struct FrameProgress {
 
 struct FrameOptions {
   unsigned threads = 0;  // 0: one per processor that this process may use
-  // Entries from `first` until before `last` only.
+  // Process only the entries [first, last).
   std::uint64_t first = 0;
   std::uint64_t last = ~std::uint64_t{0};
   ReadOptions read = {};
-  // Called about ten times a second by the thread that waits for a result; false stops the pass with an
-  // error, and the DataFrame stays usable.
+  // Called about ten times a second by the thread that waits for a result. Returning false stops the pass
+  // with an error; the DataFrame stays usable.
   std::function<bool(const FrameProgress&)> progress = {};
 };
 
-// A key of a join: a column that both sides have, or an expression here and a column there.
+// A key of a join: a column that both sides have, or an expression on this side and a column of the other.
 struct JoinKey {
   JoinKey(const char* both) : here(both), there(both) {}
   JoinKey(const std::string& both) : here(both), there(both) {}
@@ -50,11 +51,11 @@ struct JoinKey {
 
 // How another data set is joined, see DataFrame::join().
 struct JoinOptions {
-  bool left = false;  // rows without a match stay, and their joined columns are optionals without value
-  std::vector<std::string> columns = {};  // of the other data set; all but the keys, if none are named
-  std::string prefix = {};                // of all new names; if empty, "Name_" of those that are taken
-  bool first_of_duplicates = false;       // where several entries have a key; else that is an error
-  // The file of the table of keys, which is made if there is none or it is one of other files.
+  bool left = false;                      // keep rows without a match; the joined columns become optionals
+  std::vector<std::string> columns = {};  // of the other data set; if empty, all but the keys
+  std::string prefix = {};                // of all new names; if empty, "Name_" for those that are taken
+  bool first_of_duplicates = false;       // if several entries have the same key; otherwise an error
+  // The file of the table of keys; created if it is missing or belongs to other files.
   std::string table = {};
   ReadOptions read = {};
 };
@@ -68,7 +69,7 @@ struct SampleInfo {
   bool contains(std::string_view text) const { return name.find(text) != std::string::npos; }
 };
 
-// An axis of a histogram: equal bins, or bins between edges. Without a range it gets that of its values.
+// An axis of a histogram: equal bins, or bins between edges. Without a range, the values determine it.
 struct Axis {
   Axis() = default;
   Axis(unsigned number, double from, double to, std::string axis_name = {})
@@ -107,7 +108,7 @@ enum class DefineHow : std::uint8_t { define, redefine, filter, default_value };
 FrameGraphPtr open_frame(const std::string& name, std::span<const std::string> uris,
                          const FrameOptions& options);
 FrameGraphPtr empty_frame(std::uint64_t entries, const FrameOptions& options);
-// A frame over the columns that `node` has, computed now.
+// A frame over columns of `node`, computed by this call.
 FrameGraphPtr cached_frame(FrameGraph& graph, NodeId node, std::vector<std::string> columns);
 
 NodeId frame_define(FrameGraph& graph, NodeId node, DefineHow how, const std::string& name,
@@ -129,15 +130,15 @@ ResultId frame_book(FrameGraph& graph, NodeId node, std::vector<std::string> arg
 ResultId frame_report(FrameGraph& graph, NodeId node);
 std::vector<std::string> frame_vary_result(FrameGraph& graph, ResultId result);
 void frame_forget(FrameGraph& graph, ResultId result) noexcept;
-// Takes over a node that was made: gives it up when the last copy goes.
+// Takes ownership of a node: releases it when the last copy goes.
 std::shared_ptr<const void> frame_hold(const FrameGraphPtr& graph, NodeId node);
 bool frame_is_ready(const FrameGraph& graph, ResultId result);
 void frame_run(FrameGraph& graph);
-void frame_run(FrameGraph& graph, ResultId wanted);  // also if it made a pass fail before
+void frame_run(FrameGraph& graph, ResultId wanted);  // retries a result that made an earlier pass fail
 void frame_run(std::span<FrameGraph* const> graphs);
 void frame_draw(const std::string& dot, const std::string& path);
 
-// Of a result that is ready.
+// For a result that is ready.
 std::shared_ptr<Accumulator> frame_accumulator(const FrameGraph& graph, ResultId result,
                                                std::string_view variation);
 std::vector<frame::FilterCount> frame_report_value(const FrameGraph& graph, ResultId result,
@@ -162,7 +163,7 @@ template <>
 frame::SnapshotValue frame_value(const FrameGraph&, ResultId, std::string_view);
 template <>
 DisplayValue frame_value(const FrameGraph&, ResultId, std::string_view);
-// A number as what it is. Throws ErrorKind::type for other results.
+// A number in its own type. Throws ErrorKind::type for other results.
 std::variant<std::int64_t, std::uint64_t, double> frame_number(const FrameGraph& graph, ResultId result,
                                                                std::string_view variation);
 // The only column of a "take".
@@ -173,7 +174,7 @@ std::vector<std::string> frame_column_names(const FrameGraph& graph, NodeId node
 std::vector<std::string> frame_defined_column_names(const FrameGraph& graph, NodeId node);
 std::vector<std::string> frame_filter_names(const FrameGraph& graph, NodeId node);
 std::vector<std::string> frame_variation_names(const FrameGraph& graph, NodeId node);
-// Those that are no part of another one and have a type here.
+// The columns that are not members of another one and have a supported type.
 std::vector<std::string> frame_whole_columns(const FrameGraph& graph, NodeId node);
 bool frame_has_column(const FrameGraph& graph, NodeId node, const std::string& name);
 std::string frame_describe(const FrameGraph& graph, NodeId node);
@@ -189,7 +190,7 @@ std::string names_options(std::span<const std::string> names);
 std::string snapshot_options(std::span<const std::string> names, const std::string& name,
                              const std::string& uri, const WriteOptions& options);
 
-// A place among the booked results; when the last copy of a result is gone, so is the result.
+// A booked result; it is cancelled when the last copy is gone.
 struct FrameBooking {
   FrameBooking(FrameGraphPtr of, ResultId number) : graph(std::move(of)), id(number) {}
   ~FrameBooking() { frame_forget(*graph, id); }
@@ -201,12 +202,12 @@ struct FrameBooking {
 
 // ---- Arguments of functions
 
-// The kernel that gives a function what it takes, null where the column is it already. Throws ErrorKind::type
+// The kernel that converts a column to what a function takes; null if none is needed. Throws ErrorKind::type
 // with the column and both types.
 std::vector<KernelPtr> argument_conversions(std::span<const std::string> columns,
                                             std::span<const ValueType> given,
                                             std::span<const ValueType> taken);
-// Converted, and with an element per row.
+// The converted values, with one element per row.
 ValuesPtr prepare_argument(const CallContext& context, const ValuesPtr& values, const Kernel* conversion);
 // The one element of `values` for `size` rows.
 ValuesPtr repeat_element(const ValuesPtr& values, std::size_t size);

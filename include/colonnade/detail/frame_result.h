@@ -1,4 +1,4 @@
-// Results of a DataFrame and the values that they have. Part of colonnade/dataframe.h.
+// Results of a DataFrame and their values. Part of colonnade/dataframe.h.
 #ifndef COLONNADE_DETAIL_FRAME_RESULT_H
 #define COLONNADE_DETAIL_FRAME_RESULT_H
 
@@ -23,7 +23,7 @@ using Graph = frame::GraphValue;
 using Statistics = frame::StatsValue;
 using FilterCount = frame::FilterCount;
 
-// The cut flow: how often every named filter let entries pass.
+// The cut flow: how many rows every named filter let pass.
 struct Report {
   std::vector<FilterCount> filters;
   const FilterCount& operator[](std::string_view name) const;  // throws ErrorKind::not_found
@@ -55,15 +55,15 @@ struct HistogramModel {
                                    Axis(z_bins, z_low, z_high)}) {}
   std::string name, title;
   std::vector<Axis> axes;
-  std::string spread;  // of a profile: what its errors are, "" (of the mean), "s", "i" or "g" as in ROOT
+  std::string spread;  // of a profile, the kind of its errors: "" (of the mean), "s", "i" or "g" as in ROOT
 };
 
-// A result, computed by the first pass after it was booked. Copies share the value; when the last one is
-// gone, passes do not compute it any more.
+// A result, computed by the first pass after it was booked. Copies share the value; once the last one is
+// gone, passes no longer compute it.
 template <class T>
 class Result {
  public:
-  // Runs a pass if need be. The value lives as long as the result and its copies.
+  // Runs a pass if necessary. The value lives as long as the result and its copies.
   const T& value() const {
     if (shared_->value == nullptr) {
       if (!is_ready()) detail::frame_run(graph(), id());
@@ -73,7 +73,7 @@ class Result {
   }
   const T& operator*() const { return value(); }
   const T* operator->() const { return &value(); }
-  // Is it computed, so that value() starts no pass?
+  // True if value() starts no pass.
   bool is_ready() const { return detail::frame_is_ready(graph(), id()); }
 
   using Fetch = std::shared_ptr<const T> (*)(const detail::FrameGraph&, detail::ResultId, std::string_view);
@@ -103,7 +103,7 @@ class Variations {
   explicit Variations(const Result<T>& of)
       : result_(of), keys_(detail::frame_vary_result(of.graph(), of.id())) {}
 
-  // "nominal", then "name:tag" in the order in which they were made.
+  // "nominal", then "name:tag" in the order of creation.
   const std::vector<std::string>& keys() const noexcept { return keys_; }
   const T& operator[](const std::string& key) const {
     auto& value = values_[key];
@@ -126,7 +126,7 @@ Variations<T> variations_for(const Result<T>& result) {
   return Variations<T>(result);
 }
 
-// Any result, for run_graphs.
+// A result of any type, for run_graphs().
 class AnyResult {
  public:
   template <class T>
@@ -139,7 +139,7 @@ class AnyResult {
   detail::FrameGraphPtr graph_;
 };
 
-// Computes everything that is booked in the graphs of these results, all graphs in one pass and one pool of
+// Computes everything that is booked in the graphs of these results, all graphs in one pass with one pool of
 // threads.
 void run_graphs(std::span<const AnyResult> results);
 inline void run_graphs(std::initializer_list<AnyResult> results) {

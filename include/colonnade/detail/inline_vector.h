@@ -1,5 +1,5 @@
-// A vector whose first N items need no memory of their own. A descriptor has several short lists per field,
-// and a data set may have many thousands of fields. Items move without throwing; indices are 32 bits wide.
+// A vector that stores up to N items in place. A descriptor has several short lists per field, and a data set
+// may have many thousands of fields. Items move without throwing; indices are 32 bits wide.
 #ifndef COLONNADE_DETAIL_INLINE_VECTOR_H
 #define COLONNADE_DETAIL_INLINE_VECTOR_H
 
@@ -46,8 +46,8 @@ class InlineVector {
   }
   ~InlineVector() { release(); }
 
-  T* data() noexcept { return is_inline() ? place_.items : place_.heap; }
-  const T* data() const noexcept { return is_inline() ? place_.items : place_.heap; }
+  T* data() noexcept { return is_inline() ? storage_.items : storage_.heap; }
+  const T* data() const noexcept { return is_inline() ? storage_.items : storage_.heap; }
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   T* begin() noexcept { return data(); }
@@ -98,9 +98,9 @@ class InlineVector {
   static_assert(N > 0 && std::is_nothrow_move_constructible_v<T>);
   static_assert(alignof(T) <= alignof(std::max_align_t));
 
-  union Place {
-    Place() noexcept {}
-    ~Place() {}
+  union Storage {
+    Storage() noexcept {}
+    ~Storage() {}
     T items[N];
     T* heap;
   };
@@ -123,33 +123,33 @@ class InlineVector {
     std::uninitialized_move_n(data(), size_, fresh);
     const std::uint32_t size = size_;
     release();
-    place_.heap = fresh;
+    storage_.heap = fresh;
     size_ = size;
     capacity_ = static_cast<std::uint32_t>(capacity);
   }
 
-  // Leaves this without items and without memory.
+  // Drops all items and frees the memory.
   void release() noexcept {
     clear();
-    if (!is_inline()) ::operator delete(place_.heap);
+    if (!is_inline()) ::operator delete(storage_.heap);
     capacity_ = N;
   }
 
   void steal(InlineVector& other) noexcept {
     if (other.is_inline()) {
-      std::uninitialized_move_n(other.place_.items, other.size_, place_.items);
+      std::uninitialized_move_n(other.storage_.items, other.size_, storage_.items);
       size_ = other.size_;
       other.clear();
     } else {
-      place_.heap = other.place_.heap;
+      storage_.heap = other.storage_.heap;
       size_ = std::exchange(other.size_, 0);
       capacity_ = std::exchange(other.capacity_, N);
     }
   }
 
-  Place place_;
+  Storage storage_;
   std::uint32_t size_ = 0;
-  std::uint32_t capacity_ = N;  // N: the items are in place
+  std::uint32_t capacity_ = N;  // N: the items are stored in place
 };
 
 }  // namespace colonnade::detail

@@ -1,8 +1,8 @@
-// MergeTree: states of parts, merged in an order that follows from the numbers of the parts alone.
+// MergeTree: merges the states of parts in an order that depends on the numbers of the parts alone.
 //
-// Functions of the user that merge two states need not be associative to the last bit, so the order must be
-// fixed: it is that of a binary tree over all parts of the source, in which parts 2k and 2k + 1 come together
-// first, then pairs of these.
+// User functions that merge two states need not be associative to the last bit, so the order must be fixed:
+// it is that of a binary tree over all parts of the source, which joins parts 2k and 2k + 1 first, then pairs
+// of such pairs.
 //
 //   part     0   1   2   3   4   5   6
 //            '-+-'   '-+-'   '-+-'   |
@@ -10,8 +10,8 @@
 //                  '-------+------'
 //
 // A tree over some of the parts keeps the states that wait for a neighbour, about two for each level; trees
-// over other parts may be joined to it in any order and grouping. Parts from which nothing came are known,
-// too, as long as nobody waits for them.
+// over other parts may be joined to it in any order and grouping. A tree also keeps empty parts until they
+// have been merged.
 #ifndef COLONNADE_DETAIL_MERGE_TREE_H
 #define COLONNADE_DETAIL_MERGE_TREE_H
 
@@ -28,58 +28,58 @@ namespace colonnade::detail {
 template <class State>
 class MergeTree {
  public:
-  // The parts [first, first + 2^level), and what came of them, if anything did.
-  struct Node {
+  // The state of the parts [first, first + 2^level), if they produced any.
+  struct Subtree {
     std::uint64_t first = 0;
     unsigned level = 0;
     std::optional<State> state;
     std::uint64_t end() const noexcept { return first + (std::uint64_t{1} << level); }
   };
 
-  const std::vector<Node>& nodes() const noexcept { return nodes_; }
+  const std::vector<Subtree>& subtrees() const noexcept { return subtrees_; }
 
-  // The state of one part. Parts are added in growing order; those left out gave nothing.
+  // Adds the state of one part. Parts are added in ascending order; parts left out are empty.
   template <class Merge>
   void add(std::uint64_t part, State state, const Merge& merge) {
-    if (!nodes_.empty())
-      for (std::uint64_t at = nodes_.back().end(); at < part;) {
+    if (!subtrees_.empty())
+      for (std::uint64_t at = subtrees_.back().end(); at < part;) {
         const unsigned level = level_of_gap(at, part);
         insert({at, level, std::nullopt}, merge);
         at += std::uint64_t{1} << level;
       }
     insert({part, 0, std::move(state)}, merge);
   }
-  // A node of a tree over other parts. False, and nothing has changed, if its parts are here already.
+  // Adds a node of a tree over other parts. Returns false, without any change, if its parts are here already.
   template <class Merge>
-  bool insert(Node node, const Merge& merge) {
-    auto at = std::ranges::lower_bound(nodes_, node.first, {}, &Node::first);
-    if (at != nodes_.end() && at->first < node.end()) return false;
-    if (at != nodes_.begin() && std::prev(at)->end() > node.first) return false;
-    auto place = static_cast<std::size_t>(at - nodes_.begin());
-    nodes_.insert(at, std::move(node));
-    while (true) {  // with its neighbour, as long as that is there
-      const std::uint64_t width = std::uint64_t{1} << nodes_[place].level;
-      const bool is_right = (nodes_[place].first & width) != 0;
+  bool insert(Subtree node, const Merge& merge) {
+    auto at = std::ranges::lower_bound(subtrees_, node.first, {}, &Subtree::first);
+    if (at != subtrees_.end() && at->first < node.end()) return false;
+    if (at != subtrees_.begin() && std::prev(at)->end() > node.first) return false;
+    auto place = static_cast<std::size_t>(at - subtrees_.begin());
+    subtrees_.insert(at, std::move(node));
+    while (true) {  // merge with the neighbour, if it is here
+      const std::uint64_t width = std::uint64_t{1} << subtrees_[place].level;
+      const bool is_right = (subtrees_[place].first & width) != 0;
       if (is_right && place == 0) return true;
       const std::size_t left = is_right ? place - 1 : place;
-      if (left + 1 >= nodes_.size() || nodes_[left].level != nodes_[left + 1].level ||
-          nodes_[left].end() != nodes_[left + 1].first || (nodes_[left].first & width) != 0)
+      if (left + 1 >= subtrees_.size() || subtrees_[left].level != subtrees_[left + 1].level ||
+          subtrees_[left].end() != subtrees_[left + 1].first || (subtrees_[left].first & width) != 0)
         return true;
-      join(nodes_[left].state, std::move(nodes_[left + 1].state), merge);
-      ++nodes_[left].level;
-      nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(left) + 1);
+      join(subtrees_[left].state, std::move(subtrees_[left + 1].state), merge);
+      ++subtrees_[left].level;
+      subtrees_.erase(subtrees_.begin() + static_cast<std::ptrdiff_t>(left) + 1);
       place = left;
     }
   }
-  // What all parts together give, as if nothing came from parts that are not here. `copy` makes what may be
-  // changed of a state that stays.
+  // The merged state of all parts, where parts that are not here count as empty. `copy` makes a copy that may
+  // be changed.
   template <class Merge, class Copy>
   std::optional<State> total(const Merge& merge, const Copy& copy) const {
-    std::vector<Node> level;
+    std::vector<Subtree> level;
     std::size_t waiting = 0;
-    for (const Node& node : nodes_)
+    for (const Subtree& node : subtrees_)
       if (node.state) ++waiting;
-    for (const Node& node : nodes_)
+    for (const Subtree& node : subtrees_)
       if (node.state)
         level.push_back({node.first, node.level, waiting > 1 ? State(copy(*node.state)) : *node.state});
     while (level.size() > 1) join_lowest(level, merge);
@@ -87,7 +87,7 @@ class MergeTree {
   }
 
  private:
-  // The largest block of parts that begins at `first`, as trees have them, and ends by `last`.
+  // The largest block of parts that begins at `first`, is aligned as in the tree, and ends by `last`.
   static unsigned level_of_gap(std::uint64_t first, std::uint64_t last) noexcept {
     const auto fits = static_cast<unsigned>(std::bit_width(last - first)) - 1;
     return first == 0 ? fits : std::min(fits, static_cast<unsigned>(std::countr_zero(first)));
@@ -100,9 +100,9 @@ class MergeTree {
     else
       to = std::move(later);
   }
-  // Takes one step up the tree: the two neighbours whose common ancestor is lowest come together.
+  // Takes one step up the tree: merges the two neighbours whose common ancestor is lowest.
   template <class Merge>
-  static void join_lowest(std::vector<Node>& level, const Merge& merge) {
+  static void join_lowest(std::vector<Subtree>& level, const Merge& merge) {
     const auto height = [&](std::size_t i) { return std::bit_width(level[i].first ^ level[i + 1].first); };
     std::size_t lowest = 0;
     for (std::size_t i = 1; i + 1 < level.size(); ++i)
@@ -111,7 +111,7 @@ class MergeTree {
     level.erase(level.begin() + static_cast<std::ptrdiff_t>(lowest) + 1);
   }
 
-  std::vector<Node> nodes_;  // in order
+  std::vector<Subtree> subtrees_;  // in order
 };
 
 }  // namespace colonnade::detail

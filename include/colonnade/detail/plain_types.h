@@ -1,5 +1,5 @@
-// FieldOf<T> of what is no container: arithmetic types, enumerations, classes with their read rules, strings,
-// bits. Part of colonnade/field_types.h.
+// FieldOf<T> of types that are not containers: arithmetic types, enumerations, classes with their read rules,
+// strings, bits. Part of colonnade/field_types.h.
 #ifndef COLONNADE_DETAIL_PLAIN_TYPES_H
 #define COLONNADE_DETAIL_PLAIN_TYPES_H
 
@@ -27,7 +27,7 @@ struct Scalar {
   std::string_view name;  // empty: not a scalar that can be stored
 };
 
-// Integers go by size and sign, so that long and long long are the same type, as in a file.
+// Integers are identified by size and sign, so that long and long long are the same type, as in a file.
 template <class T>
 constexpr Scalar integer_of() {
   constexpr bool is_signed = std::is_signed_v<T>;
@@ -74,8 +74,8 @@ constexpr Scalar scalar_of() {
 template <class E>
 std::unique_ptr<Field> make_enum(std::string_view name) {
   using Inner = std::underlying_type_t<E>;
-  // As bytes: a file may hold a number that is no value of the enumeration, and then not even a load is
-  // defined.
+  // As bytes: a file may hold a number outside the enumeration's range, which must not even be loaded as an
+  // E.
   constexpr WrapperOps ops{value_ops<E>(),
                            [](const void* outer, void* inner) { std::memcpy(inner, outer, sizeof(Inner)); },
                            [](void* outer, const void* inner) { std::memcpy(outer, inner, sizeof(Inner)); }};
@@ -84,7 +84,7 @@ std::unique_ptr<Field> make_enum(std::string_view name) {
 
 // --- classes
 
-// Bases need not be constructible on their own: abstract ones, and those with a protected constructor, are
+// Bases need not be constructible on their own: abstract bases, and bases with a protected constructor, are
 // not.
 template <class T>
 constexpr ValueOps class_ops() {
@@ -106,7 +106,7 @@ ReadRuleHook make_read_rule() {
   using Rule = ReadRule<T>;
   using Source = typename Rule::Source;
   ReadRuleHook hook;
-  // Without a class name: the members count, the stored class has another name.
+  // Without a class name: only the members must match, since the stored class has another name.
   hook.source = record_field("", "", "", value_ops<Source>(), make_members<Source>(), 0, nullptr);
   hook.apply = [](const void* source, void* target) {
     Rule::apply(*static_cast<const Source*>(source), *static_cast<T*>(target));
@@ -152,7 +152,7 @@ std::unique_ptr<Field> make_base(std::size_t number) {
   }
 }
 
-// Without a template parameter, so that each class adds little code.
+// Not a template, so that each class adds little code.
 inline void add_member(std::vector<Member>& members, std::size_t offset, std::string_view name,
                        std::unique_ptr<Field> (*make)(std::string_view)) {
   members.push_back({offset, make(name)});

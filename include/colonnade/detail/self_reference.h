@@ -1,4 +1,4 @@
-// Finds classes that hold values of themselves. Part of colonnade/field_types.h.
+// Detects classes that contain values of their own type. Part of colonnade/field_types.h.
 #ifndef COLONNADE_DETAIL_SELF_REFERENCE_H
 #define COLONNADE_DETAIL_SELF_REFERENCE_H
 
@@ -12,8 +12,8 @@
 
 namespace colonnade::detail {
 
-// struct Node { std::vector<Node> children; }: the schema would have no end. A walk over the types with the
-// classes around them finds it.
+// struct Node { std::vector<Node> children; }: the schema would be infinite. A walk over the types that
+// tracks the enclosing classes finds it.
 template <class T, class... Outer>
 constexpr bool holds_itself();
 

@@ -1,4 +1,4 @@
-// Which classes can be stored; and for any other type why not, and what to do about it: the one error of a
+// Tells which classes can be stored. For all other types, gives the reason and a remedy: the only error of a
 // make_field<T> that does not compile. Part of colonnade/field_types.h.
 #ifndef COLONNADE_DETAIL_UNSTORABLE_H
 #define COLONNADE_DETAIL_UNSTORABLE_H
@@ -20,7 +20,7 @@ inline constexpr bool is_wide_character = std::is_same_v<T, wchar_t> || std::is_
 template <class T>
 concept Complete = requires { sizeof(T); };
 
-// Types of namespace std are known one by one; what an aggregate among them holds is no interface.
+// Supported types of namespace std are listed one by one; the members of its aggregates are not an interface.
 template <class T>
 constexpr bool is_standard() {
   constexpr std::string_view text = __PRETTY_FUNCTION__;  // "... [with T = std::list<int>]"
@@ -36,7 +36,7 @@ constexpr bool has_description() {
   }
 }
 
-// Real bases, neither virtual nor ambiguous: a pointer to member converts. (A C-style cast reaches private
+// Bases that are neither virtual nor ambiguous: a pointer to member converts. (A C-style cast reaches private
 // bases.)
 template <class T, class B>
 inline constexpr bool is_plain_base = requires(char B::* member) { (char T::*)member; };
@@ -45,7 +45,7 @@ constexpr bool are_plain_bases(Bases<B...>) {
   return (is_plain_base<T, B> && ...);
 }
 
-// What a sub-object must be, and what a value of its own.
+// The requirements on a sub-object, and on a value of its own.
 template <class T>
 constexpr bool is_storable_base() {
   if constexpr (std::is_class_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> && Complete<T>) {

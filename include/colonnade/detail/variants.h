@@ -1,4 +1,4 @@
-// FieldOf<std::variant>, and how a variant is made to have no value. Part of colonnade/field_types.h.
+// FieldOf<std::variant>, and how to make a variant valueless. Part of colonnade/field_types.h.
 #ifndef COLONNADE_DETAIL_VARIANTS_H
 #define COLONNADE_DETAIL_VARIANTS_H
 
@@ -17,8 +17,8 @@
 
 namespace colonnade::detail {
 
-// Converts to T by throwing: a variant that emplaces from it loses its value - unless the library takes care
-// that it keeps the old one, as libstdc++ does for types that it can move without throwing.
+// Converts to T by throwing: a variant that emplaces from it loses its value, unless the library keeps the
+// old one, as libstdc++ does for types that it can move without throwing.
 struct NoValue {};
 template <class T>
 struct Thrower {
@@ -40,8 +40,8 @@ bool lose_value(V& variant) {
 
 #ifdef __GLIBCXX__
 // libstdc++ lays a variant out as the union of the alternatives and, behind it, the index in one byte (up to
-// 254 alternatives); 255 stands for no value. This is not promised, so two alternatives are tried before it
-// is relied on.
+// 254 alternatives); 255 stands for no value. This layout is not guaranteed, so it is tested on two
+// alternatives before it is used.
 template <class... T>
 struct IndexByte {
   static constexpr std::size_t largest = std::max({sizeof(T)...});

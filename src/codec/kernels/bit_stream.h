@@ -11,7 +11,7 @@
 
 namespace colonnade::codec {
 
-// Reads values in order, starting with value `first`. The caller asks for no more than the page holds.
+// Reads values in order, starting with value `first`. The caller requests no more than the page holds.
 class BitReader {
  public:
   BitReader(ByteSpan page, std::size_t first, unsigned width) noexcept

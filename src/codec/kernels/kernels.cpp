@@ -5,7 +5,7 @@
 // bytes of vector i with those of vector i + w/2 into vectors 2i and 2i + 1 moves the first of these bits to
 // the end:
 //
-//   e3 e2 e1 | e0 b2 b1 b0   ->   e2 e1 e0 | b2 b1 b0 e3      (vector | place in the vector)
+//   e3 e2 e1 | e0 b2 b1 b0   ->   e2 e1 e0 | b2 b1 b0 e3      (vector | position in it)
 //
 // Four such steps turn elements into planes (b2 b1 b0 | e3 e2 e1 e0), log2(w) steps turn planes into
 // elements. Wider vectors do the same with one group per block of 16 bytes.
@@ -36,13 +36,13 @@ const Kernels* table() {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Two blocks at most: wider vectors gain nothing here, see benchmarks/kernels.
+// At most two blocks: wider vectors gain nothing here, see benchmarks/kernels.
 using ByteTag = hn::CappedTag<std::uint8_t, 32>;
 using ByteVector = hn::Vec<ByteTag>;
 using BlockTag = hn::CappedTag<std::uint8_t, 16>;
 constexpr ByteTag bytes{};
 constexpr std::size_t block_size = 16;
-// Elements that one turn of the loops handles, and the blocks that they come in.
+// The number of elements per loop iteration, and the blocks that they come in.
 constexpr std::size_t turn = HWY_MIN(hn::MaxLanes(ByteTag{}), 32);
 constexpr std::size_t blocks = turn / block_size;
 
@@ -59,7 +59,7 @@ HWY_INLINE void rotate(ByteVector (&v)[width]) {
   for (std::size_t i = 0; i < width; ++i) v[i] = next[i];
 }
 
-// Blocks of a vector to and from memory at a distance.
+// Loads and stores the blocks of a vector at a stride.
 template <class Vector>
 HWY_INLINE void store_blocks(Vector v, std::uint8_t* to, std::size_t distance) {
   if constexpr (blocks == 1) {
@@ -128,8 +128,8 @@ HWY_INLINE void split_turn(const std::uint8_t* in, std::uint8_t* planes, std::si
   for (std::size_t b = 0; b < width; ++b) hn::StoreU(v[b], bytes, planes + b * stride);
 }
 
-// The last turn of a part overlaps the one before, so that only parts shorter than a turn are done one by
-// one.
+// The last iteration of a part overlaps the previous one, so that only parts shorter than an iteration are
+// processed element by element.
 template <class Turn>
 HWY_INLINE void for_turns(std::size_t count, Turn&& work) {
   std::size_t i = 0;
@@ -153,7 +153,7 @@ void split(const void* values, std::size_t count, std::byte* planes, std::size_t
             [&](std::size_t i) HWY_ATTR { split_turn<T, Transform>(in + i * sizeof(T), out + i, stride); });
 }
 
-// Parts below one turn go to the reference kernel.
+// Parts shorter than an iteration use the reference kernel.
 template <auto fast, auto Kernels::* plain>
 void unsplit_any(const std::byte* planes, std::size_t stride, std::size_t count, void* values) {
   if (count < turn) return (reference_kernels().*plain)(planes, stride, count, values);
@@ -208,7 +208,7 @@ constexpr std::uint64_t ones = 0x0101010101010101;
 void unpack_bits(const std::byte* in, std::size_t count, std::uint8_t* booleans) {
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    // One bit left in every byte, then moved down from wherever it is.
+    // Keep one bit in every byte, then move it down.
     const std::uint64_t spread = (static_cast<std::uint64_t>(in[i / 8]) * ones) & 0x8040201008040201;
     const std::uint64_t result = ((spread + 0x7f * ones) >> 7) & ones;
     std::memcpy(booleans + i, &result, 8);
@@ -222,13 +222,13 @@ void pack_bits(const std::uint8_t* booleans, std::size_t count, std::byte* out) 
     std::uint64_t word;
     std::memcpy(&word, booleans + i, 8);
     const std::uint64_t truth = ((((word & (0x7f * ones)) + 0x7f * ones) | word) >> 7) & ones;
-    // The product brings the bit of byte j to place 56 + j.
+    // The product moves the bit of byte j to bit 56 + j.
     out[i / 8] = static_cast<std::byte>((truth * 0x0102040810204080) >> 56);
   }
   reference_kernels().pack_bits(booleans + i, count - i, out + i / 8);
 }
 
-// All cases are computed and selected from, so that the compiler vectorises the loops.
+// Computes all cases and selects, so that the compiler vectorises the loops.
 HWY_INLINE float widen(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
   const std::uint32_t magnitude = half & 0x7fff;

@@ -1,5 +1,5 @@
-// The inner loops of the column encodings, as a table of functions. There are two: the fast ones for this
-// processor, and plain ones that define what is right; the tests compare the two.
+// The inner loops of the column encodings, as a table of functions. There are two tables: fast kernels for
+// this processor, and plain ones that define the correct result; tests compare them.
 //
 // Plane kernels address a part of a page: byte b of element i of the part is planes[b * stride + i], where
 // stride is the number of elements of the whole page. No kernel reads or writes memory outside of the
@@ -17,13 +17,13 @@ struct Kernels {
   // Byte planes -> elements of 2, 4 or 8 bytes, and back.
   using Unsplit = void(const std::byte* planes, std::size_t stride, std::size_t count, void* values);
   using Split = void(const void* values, std::size_t count, std::byte* planes, std::size_t stride);
-  // The same for differences modulo 2^32 or 2^64 to the element before, which for the first one is `before`.
-  // Returns the last element.
+  // The same for differences to the previous element, modulo 2^32 or 2^64; `before` is the one before the
+  // first. Returns the last element.
   using UnsplitDelta = std::uint64_t(const std::byte* planes, std::size_t stride, std::size_t count,
                                      std::uint64_t before, std::uint64_t* values);
   using SplitDelta = void(const std::uint64_t* values, std::size_t count, std::uint64_t before,
                           std::byte* planes, std::size_t stride);
-  // Bits, the first in the least significant place <-> bytes 0 or 1; any byte but 0 is packed as 1.
+  // Bits, the first in the least significant position <-> bytes 0 or 1; any non-zero byte is packed as 1.
   using UnpackBits = void(const std::byte* bits, std::size_t count, std::uint8_t* booleans);
   using PackBits = void(const std::uint8_t* booleans, std::size_t count, std::byte* bits);
   // IEEE half precision in two little-endian bytes. Rounds to nearest even; a NaN keeps the top of its
@@ -56,7 +56,7 @@ struct Kernels {
 const Kernels& kernels() noexcept;
 const Kernels& reference_kernels() noexcept;
 
-// For tests: the fast kernels for every instruction set that this processor has. Not to be called beside
+// For tests: the fast kernels for every instruction set of this processor. Must not run concurrently with
 // other threads.
 std::vector<const Kernels*> all_kernels();
 

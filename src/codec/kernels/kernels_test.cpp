@@ -1,6 +1,6 @@
-// The fast kernels against the plain ones: random input, every count around the sizes of vectors and buffers,
-// pages that are longer than the part, memory that is not aligned, and guards around everything that is
-// written.
+// The fast kernels against the plain ones: random input, every count around the sizes of vectors
+// and buffers, pages that are longer than the part, unaligned memory, and guards around all
+// output.
 #include "codec/kernels/kernels.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Bytes random_bytes(std::size_t size) {
   return bytes;
 }
 
-// Runs all kernels on buffers of their own, prefilled alike, and compares all of them, guards included.
+// Runs all kernels on identically prefilled buffers of their own, and compares the buffers, guards included.
 template <class Run>
 void expect_same_output(std::size_t size, Run&& run) {
   const Bytes prefilled(size + 2 * guard, std::byte{0xa5});
@@ -54,7 +54,7 @@ TEST(Kernels, BestTableIsAmongThose) {
   EXPECT_NE(std::find(tables.begin(), tables.end(), &kernels()), tables.end());
 }
 
-// Three pages per count: the part is all of it, its beginning, its end.
+// Three pages per count: the part is the whole page, its beginning, or its end.
 template <class Check>
 void for_parts(Check&& check) {
   for (const std::size_t count : interesting_counts())

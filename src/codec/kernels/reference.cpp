@@ -1,5 +1,5 @@
-// The plain definition of every kernel: one element after the other, one byte after the other. This is what
-// the fast ones are compared with.
+// The plain definition of every kernel: one element at a time, one byte at a time. Tests compare the fast
+// kernels with it.
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -72,7 +72,7 @@ void split_delta(const std::uint64_t* values, std::size_t count, std::uint64_t b
   }
 }
 
-// Sign, exponent and fraction taken apart; a subnormal half is a normal float.
+// Separates sign, exponent and fraction; a subnormal half is a normal float.
 float widen(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
   std::uint32_t exponent = (half >> 10) & 0x1f;
@@ -95,7 +95,7 @@ std::uint16_t narrow(float value) {
   if (magnitude >= 0x47800000) return static_cast<std::uint16_t>(sign | 0x7c00);
   const int exponent = static_cast<int>(magnitude >> 23) - 112;
   if (exponent < -10) return sign;
-  // The significand with its leading one, shifted so that the half's last bit is bit 0 and the rest decides
+  // The significand with its leading one, shifted so that the half's last bit is bit 0; the rest decides the
   // rounding.
   const std::uint32_t significand = (magnitude & 0x7fffff) | 0x800000;
   const int shift = exponent > 0 ? 13 : 14 - exponent;

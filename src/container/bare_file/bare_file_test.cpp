@@ -1,4 +1,4 @@
-// Bare files: those of ROOT, our own, and broken ones.
+// Bare files: ROOT's, our own, and broken ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST(BareFile, OfRootIsRead) {
   }
 }
 
-// What stands before our name equals what ROOT puts there, but for its own version and compression setting.
+// The bytes before the name equal ROOT's, except for the version and the compression setting.
 TEST(BareFile, BeginsAsRootsDo) {
   write_bare(1);
   Bytes root = content_of(fixture("bare.root")), ours = io::memory_file_content(uri);

@@ -1,4 +1,4 @@
-// Everything but the blobs lies in the first few hundred bytes.
+// Everything except the blobs lies in the first few hundred bytes.
 #include "container/bare_file/reader.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Reading a bare file: one data set, no ROOT file around it.
+// Reading a bare file: one data set without a ROOT file around it.
 //
 //    0  "rntuple", ROOT version 4, container version 4 (1), compression 4: big-endian
 //   19  an anchor without its checksum, all zero but for its lengths
@@ -6,8 +6,8 @@
 //       anchor, as in tfile_anchor.h but with a little-endian checksum
 //       blobs back to back, without keys
 //
-// Replacing the anchor is what commits. It lies inside the first sector, so that no crash can tear it; a
-// reader that looks at it meanwhile sees a wrong checksum and looks again.
+// Replacing the anchor is the commit. The anchor lies inside the first sector, so that no crash can tear it;
+// a reader that reads it during a commit sees a wrong checksum and tries again.
 #ifndef COLONNADE_CONTAINER_BARE_FILE_READER_H
 #define COLONNADE_CONTAINER_BARE_FILE_READER_H
 
@@ -26,13 +26,13 @@ inline constexpr std::size_t bare_file_name_at = 89;
 
 bool is_bare_file(ByteSpan first_bytes) noexcept;
 
-// What lies before the anchor.
+// The bytes before the anchor.
 struct BareFileHead {
   std::string name;
   std::uint64_t anchor_at = 0;
 };
 inline constexpr std::size_t longest_bare_file_head = bare_file_name_at + 255;
-// From the first bytes of a file, as many of `longest_bare_file_head` as it has.
+// Parses the first bytes of a file, up to `longest_bare_file_head` of them.
 BareFileHead read_bare_file_head(ByteSpan first_bytes);
 
 class BareFileReader final : public ReadContainer {

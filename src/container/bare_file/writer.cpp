@@ -40,8 +40,7 @@ BareFileWriter::BareFileWriter(std::unique_ptr<io::WritableFile> file, std::stri
   head.append(ByteSpan(empty).first(empty.size() - sizeof(std::uint64_t)));
   format::write_tstring(head, name_);
   anchor_at_ = head.position();
-  head.append(
-      Bytes(format::anchor_size));  // all zero until the first commit: no reader takes it for an anchor
+  head.append(Bytes(format::anchor_size));  // zeros until the first commit: not a valid anchor
   file_->write(0, head.view());
   end_ = head.position();
 }
@@ -113,7 +112,7 @@ void BareFileWriter::reuse_retired() {
   const std::lock_guard lock(mutex_);
   retired_.emplace_back();
   if (retired_.size() <= 2 * commits_until_reuse) return;
-  // What the device has points to none of it any more, whenever the machine goes down.
+  // From here on, nothing on the device refers to the retired space, even after a crash of the machine.
   file_->sync();
   for (; retired_.size() > commits_until_reuse; retired_.pop_front())
     for (const format::FreeSegment& segment : retired_.front()) space_.release(segment);
@@ -167,7 +166,7 @@ void BareFileWriter::commit(const Anchor& anchor) {
   reuse_retired();
 }
 
-// Everything written so far is where a crash leaves it.
+// Makes everything written so far survive a crash of the configured kind.
 void BareFileWriter::settle() {
   if (options_.durability == Durability::machine)
     file_->sync();

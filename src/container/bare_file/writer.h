@@ -1,4 +1,4 @@
-// Writing a bare file; its layout stands in reader.h.
+// Writing a bare file; reader.h describes the layout.
 #ifndef COLONNADE_CONTAINER_BARE_FILE_WRITER_H
 #define COLONNADE_CONTAINER_BARE_FILE_WRITER_H
 
@@ -19,13 +19,13 @@ namespace colonnade::container {
 
 class BareFileWriter final : public WriteContainer {
  public:
-  // Throws ErrorKind::usage for a name or options that cannot be; called before a file is opened, which
-  // empties it.
+  // Throws ErrorKind::usage for an invalid name or invalid options; called before the file is opened, which
+  // truncates it.
   static void check(std::string_view name, const ContainerOptions& options);
   BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name, ContainerOptions options);
 
-  // An existing file, whose data set must be called `name`: blobs go behind everything it has, commit()
-  // replaces its anchor.
+  // Opens an existing file, whose data set must be called `name`: blobs are appended, commit() replaces the
+  // anchor.
   static std::unique_ptr<BareFileWriter> replace(std::unique_ptr<io::WritableFile> file,
                                                  std::string_view name, const ContainerOptions& options);
 
@@ -65,10 +65,10 @@ class BareFileWriter final : public WriteContainer {
   std::atomic<std::uint64_t> end_{0};
   std::uint64_t size_before_ = 0;                       // of the file
   std::mutex mutex_;                                    // guards the space of index blobs
-  RootFileSpace space_;                                 // that is free below the end
-  std::map<std::uint64_t, format::FreeSegment> blobs_;  // of this writer, in one piece, by their offset
+  RootFileSpace space_;                                 // free space before the end
+  std::map<std::uint64_t, format::FreeSegment> blobs_;  // of this writer, by offset; each in one piece
   std::deque<std::vector<format::FreeSegment>> retired_{
-      {}};                     // by the commits that did without them; the last is open
+      {}};                     // retired by each of the last commits; the last list is still open
   bool is_half_made_ = false;  // the first commit failed
   bool closed_ = false;
 };

@@ -14,13 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of a lease: as often the owner renews it, and as often who waits for its end looks.
+// Per lease: how often the owner renews it, and how often a waiting process checks it.
 constexpr int renewals_of_lease = 4;
 constexpr int looks_of_lease = 12;
-// A claim that asks for more is not waited for.
+// A longer lease is not waited for.
 constexpr std::chrono::milliseconds longest_lease = 10min;
 
-// A record that is damaged meanwhile is another's affair.
+// A damaged record belongs to another writer.
 bool has_claim(const io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim) {
   try {
     const auto found = read_place(store, place);
@@ -42,7 +42,7 @@ ClaimRecord claim_of_this_process(std::uint32_t generation, std::chrono::millise
           .host = std::move(process.host)};
 }
 
-// Whether the commit was made, and perhaps others after it: each has more blobs than the one before.
+// True if this commit was made, possibly followed by others: each commit has more blobs than the one before.
 bool includes(const std::optional<PlaceRecord>& record, const AnchorRecord& anchor) noexcept {
   if (!record || record->anchor.commit < anchor.commit) return false;
   const auto part = part_of(record->anchor, anchor.generation);
@@ -56,7 +56,7 @@ bool is_same_claim(const ClaimRecord& a, const ClaimRecord& b) noexcept {
 }
 
 std::string describe_writer(const ClaimRecord& claim) {
-  // Years that a calendar has: what is beyond them cannot be the time.
+  // The last second of year 9999: later times are invalid.
   constexpr std::int64_t latest = 253402300799;
   const std::int64_t since = claim.since < 0 || claim.since > latest ? 0 : claim.since;
   return fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S} UTC", claim.process,
@@ -91,7 +91,7 @@ std::vector<ClaimWatch::Unchanged> ClaimWatch::wait() {
     for (const Watched& each : watched_) pause = std::min(pause, each.time / looks_of_lease);
     around.sleep_for(std::max<std::chrono::nanoseconds>(pause, 1ms));
     std::erase_if(watched_, [&](Watched& each) {
-      // Time in which the store did not answer counts little: its owner could not renew it either.
+      // Time without answers from the store counts little: the owner could not renew its claim either.
       each.seen += std::min<std::chrono::nanoseconds>(around.now() - each.looked, 2 * pause);
       const bool is_there = has_claim(store_, each.place, each.claim);
       each.looked = around.now();
@@ -159,11 +159,11 @@ void Claim::fail_lost() const {
               "write it again; what was committed before is as it was");
 }
 
-// mutex_ is held. While it runs the lease counts from when it began.
+// mutex_ is held. The new lease counts from the start of the call.
 bool Claim::change(const std::function<void(PlaceRecord&)>& edit) {
   const Environment::Clock::time_point begin = environment().now();
   const bool done = record_.change(edit);
-  // With room for what is under way when it ends.
+  // The margin covers operations in flight when the lease ends.
   good_until_ = done ? (begin + lease_ / 4 * 3).time_since_epoch().count() : 0;
   return done;
 }
@@ -177,7 +177,7 @@ void Claim::renew_quietly() noexcept {
     const std::lock_guard lock(mutex_);
     if (!record_.lost()) renew();
   } catch (const std::exception&) {
-    return;  // again next time; check() says so when it has been too long
+    return;  // retried at the next period; check() throws once the lease is over
   }
 }
 

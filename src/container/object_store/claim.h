@@ -1,12 +1,12 @@
-// Claims: who is writing a data set of an object store, and whether that process still runs.
+// Claims: which process writes a data set of an object store, and whether it still runs.
 //
-// A claim is a part of the place record, so that to claim, to commit, to renew and to release are changes of
-// one value, of which each expects the one before. Whoever takes a claim over makes every put that its owner
-// has under way fail by that, and all it tries later.
+// A claim is part of the place record, so that claiming, committing, renewing and releasing are conditional
+// updates of one value. A process that takes over a claim thereby makes all updates of the previous owner
+// fail, those in flight and those to come.
 //
-// A claim is a lease: its owner renews it while it lives, and one that does not change for the time that it
-// names is of a writer that is gone. Whoever wants it waits so long, by its own clock; no clock is compared
-// with another one. On the owner's machine its sign of life (base/environment.h) says it at once.
+// A claim is a lease: its owner renews it while it lives, and a claim that stays unchanged for its lease time
+// belongs to a dead writer. A process that wants the claim waits that long by its own clock; clocks are never
+// compared. On the owner's machine, its sign of life (base/environment.h) gives the answer at once.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_CLAIM_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_CLAIM_H
 
@@ -29,24 +29,24 @@ namespace colonnade::container {
 // "process 17 on host a, since 2026-01-31 12:00:00 UTC"
 std::string describe_writer(const ClaimRecord& claim);
 
-// Of the same writer, and not renewed in between.
+// True if both are the same writer's, without a renewal in between.
 bool is_same_claim(const ClaimRecord& a, const ClaimRecord& b) noexcept;
 
-// What is thrown if a data set is claimed by somebody who is at work.
+// The error for a data set that a running writer has claimed.
 Error claimed_by_another(std::string_view name, const ClaimRecord& claim);
 
-// Watches claims of which nothing is known on this machine until each of them has changed, or has not for as
-// long as it has to last.
+// Watches claims whose owners are unknown on this machine, until each has changed or stayed unchanged for its
+// lease time.
 class ClaimWatch {
  public:
   explicit ClaimWatch(const io::ObjectStore& store) : store_(store) {}
-  // `time`: how long, instead of the claim's lease.
+  // `time` overrides the claim's lease.
   void add(std::uint64_t place, const ClaimRecord& claim, std::optional<std::chrono::milliseconds> time = {});
   struct Unchanged {
     std::uint64_t place = 0;
     ClaimRecord claim;
   };
-  // The claims that did not change; returns when all is known. Throws what the store says.
+  // Returns the unchanged claims once all have been decided. Throws errors of the store.
   std::vector<Unchanged> wait();
 
  private:
@@ -61,19 +61,19 @@ class ClaimWatch {
   std::vector<Watched> watched_;
 };
 
-// Whether the writer is gone: known at once if it is or was on this machine, else after some time.
+// True if the writer is dead: known at once if it ran on this machine, else after the lease time.
 bool is_gone(const io::ObjectStore& store, std::uint64_t place, const ClaimRecord& claim);
 
-// The claim of a writer of this process, from when it is put until it is released. Any number of threads may
-// use it.
+// The claim of a writer of this process, from creation to release.
+// Thread-safe.
 class Claim {
  public:
-  // Puts a claim of `generation` at the place, in place of one whose writer is gone. Null: somebody else was
+  // Claims `generation` at the place, replacing the claim of a dead writer. Null: another process was
   // faster.
   static std::unique_ptr<Claim> put(std::shared_ptr<io::ObjectStore> store, std::string_view name,
                                     const DirectoryPlace& place, std::uint32_t generation,
                                     std::chrono::milliseconds lease);
-  ~Claim();  // without release(): whoever wants it may take it from now on
+  ~Claim();  // without release(), any process may take the claim over
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
@@ -82,12 +82,12 @@ class Claim {
 
   bool is_own() const { return environment().process().process == claim_.process; }  // not of a parent
 
-  // To be called before something is written. Throws if the claim is lost, or may be and cannot be renewed.
+  // To be called before each write. Throws if the claim is lost, or may be lost and cannot be renewed.
   void check();
-  // Makes this what is committed. Throws if it is not, or if that is not known, and says which of the two.
+  // Commits this anchor. Throws if the commit failed or its outcome is unknown; the message says which.
   void commit(const AnchorRecord& anchor);
-  // Gives the claim back if it is there still. After it returns the anchor is what the place has, or had when
-  // the claim was taken away. Throws if that cannot be known.
+  // Releases the claim if this writer still holds it. Returns the final anchor: the current one, or the one
+  // at the time the claim was lost. Throws if that cannot be determined.
   AnchorRecord release();
 
  private:
@@ -105,12 +105,12 @@ class Claim {
   std::uint64_t place_;
   ClaimRecord claim_;
   std::chrono::milliseconds lease_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   PlaceWriter record_;
-  // Steady time until which nobody can have taken the claim over; 0: somebody has.
+  // Steady time until which no other process can have taken over the claim; 0: one has.
   std::atomic<Environment::Clock::rep> good_until_{0};
   std::unique_ptr<Environment::Handle> sign_of_life_;
-  std::unique_ptr<Environment::Handle> renewal_;  // last: it ends first
+  std::unique_ptr<Environment::Handle> renewal_;  // last: destroyed first
 };
 
 }  // namespace colonnade::container

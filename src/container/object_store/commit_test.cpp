@@ -1,6 +1,6 @@
-// The commit protocol of object containers where things come in an unlucky order: answers that are lost, puts
-// that come late, claims that are taken over, writers that wake. object-container.md says why each step is
-// safe; here each is tried.
+// The commit protocol of object containers under adverse ordering: lost answers, late puts, claims that are
+// taken over, writers that resume. object-container.md explains why each step is safe; these tests try
+// each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,12 +30,12 @@ class ObjectCommit : public testing::Test {
   Writer open(ObjectTarget target = ObjectTarget::any) {
     return ObjectContainerWriter::open(test_.open(), "Events", {}, target);
   }
-  // Clusters of one page each, and a footer that says how many there are by now.
+  // Clusters of one page each, and a footer with their number.
   Anchor fill(WriteContainer& writer, unsigned clusters, std::uint64_t seed = 1) {
     for (unsigned i = 0; i < clusters; ++i) {
       TestPages pages;
       pages.add(0, 100);
-      ClusterPlace cluster;
+      ClusterWriteState cluster;
       writer.write_pages(pages.parts(), cluster);
     }
     const Bytes blob = page_bytes(60, seed);
@@ -57,7 +57,7 @@ class ObjectCommit : public testing::Test {
   }
   std::uint64_t objects() { return anchor() ? anchor()->end_objects - first_page_object : 0; }
 
-  // All that the anchor names is there.
+  // Everything that the anchor names exists.
   void expect_whole() {
     const auto now = anchor();
     if (!now) return;
@@ -66,7 +66,7 @@ class ObjectCommit : public testing::Test {
     const std::uint64_t footer = now->anchor.footer_offset;
     EXPECT_TRUE(store_->size({{group_of_blob(*now, footer), metadata_object}, 0, footer}));
   }
-  // With everybody gone, gc leaves what the anchor names and the records of that, nothing else.
+  // After all writers have ended, gc leaves only what the anchor names and its records.
   void expect_clean() {
     EXPECT_THAT(collect_garbage(test_).problems, IsEmpty());
     EXPECT_EQ(claim(), nullptr);
@@ -94,8 +94,8 @@ class ObjectCommit : public testing::Test {
 
 // ---- lost answers
 
-// The put of the n-th commit is applied, its answer lost, the server silent; before the writer ends it is
-// back.
+// The put of the n-th commit is applied but its answer lost, and the server is down; it returns before the
+// writer ends.
 TEST_F(ObjectCommit, ALostAnswerDestroysNothing) {
   for (const unsigned earlier_commits : {0u, 1u, 2u}) {
     for (const bool replaces : {false, true}) {
@@ -106,7 +106,7 @@ TEST_F(ObjectCommit, ALostAnswerDestroysNothing) {
         for (unsigned i = 0; i < earlier_commits; ++i) writer->commit(fill(*writer, 2));
         const Anchor last = fill(*writer, 3);
         test_.faults().lose_answer(StoreOperation::put_if);
-        test_.faults().lose_server(2);  // the version is read, the put is done
+        test_.faults().lose_server(2);  // after the read of the version and the put
         const Error error = error_of([&] { writer->commit(last); });
         EXPECT_EQ(error.kind(), ErrorKind::io);
         EXPECT_THAT(error.problem(), HasSubstr("it is not known whether this commit was made"));
@@ -130,7 +130,7 @@ TEST_F(ObjectCommit, ALostAnswerIsFoundOutWhereTheStoreAnswers) {
   EXPECT_NO_THROW(writer->commit(first));
   EXPECT_EQ(objects(), 2u);
   const Anchor second = fill(*writer, 2);
-  test_.faults().fail(StoreOperation::put_if, 0, 1);  // refused: tried once more
+  test_.faults().fail(StoreOperation::put_if, 0, 1);  // refused: retried once
   EXPECT_NO_THROW(writer->commit(second));
   test_.faults().fail(StoreOperation::put_if, 0, 2);
   const Anchor third = fill(*writer, 2);
@@ -142,7 +142,7 @@ TEST_F(ObjectCommit, ALostAnswerIsFoundOutWhereTheStoreAnswers) {
   expect_clean();
 }
 
-// A store that repeats its requests is refused because of itself.
+// A store that repeats requests gets refused by its own first attempt.
 TEST_F(ObjectCommit, ARefusalByItselfIsSuccess) {
   write(3);
   for (const bool replaces : {false, true}) {
@@ -152,7 +152,7 @@ TEST_F(ObjectCommit, ARefusalByItselfIsSuccess) {
     test_.faults().before(StoreOperation::put_if, 1, [&] { test_.faults().arrive(); });
     EXPECT_NO_THROW(writer->commit(written));
     EXPECT_EQ(objects(), 2u);
-    // The claim, too.
+    // The same for the claim.
     test_.faults().come_late();
     test_.faults().before(StoreOperation::put_if, 1, [&] { test_.faults().arrive(); });
     if (replaces) {
@@ -169,7 +169,7 @@ TEST_F(ObjectCommit, ACommitThatComesLateIsVoidOnceItsWriterHasEnded) {
   Writer writer = open();
   const Anchor written = fill(*writer, 3);
   test_.faults().come_late();
-  // It is not there yet, so it is put again; and what comes late then finds another record.
+  // The put has not arrived yet, so it is repeated; the late one then finds another record.
   EXPECT_NO_THROW(writer->commit(written));
   test_.faults().arrive();
   EXPECT_EQ(objects(), 3u);
@@ -177,7 +177,7 @@ TEST_F(ObjectCommit, ACommitThatComesLateIsVoidOnceItsWriterHasEnded) {
   test_.faults().come_late();
   test_.faults().fail(StoreOperation::put_if, 1, 1);
   EXPECT_THAT(error_of([&] { writer->commit(more); }).problem(), HasSubstr("as it was before this commit"));
-  writer.reset();  // gives the claim back: what was open can come no more
+  writer.reset();  // releases the claim: no open put can be applied any more
   test_.faults().arrive();
   EXPECT_EQ(objects(), 3u);
   expect_clean();
@@ -200,7 +200,7 @@ TEST_F(ObjectCommit, ACommitThatComesLateButBeforeItsWriterEndsIsThere) {
 
 // ---- claims that are taken over
 
-// At each operation of a writer, gc takes its claim away; its commits are made or not, as it was told.
+// At each operation of a writer, gc takes its claim away; each commit succeeds or fails as reported.
 TEST_F(ObjectCommit, GcByForceAtAnyMoment) {
   for (const StoreOperation kind : {StoreOperation::get, StoreOperation::put_if, StoreOperation::update,
                                     StoreOperation::list, StoreOperation::remove}) {
@@ -234,7 +234,7 @@ TEST_F(ObjectCommit, GcByForceAtAnyMoment) {
   }
 }
 
-// Another writer comes after that: what the first one does when it goes on must not touch it.
+// Then another writer starts: when the first one resumes, it must not affect it.
 TEST_F(ObjectCommit, AWriterThatWakesHarmsNobody) {
   for (const ObjectTarget target : {ObjectTarget::any, ObjectTarget::present}) {
     for (const StoreOperation kind : {StoreOperation::get, StoreOperation::put_if, StoreOperation::update,
@@ -335,7 +335,7 @@ TEST_F(ObjectCommit, AWriterElsewhereIsRefusedWhileItsClaimIsRenewed) {
   EXPECT_EQ(collect_garbage(test_).kept.size(), 1u);
   EXPECT_EQ(collect_garbage(test_, {.older_than = 600.0}).kept.size(), 1u);
   around_.become(1, "host");
-  around_.sleep_for(24h);  // a slow one
+  around_.sleep_for(24h);  // a slow writer
   EXPECT_NO_THROW(writer->commit(written));
 }
 
@@ -344,14 +344,14 @@ TEST_F(ObjectCommit, AWriterOfTheSameMachineIsRefusedAtOnceAndTakenOverAtOnce) {
   const auto begin = around_.now();
   around_.become(2, "host");
   EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::usage);
-  around_.stop_process(1);  // also one that is stopped: it is known to be there
+  around_.stop_process(1);  // a stopped process still exists
   EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::usage);
   around_.end_process(1);
   EXPECT_NO_THROW(open());
   EXPECT_EQ(around_.now(), begin);
 }
 
-// The same host name says nothing: it may be a copy of the machine.
+// An equal host name proves nothing: the machine may be a copy.
 TEST_F(ObjectCommit, ACopyOfTheMachineWaitsForTheLease) {
   Writer writer = open();
   const Anchor written = fill(*writer, 2);
@@ -365,8 +365,8 @@ TEST_F(ObjectCommit, ACopyOfTheMachineWaitsForTheLease) {
   around_.stop_process(1, false);
   TestPages pages;
   pages.add(0, 10);
-  ClusterPlace cluster;
-  // Its lease is over by its own clock: it looks before it writes.
+  ClusterWriteState cluster;
+  // By its own clock its lease is over: it checks before it writes.
   const Error error = error_of([&] { writer->write_pages(pages.parts(), cluster); });
   EXPECT_THAT(error.problem(), HasSubstr("has taken over"));
   EXPECT_THAT(error_of([&] { writer->commit(written); }).problem(), HasSubstr("has taken over"));
@@ -379,7 +379,7 @@ TEST_F(ObjectCommit, AStoreThatIsSilentTakesNobodysLease) {
   const Writer writer = open();
   const Anchor written = fill(*writer, 2);
   around_.become(2, "other");
-  // Nobody can renew while the store is silent, and it is silent for longer than the lease.
+  // No renewal is possible while the store is down for longer than the lease.
   bool silent = false;
   test_.faults().before(StoreOperation::get, 2, [&] {
     silent = true;
@@ -393,7 +393,7 @@ TEST_F(ObjectCommit, AStoreThatIsSilentTakesNobodysLease) {
   EXPECT_NO_THROW(writer->commit(written));
 }
 
-// Both machines stood still, as copies on one host do that is suspended.
+// Both machines stood still, as after the host of both is suspended.
 TEST_F(ObjectCommit, WhoStoodStillItselfWatchesOn) {
   const Writer writer = open();
   const Anchor written = fill(*writer, 2);
@@ -434,8 +434,8 @@ TEST_F(ObjectCommit, AChildOfTheProcessCannotHarmItsWriter) {
 
 // ---- what checkpoints leave
 
-// A machine that goes down would bring back the count, and the next writer, of any data set, would get the
-// same number: garbage of one would be the values of the other.
+// After a crash of the machine the old count would return, and the next writer, of any data set, would get
+// the same number: garbage of one data set would be values of the other.
 TEST_F(ObjectCommit, TheNumberOfAGenerationIsOnTheDeviceBeforeItIsUsed) {
   test_.faults().fail(io::StoreOperation::sync);
   EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::io);
@@ -512,7 +512,7 @@ TEST_F(ObjectCommit, ManyBlobsAreReadInFewRequests) {
     Writer writer = ObjectContainerWriter::open(store, "Events", {}, ObjectTarget::any);
     std::vector<Locator> blobs;
     for (unsigned i = 0; i < 150; ++i) {
-      if (i == 70) {  // the rest is of another generation
+      if (i == 70) {  // the others belong to another generation
         writer->commit(fill(*writer, 1));
         writer->close();
         writer = ObjectContainerWriter::open(store, "Events", {}, ObjectTarget::present);
@@ -567,14 +567,14 @@ TEST_F(ObjectCommit, AReaderIsToldWhatBecameOfItsDataSet) {
 
 // ---- any order
 
-// Whatever is lost or refused at any moment: what a commit said is so, and gc leaves nothing over.
+// Operations are lost or refused at random: every reported commit holds, and gc leaves no garbage.
 TEST_F(ObjectCommit, RandomFaults) {
   std::mt19937_64 random(20261122);
   const auto below = [&](std::uint64_t limit) { return random() % limit; };
   for (int round = 0; round < 400; ++round) {
     SCOPED_TRACE(round);
     const std::uint64_t before = objects();
-    std::vector<std::uint64_t> possible{before};  // the state is one of these
+    std::vector<std::uint64_t> possible{before};  // the possible states
     for (const StoreOperation kind : {StoreOperation::put_if, StoreOperation::get, StoreOperation::update}) {
       if (below(3) == 0) test_.faults().lose_answer(kind, below(8), 1 + below(3));
       if (below(4) == 0) test_.faults().fail(kind, below(8), 1 + below(3));

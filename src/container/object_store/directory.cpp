@@ -1,4 +1,4 @@
-// Records of the directory and the search for a name; see directory.h.
+// Directory records and the lookup of names; see directory.h.
 #include "container/object_store/directory.h"
 
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ Kind kind_of(ByteSpan bytes) noexcept {
   return static_cast<Kind>(load_le<std::uint16_t>(bytes.data() + magic.size()));
 }
 
-// The body, after everything around it was checked.
+// The body, after the frame was checked.
 ByteReader open_record(ByteSpan bytes, const char* what) {
   if (bytes.size() < head_size + sum_size || bytes.size() > longest_record)
     fail(what, fmt::format("{} bytes, where {} to {} are possible", bytes.size(), head_size + sum_size,
@@ -184,7 +184,7 @@ void put_ranges(ByteWriter& out, const std::vector<ObjectRange>& ranges) {
   }
 }
 
-// In the order of their numbers, within [first, end).
+// In ascending order, within [first, end).
 std::vector<ObjectRange> take_ranges(ByteReader& in, std::uint64_t first, std::uint64_t end,
                                      const char* what) {
   const auto count = in.le<std::uint32_t>(what);
@@ -313,7 +313,7 @@ GenerationRecord read_generation_record(ByteSpan bytes) {
   record.first_object = in.le<std::uint64_t>(what);
   if (record.first_object < first_page_object || record.end_objects < record.first_object)
     fail(what, fmt::format("page objects {} to {}", record.first_object, record.end_objects));
-  if (in.remaining() == 0) return record;  // by a version that knew no parts
+  if (in.remaining() == 0) return record;  // written by a version without parts
   record.in_parts = in.le<std::uint8_t>(what) != 0;
   record.abandoned = take_ranges(in, record.first_object, record.end_objects, what);
   return record;

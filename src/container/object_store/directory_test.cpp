@@ -1,4 +1,4 @@
-// Records of the directory: there and back, and every damage found.
+// Directory records: round trips, and detection of every damage.
 #include "container/object_store/directory.h"
 
 #include <gmock/gmock.h>
@@ -82,13 +82,13 @@ std::vector<Kind> all_kinds() {
           {"record of a part", to_bytes(some_part()), [](ByteSpan bytes) { read_part_record(bytes); }}};
 }
 
-// What earlier versions wrote: without what is about parts, and without identities.
+// Records of earlier versions: without parts and identities.
 std::size_t earlier_size(const Kind& kind) {
   if (kind.name == std::string("generation record")) return kind.bytes.size() - (1 + 4 + 2 * 16);
   return kind.name == std::string("data set record") ? kind.bytes.size() - 8 : 0;
 }
 
-// The sum made right again, so that what it protects is looked at.
+// Corrects the checksum, so that the fields behind it are tested.
 Bytes resealed(Bytes bytes) {
   const std::size_t summed = bytes.size() - sizeof(std::uint64_t);
   store_le(bytes.data() + summed, codec::xxh3(ByteSpan(bytes).first(summed)));
@@ -137,7 +137,7 @@ TEST(ObjectDirectory, EveryLengthThatIsShorterIsRefused) {
     for (std::size_t length = 0; length < kind.bytes.size(); ++length) {
       Bytes bytes(kind.bytes.begin(), kind.bytes.begin() + static_cast<std::ptrdiff_t>(length));
       EXPECT_THROW(kind.read(bytes), Error) << kind.name << ", " << length;
-      // With a length and a sum that agree, so that only the fields themselves can be short.
+      // Length and checksum are correct, so that only fields can be missing.
       if (length < 24 || length == earlier_size(kind)) continue;
       store_le(bytes.data() + 12, static_cast<std::uint32_t>(length - 24));
       EXPECT_THROW(kind.read(resealed(bytes)), Error) << kind.name << ", body of " << length - 24;
@@ -237,7 +237,8 @@ TEST(ObjectDirectory, ValuesThatCannotBeAreRefused) {
 }
 
 TEST(ObjectDirectory, EveryNumberLiesInOneGeneration) {
-  const AnchorRecord anchor = some_anchor();  // 2: objects 1 to 4, blobs 0 to 2; 4: blobs 3 to 5; 7: the rest
+  // 2: objects 1 to 4, blobs 0 to 2; 4: blobs 3 to 5; 7: the others
+  const AnchorRecord anchor = some_anchor();
   EXPECT_EQ(group_of_object(anchor, 1), 2u);
   EXPECT_EQ(group_of_object(anchor, 4), 2u);
   EXPECT_EQ(group_of_object(anchor, 5), 7u);

@@ -1,10 +1,10 @@
 // Collecting garbage; see colonnade/garbage.h.
 //
-// A writer claims a place before it writes its generation record, and what it did not commit by the time its
-// claim is gone can never be committed: a commit expects the record in which the claim is. So a generation
-// that was in the list, and which the record read after it neither names nor gives a claim for, is garbage
-// for good, and no claim is needed to remove it. A claim whose writer is gone, or is to be taken for gone, is
-// removed first, which makes what that writer may have under way fail.
+// A writer claims a place before it writes its generation record, and what it has not committed when it loses
+// the claim can never be committed, as a commit expects the record that contains the claim. So if a
+// generation was listed, and the record read afterwards neither names it nor holds a claim for it, it is
+// garbage forever, and removing it needs no claim. A claim whose writer is dead, or considered dead, is
+// removed first, which makes all updates in flight of that writer fail.
 #include "colonnade/garbage.h"
 
 #include <fmt/format.h>
@@ -35,19 +35,19 @@ std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   return io::open_object_store(uri);
 }
 
-// A machine that goes down must not bring back a record from before the one that was read: what that needs is
-// about to be removed.
+// After a crash of the machine, an older record must not return: the values that it names are about to be
+// removed.
 void keep_record(io::ObjectStore& store, std::uint64_t place) {
   store.sync_with(container::directory_value(place, container::place_key));
 }
 
-// Removes the generations in the list that are garbage as the record says.
+// Removes those listed generations that are garbage according to the record.
 void remove_garbage_at(io::ObjectStore& store, std::uint64_t place,
                        const std::vector<std::uint32_t>& generations, const PlaceRecord& record,
                        bool only_look, GarbageReport* report) {
   bool is_kept = only_look;
   for (const std::uint32_t generation : generations) {
-    // The claim's writer makes its own, and a later one what is not known here.
+    // The claim's writer makes its own generation, and later writers make unknown ones.
     if (record.claim && generation >= record.claim->generation) continue;
     auto garbage = container::remove_garbage(store, place, record.anchor, generation, true);
     if (garbage && !std::exchange(is_kept, true)) {
@@ -61,7 +61,7 @@ void remove_garbage_at(io::ObjectStore& store, std::uint64_t place,
   }
 }
 
-// A writer that renews its claim all the time.
+// Bounds the attempts against a writer that keeps renewing its claim.
 constexpr int most_attempts = 16;
 
 class Collector {
@@ -70,7 +70,7 @@ class Collector {
       : store_(store), options_(options), watch_(store) {}
 
   GarbageReport run() {
-    // Before the records: a writer makes values only when its claim and its generation have theirs.
+    // Before the records: a writer creates values only after its claim and generation are recorded.
     const std::vector<std::uint32_t> groups =
         options_.force ? store_.list_groups() : std::vector<std::uint32_t>();
     const std::vector<std::uint64_t> places = store_.list_dkeys(container::directory_object);
@@ -79,7 +79,7 @@ class Collector {
       waiting_.erase(place);
       at(place, [&] { collect(place, &claim); });
     }
-    // Those that changed: their writers live, or have ended just now.
+    // Claims that changed: their writers run, or have just ended.
     for (const std::uint64_t place : waiting_) at(place, [&] { collect(place, nullptr); });
     if (!groups.empty() && report_.problems.empty()) remove_unspoken(groups);
     report_.leftovers = store_.remove_leftovers(options_.dry_run);
@@ -87,7 +87,7 @@ class Collector {
   }
 
  private:
-  // What is damaged, or out of reach, at one place keeps nobody from the others. A store that is gone does.
+  // An error at one place does not affect the others, unless the whole store is unavailable.
   template <class Work>
   void at(std::uint64_t place, Work&& work) {
     if (place == container::counter_place) return;
@@ -114,7 +114,7 @@ class Collector {
     waiting_.insert(place);
   }
 
-  // Values of generations that lost their record, with that of the data set or after it.
+  // Values of generations whose records are lost, with the data set's record or later.
   void remove_unspoken(const std::vector<std::uint32_t>& groups) {
     std::set<std::uint32_t> spoken;
     for (const std::uint64_t place : store_.list_dkeys(container::directory_object)) {
@@ -137,7 +137,7 @@ class Collector {
     }
   }
 
-  // `gone`: the claim whose writer is, if it is there still.
+  // `gone`: the claim of a dead writer, if it is still there.
   void collect(std::uint64_t place, const ClaimRecord* gone) {
     const std::vector<std::uint32_t> generations = container::generations_at(store_, place);
     auto found = container::read_place(store_, place);
@@ -157,7 +157,7 @@ class Collector {
     remove_garbage_at(store_, place, generations, record, options_.dry_run, &report_);
   }
 
-  // Takes the claim away unless its writer is faster; returns what there is then.
+  // Removes the claim unless its writer is faster; returns the resulting record.
   PlaceRecord release(std::uint64_t place, Stored<PlaceRecord> found, const ClaimRecord& gone) {
     const auto is_gone = [&](const std::optional<ClaimRecord>& claim) {
       return claim && (options_.force || container::is_same_claim(*claim, gone));
@@ -209,7 +209,7 @@ void remove_data_set(const std::string& uri, std::string_view data_set) {
     if (!done)
       throw Error(ErrorKind::usage, fmt::format("somebody has begun to write \"{}\"", data_set),
                   "wait until that is done");
-    // A machine that goes down must not bring back the record of what is removed next.
+    // After a crash of the machine, the record of values that are removed next must not return.
     store->sync();
     const std::vector<std::uint32_t> generations = container::generations_at(*store, place.dkey);
     if (const auto now = container::read_place(*store, place.dkey))

@@ -1,4 +1,4 @@
-// Collecting what crashed writers leave, and nothing else.
+// Collects what crashed writers leave, and nothing else.
 #include "colonnade/garbage.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class Garbage : public testing::Test {
     for (unsigned i = 0; i < clusters; ++i) {
       TestPages pages;
       pages.add(0, 100);
-      ClusterPlace cluster;
+      ClusterWriteState cluster;
       writer.write_pages(pages.parts(), cluster);
     }
     anchor.footer_offset = writer.write_blob(blob, 50).offset;
@@ -39,7 +39,7 @@ class Garbage : public testing::Test {
     writer->commit(fill(*writer, 2));
     writer->close();
   }
-  // Ends a writer as if its process were killed.
+  // Ends a writer as if its process had been killed.
   void kill(std::unique_ptr<ObjectContainerWriter> writer) {
     test_.faults().lose_server();
     writer.reset();
@@ -107,7 +107,7 @@ TEST_F(Garbage, WhatFollowsTheLastCheckpoint) {
 
 TEST_F(Garbage, WhoIsAtWorkIsLeftAlone) {
   crash("A", 3);
-  const auto writer = open("A");  // takes over
+  const auto writer = open("A");  // takes the claim over
   const Anchor written = fill(*writer, 3);
   EXPECT_EQ(test_.groups().size(), 2u);
   const GarbageReport report = collect_garbage(test_);
@@ -172,7 +172,7 @@ TEST(GarbageInAFolder, WhatNoRecordSpeaksOfGoesByForceAlone) {
   write("B");
   const auto store = io::open_object_store(uri);
   const std::uint32_t lost = find_anchor(*store, "A")->generation;
-  // The machine went down: a record came to nothing, and with it the one of the generation.
+  // A crash of the machine lost a record, and with it the generation's.
   store->remove(directory_value(first_place_of("A"), place_key));
   store->remove(directory_value(first_place_of("A"), first_generation_key + lost));
   EXPECT_THAT(store->list_groups(), testing::Contains(lost));
@@ -196,14 +196,14 @@ TEST_F(Garbage, WhatCannotBeReachedKeepsNobodyFromTheRest) {
   EXPECT_EQ(report.removed.size(), 2u);
   EXPECT_EQ(collect_garbage(test_).removed.size(), 1u);
   EXPECT_THAT(test_.groups(), IsEmpty());
-  // But a store that is gone is.
+  // But a store that is unavailable is an error.
   crash("A", 3);
   test_.faults().lose_server(5);
   EXPECT_EQ(error_of([&] { collect_garbage(test_); }).kind(), ErrorKind::io);
 }
 
 TEST_F(Garbage, NamesThatFollowEachOtherStayReachable) {
-  // "A" has the first place of "B", whose own comes after it.
+  // "A" occupies the first place of "B", which uses the next one.
   PlaceWriter(*store_, first_place_of("B"), std::nullopt).change([](PlaceRecord& record) {
     record.anchor.name = "A";
   });

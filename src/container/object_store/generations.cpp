@@ -1,4 +1,4 @@
-// Numbers and removal of generations; see generations.h.
+// Numbering and removing generations; see generations.h.
 #include "container/object_store/generations.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::uint32_t next_generation(io::ObjectStore& store) {
     std::optional<std::string> expected;
     if (found) expected = found->version;
     if (!store.put_if(address, counter_bytes(next + 1), expected)) continue;
-    // A machine that goes down must not bring back the count before: two data sets would have one number.
+    // After a crash of the machine, the old count must not return: two data sets would share a number.
     store.sync();
     return next;
   }
@@ -78,7 +78,7 @@ void change_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_
     GenerationRecord record = read_generation_record(found->value);
     edit(record);
     if (store.put_if(address, to_bytes(record), found->version)) return;
-    // The more there are who want it, the later they try again.
+    // The more contenders, the longer the back-off.
     const std::uint64_t most =
         std::min<std::uint64_t>(std::uint64_t{1} << std::min(attempt, 16), longest_pause);
     environment().sleep_for(std::chrono::milliseconds(environment().random_number() % most + 1));
@@ -101,7 +101,7 @@ std::vector<ObjectRange> ranges_between(std::vector<ObjectRange> ranges, std::ui
     first = range.end;
   }
   if (first < end) between.push_back({first, end});
-  // So that the record stays readable: those of the oldest attempts are the least likely to get more.
+  // Keeps the record readable: the oldest attempts are the least likely to grow.
   if (between.size() > most_ranges)
     between.erase(between.begin(), between.end() - static_cast<std::ptrdiff_t>(most_ranges));
   return between;
@@ -118,7 +118,7 @@ void remove_pages(io::ObjectStore& store, std::uint32_t generation, std::uint64_
   if (begin < end) store.remove_objects(generation, begin, end - 1);
 }
 
-// Of those who wrote parts: their pages are named by the commit, or abandoned.
+// Removes the records of parts: the commit names their pages, or they are abandoned.
 void remove_parts(io::ObjectStore& store, const io::ObjectId& metadata) {
   for (const std::uint64_t part : store.list_dkeys(metadata)) {
     if (part == 0) continue;

@@ -1,4 +1,4 @@
-// Generations of the data sets of an object store: their numbers, and removing what they left.
+// Generations of the data sets of an object store: numbering and removal.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_GENERATIONS_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_GENERATIONS_H
 
@@ -12,32 +12,33 @@
 
 namespace colonnade::container {
 
-// A number that no data set of the store has had yet.
+// Returns a number that no data set of the store has used yet.
 std::uint32_t next_generation(io::ObjectStore& store);
 
-// The generations that have a record at the place, in ascending order.
+// The generations with a record at the place, in ascending order.
 std::vector<std::uint32_t> generations_at(const io::ObjectStore& store, std::uint64_t place);
 
-// Nothing if the generation has no record there.
+// Empty if the generation has no record there.
 std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, std::uint64_t place,
                                                 std::uint32_t generation);
 void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record);
-// Changes a record that others change, too: `edit` may be called again. Throws ErrorKind::io if the record is
-// not there any more, and what `edit` throws.
+// Changes a record that other processes change, too: `edit` may run several times. Throws ErrorKind::io if
+// the record is gone, and what `edit` throws.
 void change_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_t generation,
                        const std::function<void(GenerationRecord&)>& edit);
-// What lies between ranges, within [first, end). Throws ErrorKind::usage if they overlap, or lie outside.
+// The gaps between ranges, within [first, end). Throws ErrorKind::usage if ranges overlap or lie outside.
 std::vector<ObjectRange> ranges_between(std::vector<ObjectRange> ranges, std::uint64_t first,
                                         std::uint64_t end);
 
-// What is not committed of a generation whose writer does not hold the claim any more can never be: it is
-// garbage from then on, which anybody may remove at any time.
+// Once a writer has lost its claim, the uncommitted part of its generation can never be committed: it is
+// garbage, which any process may remove at any time.
 struct Garbage {
   std::string name;
-  std::uint64_t objects = 0;  // that its writer had reserved
-  bool all = false;           // of the generation
+  std::uint64_t objects = 0;  // reserved by its writer
+  bool all = false;           // the whole generation
 };
-// Removes what `anchor` does not have of the generation, and says what that was; nothing: there is nothing.
+// Removes what `anchor` does not name of the generation; returns a description, empty without
+// garbage.
 std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,
                                       std::uint32_t generation, bool only_look = false);
 std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t place, const AnchorRecord& anchor,

@@ -1,4 +1,4 @@
-// How a data set lies in an object store.
+// The layout of a data set in an object store.
 //
 // Objects (io::ObjectId{group, number}; keys are numbers):
 //
@@ -13,7 +13,7 @@
 //       a record
 //     number 1...: pages
 //
-// Where a page lies is the 64-bit location of its locator (type 0x02, docs/format/object-container.md):
+// The 64-bit location of a page's locator gives its position (type 0x02, docs/format/object-container.md):
 //
 //   locality (default)   object 24 | value 16 | offset 24    (most significant first)
 //     object: number within the group, one (or more) per cluster; distribution key: the physical column;
@@ -23,8 +23,8 @@
 //   object_per_page      object 64
 //     distribution key 0, attribute key 0.
 //
-// Header, footer and page lists: the location is the number of the blob. A page's checksum follows it, as in
-// files.
+// Header, footer and page lists: the location is the number of the blob. A page is followed by its checksum,
+// as in files.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_LAYOUT_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_LAYOUT_H
 
@@ -42,8 +42,8 @@ inline constexpr std::uint64_t metadata_object = 0;  // number
 inline constexpr std::uint64_t first_page_object = 1;
 inline constexpr std::uint64_t part_record_key = std::uint64_t{1} << 62;  // attribute key
 
-// A place of the mapping `locality`.
-struct LocalityPlace {
+// A location of the mapping `locality`.
+struct LocalityLocation {
   static constexpr unsigned object_bits = 24;
   static constexpr unsigned value_bits = 16;
   static constexpr unsigned offset_bits = 24;
@@ -58,11 +58,11 @@ struct LocalityPlace {
   constexpr std::uint64_t location() const noexcept {
     return object << (value_bits + offset_bits) | value << offset_bits | offset;
   }
-  static constexpr LocalityPlace of(std::uint64_t location) noexcept {
+  static constexpr LocalityLocation of(std::uint64_t location) noexcept {
     return {location >> (value_bits + offset_bits), location >> offset_bits & (most_values - 1),
             location & (most_offset - 1)};
   }
-  friend bool operator==(const LocalityPlace&, const LocalityPlace&) = default;
+  friend bool operator==(const LocalityLocation&, const LocalityLocation&) = default;
 };
 
 }  // namespace colonnade::container

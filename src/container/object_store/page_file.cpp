@@ -1,5 +1,5 @@
-// See page_file.h. Addresses are looked up by bisection: pieces are kept in their order, those of a
-// column in a cluster side by side.
+// See page_file.h. Addresses are found by bisection: pieces are sorted, those of a column in a cluster are
+// contiguous.
 #include "container/object_store/page_file.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace colonnade::container {
 namespace {
 
 constexpr std::uint64_t smallest_unit = std::uint64_t{4} << 10;
-// A request of this size and more takes so long that it may as well be two.
+// A request of at least this size takes so long that it may as well be two.
 constexpr std::uint64_t large_request = std::uint64_t{8} << 20;
 
 std::uint64_t stored_bytes(const PageDescriptor& page) noexcept {
@@ -26,9 +26,10 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
   return (value + (unit - 1)) & ~(unit - 1);
 }
 
-// Items of one <object, distribution key> each; in the order of the parts.
+// One <object, distribution key> per call; in the order of the parts.
 template <class Fetch>
-void for_each_operation(const std::vector<ObjectPageFile::Part>& parts, std::size_t most, Fetch&& fetch) {
+void for_each_operation(const std::vector<ObjectPageFile::ValueRange>& parts, std::size_t most,
+                        Fetch&& fetch) {
   std::vector<io::FetchItem> items;
   for (std::size_t i = 0; i < parts.size();) {
     const io::ValueAddress& first = parts[i].value;
@@ -41,7 +42,7 @@ void for_each_operation(const std::vector<ObjectPageFile::Part>& parts, std::siz
   }
 }
 
-// A value that the page list names is not just not there.
+// A value that the page list names must exist: not_found means more than a missing value.
 void fetch(const io::ObjectStore& store, const AnchorRecord& anchor, const io::ValueAddress& first,
            std::span<const io::FetchItem> items) {
   try {
@@ -79,14 +80,14 @@ ObjectPageFile::ObjectPageFile(std::shared_ptr<io::ObjectStore> store, AnchorRec
 
 // ---- Laying out
 
-bool ObjectPageFile::place_of(const PageDescriptor& page, PagePlace& place) const noexcept {
+bool ObjectPageFile::place_of(const PageDescriptor& page, PagePosition& place) const noexcept {
   const std::uint64_t largest =
       std::min<std::uint64_t>(store_traits_.max_value, std::numeric_limits<std::uint32_t>::max());
   if (page.locator.kind != Locator::Kind::object64 || page.locator.size > largest) return false;
   if (anchor_.mapping == ObjectMapping::object_per_page) {
     place = {page.locator.offset, 0};
   } else {
-    const LocalityPlace in = LocalityPlace::of(page.locator.offset);
+    const LocalityLocation in = LocalityLocation::of(page.locator.offset);
     place = {page.locator.offset - in.offset, in.offset};
   }
   return place.offset + stored_bytes(page) <= largest;
@@ -100,21 +101,21 @@ std::uint64_t ObjectPageFile::unit_for(const Descriptor& descriptor) const {
       for (const ClusterDescriptor& cluster : descriptor.clusters)
         for (const ColumnRange& range : cluster.columns)
           for (const PageDescriptor& page : range.pages)
-            bytes = std::max(bytes, LocalityPlace::of(page.locator.offset).offset + 1);
+            bytes = std::max(bytes, LocalityLocation::of(page.locator.offset).offset + 1);
   }
-  return std::bit_ceil(std::clamp(bytes, smallest_unit, LocalityPlace::most_offset));
+  return std::bit_ceil(std::clamp(bytes, smallest_unit, LocalityLocation::most_offset));
 }
 
-// Does the piece come right behind the other one? Both are of one column and cluster.
+// True if the piece directly follows the other one. Both belong to one column and cluster.
 bool ObjectPageFile::follows(const Piece& piece, const Piece& previous) const noexcept {
   if (!store_traits_.vectors || anchor_.mapping != ObjectMapping::locality) return false;
   return piece.length <= io_traits_.read_unit / 2 &&
-         LocalityPlace::of(piece.location).object == LocalityPlace::of(previous.location).object;
+         LocalityLocation::of(piece.location).object == LocalityLocation::of(previous.location).object;
 }
 
 void ObjectPageFile::lay_out(std::uint32_t column, const PageList& pages) {
   const auto first = static_cast<std::ptrdiff_t>(pieces_.size());
-  PagePlace place;
+  PagePosition place;
   for (const PageDescriptor& page : pages) {
     if (!place_of(page, place)) continue;
     const auto length = static_cast<std::uint32_t>(place.offset + stored_bytes(page));
@@ -123,7 +124,7 @@ void ObjectPageFile::lay_out(std::uint32_t column, const PageList& pages) {
     else
       pieces_.push_back({.location = place.location, .length = length, .column = column});
   }
-  // Writers number upwards; where it is not so, a value may have come up several times.
+  // Writers number upwards; otherwise a value may have appeared several times.
   const auto by_location = [](const Piece& a, const Piece& b) {
     return std::pair(a.location, b.length) < std::pair(b.location, a.length);
   };
@@ -149,7 +150,7 @@ PageList ObjectPageFile::place(std::size_t cluster, std::uint32_t column, const 
   const auto begin = pieces_.begin() + static_cast<std::ptrdiff_t>(is_known ? first_pieces_[at] : 0);
   const auto end = pieces_.begin() + static_cast<std::ptrdiff_t>(is_known ? first_pieces_[at + 1] : 0);
   auto piece = begin;
-  PagePlace where;
+  PagePosition where;
   for (PageDescriptor page : pages) {
     const bool is_placed = place_of(page, where);
     if (is_placed && (piece == end || piece->location != where.location))
@@ -176,13 +177,13 @@ const ObjectPageFile::Piece* ObjectPageFile::piece_at(std::uint64_t offset) cons
 io::ValueAddress ObjectPageFile::value_of(const Piece& piece) const noexcept {
   if (anchor_.mapping == ObjectMapping::object_per_page)
     return {.object = {group_of_object(anchor_, piece.location), piece.location}, .dkey = 0, .akey = 0};
-  const LocalityPlace place = LocalityPlace::of(piece.location);
+  const LocalityLocation place = LocalityLocation::of(piece.location);
   return {.object = {group_of_object(anchor_, place.object), place.object},
           .dkey = piece.column,
           .akey = place.value};
 }
 
-void ObjectPageFile::split(std::uint64_t offset, MutableByteSpan into, std::vector<Part>& parts) const {
+void ObjectPageFile::split(std::uint64_t offset, MutableByteSpan into, std::vector<ValueRange>& parts) const {
   const Piece* piece = piece_at(offset);
   while (!into.empty()) {
     const bool is_in = piece != nullptr && piece != pieces_.data() + pieces_.size() &&
@@ -230,7 +231,7 @@ void ObjectPageFile::read(std::uint64_t offset, MutableByteSpan into) const {
 }
 
 void ObjectPageFile::read_vector(std::span<const io::ReadRequest> requests) const {
-  std::vector<Part> parts;
+  std::vector<ValueRange> parts;
   for (const io::ReadRequest& request : requests) split(request.offset, request.into, parts);
   for_each_operation(parts, store_traits_.max_items,
                      [&](const io::ValueAddress& first, std::span<const io::FetchItem> items) {

@@ -1,16 +1,16 @@
-// ObjectPageFile: the pages of one data set in an object store, as a file that ClusterPool and ReadScheduler
-// can read like any other.
+// ObjectPageFile: presents the pages of one data set in an object store as a file, which ClusterPool and
+// ReadScheduler read like any other.
 //
-// Its offsets are addresses that exist only here. When the data set is opened, every value that holds pages
-// gets a stretch of them, in the order of cluster, column and value:
+// Its offsets are virtual addresses. When the data set is opened, every value with pages gets a range of
+// them, in the order of cluster, column and value:
 //
 //   - a value begins at a multiple of the read unit, so that what is worth one request lies in one unit: of a
 //     value that can be read in parts as much as the pages were spliced for, else all of it;
 //   - in stores whose operations take several values, small values of one <object, distribution key> follow
 //     one another without a gap instead, so that one request covers many of them.
 //
-// The descriptor keeps the locators as they were written; place() gives the pages of a column with the
-// addresses in place of them. All of it is read-only once made, and may be shared by threads.
+// The descriptor keeps the locators as they were written; place() returns the pages of a column with virtual
+// addresses instead. Immutable once made; threads may share it.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_PAGE_FILE_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_PAGE_FILE_H
 
@@ -38,38 +38,38 @@ class ObjectPageFile final : public io::RandomAccessFile {
   std::unique_ptr<io::ReadQueue> open_queue(unsigned depth) const override;
   void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override;
 
-  // The pages with their addresses. One that does not lie in the object store, or cannot, gets a locator of
-  // Kind::unknown.
+  // The pages with their virtual addresses. A page outside of the object store, or with an invalid location,
+  // gets a locator of Kind::unknown.
   PageList place(std::size_t cluster, std::uint32_t column, const PageList& pages) const;
   // "object 7:42, distribution key 3, attribute key 0, bytes 0 to 1032"
   std::string to_text(std::uint64_t offset, std::uint64_t size) const;
-  // Throws ErrorKind::format if the values are shorter than the stretch needs, not_found if one is not there.
+  // Throws ErrorKind::format if the values are shorter than the range needs, not_found if one is missing.
   void check(std::uint64_t offset, std::uint64_t size) const;
 
   // A part of a request: bytes of one value.
-  struct Part {
+  struct ValueRange {
     io::ValueAddress value;
     std::uint64_t offset = 0;
     MutableByteSpan into;
   };
-  // Throws ErrorKind::format for a stretch that is not all pages.
-  void split(std::uint64_t offset, MutableByteSpan into, std::vector<Part>& parts) const;
+  // Throws ErrorKind::format if the range has bytes that are not pages.
+  void split(std::uint64_t offset, MutableByteSpan into, std::vector<ValueRange>& parts) const;
 
  private:
-  // A value: where its bytes are as a file, and in the store.
+  // A value: its address in the file, and its location in the store.
   struct Piece {
     std::uint64_t begin = 0;
     std::uint64_t location = 0;  // of its first byte
-    std::uint32_t length = 0;    // as far as pages need it
+    std::uint32_t length = 0;    // the bytes that hold pages
     std::uint32_t column = 0;
   };
-  // The piece that a page lies in, and where.
-  struct PagePlace {
+  // The piece that contains a page, and the page's offset.
+  struct PagePosition {
     std::uint64_t location = 0;  // of the piece
     std::uint64_t offset = 0;
   };
 
-  bool place_of(const PageDescriptor& page, PagePlace& place) const noexcept;
+  bool place_of(const PageDescriptor& page, PagePosition& place) const noexcept;
   std::uint64_t unit_for(const Descriptor& descriptor) const;
   void lay_out(std::uint32_t column, const PageList& pages);
   bool follows(const Piece& piece, const Piece& previous) const noexcept;

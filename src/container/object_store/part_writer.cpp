@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The claim was there so long ago at most when something is written.
+// The maximum age of the last check of the claim when something is written.
 constexpr Environment::Clock::duration looks_every = 15s;
 
 // Most parts are small and need one reservation; large ones need few.
@@ -26,7 +26,7 @@ std::uint64_t largest_reservation(ObjectMapping mapping) noexcept {
 }
 
 std::uint64_t most_objects(ObjectMapping mapping) noexcept {
-  return mapping == ObjectMapping::locality ? LocalityPlace::most_objects
+  return mapping == ObjectMapping::locality ? LocalityLocation::most_objects
                                             : std::numeric_limits<std::uint64_t>::max() / 2;
 }
 
@@ -71,7 +71,7 @@ ObjectPartWriter::~ObjectPartWriter() {
   try {
     close();
   } catch (const std::exception&) {
-    return;  // whoever wants to know calls close()
+    return;  // errors are reported by close() only
   }
 }
 
@@ -108,7 +108,7 @@ void ObjectPartWriter::reserve(std::uint64_t count) {
     range = {record.end_objects, record.end_objects + count};
     record.end_objects = range.end;
   });
-  // Only after this it is sure that who commits, or collects garbage, knows the objects.
+  // Only now the objects are certain to be known to the committing process and to garbage collection.
   look_at_claim();
   objects_.push_back(range);
   next_object_ = range.first;
@@ -141,20 +141,20 @@ std::vector<std::uint64_t> ObjectPartWriter::write_parts(std::span<const ByteSpa
               {.uri = uri()});
 }
 
-PlannedPages ObjectPartWriter::plan(std::span<const PagePart> pages, ClusterPlace& cluster) {
+PlannedPages ObjectPartWriter::plan(std::span<const PagePart> pages, ClusterWriteState& cluster) {
   check();
   return plan_updates(plan_, pages, cluster, [this](std::uint64_t count) { return take_objects(count); });
 }
 
 std::vector<std::uint64_t> ObjectPartWriter::write_pages(std::span<const PagePart> pages,
-                                                         ClusterPlace& cluster) {
+                                                         ClusterWriteState& cluster) {
   PlannedPages planned = plan(pages, cluster);
   uploader_->run(planned.updates);
   return std::move(planned.locations);
 }
 
 std::vector<std::uint64_t> ObjectPartWriter::begin_pages(std::span<const PagePart> pages,
-                                                         ClusterPlace& cluster,
+                                                         ClusterWriteState& cluster,
                                                          std::shared_ptr<void> memory) {
   PlannedPages planned = plan(pages, cluster);
   uploader_->begin(std::move(planned.updates), std::move(memory));
@@ -177,13 +177,13 @@ void ObjectPartWriter::commit(const Anchor& anchor) {
     const Bytes record = to_bytes(PartRecord{name_, plan_.group, next_blob_, anchor, objects_});
     const io::UpdateItem item{.akey = part_record_key, .parts = {record}};
     store_->update(metadata(), part_.number, {&item, 1});
-    // Who commits the data set waits for what that process has written itself.
+    // The committing process synchronises only its own writes.
     if (durability_ == Durability::machine) store_->sync();
     committed_ = true;
   });
 }
 
-// What cannot be removed is abandoned: who commits the data set, or `gc`, removes it.
+// Objects that cannot be removed are abandoned: the committing process or `gc` removes them.
 void ObjectPartWriter::remove() noexcept {
   try {
     for (const ObjectRange& range : objects_) store_->remove_objects(plan_.group, range.first, range.end - 1);

@@ -10,7 +10,7 @@
 namespace colonnade::container {
 namespace {
 
-// Of one change: a put that fails is tried once more, those of the past that come late cost one each.
+// Per change: a failed put is retried once, and each late put of the past costs one more attempt.
 constexpr int most_failures = 2;
 
 }  // namespace
@@ -30,7 +30,7 @@ bool PlaceWriter::look() {
   std::optional<PlaceRecord> there;
   if (found) there = found->record;
   lost_ = there != record_ && (!there || std::find(open_.begin(), open_.end(), *there) == open_.end());
-  // What was open expects what is not there any more, and will not come back.
+  // Open puts expect a record that is gone for good.
   if (lost_) open_.clear();
   record_ = std::move(there);
   version_.reset();
@@ -39,7 +39,7 @@ bool PlaceWriter::look() {
   return !lost_;
 }
 
-// False: refused.
+// Returns false if the put was refused.
 bool PlaceWriter::put(const PlaceRecord& record) {
   const Bytes bytes = to_bytes(record);
   const std::optional<std::string> expected = version_;

@@ -1,5 +1,5 @@
-// See read_queue.h. A read may take several operations, and an operation serve several reads: each
-// read counts the parts of it that are not there yet.
+// See read_queue.h. A read may take several operations, and an operation may serve several reads: each read
+// counts its missing parts.
 #include "container/object_store/read_queue.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class ObjectReadQueue final : public io::ReadQueue {
   };
   struct QueuedPart {
     std::uint64_t read = 0;
-    ObjectPageFile::Part part;
+    ObjectPageFile::ValueRange part;
   };
 
   void add(const io::QueuedRead& read) {
@@ -66,15 +66,15 @@ class ObjectReadQueue final : public io::ReadQueue {
     begin();
     const std::uint64_t key = next_key_++;
     reads_[key] = {.id = read.id, .missing = parts_.size(), .failure = {}};
-    for (const ObjectPageFile::Part& part : parts_) fresh_.push_back({key, part});
+    for (const ObjectPageFile::ValueRange& part : parts_) fresh_.push_back({key, part});
   }
 
-  // Makes operations of the fresh parts, in the order in which the first part of each is needed. Large parts
-  // stay alone: they gain nothing, and side by side they are faster.
+  // Groups the new parts into operations, ordered by their first part. Large parts stay alone: grouping gains
+  // nothing, and separate operations run in parallel.
   void group() {
     std::unordered_map<std::uint64_t, std::size_t> open;  // by object and key: index into waiting_
     for (const QueuedPart& queued : fresh_) {
-      const ObjectPageFile::Part& part = queued.part;
+      const ObjectPageFile::ValueRange& part = queued.part;
       const std::uint64_t kind = part.value.object.number * 0x9e3779b97f4a7c15ULL ^ part.value.dkey;
       const auto found = open.find(kind);
       const bool joins = found != open.end() && takes(waiting_[found->second], part);
@@ -90,7 +90,7 @@ class ObjectReadQueue final : public io::ReadQueue {
     fresh_.clear();
   }
 
-  bool takes(const Operation& operation, const ObjectPageFile::Part& part) const noexcept {
+  bool takes(const Operation& operation, const ObjectPageFile::ValueRange& part) const noexcept {
     return operation.object == part.value.object && operation.dkey == part.value.dkey &&
            operation.items.size() < most_items_ && operation.bytes < largest_ &&
            part.into.size() <= largest_ / 2;
@@ -130,7 +130,7 @@ class ObjectReadQueue final : public io::ReadQueue {
   }
 
   const ObjectPageFile* file_;
-  const std::uint64_t largest_;  // bytes of an operation of several items
+  const std::uint64_t largest_;  // bytes of an operation with several items
   const std::size_t most_items_;
   const unsigned depth_;
   std::uint64_t next_key_ = 1;
@@ -138,8 +138,8 @@ class ObjectReadQueue final : public io::ReadQueue {
   std::unordered_map<std::uint64_t, Operation> submitted_;
   std::deque<Operation> waiting_;
   std::vector<QueuedPart> fresh_;
-  std::vector<ObjectPageFile::Part> parts_;
-  std::unique_ptr<io::ObjectQueue> operations_;  // last: it ends first
+  std::vector<ObjectPageFile::ValueRange> parts_;
+  std::unique_ptr<io::ObjectQueue> operations_;  // last: destroyed first
 };
 
 }  // namespace

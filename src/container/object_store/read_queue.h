@@ -1,5 +1,5 @@
-// The queue of an ObjectPageFile: reads become operations of the store, and what is asked for together and
-// lies under one <object, distribution key> goes in one, where the store has operations for several values.
+// The queue of an ObjectPageFile: turns reads into operations of the store. If the store has operations for
+// several values, reads that are submitted together under one <object, distribution key> share one.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_READ_QUEUE_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_READ_QUEUE_H
 
@@ -10,7 +10,7 @@
 
 namespace colonnade::container {
 
-// `operations` was opened for `depth` operations. The file must outlive the queue.
+// `operations` must have been opened for `depth` operations. The file must outlive the queue.
 std::unique_ptr<io::ReadQueue> make_object_read_queue(const ObjectPageFile& file,
                                                       std::unique_ptr<io::ObjectQueue> operations,
                                                       const io::StoreTraits& traits, unsigned depth);

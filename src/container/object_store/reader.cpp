@@ -13,7 +13,7 @@
 namespace colonnade::container {
 namespace {
 
-// Room for so much is made without a look at how much there is.
+// Blobs up to this size are allocated without checking their existence.
 constexpr std::uint64_t small_blob = std::uint64_t{1} << 20;
 
 [[noreturn]] void fail_absent(const DirectoryPlace& place, std::string_view path,
@@ -56,7 +56,7 @@ std::vector<std::string> ObjectContainerReader::data_sets() const {
   return names;
 }
 
-// Every data set that was ever begun took a number from the counter.
+// Every data set ever begun took a number from the counter.
 void ObjectContainerReader::check_is_there() const {
   if (store_->get(directory_value(counter_place, counter_key))) return;
   throw Error(ErrorKind::not_found, "there is no object store: nothing was ever written under this name",
@@ -74,8 +74,8 @@ io::ValueAddress ObjectContainerReader::blob(std::uint64_t number) const {
   return {{group_of_blob(*record_, number), metadata_object}, blobs_, number};
 }
 
-// Numbers of generations repeat in a store that was emptied; what is drawn at random does not. Stamps change
-// with claims, too: they have to do where there is nothing better.
+// Generation numbers repeat in a store that was emptied; random identities do not. Stamps change with claims,
+// too: they are the fallback for records without an identity.
 std::string ObjectContainerReader::version() const {
   if (!record_) return {};
   return fmt::format("{}-{}-{:016x}", record_->generation, record_->commit,
@@ -118,7 +118,7 @@ void ObjectContainerReader::read_blob(const Locator& locator, std::uint64_t max_
   }
 }
 
-// Where operations take several values, those of one metadata object go together.
+// If operations take several values, the blobs of one metadata object share one.
 void ObjectContainerReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
   const io::StoreTraits traits = store_->traits();
   const std::size_t most = traits.vectors ? std::max<std::size_t>(traits.max_items, 1) : 1;
@@ -131,8 +131,7 @@ void ObjectContainerReader::read_blobs(std::span<const BlobRead> blobs, std::uin
       items.push_back({address.object, {address.akey, 0, bytes}});
       from += bytes.size();
     }
-  const unsigned depth =
-      std::max(traits.concurrency, 1U) * 4;  // they are small: it is the way that takes time
+  const unsigned depth = std::max(traits.concurrency, 1U) * 4;  // they are small: latency dominates
   const std::unique_ptr<io::ObjectQueue> queue = store_->open_queue(depth);
   std::vector<io::FetchItem> operation;
   for (std::size_t next = 0; next < items.size() || queue->in_flight() > 0;) {
@@ -175,7 +174,7 @@ const io::RandomAccessFile& ObjectContainerReader::file() const {
 
 std::shared_ptr<const ObjectPageFile> ObjectContainerReader::object_pages(
     const Descriptor& descriptor) const {
-  static_cast<void>(blob(0));  // there is a data set
+  static_cast<void>(blob(0));  // checks that there is a data set
   return std::make_shared<ObjectPageFile>(store_, *record_, descriptor);
 }
 

@@ -1,6 +1,6 @@
-// Reading data sets from an object store: which there are, and of one of them the blobs and the pages.
-// layout.h says where what lies. A reader of one data set stays with the generation that was committed
-// when it was opened.
+// Reading data sets from an object store: lists them, and reads the blobs and pages of one. layout.h
+// defines the layout. A reader of one data set stays with the generation that was committed when it was
+// opened.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_READER_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_READER_H
 
@@ -18,7 +18,7 @@ namespace colonnade::container {
 class ObjectContainerReader final : public ReadContainer {
  public:
   explicit ObjectContainerReader(std::shared_ptr<io::ObjectStore> store) : store_(std::move(store)) {}
-  // `blobs`: their distribution key.
+  // `blobs`: the distribution key of the blobs.
   ObjectContainerReader(std::shared_ptr<io::ObjectStore> store, AnchorRecord record, std::uint64_t stamp = 0,
                         std::uint64_t blobs = 0)
       : store_(std::move(store)), record_(std::move(record)), stamp_(stamp), blobs_(blobs) {}
@@ -36,7 +36,8 @@ class ObjectContainerReader final : public ReadContainer {
   Error locate(const Error& error, const Locator& locator) const override;
   const io::RandomAccessFile& file() const override;
   std::shared_ptr<const ObjectPageFile> object_pages(const Descriptor& descriptor) const override;
-  // Throws ErrorKind::not_found where nothing was ever written: object stores have no folder that is missing.
+  // Throws ErrorKind::not_found if nothing was ever written: object stores have no folder to be
+  // missing.
   void check_is_there() const;
 
  private:
@@ -45,7 +46,7 @@ class ObjectContainerReader final : public ReadContainer {
   void take_blobs(io::ObjectQueue& queue) const;
 
   std::shared_ptr<io::ObjectStore> store_;
-  std::optional<AnchorRecord> record_;  // of the data set that this is the container of
+  std::optional<AnchorRecord> record_;  // of this container's data set
   std::uint64_t stamp_ = 0;             // of its place record
   std::uint64_t blobs_ = 0;
 };

@@ -1,4 +1,4 @@
-// For the tests of object containers: a store of their own, and pages whose bytes can be told apart.
+// For tests of object containers: a store, and pages with distinct bytes.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_TEST_TOOLS_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_TEST_TOOLS_H
 
@@ -20,7 +20,7 @@
 
 namespace colonnade::container {
 
-// A store in memory with the character of S3 or DAOS, and faults that reach whoever opens it afterwards.
+// A memory store with the traits of S3 or DAOS, and faults for every process that opens it afterwards.
 class TestStore {
  public:
   explicit TestStore(const io::StoreTraits& traits = {}) {
@@ -46,7 +46,7 @@ class TestStore {
   io::StoreCounts counts() const { return io::memory_store_counts(uri_); }
   void reset_counts() const { io::reset_memory_store_counts(uri_); }
   std::vector<io::ValueAddress> addresses() const { return io::memory_store_addresses(uri_); }
-  // Those outside the directory.
+  // The groups outside the directory.
   std::set<std::uint32_t> groups() const {
     std::set<std::uint32_t> groups;
     for (const io::ValueAddress& address : addresses())
@@ -72,7 +72,7 @@ inline Bytes page_bytes(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-// Pages of columns with the sizes given, as a page sink would hand them over.
+// Pages of columns with the given sizes, as a page sink delivers them.
 class TestPages {
  public:
   void add(std::uint32_t column, std::size_t size) {
@@ -81,13 +81,13 @@ class TestPages {
   }
   std::span<const PagePart> parts() const { return parts_; }
 
-  // What is read back from the locations equals what was written.
+  // Expects that the bytes at the locations equal those written.
   void expect_at(const io::ObjectStore& store, std::uint32_t group, ObjectMapping mapping,
                  const std::vector<std::uint64_t>& locations) const {
     ASSERT_EQ(locations.size(), parts_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       Bytes back(parts_[i].bytes.size());
-      const LocalityPlace place = LocalityPlace::of(locations[i]);
+      const LocalityLocation place = LocalityLocation::of(locations[i]);
       const bool single = mapping == ObjectMapping::object_per_page;
       const io::FetchItem item{
           .akey = single ? 0 : place.value, .offset = single ? 0 : place.offset, .into = back};

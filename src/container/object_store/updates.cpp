@@ -12,7 +12,7 @@
 namespace colonnade::container {
 namespace {
 
-// Operations of this size keep a fast store busy; smaller ones balance better where there is less to write.
+// Operations of this size keep a fast store busy; smaller ones balance better when there is less to write.
 constexpr std::uint64_t largest_operation = std::uint64_t{4} << 20;
 constexpr std::uint64_t smallest_operation = std::uint64_t{1} << 20;
 
@@ -25,7 +25,7 @@ void check_sizes(const ObjectPagePlan& plan, std::span<const PagePart> pages) {
                   "a smaller max_page_size", {.column = page.column});
 }
 
-// Columns in ascending order, the pages of each as they come.
+// Columns in ascending order, the pages of each in the given order.
 std::vector<std::size_t> by_column(std::span<const PagePart> pages) {
   std::vector<std::size_t> order(pages.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -44,7 +44,7 @@ std::uint64_t operation_size(const ObjectPagePlan& plan, std::span<const PagePar
 // Lays out the pages of one cluster, column after column.
 class Splicer {
  public:
-  Splicer(const ObjectPagePlan& plan, std::span<const PagePart> pages, ClusterPlace& cluster,
+  Splicer(const ObjectPagePlan& plan, std::span<const PagePart> pages, ClusterWriteState& cluster,
           const std::function<std::uint64_t(std::uint64_t)>& take_objects)
       : plan_(plan),
         cluster_(cluster),
@@ -61,11 +61,12 @@ class Splicer {
     if (planned_.updates.empty() || page.column != column_) {
       column_ = page.column;
       begin_value(true);
-    } else if (filled_ >= plan_.value_target || filled_ >= LocalityPlace::most_offset ||
+    } else if (filled_ >= plan_.value_target || filled_ >= LocalityLocation::most_offset ||
                filled_ + page.bytes.size() > plan_.traits.max_value) {
       begin_value(false);
     }
-    location = LocalityPlace{cluster_.object, planned_.updates.back().items.back().akey, filled_}.location();
+    location =
+        LocalityLocation{cluster_.object, planned_.updates.back().items.back().akey, filled_}.location();
     planned_.updates.back().items.back().parts.push_back(page.bytes);
     filled_ += page.bytes.size();
     in_operation_ += page.bytes.size();
@@ -75,7 +76,7 @@ class Splicer {
     filled_ = 0;
     cluster_.next_values.resize(std::max<std::size_t>(cluster_.next_values.size(), column_ + 1));
     const bool new_object =
-        cluster_.object == 0 || cluster_.next_values[column_] >= LocalityPlace::most_values;
+        cluster_.object == 0 || cluster_.next_values[column_] >= LocalityLocation::most_values;
     if (new_object) {
       cluster_.object = take_objects_(1);
       std::fill(cluster_.next_values.begin(), cluster_.next_values.end(), 0);
@@ -86,7 +87,7 @@ class Splicer {
 
   bool operation_is_full() const {
     const std::size_t items = planned_.updates.back().items.size();
-    // Where items have no advantage of being together they may go to the store side by side.
+    // If items gain nothing from sharing an operation, they go to the store in parallel.
     return !plan_.traits.vectors || items >= plan_.traits.max_items || in_operation_ >= operation_size_;
   }
 
@@ -96,11 +97,11 @@ class Splicer {
   }
 
   const ObjectPagePlan& plan_;
-  ClusterPlace& cluster_;
+  ClusterWriteState& cluster_;
   const std::function<std::uint64_t(std::uint64_t)>& take_objects_;
   std::uint64_t operation_size_;
   std::uint32_t column_ = 0;
-  std::uint64_t filled_ = 0;        // bytes of the value
+  std::uint64_t filled_ = 0;        // bytes in the value
   std::uint64_t in_operation_ = 0;  // bytes
   PlannedPages planned_;
 };
@@ -129,10 +130,11 @@ std::uint64_t value_target_of(const io::StoreTraits& traits, std::uint64_t splic
   if (splice_size == 0) return 0;
   const std::uint64_t wanted =
       traits.ranges ? std::max<std::uint64_t>(splice_size, traits.best_value) : splice_size;
-  return std::min({wanted, std::uint64_t{traits.max_value}, LocalityPlace::most_offset});
+  return std::min({wanted, std::uint64_t{traits.max_value}, LocalityLocation::most_offset});
 }
 
-PlannedPages plan_updates(const ObjectPagePlan& plan, std::span<const PagePart> pages, ClusterPlace& cluster,
+PlannedPages plan_updates(const ObjectPagePlan& plan, std::span<const PagePart> pages,
+                          ClusterWriteState& cluster,
                           const std::function<std::uint64_t(std::uint64_t)>& take_objects) {
   check_sizes(plan, pages);
   if (plan.mapping == ObjectMapping::object_per_page) return plan_single_pages(plan, pages, take_objects);

@@ -1,4 +1,4 @@
-// From pages to operations of an object store: which pages share a value, and which values an operation.
+// From pages to operations of an object store: groups pages into values, and values into operations.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_UPDATES_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_UPDATES_H
 
@@ -13,34 +13,35 @@
 
 namespace colonnade::container {
 
-// One operation: values of one <object, distribution key>. The bytes are where the pages are.
+// One operation: values of one <object, distribution key>. The bytes stay where the pages are.
 struct ObjectUpdate {
   io::ObjectId object;
   std::uint64_t dkey = 0;
   std::vector<io::UpdateItem> items;
 };
 
-// How the pages of a generation are laid out; see layout.h.
+// The layout parameters of a generation's pages; see layout.h.
 struct ObjectPagePlan {
   std::uint32_t group = 0;
   ObjectMapping mapping = ObjectMapping::locality;
-  std::uint64_t value_target = 0;  // bytes; 0: a value for each page
+  std::uint64_t value_target = 0;  // bytes; 0: one page per value
   io::StoreTraits traits;
 
-  // Bytes that a page may have.
+  // The largest page in bytes.
   std::uint64_t largest_page() const noexcept;
 };
 
-// The target for pages that are to be moved `splice_size` bytes at a time.
+// The target size for pages that are moved `splice_size` bytes at a time.
 std::uint64_t value_target_of(const io::StoreTraits& traits, std::uint64_t splice_size);
 
 struct PlannedPages {
   std::vector<std::uint64_t> locations;  // of the pages, for their locators
   std::vector<ObjectUpdate> updates;
 };
-// `take_objects(n)` gives the first of n new object numbers. Throws ErrorKind::usage for a page that is too
-// large, before any number is taken.
-PlannedPages plan_updates(const ObjectPagePlan& plan, std::span<const PagePart> pages, ClusterPlace& cluster,
+// `take_objects(n)` returns the first of n new object numbers. Throws ErrorKind::usage for a page that is too
+// large, before it takes any number.
+PlannedPages plan_updates(const ObjectPagePlan& plan, std::span<const PagePart> pages,
+                          ClusterWriteState& cluster,
                           const std::function<std::uint64_t(std::uint64_t)>& take_objects);
 
 }  // namespace colonnade::container

@@ -28,12 +28,12 @@ class Planner {
       return std::exchange(next_object_, next_object_ + count);
     });
   }
-  ClusterPlace& cluster() { return cluster_; }
+  ClusterWriteState& cluster() { return cluster_; }
   ObjectPagePlan& settings() { return plan_; }
 
  private:
   ObjectPagePlan plan_;
-  ClusterPlace cluster_;
+  ClusterWriteState cluster_;
   std::uint64_t next_object_ = 1;
 };
 
@@ -55,7 +55,7 @@ TEST(ObjectUpdates, TargetsAreWhatTheStoreLikes) {
   EXPECT_EQ(value_target_of(traits, 1 << 20), traits.best_value);
   EXPECT_EQ(value_target_of(traits, 6 << 20), 6u << 20);
   EXPECT_EQ(value_target_of(traits, 0), 0u);
-  EXPECT_EQ(value_target_of(traits, 1 << 30), LocalityPlace::most_offset);
+  EXPECT_EQ(value_target_of(traits, 1 << 30), LocalityLocation::most_offset);
   traits = TestStore::like_daos();
   EXPECT_EQ(value_target_of(traits, 1 << 16), 1u << 16);
   traits.max_value = 1000;
@@ -68,14 +68,15 @@ TEST(ObjectUpdates, ValuesAreFilledUpToTheTarget) {
   for (const std::size_t size : {60, 60, 99, 1, 100, 250, 10}) pages.add(5, size);
   const PlannedPages planned = planner.plan(pages);
   EXPECT_THAT(sizes_of(planned.updates), ElementsAre(120, 100, 100, 250, 10));
-  ASSERT_EQ(planned.updates.size(), 1u);  // little data: one operation
+  ASSERT_EQ(planned.updates.size(), 1u);  // few data: one operation
   EXPECT_EQ(planned.updates[0].object, (io::ObjectId{3, 1}));
   EXPECT_EQ(planned.updates[0].dkey, 5u);
-  std::vector<LocalityPlace> places;
-  for (const std::uint64_t location : planned.locations) places.push_back(LocalityPlace::of(location));
-  EXPECT_THAT(places, ElementsAre(LocalityPlace{1, 0, 0}, LocalityPlace{1, 0, 60}, LocalityPlace{1, 1, 0},
-                                  LocalityPlace{1, 1, 99}, LocalityPlace{1, 2, 0}, LocalityPlace{1, 3, 0},
-                                  LocalityPlace{1, 4, 0}));
+  std::vector<LocalityLocation> places;
+  for (const std::uint64_t location : planned.locations) places.push_back(LocalityLocation::of(location));
+  EXPECT_THAT(places,
+              ElementsAre(LocalityLocation{1, 0, 0}, LocalityLocation{1, 0, 60}, LocalityLocation{1, 1, 0},
+                          LocalityLocation{1, 1, 99}, LocalityLocation{1, 2, 0}, LocalityLocation{1, 3, 0},
+                          LocalityLocation{1, 4, 0}));
 }
 
 TEST(ObjectUpdates, BytesStayWhereTheyAre) {
@@ -107,7 +108,7 @@ TEST(ObjectUpdates, ColumnsAreKeptApartHoweverTheyCome) {
   EXPECT_EQ(planned.updates[0].dkey, 2u);
   EXPECT_EQ(planned.updates[2].dkey, 7u);
   EXPECT_THAT(sizes_of(planned.updates), ElementsAre(60, 30, 60));
-  EXPECT_EQ(LocalityPlace::of(planned.locations[2]), (LocalityPlace{1, 0, 30}));
+  EXPECT_EQ(LocalityLocation::of(planned.locations[2]), (LocalityLocation{1, 0, 30}));
 }
 
 TEST(ObjectUpdates, NothingGrowsAboveTheLargestValue) {
@@ -132,26 +133,27 @@ TEST(ObjectUpdates, PiecesOfAClusterFollowEachOther) {
   pages.add(1, 10);
   planner.plan(pages);
   const PlannedPages second = planner.plan(pages);
-  EXPECT_EQ(LocalityPlace::of(second.locations[0]), (LocalityPlace{1, 1, 0}));
-  EXPECT_EQ(LocalityPlace::of(second.locations[1]), (LocalityPlace{1, 1, 0}));
+  EXPECT_EQ(LocalityLocation::of(second.locations[0]), (LocalityLocation{1, 1, 0}));
+  EXPECT_EQ(LocalityLocation::of(second.locations[1]), (LocalityLocation{1, 1, 0}));
 }
 
 TEST(ObjectUpdates, AFullColumnGoesOnInAnotherObject) {
   Planner planner(TestStore::like_daos(), 0);
   planner.cluster().object = 9;
-  planner.cluster().next_values = {0, LocalityPlace::most_values - 1};
+  planner.cluster().next_values = {0, LocalityLocation::most_values - 1};
   TestPages pages;
   for (int i = 0; i < 3; ++i) pages.add(1, 10);
   pages.add(2, 10);
   const PlannedPages planned = planner.plan(pages);
-  std::vector<LocalityPlace> places;
-  for (const std::uint64_t location : planned.locations) places.push_back(LocalityPlace::of(location));
-  EXPECT_THAT(places, ElementsAre(LocalityPlace{9, LocalityPlace::most_values - 1, 0}, LocalityPlace{1, 0, 0},
-                                  LocalityPlace{1, 1, 0}, LocalityPlace{1, 0, 0}));
+  std::vector<LocalityLocation> places;
+  for (const std::uint64_t location : planned.locations) places.push_back(LocalityLocation::of(location));
+  EXPECT_THAT(places,
+              ElementsAre(LocalityLocation{9, LocalityLocation::most_values - 1, 0},
+                          LocalityLocation{1, 0, 0}, LocalityLocation{1, 1, 0}, LocalityLocation{1, 0, 0}));
   EXPECT_EQ(planned.updates.size(), 3u);
 }
 
-// Vectors where they are worth something, none larger than a few MiB, and enough to keep the store busy.
+// Uses vector operations if they help, none larger than a few MiB, and enough of them to keep the store busy.
 TEST(ObjectUpdates, OperationsAreBalanced) {
   constexpr std::size_t mib = std::size_t{1} << 20;
   TestPages pages;
@@ -167,7 +169,7 @@ TEST(ObjectUpdates, OperationsAreBalanced) {
   traits.concurrency = 2;
   EXPECT_THAT(operations(traits, mib), ElementsAre(4, 4, 4, 4, 4, 4));
   traits.max_items = 5;
-  EXPECT_EQ(operations(traits, 0).size(), 10u);  // of 5 half MiB each
+  EXPECT_EQ(operations(traits, 0).size(), 10u);  // of five half MiB each
   EXPECT_EQ(operations(TestStore::like_s3(), mib).size(), 6u);
 }
 

@@ -7,7 +7,7 @@
 namespace colonnade::container {
 namespace {
 
-// As many batches at once keep any store busy: each has as many operations in flight as the store asks for.
+// Enough concurrent batches for any store: each has as many operations in flight as the store can use.
 constexpr std::size_t most_threads = 8;
 
 }  // namespace
@@ -51,7 +51,7 @@ std::unique_ptr<io::ObjectQueue> ObjectUploader::take_queue() {
   return store_->open_queue(depth_);
 }
 
-// Where an operation fails the queue is given up, which cancels the others.
+// After a failed operation the queue is destroyed, which cancels the others.
 void ObjectUploader::perform(const std::vector<ObjectUpdate>& updates) {
   std::unique_ptr<io::ObjectQueue> queue = take_queue();
   for (std::size_t next = 0; next < updates.size() || queue->in_flight() > 0;) {

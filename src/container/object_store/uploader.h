@@ -1,8 +1,8 @@
-// ObjectUploader: runs the updates of an object container. Each batch has a queue of its own while it is
-// under way, and the queues stay for the next ones, so that several fill contexts write side by side. A batch
-// that hands over its memory is run by a thread in the background; one that does not, by the caller's.
+// ObjectUploader: runs the updates of an object container. Each batch uses a queue of its own, which later
+// batches reuse, so that several fill contexts write in parallel. A batch that transfers ownership of its
+// memory runs on a background thread; other batches run on the caller's.
 //
-// Any number of threads may call it at once. The first failure stays: every later call throws it.
+// Thread-safe. The first failure is permanent: every later call throws it.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_UPLOADER_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_UPLOADER_H
 
@@ -22,16 +22,16 @@ namespace colonnade::container {
 class ObjectUploader {
  public:
   explicit ObjectUploader(std::shared_ptr<io::ObjectStore> store);
-  ~ObjectUploader();  // waits for what is under way
+  ~ObjectUploader();  // waits for batches in flight
   ObjectUploader(const ObjectUploader&) = delete;
   ObjectUploader& operator=(const ObjectUploader&) = delete;
 
-  // Returns when all are done.
+  // Returns when all updates are done.
   void run(const std::vector<ObjectUpdate>& updates);
-  // Returns at once, or when one of the batches before it is done if there are many. `memory`, in which the
-  // bytes of the updates are, is let go when they are done, also if they fail.
+  // Returns at once, or after an earlier batch ends if too many are in flight. `memory` owns the bytes of the
+  // updates and is released when they are done, also after a failure.
   void begin(std::vector<ObjectUpdate> updates, std::shared_ptr<void> memory);
-  // Waits for all batches that were begun.
+  // Waits for all batches in flight.
   void finish();
   bool failed() const;
 
@@ -41,7 +41,7 @@ class ObjectUploader {
     std::shared_ptr<void> memory;
   };
 
-  void check_failure() const;  // mutex_ is held
+  void check_failure() const;  // the caller holds mutex_
   void fail(std::exception_ptr failure);
   std::unique_ptr<io::ObjectQueue> take_queue();
   void perform(const std::vector<ObjectUpdate>& updates);
@@ -53,7 +53,7 @@ class ObjectUploader {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<io::ObjectQueue>> idle_queues_;
   std::deque<Batch> waiting_;
-  std::size_t under_way_ = 0;  // of those begun
+  std::size_t under_way_ = 0;  // batches in flight
   std::vector<std::thread> threads_;
   bool ends_ = false;
   std::exception_ptr failure_;

@@ -1,4 +1,4 @@
-// Batches that are written while the caller goes on.
+// Batches that are written while the caller continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST_F(Uploads, MemoryIsHeldAsLongAsItIsNeeded) {
 TEST_F(Uploads, BatchesOverlap) {
   test_.faults().hold(StoreOperation::update);
   for (std::uint64_t i = 0; i < 4; ++i) uploader_->begin(updates(10 * i, 2), nullptr);
-  test_.faults().wait_until_held(StoreOperation::update, 8);  // all of them at once
+  test_.faults().wait_until_held(StoreOperation::update, 8);  // all in flight at once
   test_.faults().release(StoreOperation::update);
   uploader_->finish();
   EXPECT_EQ(test_.addresses().size(), 8u);

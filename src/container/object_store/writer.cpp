@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t checksum_size = sizeof(std::uint64_t);
 
-// States that stay readable besides the last one while a writer goes on: who has read the record has the time
-// of as many commits to read header, footer and page lists.
+// The number of older states that stay readable while a writer runs: a reader that has read a record has the
+// time of this many commits to read header, footer and page lists.
 constexpr std::uint64_t kept_commits = 16;
 
-// Object numbers reserved at once: so many requests fewer, and at most so many too many for `gc` to look for.
+// Object numbers reserved at once: fewer requests, but `gc` may have to look for this many objects in vain.
 std::uint64_t reservation_step(ObjectMapping mapping) noexcept {
   return mapping == ObjectMapping::locality ? 64 : 16384;
 }
@@ -60,7 +60,7 @@ ObjectContainerWriter::~ObjectContainerWriter() {
   try {
     close();
   } catch (const std::exception&) {
-    return;  // whoever wants to know calls close()
+    return;  // errors are reported by close() only
   }
 }
 
@@ -96,11 +96,11 @@ void ObjectContainerWriter::claim(ObjectTarget target) {
     check_target(target, place);
     const ClaimRecord* other = place.claim();
     if (other != nullptr && !is_gone(*store_, place.dkey, *other)) throw claimed_by_another(name_, *other);
-    // Drawn after the place was read, it is larger than those of all who had the place before.
+    // Drawn after the place was read, it is larger than the numbers of all earlier writers of the place.
     plan_.group = next_generation(*store_);
     check_generation(place);
     claim_ = Claim::put(store_, name_, place, plan_.group, lease_);
-    if (!claim_) continue;  // somebody else was faster
+    if (!claim_) continue;  // another process was faster
     others_left_generations_ = place.found.has_value();
     replaces_ = place.committed() && target != ObjectTarget::present;
     if (target == ObjectTarget::present) continue_data_set(place.found->record.anchor);
@@ -129,7 +129,7 @@ void ObjectContainerWriter::begin_generation() {
   write_generation(*store_, claim_->place(), reserved_);
 }
 
-// Its generations stay as they are: this writer makes one of its own, where the numbers go on.
+// Existing generations stay unchanged: this writer makes its own, which continues their numbering.
 void ObjectContainerWriter::continue_data_set(const AnchorRecord& anchor) {
   committed_ = anchor;
   committed_.earlier.push_back({anchor.generation, anchor.end_objects, anchor.end_blobs});
@@ -162,7 +162,7 @@ void ObjectContainerWriter::reserve(std::uint64_t end) {
 std::uint64_t ObjectContainerWriter::take_objects(std::uint64_t count) {
   const std::lock_guard lock(numbers_mutex_);
   const std::uint64_t most = plan_.mapping == ObjectMapping::locality
-                                 ? LocalityPlace::most_objects
+                                 ? LocalityLocation::most_objects
                                  : std::numeric_limits<std::uint64_t>::max() / 2;
   if (count > most - next_object_)
     throw Error(ErrorKind::resource,
@@ -196,21 +196,21 @@ std::vector<std::uint64_t> ObjectContainerWriter::write_parts(std::span<const By
               {.uri = uri()});
 }
 
-PlannedPages ObjectContainerWriter::plan(std::span<const PagePart> pages, ClusterPlace& cluster) {
+PlannedPages ObjectContainerWriter::plan(std::span<const PagePart> pages, ClusterWriteState& cluster) {
   check_open();
   claim_->check();
   return plan_updates(plan_, pages, cluster, [this](std::uint64_t count) { return take_objects(count); });
 }
 
 std::vector<std::uint64_t> ObjectContainerWriter::write_pages(std::span<const PagePart> pages,
-                                                              ClusterPlace& cluster) {
+                                                              ClusterWriteState& cluster) {
   PlannedPages planned = plan(pages, cluster);
   uploader_->run(planned.updates);
   return std::move(planned.locations);
 }
 
 std::vector<std::uint64_t> ObjectContainerWriter::begin_pages(std::span<const PagePart> pages,
-                                                              ClusterPlace& cluster,
+                                                              ClusterWriteState& cluster,
                                                               std::shared_ptr<void> memory) {
   PlannedPages planned = plan(pages, cluster);
   uploader_->begin(std::move(planned.updates), std::move(memory));
@@ -234,7 +234,7 @@ PartTicket ObjectContainerWriter::begin_parts() {
   return {.generation = plan_.group, .place = claim_->place(), .writer = claim_->writer()};
 }
 
-// What is abandoned is said before the commit, which has objects around it: `gc` could not tell any more.
+// Abandoned ranges are recorded before the commit, whose objects surround them: `gc` could not tell later.
 void ObjectContainerWriter::take_parts(std::span<const PartRecord> parts) {
   check_open();
   std::vector<ObjectRange> taken;
@@ -286,7 +286,7 @@ void ObjectContainerWriter::retire_blob(const Locator& blob) {
   retired_.push_back({committed_.commit + 1, blob});
 }
 
-// The commit is made: it names another footer than the one before, and perhaps one that was retired.
+// Called after a commit: it names another footer than the one before, and perhaps one that was retired.
 void ObjectContainerWriter::adopt(AnchorRecord record) {
   const std::lock_guard lock(numbers_mutex_);
   const Anchor& before = committed_.anchor;
@@ -298,7 +298,7 @@ void ObjectContainerWriter::adopt(AnchorRecord record) {
   committed_ = std::move(record);
 }
 
-// Blobs that this commit, which is known to be made, and those after it do not name.
+// Removes blobs that neither this commit, which is certain, nor later ones name.
 void ObjectContainerWriter::remove_retired(std::uint64_t commit) {
   for (;;) {
     Retired next;
@@ -320,12 +320,12 @@ void ObjectContainerWriter::remove_retired_quietly(std::uint64_t commit) noexcep
   try {
     remove_retired(commit);
   } catch (const std::exception&) {
-    return;  // again after the next commit, or at the end
+    return;  // retried after the next commit, or at the end
   }
 }
 
-// Those that the commit does not name never come back, whoever writes the data set by now; later ones may be
-// another's. The data set is complete whether that succeeds or not.
+// Older generations that the commit does not name can never return, even if another process writes the data
+// set by now; later generations may be another writer's. A failure here does not affect the data set.
 void ObjectContainerWriter::remove_older_generations() {
   try {
     for (const std::uint32_t generation : generations_at(*store_, claim_->place()))
@@ -338,16 +338,16 @@ void ObjectContainerWriter::remove_older_generations() {
 
 // ---- the end ----
 
-// What is not committed by now never will be: but only if it is known what is. `gc` may have removed the
-// record of the generation, and what there was then.
+// Uncommitted data can never be committed after this point. They are removed only if the committed state is
+// certain: `gc` may have removed the generation's record and its data.
 void ObjectContainerWriter::finish() {
   const AnchorRecord anchor = claim_->release();
-  // Who writes parts may have reserved more until now, and has not after this.
+  // Writers of parts may have reserved more objects until now, but not after this.
   if (reserved_.in_parts)
     reserved_ = find_generation(*store_, claim_->place(), plan_.group).value_or(GenerationRecord{});
   if (reserved_.generation != 0) remove_garbage(*store_, claim_->place(), anchor, reserved_);
   if (const auto kept = part_of(anchor, reserved_.generation); kept && !reserved_.abandoned.empty()) {
-    // Of processes that are not known to have ended: `gc` looks once more.
+    // Their writers may still run: `gc` checks again later.
     reserved_.end_objects = kept->end_objects;
     write_generation(*store_, claim_->place(), reserved_);
   }
@@ -356,7 +356,7 @@ void ObjectContainerWriter::finish() {
 
 void ObjectContainerWriter::close() {
   if (std::exchange(closed_, true)) return;
-  if (!claim_ || !claim_->is_own()) return;  // never opened, or the parent's before a fork
+  if (!claim_ || !claim_->is_own()) return;  // never opened, or opened by the parent before a fork
   with_context({.uri = uri(), .data_set = name_}, [&] {
     std::exception_ptr failure;
     try {
@@ -369,7 +369,7 @@ void ObjectContainerWriter::close() {
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
-    claim_.reset();  // one that could not be given back is free for all who see that its writer has ended
+    claim_.reset();  // if it could not be released, others see that its writer has ended
     if (failure) std::rethrow_exception(failure);
   });
 }

@@ -1,12 +1,12 @@
-// ObjectContainerWriter: one data set being written to an object store. layout.h says where what lies.
+// ObjectContainerWriter: writes one data set to an object store. layout.h defines the layout.
 //
 //   claim --> generation --> blobs, page objects ... --> commit --> old generations removed --> release
 //
-// Claim, commit and release are changes of one record (claim.h). What is written belongs to a
-// generation of this writer alone until the record names it, so that nothing is visible before the first
-// commit, a data set that is replaced stays as it is until then, and a writer that was given up for dead and
-// wakes harms nobody. Whatever a writer leaves behind that ends without close() can be told from its
-// generation record (colonnade/garbage.h).
+// Claim, commit and release are changes of one record (claim.h). Everything written belongs to this
+// writer's own generation until the record names it, so that nothing is visible before the first commit, a
+// replaced data set stays unchanged until then, and a writer that was considered dead but resumes does no
+// harm. What a writer without close() leaves behind is identified by its generation record
+// (colonnade/garbage.h).
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_WRITER_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_WRITER_H
 
@@ -30,10 +30,10 @@
 
 namespace colonnade::container {
 
-// What is expected of the name that a writer claims.
+// The state that a writer expects of the name that it claims.
 enum class ObjectTarget {
-  any,     // a data set that is there is replaced
-  absent,  // there must be none
+  any,     // an existing data set is replaced
+  absent,  // no data set may exist
   present  // it is continued
 };
 
@@ -47,8 +47,9 @@ class ObjectContainerWriter final : public WriteContainer {
   const std::string& uri() const noexcept override { return store_->uri(); }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
-  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages, ClusterPlace& cluster) override;
-  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterPlace& cluster,
+  std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages,
+                                         ClusterWriteState& cluster) override;
+  std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
                                          std::shared_ptr<void> memory) override;
   Locator::Kind page_kind() const noexcept override { return Locator::Kind::object64; }
   bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
@@ -60,10 +61,10 @@ class ObjectContainerWriter final : public WriteContainer {
   void commit(const Anchor& anchor) override;
   void close() override;
 
-  // From now on other processes may write parts of this generation (part_writer.h). Returns what they have to
-  // know. This one writes no pages then.
+  // Allows other processes to write parts of this generation (part_writer.h). Returns what they need to know.
+  // This writer then writes no pages itself.
   PartTicket begin_parts();
-  // The next commit has these, and no other ones. Throws ErrorKind::usage if two have the same objects.
+  // Makes the next commit contain exactly these parts. Throws ErrorKind::usage if two have the same objects.
   void take_parts(std::span<const PartRecord> parts);
 
  private:
@@ -78,7 +79,7 @@ class ObjectContainerWriter final : public WriteContainer {
   void continue_data_set(const AnchorRecord& anchor);
   std::uint64_t take_objects(std::uint64_t count);
   void reserve(std::uint64_t end);
-  PlannedPages plan(std::span<const PagePart> pages, ClusterPlace& cluster);
+  PlannedPages plan(std::span<const PagePart> pages, ClusterWriteState& cluster);
   void check_open() const;
   AnchorRecord anchor_record(const Anchor& anchor) const;
   void remove_older_generations();
@@ -96,20 +97,20 @@ class ObjectContainerWriter final : public WriteContainer {
   std::chrono::milliseconds lease_;
   std::unique_ptr<Claim> claim_;
   bool others_left_generations_ = false;
-  bool replaces_ = false;  // a data set that is there until the first commit
+  bool replaces_ = false;  // readers see another data set until the first commit
   std::atomic<bool> has_committed_ = false;
-  AnchorRecord committed_;  // the last; of a data set that is continued: what was there
+  AnchorRecord committed_;  // the last commit; initially that of a continued data set
   std::atomic<std::uint64_t> next_blob_ = 0;
   std::mutex numbers_mutex_;
   std::uint64_t next_object_ = first_page_object;
   GenerationRecord reserved_;
   struct Retired {
-    std::uint64_t commit = 0;  // the first that does not name it
+    std::uint64_t commit = 0;  // the first commit that does not name it
     Locator blob;
   };
   std::deque<Retired> retired_;
   bool closed_ = false;
-  std::unique_ptr<ObjectUploader> uploader_;  // last: it ends first
+  std::unique_ptr<ObjectUploader> uploader_;  // last: destroyed first
 };
 
 }  // namespace colonnade::container

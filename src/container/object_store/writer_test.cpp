@@ -1,4 +1,4 @@
-// Writing data sets to a store in memory: what is visible when, who may write, what is left after a failure.
+// Writing data sets to a memory store: visibility, exclusion of writers, and what failures leave behind.
 #include "container/object_store/writer.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class ObjectContainer : public testing::Test {
     for (unsigned i = 0; i < clusters; ++i) {
       TestPages pages;
       pages.add(0, 100);
-      ClusterPlace cluster;
+      ClusterWriteState cluster;
       writer.write_pages(pages.parts(), cluster);
     }
     const Locator last = writer.write_blob(footer, footer.size());
@@ -56,7 +56,7 @@ class ObjectContainer : public testing::Test {
     place_ = find_place(*store_, "Events");
     return place_.claim();
   }
-  // A writer that ends like a process that is killed: nothing of what it holds is given back.
+  // Ends a writer as if its process had been killed: it releases nothing.
   void crash(std::unique_ptr<ObjectContainerWriter> writer) {
     test_.faults().lose_server();
     writer.reset();
@@ -92,7 +92,7 @@ TEST_F(ObjectContainer, PagesAreWhereTheLocationsSay) {
           open("Events", ObjectTarget::any, {.object_mapping = mapping, .splice_size = splice_size});
       TestPages pages;
       for (unsigned i = 0; i < 40; ++i) pages.add(i % 3, 1 + i * 7 % 100);
-      ClusterPlace cluster;
+      ClusterWriteState cluster;
       const auto locations = writer->write_pages(pages.parts(), cluster);
       writer->commit(fill(*writer, 1));
       writer->close();
@@ -107,7 +107,7 @@ TEST_F(ObjectContainer, AClusterIsOneBatchOfFewOperations) {
   const auto writer = open("Events", ObjectTarget::any, {.splice_size = 1 << 20});
   TestPages pages;
   for (unsigned i = 0; i < 320; ++i) pages.add(i % 5, 1 << 14);  // five columns of 1 MiB
-  ClusterPlace cluster;
+  ClusterWriteState cluster;
   writer->write_pages(pages.parts(), cluster);  // with the reservation
   test_.reset_counts();
   cluster = {};
@@ -125,7 +125,7 @@ TEST_F(ObjectContainer, NumbersAreReservedInSteps) {
   for (int i = 0; i < 128; ++i) {
     TestPages pages;
     pages.add(0, 10);
-    ClusterPlace cluster;
+    ClusterWriteState cluster;
     writer->write_pages(pages.parts(), cluster);
   }
   EXPECT_EQ(test_.counts().updates, 128u + 2);
@@ -245,7 +245,8 @@ TEST_F(ObjectContainer, ADataSetIsContinued) {
   EXPECT_EQ(anchor()->end_objects, 6u);
   EXPECT_EQ(anchor()->mapping, ObjectMapping::locality);
   EXPECT_EQ(anchor()->splice_size, std::uint64_t{1} << 20);
-  // A record, header and footer, two objects more; the old footer less, and nothing of the one that crashed.
+  // A record, header, footer and two objects more; the old footer less, nothing of the crashed
+  // writer.
   EXPECT_EQ(test_.addresses().size(), before.size() + 4);
   EXPECT_EQ(test_.groups(), (std::set<std::uint32_t>{generation, anchor()->generation}));
 }
@@ -258,7 +259,7 @@ TEST_F(ObjectContainer, TheClaimOfADeadProcessIsTakenOver) {
   EXPECT_EQ(test_.groups().size(), 1u);
   write("Events");
   EXPECT_FALSE(claim());
-  EXPECT_EQ(test_.groups().size(), 1u);  // what was left is gone, too
+  EXPECT_EQ(test_.groups().size(), 1u);  // the garbage is gone, too
 }
 
 TEST_F(ObjectContainer, AFailedUpdateStays) {
@@ -268,7 +269,7 @@ TEST_F(ObjectContainer, AFailedUpdateStays) {
   TestPages pages;
   for (unsigned i = 0; i < 20; ++i) pages.add(i, 100);
   test_.faults().fail(StoreOperation::update, 3);
-  ClusterPlace cluster;
+  ClusterWriteState cluster;
   const Error error = error_of([&] { writer->write_pages(pages.parts(), cluster); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_THROW(writer->write_pages(pages.parts(), cluster), Error);
@@ -295,12 +296,12 @@ TEST_F(ObjectContainer, AServerThatIsGoneEndsInAnError) {
       EXPECT_EQ(error.kind(), ErrorKind::io) << error.what();
     }
     test_.faults().restore();
-    // Either the old one or the new one, whole.
+    // Either the complete old data set or the complete new one.
     ASSERT_TRUE(anchor());
     EXPECT_EQ(anchor()->end_objects, anchor()->generation == old ? 2u : 3u);
     EXPECT_TRUE(test_.groups().contains(anchor()->generation));
     if (!failed) break;
-    // A claim that could not be taken back does not keep this process from going on, as write() does.
+    // A claim that cannot be released does not stop this process, as write() shows.
   }
 }
 
@@ -311,7 +312,7 @@ TEST_F(ObjectContainer, OutOfSpaceLeavesTheLastCommit) {
   test_.faults().limit_space(50);
   TestPages pages;
   pages.add(0, 1000);
-  ClusterPlace cluster;
+  ClusterWriteState cluster;
   EXPECT_EQ(error_of([&] { writer->write_pages(pages.parts(), cluster); }).kind(), ErrorKind::io);
   EXPECT_THROW(writer->close(), Error);
   EXPECT_EQ(anchor()->anchor, written);

@@ -1,5 +1,5 @@
 // The number of chunks is the smallest one that holds payload and offsets; readers compute it from the size
-// alone, so writers must agree with it exactly.
+// alone, so writers must use the same formula.
 #include "container/root_file/chunks.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ ChunkPlan plan_chunks(std::uint64_t size, std::uint64_t max_key_size, ErrorKind 
   std::uint64_t chunks = size / max_key_size + (tail > 0 ? 1 : 0);
   const std::uint64_t room = tail > 0 ? max_key_size - tail : 0;
   constexpr std::uint64_t entry = sizeof(std::uint64_t);
-  // One chunk more always suffices as long as the offsets fit the first one.
+  // One more chunk always suffices as long as the offsets fit the first one.
   if (chunks - 1 > room / entry) ++chunks;
   if (chunks - 1 > max_key_size / entry)
     throw Error(
@@ -105,7 +105,7 @@ void read_chunked_blobs(const io::RandomAccessFile& file, std::span<const ReadCo
                     whole[i].into.begin());
         continue;
       }
-    } catch (const Error&) {  // read by itself it says where
+    } catch (const Error&) {  // reading it alone reports the offset
     }
     read_chunked_blob(file, whole[i].locator, max_key_size, whole[i].into);
   }

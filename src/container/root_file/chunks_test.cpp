@@ -1,4 +1,4 @@
-// How payloads above the maximum key size are split and joined, against the file that ROOT split.
+// Splitting and joining payloads above the maximum key size, compared with a file that ROOT split.
 #include "container/root_file/chunks.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Chunks, AreRefusedWhereTheFirstCannotListThem) {
   EXPECT_EQ(error_of([] { plan_chunks(9, 8, ErrorKind::usage); }).kind(), ErrorKind::usage);
 }
 
-// ROOT wrote this header in chunks of 1 KiB, uncompressed: joined it must be one envelope with a right
+// ROOT wrote this header in chunks of 1 KiB, uncompressed: joined, it must be one envelope with a valid
 // checksum.
 TEST(Chunks, OfRootAreJoined) {
   const auto container = open_container(fixture("max_key_size.root"));
@@ -100,7 +100,7 @@ TEST_F(ChunkReading, RefusesLocatorsThatAreNotForFiles) {
   EXPECT_EQ(error.problem(), "a locator of type 0x02 cannot be followed in a file");
 }
 
-// A file far away: it answers when it is waited for, and counts.
+// A remote file: completes requests in wait(), and counts them.
 class DistantFile final : public io::RandomAccessFile {
  public:
   explicit DistantFile(Bytes content) : content_(std::move(content)) {}
@@ -115,9 +115,9 @@ class DistantFile final : public io::RandomAccessFile {
     return std::make_unique<Queue>(*this);
   }
 
-  mutable unsigned alone = 0;      // requests outside of a queue
-  mutable unsigned requests = 0;   // in queues
-  mutable unsigned in_flight = 0;  // of them at once, at most
+  mutable unsigned alone = 0;      // requests outside of queues
+  mutable unsigned requests = 0;   // requests in queues
+  mutable unsigned in_flight = 0;  // most in flight at once
 
  private:
   class Queue final : public io::ReadQueue {

@@ -1,8 +1,8 @@
-// Writing into a ROOT file so that it is valid after every commit, and a crash at any moment leaves the last
+// Commits to a ROOT file: the file is valid after every commit, and a crash at any moment leaves the last
 // committed state intact.
 //
-// A state of the file is what its head and its directories point to. New blobs go to space that the committed
-// state does not use. commit() first writes new records, which nobody points to yet, then switches the
+// The head and the directories of a file determine its state. New blobs go to space that the committed
+// state does not use. commit() first writes new records, which nothing refers to yet, then switches the
 // pointers:
 //
 //   1. anchor                    [key | ROOT::RNTuple object]
@@ -23,16 +23,16 @@
 //   --- some commits later, or when the file is closed ---
 //   8. the replaced records are marked as gaps and may be used again
 //
-// Before 6 all earlier writes are in the file (with Durability::machine: on the device). 6 lies inside the
-// first sector of 512 bytes, 7 inside one, too, in directories that are made here: neither can be torn. (Of
-// files and directories that others made, a long name may put it across two sectors of one page: a crash of
+// Before step 6 all earlier writes are in the file (with Durability::machine: on the device). Step 6 lies
+// inside the first sector of 512 bytes, and step 7 inside one, too, for directories made here: neither can be
+// torn. (In foreign files and directories, a long name may spread it over two sectors of one page: a crash of
 // the process cannot tear that either.) A crash before 6 leaves the old state and unused bytes behind its
-// end. Between 6 and 7 the file has the new end and the old data set, whose records are all still there.
-// After 7 the new state holds, whether or not 8 happened.
+// end. Between 6 and 7 the file has the new end and the old data set, whose records all still exist. After 7
+// the new state holds, whether or not 8 happened.
 //
-// Other processes may open the file at any time. One that has read the head before 6 and goes on after it
-// finds everything of the old state in its place: what is replaced is listed as free, but neither marked
-// nor used for some more commits. Blobs of a writer are never reused while it is open.
+// Other processes may open the file at any time. A process that has read the head before 6 and continues
+// after it finds everything of the old state in place: replaced records are listed as free, but neither
+// marked nor reused for some more commits. The blobs of a writer are never reused while it is open.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,9 +49,9 @@
 namespace colonnade::container {
 namespace {
 
-// Free lists come in few sizes, each half as large again as the one before, so that one takes the place of an
-// earlier one: lists that grow a little with each commit would never fit, and leave a gap each, which makes
-// them grow.
+// Free lists have few sizes, each half as large again as the one before, so that a new list fits the space of
+// an earlier one: lists that grew slightly with each commit would never fit, and each would leave a gap,
+// which makes them grow further.
 std::uint64_t rounded_up(std::uint64_t size) {
   constexpr std::uint64_t smallest = 80;  // bytes: eight segments in the small form
   const std::uint64_t step = std::max(smallest, std::bit_floor(size) / 2);
@@ -70,7 +70,7 @@ Bytes joined(ByteSpan a, ByteSpan b) {
 
 // ---- records of a commit ----
 
-// Decided before the place is known, since the key's length depends on it: a key may be big without need.
+// Decided before the position is known, since it determines the key's length: a key may be big unnecessarily.
 void RootFileWriter::make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end) {
   constexpr std::uint64_t longest_key = 1 << 16;
   key.big = key.big || key.seek_directory > format::small_tfile_limit ||
@@ -146,7 +146,7 @@ std::uint64_t RootFileWriter::reserve_directory(const format::TKey& key) {
   }
 }
 
-// Where the directories will lie must be known before anything in them is written.
+// The positions of the directories must be known before their contents are written.
 std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directories() {
   std::vector<Directory> made;
   std::uint64_t parent = directories_.back().record.seek_directory;
@@ -155,8 +155,7 @@ std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directori
     directory.record.created = directory.record.modified = now();
     directory.record.uuid = format::random_uuid();
     directory.record.seek_parent = parent;
-    directory.record.big =
-        end_of_space() > format::small_tfile_limit / 2;  // settles the form of its key, too
+    directory.record.big = end_of_space() > format::small_tfile_limit / 2;  // fixes the form of its key, too
     const format::TKey key = directory_key(directory);
     directory.record.nbytes_name = key.nbytes - key.object_length;
     directory.record.seek_directory = reserve_directory(key);
@@ -167,7 +166,7 @@ std::vector<RootFileWriter::Directory> RootFileWriter::reserve_missing_directori
   return made;
 }
 
-// Writes the reserved directories with the anchor in the innermost one; returns the entry that leads to the
+// Writes the reserved directories with the anchor in the innermost one; returns the entry of the
 // outermost.
 Bytes RootFileWriter::place_made_directories(std::vector<Directory>& made, const Record& anchor) {
   Bytes entry = bytes_of(anchor.key);
@@ -180,7 +179,7 @@ Bytes RootFileWriter::place_made_directories(std::vector<Directory>& made, const
     const std::array<ByteSpan, 2> parts{key_bytes, record};
     file_->write_vector(directory->record.seek_directory, parts);
     if (directory !=
-        made.rbegin()) {  // the innermost one gets its only entry, the data set, anew with every commit
+        made.rbegin()) {  // the innermost one gets its only entry, the data set, with every commit
       directory->entries = std::move(entry);
       directory->entry_count = 1;
     }
@@ -189,9 +188,9 @@ Bytes RootFileWriter::place_made_directories(std::vector<Directory>& made, const
   return entry;
 }
 
-// The list that the file has with ROOT::RNTuple added; nothing if that is described already. Positions inside
-// the list count from its key, so the key must keep its length: where it has to become big, the title gives
-// the room.
+// The file's list with ROOT::RNTuple added; empty if the list describes it already. Positions inside the
+// list count from its key, so the key must keep its length: if it has to become big, the title provides the
+// room.
 std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
     const format::TFileHeader& header) {
   format::TKey key{.seek_directory = header.begin,
@@ -237,9 +236,9 @@ std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
   return place(std::move(key), block.span());
 }
 
-// The list describes the file with the list itself in it and with `replaced` gone. It is sized before its
-// place is known; where it fills a gap and thereby shortens itself, zeros follow it, which readers do not
-// look at.
+// The list describes the file including the list itself and without `replaced`. Its size is chosen before
+// its position is known; if it fills a gap and thereby gets shorter, zeros follow it, which readers
+// ignore.
 void RootFileWriter::place_free_list(format::TFileHeader& header,
                                      std::span<const format::FreeSegment> replaced) {
   const std::lock_guard lock(mutex_);
@@ -256,8 +255,8 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
                    .class_name = std::string(file_class),
                    .name = root.name,
                    .title = root.title};
-  // The tail's form depends on where the file ends, which depends on the size: settled in two rounds. The
-  // list may take a place inside a gap that was one with its neighbour: one segment more.
+  // The form of the last segment depends on the end of the file, which depends on the size: two rounds
+  // suffice. The list may split a gap: one more segment.
   constexpr std::uint64_t room_for_more = 36;
   std::uint64_t list_size = 0;
   for (int round = 0; round < 2; ++round) {
@@ -267,8 +266,8 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
   }
   key.object_length = static_cast<std::uint32_t>(list_size);
   key.nbytes = static_cast<std::uint32_t>(format::tkey_size(key) + list_size);
-  // Other threads may not have written yet what they reserved: then the list makes the file as long as its
-  // head will say.
+  // Other threads may not have written their reserved space yet: then the list extends the file to the length
+  // in its head.
   const bool is_too_short = file_->size() < space_.end();
   key.seek_key = is_too_short ? space_.allocate_at_end(key.nbytes)
                               : reserve_locked(key.nbytes, RootFileSpace::Use::index);
@@ -319,7 +318,7 @@ void RootFileWriter::release(const format::FreeSegment& segment) {
   file_->write(gap.first, format::gap_marker(gap.last - gap.first + 1));
 }
 
-// The committed list of keys of the innermost directory, and the anchor that it leads to.
+// The committed list of keys of the innermost directory, and the anchor that it refers to.
 std::vector<format::FreeSegment> RootFileWriter::replaced_lists() const {
   std::vector<format::FreeSegment> segments;
   const format::TDirectoryRecord& record = directories_.back().record;
@@ -329,7 +328,7 @@ std::vector<format::FreeSegment> RootFileWriter::replaced_lists() const {
   return segments;
 }
 
-// What nobody needs any more as soon as the new head is there.
+// Records that become unused as soon as the new head is written.
 std::vector<format::FreeSegment> RootFileWriter::replaced_by_head(const format::TFileHeader& header,
                                                                   bool in_root) const {
   std::vector<format::FreeSegment> segments;
@@ -340,7 +339,7 @@ std::vector<format::FreeSegment> RootFileWriter::replaced_by_head(const format::
   return segments;
 }
 
-// Everything written so far is where a crash leaves it.
+// Makes everything written so far survive a crash of the configured kind.
 void RootFileWriter::settle() {
   if (options_.durability == Durability::machine)
     file_->sync();
@@ -348,12 +347,12 @@ void RootFileWriter::settle() {
     file_->flush();
 }
 
-// The marker of a gap and the record that takes its place later must not overtake each other.
+// The marker of a gap must not overtake the record that replaces it later.
 void RootFileWriter::reuse_retired() {
   if (!unlisted_.empty() && retired_.empty()) retired_.emplace_back();
   for (const format::FreeSegment& segment : std::exchange(unlisted_, {})) retired_.back().push_back(segment);
   if (retired_.size() <= 2 * commits_until_reuse) return;
-  // What the device has points to none of it any more, whenever the machine goes down.
+  // From here on, nothing on the device refers to the retired space, even after a crash of the machine.
   file_->sync();
   while (retired_.size() > commits_until_reuse) {
     for (const format::FreeSegment& segment : retired_.front()) release(segment);

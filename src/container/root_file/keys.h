@@ -1,4 +1,4 @@
-// Small things that reading and writing of ROOT files have in common.
+// Helpers shared by readers and writers of ROOT files.
 #ifndef COLONNADE_CONTAINER_ROOT_FILE_KEYS_H
 #define COLONNADE_CONTAINER_ROOT_FILE_KEYS_H
 
@@ -29,7 +29,7 @@ inline Bytes bytes_of(format::TKey key) {
   return out.take();
 }
 
-// A file that is valid but older than what can be written into.
+// For a valid file whose version is too old to be written to.
 [[noreturn]] inline void fail_too_old(std::string problem, std::uint64_t offset) {
   throw Error(ErrorKind::unsupported, std::move(problem), "copy its objects to a new file with ROOT first",
               {.offset = offset});

@@ -1,9 +1,9 @@
 // Finding data sets: header -> directory of the file -> its list of keys -> (sub-directories ->) anchors.
 //
 // Opening reads the first 4 KiB; a directory costs one read for its record and one for its list. Directories
-// are read when they are asked for, so opening one data set of a file with thousands of folders stays cheap.
-// Hostile files can let directories contain each other or share one list: a walk visits each directory once,
-// and the bytes it reads and the paths it makes are bounded by the size of the file.
+// are read on demand, so that opening one data set of a file with thousands of folders stays cheap. In
+// hostile files, directories may contain each other or share one list: a walk visits each directory once, and
+// the size of the file bounds the bytes it reads and the paths it makes.
 #include "container/root_file/reader.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ Bytes read_block(const io::RandomAccessFile& file, std::uint64_t offset, std::ui
   return bytes;
 }
 
-// Keys without those that a later cycle of the same name and class replaces, in the order of the list.
+// The keys without those that a later cycle of the same name and class replaces, in the order of the list.
 std::vector<format::TKey> latest_cycles(std::vector<format::TKey> keys) {
   std::map<std::pair<std::string_view, std::string_view>, std::uint16_t> latest;
   for (const format::TKey& key : keys) {
@@ -79,7 +79,7 @@ RootFileReader::RootFileReader(std::unique_ptr<io::RandomAccessFile> file)
   });
 }
 
-// Limits on what a walk through all directories may cost.
+// Limits the cost of a walk through all directories.
 struct RootFileReader::Walk {
   const Visitor& visitor;
   std::uint64_t key_bytes_left;
@@ -154,7 +154,7 @@ std::vector<ReadContainer::ObjectEntry> RootFileReader::objects() const {
   return entries;
 }
 
-// The data set at `path`, else whatever object is there. A name may itself contain a slash.
+// The data set at `path`, else any other object of that name. A name may itself contain a slash.
 std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord& directory,
                                                  std::string_view path) const {
   const std::vector<format::TKey> keys = read_keys(directory);

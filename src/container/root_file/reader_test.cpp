@@ -1,4 +1,4 @@
-// Reading ROOT files: those that ROOT wrote, and everything that can be wrong with one.
+// Reading ROOT files: files written by ROOT, and every kind of damage.
 #include "container/root_file/reader.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 const std::string uri = "memory:reader.root";
 
-// A file of ours with one data set in a directory and one at the top, changed by hand afterwards.
+// A file of ours with one data set in a directory and one at the top, modified by hand.
 struct SampleFile {
   SampleFile() {
     const auto first = create_container(uri, "dir/Inner", {});
@@ -38,7 +38,7 @@ struct SampleFile {
         top_list = key;
     }
   }
-  // Where the entry for `name` stands in the list of keys at the top.
+  // The position of the entry for `name` in the top list of keys.
   std::size_t entry(std::string_view class_name) const {
     const ByteSpan text = as_bytes(class_name);
     const auto found = std::search(bytes.begin() + static_cast<std::ptrdiff_t>(top_list.seek_key),
@@ -123,8 +123,8 @@ TEST(RootFileReader, ReadsACompressedAnchor) {
   const Bytes object = format::write_anchor(file.open()->anchor("Top"));
   AlignedBuffer block;
   codec::compress({codec::Algorithm::zlib, 9}, object, block);
-  // An anchor compresses badly: what matters is that the sizes differ, so a stored one gets a byte of another
-  // chunk.
+  // An anchor hardly compresses: only the difference of the sizes matters, so a stored one gets a byte of
+  // another chunk.
   if (block.size() == object.size()) GTEST_FAIL() << "the anchor did not compress";
   const std::size_t at = file.anchor.seek_key + file.anchor.key_length;
   std::copy(block.span().begin(), block.span().end(), file.bytes.begin() + static_cast<std::ptrdiff_t>(at));
@@ -174,7 +174,7 @@ TEST(RootFileReader, FindsDataSetsWithASlashInTheirName) {
   SampleFile file;
   format::TKey key = file.anchor;
   key.name = "a/b";
-  ByteWriter copy;  // the record itself must carry the name, too
+  ByteWriter copy;  // the record itself must contain the name, too
   copy.append(file.bytes);
   const std::uint64_t old_payload = file.anchor.seek_key + file.anchor.key_length;
   key.seek_key = copy.position();
@@ -223,7 +223,7 @@ TEST(RootFileReader, RefusesADirectoryThatIsAnotherRecord) {
   file.be<std::uint32_t>(file.entry("TDirectory") + 18, static_cast<std::uint32_t>(file.anchor.seek_key));
   EXPECT_EQ(file.error_reading("dir/Inner").problem(),
             "no directory \"dir\" lies where the list of keys says");
-  EXPECT_EQ(file.open()->anchor("Top").epoch, 1);  // the rest of the file can be read
+  EXPECT_EQ(file.open()->anchor("Top").epoch, 1);  // the remaining file is readable
 }
 
 TEST(RootFileReader, RefusesAnAnchorOfAbsurdLength) {
@@ -240,16 +240,16 @@ TEST(RootFileReader, RefusesAnAnchorThatIsNotCompressedAlthoughItSaysSo) {
 
 TEST(RootFileReader, FindsADirectoryInsideItself) {
   SampleFile file;
-  // The list of "dir" becomes the list that "dir" stands in.
+  // The list of "dir" becomes the list that contains "dir".
   const std::size_t record = file.directory.seek_key + file.directory.key_length;
   file.be<std::uint32_t>(record + 10, file.top_list.nbytes)
       .be<std::uint32_t>(record + 26, static_cast<std::uint32_t>(file.top_list.seek_key));
   EXPECT_EQ(file.error_listing().problem(), "the directories of the file overlap or contain each other");
   EXPECT_EQ(file.open()->anchor("Top").epoch, 1);
-  EXPECT_EQ(file.open()->anchor("dir/dir/dir/Top").epoch, 1);  // follows the path it is given, no further
+  EXPECT_EQ(file.open()->anchor("dir/dir/dir/Top").epoch, 1);  // follows the given path only
 }
 
-// A directory with a very long name and thousands of keys below it: the paths alone would fill the memory.
+// A directory with a very long name and thousands of keys below it: the paths alone would exhaust the memory.
 TEST(RootFileReader, BoundsWhatAWalkCosts) {
   SampleFile file;
   const std::string long_name(30000, 'n');
@@ -277,7 +277,7 @@ TEST(RootFileReader, BoundsWhatAWalkCosts) {
 
 TEST(RootFileReader, ReportsWhereReadingFailed) {
   const auto writer = create_container(uri, "Top", {});
-  FakeDataSet(*writer).write(1, 5000);  // so that opening does not read the anchor along
+  FakeDataSet(*writer).write(1, 5000);  // so large that opening does not read the anchor, too
   writer->close();
   std::uint64_t anchor_at = 0;
   for (const auto& [offset, key] : Examination(uri).records)
@@ -303,7 +303,7 @@ TEST(RootFileReader, RefusesEveryTruncation) {
   }
 }
 
-// Names have no checksum, so a flipped one is another name; an anchor that is found must be the right one.
+// Names have no checksum, so a flipped bit gives another name; a found anchor must be the right one.
 TEST(RootFileReader, FlippedBytesGiveAnErrorOrTheRightAnchor) {
   const SampleFile sample;
   const auto whole = sample.open();

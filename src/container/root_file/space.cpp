@@ -1,6 +1,6 @@
-// Over a short sorted list: the first gap that fits for blobs; for index records, which come in the same
-// sizes again and again, the one that fits best. A rest of less than four bytes could not hold a marker, so
-// such a gap is passed by.
+// Allocates from a short sorted list: first fit for blobs; best fit for index records, whose
+// sizes repeat. A remainder of less than four bytes could not hold a marker, so such a gap is
+// skipped.
 #include "container/root_file/space.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace colonnade::container {
 namespace {
 
-// What is left of a gap must hold its marker, and should hold another record.
+// The remainder of a gap must hold its marker, and should be large enough for another record.
 constexpr std::uint64_t smallest_rest = 32;
 constexpr std::uint64_t smallest_gap_for_blobs = 4096;
 

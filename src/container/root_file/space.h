@@ -1,5 +1,5 @@
-// Which bytes of a ROOT file are free. Records go into a gap that they fit, else to the end. A gap is
-// marked in the file by the negative of its length, so that whoever walks from record to record gets over it.
+// Free space in a ROOT file. Records go into a gap that fits, else to the end. A gap is marked in the file by
+// its negative length, so that a scan from record to record can skip it.
 #ifndef COLONNADE_CONTAINER_ROOT_FILE_SPACE_H
 #define COLONNADE_CONTAINER_ROOT_FILE_SPACE_H
 
@@ -20,31 +20,32 @@ class RootFileSpace {
 
   struct Allocation {
     std::uint64_t offset = 0;
-    // What is left of the gap behind the record: its marker must be written before the record is.
+    // The remainder of the gap after the record: its marker must be written before the record.
     std::optional<format::FreeSegment> rest;
   };
-  enum class Use { index, blob, journal };  // the journal goes to the end
+  enum class Use { index, blob, journal };  // the journal always goes to the end
   Allocation allocate(std::uint64_t size, Use use);
-  // The same in a gap, if there is one.
+  // The same, but only in a gap.
   std::optional<Allocation> allocate_in_gap(std::uint64_t size, Use use);
   std::uint64_t allocate_at_end(std::uint64_t size);
 
-  // A gap that the file has, with its marker. Gaps come in ascending order.
+  // Adds a gap that the file has, with its marker. To be called in ascending order.
   void add(format::FreeSegment gap) { gaps_.push_back(gap); }
-  // Makes a segment below end() free again; returns the gap it now belongs to, whose marker must be written.
+  // Frees a segment below end(); returns the gap that now contains it, whose marker must be written.
   format::FreeSegment release(format::FreeSegment segment);
-  // A segment that the file lists as free but that is not to be used: it is listed again, nothing more.
+  // Records a segment that the file lists as free but that must not be used; it is listed
+  // again.
   void keep_listed(format::FreeSegment segment) { listed_.push_back(segment); }
 
-  // Lets the next record start at `end` at the earliest; returns the gaps this leaves, whose markers must be
+  // Lets the next record start at `end` at the earliest; returns the resulting gaps, whose markers must be
   // written.
   std::vector<format::FreeSegment> skip_to(std::uint64_t end);
 
-  // Everything that is free, in order, the tail last, as if the file ended at `end`.
+  // All free segments in order, the tail last, as if the file ended at `end`.
   std::vector<format::FreeSegment> segments(std::uint64_t end) const;
 
  private:
-  std::vector<format::FreeSegment> gaps_;  // ascending, apart, none longer than a marker can tell
+  std::vector<format::FreeSegment> gaps_;  // ascending, not adjacent, none too long for a marker
   std::vector<format::FreeSegment> listed_;
   std::uint64_t end_ = 0;
 };

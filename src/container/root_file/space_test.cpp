@@ -22,7 +22,7 @@ TEST(Space, GrowsAtTheEndWithoutGaps) {
 TEST(Space, FillsAGapExactlyOrLeavesARestWorthHaving) {
   RootFileSpace space(1000);
   space.release({200, 299});
-  EXPECT_EQ(space.allocate(90, Use::index).offset, 1000u);  // a rest of 10 bytes would hold nothing
+  EXPECT_EQ(space.allocate(90, Use::index).offset, 1000u);  // a remainder of 10 bytes is useless
   const auto part = space.allocate(60, Use::index);
   EXPECT_EQ(part.offset, 200u);
   EXPECT_EQ(part.rest, (format::FreeSegment{260, 299}));

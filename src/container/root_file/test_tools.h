@@ -1,5 +1,5 @@
-// What the tests of ROOT files share: made-up payloads, fixtures, and an examination of a whole file that
-// finds what a reader of one data set would not notice.
+// Helpers for tests of ROOT files: fake payloads, fixtures, and an examination of a whole file that finds
+// problems that a reader of one data set would not notice.
 #ifndef COLONNADE_CONTAINER_ROOT_FILE_TEST_TOOLS_H
 #define COLONNADE_CONTAINER_ROOT_FILE_TEST_TOOLS_H
 
@@ -36,7 +36,7 @@ inline Bytes content_of(const std::string& uri) {
   return bytes;
 }
 
-// Writes header, one cluster and footer, made up from `seed`, and commits. Call again for the next
+// Writes header, one cluster and footer, generated from `seed`, and commits. Call again for the next
 // checkpoint.
 class FakeDataSet {
  public:
@@ -66,7 +66,7 @@ class FakeDataSet {
   Anchor anchor_;
 };
 
-// The seed of the state that an anchor belongs to, with header and footer read and compared.
+// The seed of an anchor's state; reads and compares header and footer.
 inline unsigned seed_of(const ReadContainer& container, const Anchor& anchor, std::size_t size = 200) {
   const auto seed = static_cast<unsigned>(anchor.footer_length - 2 * size);
   Bytes header(anchor.header_size), footer(anchor.footer_size);
@@ -77,10 +77,10 @@ inline unsigned seed_of(const ReadContainer& container, const Anchor& anchor, st
   return seed;
 }
 
-// Walks a ROOT file from record to record and along its directories: every record must begin where the one
-// before it ends, every key in a directory must lead to the record it describes, and nothing in use may be
-// listed as free. What is listed as free must be marked as a gap; while a writer has the file open, it may
-// also be whole records that are not used any more.
+// Walks a ROOT file from record to record and along its directories: every record must begin where the
+// previous one ends, every key in a directory must lead to the record it describes, and no record in use may
+// be listed as free. A free segment must be marked as a gap; while a writer has the file open, it may also
+// consist of unused records.
 class Examination {
  public:
   enum class Writer { closed, open };

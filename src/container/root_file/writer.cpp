@@ -1,4 +1,4 @@
-// Opening a file for writing, and blobs. What a commit does stands in commit.cpp.
+// Opening a file for writing, and blobs. For commits see commit.cpp.
 #include "container/root_file/writer.h"
 
 #include <fmt/format.h>
@@ -19,11 +19,11 @@ constexpr std::uint64_t smallest_key_limit = 64;
 constexpr std::uint64_t largest_key_limit = std::uint64_t{1}
                                             << 30;  // ROOT's; the length of a key has 31 bits
 constexpr std::string_view blob_class = "RBlob";
-// Of the file's name that it records twice before its directory: head and directory fit one sector of 512
-// bytes.
+// The maximum length of the file's name, which it records twice before its directory: head and directory then
+// fit one sector of 512 bytes.
 constexpr std::size_t longest_base_name = 150;
 
-// The last part of a path or URI: what ROOT calls the file inside of it.
+// The last part of a path or URI: the name that ROOT records inside the file.
 std::string base_name(const std::string& uri) {
   const std::size_t slash = uri.find_last_of("/:");
   std::string name = slash == std::string::npos ? uri : uri.substr(slash + 1);
@@ -163,7 +163,7 @@ Bytes RootFileWriter::read_block(std::uint64_t offset, std::uint64_t size) const
   return bytes;
 }
 
-// New records go to gaps, or behind both `first_free` and the end.
+// New records go to gaps, or after both `first_free` and the end.
 void RootFileWriter::load(std::uint64_t first_free) {
   const std::uint64_t file_size = file_->size();
   header_ = format::read_tfile_header(
@@ -182,7 +182,7 @@ void RootFileWriter::load(std::uint64_t first_free) {
   load_free_list(first_free);
 }
 
-// The record's room is what its object has behind the names: the small form may have been written without
+// The record's capacity is the object's size after the names: the small form may have no
 // reserve.
 RootFileWriter::Directory RootFileWriter::load_directory(const format::TKey& key,
                                                          std::uint64_t record_at) const {
@@ -213,11 +213,11 @@ std::vector<format::TKey> RootFileWriter::keys_of(const Directory& directory) co
   std::vector<format::TKey> keys;
   keys.reserve(directory.entry_count);
   for (std::uint32_t i = 0; i < directory.entry_count; ++i)
-    keys.push_back(format::read_tkey(in, file_->size(), format::KeyPlace::list));
+    keys.push_back(format::read_tkey(in, file_->size(), format::KeyContext::list));
   return keys;
 }
 
-// Gaps are used only where the file itself agrees that they are gaps; others stay listed as they are.
+// Gaps are used only if their markers in the file agree; others stay listed unchanged.
 void RootFileWriter::load_free_list(std::uint64_t first_free) {
   if (header_.seek_free == 0)
     throw Error(ErrorKind::format, "the file was not closed by its writer: it has no list of free space",
@@ -235,7 +235,7 @@ void RootFileWriter::load_free_list(std::uint64_t first_free) {
   }
 }
 
-// Goes down the path as far as its directories exist.
+// Follows the path as far as its directories exist.
 void RootFileWriter::load_path() {
   while (true) {
     const std::string& wanted = missing_.empty() ? name_ : missing_.front();
@@ -257,8 +257,8 @@ void RootFileWriter::load_path() {
   }
 }
 
-// Goes down the path to a data set that is there, and takes it out of its directory's list: each commit puts
-// it in again.
+// Follows the path to an existing data set, and removes it from its directory's list: each commit adds it
+// again.
 void RootFileWriter::load_existing() {
   const auto last_of = [&](const std::string& wanted, auto&& fits) {
     std::optional<format::TKey> found;
@@ -282,7 +282,7 @@ void RootFileWriter::load_existing() {
   Bytes others;
   for (std::uint32_t left = directory.entry_count; left > 0; --left) {
     const std::size_t begin = in.position();
-    const format::TKey key = format::read_tkey(in, file_->size(), format::KeyPlace::list);
+    const format::TKey key = format::read_tkey(in, file_->size(), format::KeyContext::list);
     const ByteSpan bytes = ByteSpan(directory.entries).subspan(begin, in.position() - begin);
     const bool is_ours = is_data_set(key) && key.name == name_ && key.cycle == anchor_->key.cycle &&
                          key.seek_key == anchor_->key.seek_key;
@@ -313,7 +313,7 @@ std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::
   return allocation.offset;
 }
 
-// One key and its payload, given in parts; returns where the payload begins.
+// Writes one key and its payload, given in parts; returns the offset of the payload.
 std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length,
                                           RootFileSpace::Use use) {
   if (closed_)
@@ -339,12 +339,12 @@ std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts, std::
   return key.seek_key + key_bytes.size();
 }
 
-// A payload of any size. The first chunk goes last, because it lists where the others are.
+// A payload of any size. The first chunk is written last, because it lists the others.
 std::uint64_t RootFileWriter::write_split(ByteSpan payload, std::uint64_t uncompressed_length,
                                           RootFileSpace::Use use) {
   const ChunkPlan plan = plan_chunks(payload.size(), options_.max_key_size, ErrorKind::usage);
   if (plan.chunks == 1) return write_chunk({&payload, 1}, uncompressed_length, use);
-  if (use == RootFileSpace::Use::index) use = RootFileSpace::Use::blob;  // its pieces are not given back
+  if (use == RootFileSpace::Use::index) use = RootFileSpace::Use::blob;  // its pieces are never released
   ByteWriter offsets;
   for (ByteSpan rest = payload.subspan(plan.first_data); !rest.empty();) {
     const ByteSpan chunk = rest.first(std::min<std::size_t>(rest.size(), options_.max_key_size));

@@ -1,4 +1,4 @@
-// Writing data sets into ROOT files, new or existing.
+// Writing data sets to new or existing ROOT files.
 #ifndef COLONNADE_CONTAINER_ROOT_FILE_WRITER_H
 #define COLONNADE_CONTAINER_ROOT_FILE_WRITER_H
 
@@ -19,25 +19,25 @@ namespace colonnade::container {
 
 class RootFileWriter final : public WriteContainer {
  public:
-  // A new file: writes an empty ROOT file at once, which the first commit publishes. A `first_free` above 0
-  // leaves everything up to there unused; tests reach positions beyond 2 GB with it.
+  // Creates a file: writes an empty ROOT file at once, which the first commit publishes. A `first_free` above
+  // 0 leaves everything up to there unused; tests use it to reach positions beyond 2 GB.
   static std::unique_ptr<RootFileWriter> create(std::unique_ptr<io::WritableFile> file, std::string_view path,
                                                 const ContainerOptions& options,
                                                 std::uint64_t first_free = 0);
-  // Throws ErrorKind::usage for a path or options that cannot be; called before a file is opened, which
-  // empties it.
+  // Throws ErrorKind::usage for an invalid path or invalid options; called before the file is opened, which
+  // truncates it.
   static void check(std::string_view path, const ContainerOptions& options);
-  // An existing file: changes nothing before the first write_*() or commit(). What lies behind its end, left
-  // by a writer that crashed, is cut off then.
+  // Opens an existing file; changes nothing before the first write_*() or commit(). These cut off bytes
+  // behind its end, which a crashed writer left.
   static std::unique_ptr<RootFileWriter> append(std::unique_ptr<io::WritableFile> file, std::string_view path,
                                                 const ContainerOptions& options);
-  // The same for a data set that is there: commit() replaces its anchor. What lies behind the end is kept and
-  // belongs to the file afterwards.
+  // The same for an existing data set: commit() replaces its anchor. Bytes behind the end are kept and belong
+  // to the file afterwards.
   static std::unique_ptr<RootFileWriter> replace(std::unique_ptr<io::WritableFile> file,
                                                  std::string_view path, const ContainerOptions& options);
 
   const std::string& uri() const noexcept override { return file_->uri(); }
-  // Whether the first write cuts off what lies behind the file's end.
+  // True if the first write cuts off the bytes behind the file's end.
   bool cuts_tail() const noexcept override { return cut_tail_; }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   void retire_blob(const Locator& blob) override;
@@ -50,8 +50,8 @@ class RootFileWriter final : public WriteContainer {
   void flush() override { file_->flush(); }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }
-  // A file that appears when it is closed needs one commit, then: rewriting what was written before would be
-  // for nobody.
+  // A file that appears when it is closed needs only one commit, at that time: no reader could see earlier
+  // ones.
   void commit(const Anchor& anchor) override;
   void close() override;
   void abandon() override;
@@ -64,7 +64,7 @@ class RootFileWriter final : public WriteContainer {
     format::TDirectoryRecord record;
     std::uint64_t record_at = 0;
     std::uint64_t record_room = format::tdirectory_size;
-    // Without our data set; the entries are kept as the bytes they were found as.
+    // Without our data set; the other entries are kept byte for byte.
     std::uint32_t entry_count = 0;
     Bytes entries;
   };
@@ -73,11 +73,11 @@ class RootFileWriter final : public WriteContainer {
     format::FreeSegment place() const noexcept { return {key.seek_key, key.seek_key + key.nbytes - 1}; }
   };
 
-  // A commit whose records lie in the file but that nothing points to yet.
+  // A commit whose records are in the file but not referenced yet.
   struct Pending {
     format::TFileHeader header;
-    std::vector<Directory> made;  // directories that are new
-    Directory changed;            // the innermost one that was there before, with its new list of keys
+    std::vector<Directory> made;  // new directories
+    Directory changed;            // the innermost existing one, with its new list of keys
     Bytes entries;                // of that list
     std::optional<Record> anchor;
     std::vector<format::FreeSegment> replaced_by_head;
@@ -101,7 +101,7 @@ class RootFileWriter final : public WriteContainer {
                             RootFileSpace::Use use);
   std::uint64_t write_split(ByteSpan payload, std::uint64_t uncompressed_length, RootFileSpace::Use use);
   std::uint64_t end_of_space();
-  // `end`: where the key may come to lie at the farthest.
+  // `end`: the largest possible position of the key.
   static void make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end);
   Record place(format::TKey key, ByteSpan payload);
   Record place_key_list(const Directory& directory, std::uint32_t count, ByteSpan entries);
@@ -131,23 +131,23 @@ class RootFileWriter final : public WriteContainer {
   std::uint64_t begin_ = format::tfile_begin;
   format::TFileHeader header_;  // as committed
   Bytes head_;                  // from the start to the end of the file's own directory, as committed
-  // The file's own one first; with none missing, the last one gets the data set.
+  // The file's own directory first; if none is missing, the last one gets the data set.
   std::vector<Directory> directories_;
   std::vector<std::string> missing_;  // directories that the first commit makes below the last one
   std::string name_;
   std::optional<Record> anchor_;  // as committed
   std::optional<Anchor> latest_;  // to be committed when the file is closed
-  // What the last commits replaced, oldest first. Free, but a reader may still be on its way there.
+  // Records that the last commits replaced, oldest first. Free, but a reader may still need them.
   std::deque<std::vector<format::FreeSegment>> retired_;
-  std::vector<format::FreeSegment> unlisted_;  // the same of the last commit, not in its free list yet
+  std::vector<format::FreeSegment> unlisted_;  // the same for the last commit, not in its free list yet
   std::map<std::uint64_t, format::FreeSegment>
-      blobs_;                                  // index blobs of this writer in one key, by their payload
-  std::vector<format::FreeSegment> released_;  // of them, those that the next commit does without
+      blobs_;                                  // index blobs of this writer in one key, by payload offset
+  std::vector<format::FreeSegment> released_;  // those that the next commit no longer needs
   std::uint64_t size_before_ = 0;              // of the file
-  bool cut_tail_ = false;                      // before the first write: bytes behind the end are nobody's
+  bool cut_tail_ = false;                      // until the first write: bytes behind the end are garbage
   std::uint64_t keep_up_to_ = 0;               // closing does not cut the file shorter
   bool knows_streamer_infos_ = false;
-  bool uncertain_ = false;  // a commit failed half-way: which state the file is in is not known
+  bool uncertain_ = false;  // a commit failed half-way: the state of the file is unknown
   bool closed_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Writing ROOT files: what a file looks like after every commit, what appending leaves alone, and what a
-// crash leaves.
+// Writing ROOT files: the file after every commit, what appending leaves unchanged, and what a crash
+// leaves.
 #include "container/root_file/writer.h"
 
 #include <gmock/gmock.h>
@@ -67,8 +67,8 @@ TEST(RootFileWriter, IsCompleteAfterEveryCommit) {
   }
 }
 
-// The records of checkpoints take turns in some places. A blob that is given back stays as it is for some
-// commits, and then makes room for others.
+// The records of checkpoints alternate between a few positions. A released blob stays unchanged for some
+// commits before its space is reused.
 TEST(RootFileWriter, ReusesTheSpaceOfCheckpoints) {
   for (const ContainerKind kind : {ContainerKind::root_file, ContainerKind::bare_file})
     for (const char* path : {"Events", "dir/Events"}) {
@@ -137,8 +137,8 @@ TEST(RootFileWriter, AppendWithoutCommitChangesNothing) {
   EXPECT_EQ(io::memory_file_content(uri), before);
 }
 
-// Appends to what ROOT wrote, at the top and below existing directories; all else must stay as it was, byte
-// for byte.
+// Appends to files written by ROOT, at the top and below existing directories; everything else must stay the
+// same, byte for byte.
 TEST(RootFileWriter, AppendsToFilesOfRoot) {
   for (const std::string name : {"several_data_sets.root", "replaced_data_set.root", "types_classes.root"}) {
     const Bytes before = content_of(fixture(name));
@@ -226,7 +226,7 @@ TEST(RootFileWriter, RefusesToAppendToAFileThatWasNotClosed) {
             "the file was not closed by its writer: it has no list of free space");
 }
 
-// A free list that claims used bytes must not lead to their being overwritten.
+// A free list that claims used bytes must not cause them to be overwritten.
 TEST(RootFileWriter, UsesOnlyGapsThatAreMarkedInTheFile) {
   write_new("Events", 3);
   Bytes bytes = io::memory_file_content(uri);
@@ -367,7 +367,7 @@ TEST_P(FarFile, GrowsIntoTheBigForm) {
   }
 }
 
-// Around the limit itself the records of one commit fall on both sides of it.
+// Around the limit, the records of one commit fall on both sides of it.
 INSTANTIATE_TEST_SUITE_P(Sizes, FarFile,
                          testing::Values(1'999'998'000, 1'999'999'000, 1'999'999'900, 2'000'000'000,
                                          2'147'483'000, 4'294'966'000, 10'000'000'000));
@@ -386,7 +386,7 @@ TEST_F(FarFile, MovesTheStreamerInfosOfAForeignFile) {
   const std::string_view name = "ROOT::RNTuple";
   const auto at = std::search(list.begin(), list.end(), as_bytes(name).begin(), as_bytes(name).end());
   *at = std::byte{'X'};
-  // The list goes, uncompressed and behind a small key, to the beginning of the big gap.
+  // Moves the list, uncompressed and with a small key, to the beginning of the big gap.
   format::TKey key{.object_length = static_cast<std::uint32_t>(list.size()),
                    .seek_key = before.gaps.begin()->first,
                    .seek_directory = 100,
@@ -421,7 +421,7 @@ TEST_F(FarFile, MovesTheStreamerInfosOfAForeignFile) {
 
 // ---- crashes ----
 
-// A writer that is stopped by `faults`, on what is in memory now. Returns whether its commit succeeded, and
+// Runs a writer that `faults` stop, on the current memory file. Returns whether its commit succeeded, and
 // where it was stopped.
 bool commit_with(const io::Faults& faults, const std::string& path, unsigned seed,
                  std::uint64_t& stopped_at) {
@@ -457,7 +457,7 @@ class Crash : public testing::TestWithParam<const char*> {
     append("Top", 2);
     before_ = io::memory_file_content(uri);
   }
-  // The file after the crash takes another data set, whatever state it is in.
+  // After the crash, the file accepts another data set in any state.
   void expect_usable(const std::string& what) {
     append("After", 1);
     const auto reader = open_container(uri);

@@ -1,4 +1,4 @@
-// Columns as the arguments of C++ functions: converted to the types that they take.
+// Columns as arguments of C++ functions: converts them to the parameter types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool holds_record(const ValueType& type) {
   return type.innermost().is_record();
 }
 
-// Records are taken member by member, by name, each converted; whatever their class is called.
+// Converts records member by member, by name, whatever their class.
 class Reshape final : public Kernel {
  public:
   Reshape(const ValueType& from, const ValueType& to) : result_(to) {
@@ -34,7 +34,7 @@ class Reshape final : public Kernel {
     }
   }
 
-  // What makes `to` of `from`; null if it is the same. Throws Missing if there is no way.
+  // The conversion from `from` to `to`; null if they are the same. Throws Missing if there is none.
   struct Missing {};
   static KernelPtr part(const ValueType& from, const ValueType& to) {
     if (from == to) return nullptr;

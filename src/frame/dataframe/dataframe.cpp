@@ -83,7 +83,7 @@ std::vector<std::string> frame_whole_columns(const FrameGraph& graph, NodeId nod
       warn(fmt::format("'{}' is left out: {}", field.path, field.why));
   std::vector<std::string> whole;
   for (const std::string& name : graph.graph.column_names(node)) {
-    if (name.find('.') != std::string::npos) continue;  // within one that is there
+    if (name.find('.') != std::string::npos) continue;  // part of an existing column
     try {
       graph.graph.column_type(node, name);
       whole.push_back(name);
@@ -209,8 +209,8 @@ std::vector<FilterCount> frame_report_value(const FrameGraph& graph, ResultId re
 
 namespace {
 
-// The number in a result, as the type that was asked for. Unsigned sums of signed numbers are an error of
-// the one who asks.
+// The number in a result, in the requested type. Negative values requested as unsigned are the caller's
+// error.
 template <class T>
 T number_of(const frame::ResultValue& value) {
   return std::visit(
@@ -294,7 +294,7 @@ ValuesPtr frame_taken(const FrameGraph& graph, ResultId result, std::string_view
   return alternative_of<frame::ArraysValue>(graph.graph.value(result, variation)).columns.at(0).values;
 }
 
-// ---- Questions
+// ---- Queries
 
 ValueType frame_column_type(const FrameGraph& graph, NodeId node, const std::string& expression) {
   return graph.graph.column_type(node, expression);

@@ -173,18 +173,18 @@ TEST_P(DataFrameTest, ResultsOfOnesOwn) {
   EXPECT_EQ(df.passes(), 1u);
 }
 
-// Counts rows; what an accumulator of one's own looks like.
+// Counts rows: an example of a user-defined accumulator.
 class RowCounter final : public Accumulator {
  public:
   std::unique_ptr<Accumulator> empty_copy() const override { return std::make_unique<RowCounter>(); }
-  std::unique_ptr<Partial> begin(PartContext&) override { return std::make_unique<Part>(); }
-  void merge(std::unique_ptr<Partial> partial) override { rows += static_cast<Part&>(*partial).rows; }
+  std::unique_ptr<Partial> begin(PartContext&) override { return std::make_unique<PartialCount>(); }
+  void merge(std::unique_ptr<Partial> partial) override { rows += static_cast<PartialCount&>(*partial).rows; }
   std::vector<std::byte> save() const override { return {}; }
   void merge_saved(std::span<const std::byte>) override {}
   std::uint64_t rows = 0;
 
  private:
-  struct Part final : Partial {
+  struct PartialCount final : Partial {
     void add(const Rows& in, std::span<const ValuesPtr>) override { rows += in.size; }
     std::uint64_t rows = 0;
   };
@@ -226,7 +226,7 @@ TEST_P(DataFrameTest, AFunctionThatThrowsLeavesTheFrameUsable) {
                          .sum("y");
     const auto other = df.sum("n");
     EXPECT_ANY_THROW(*bad);
-    EXPECT_EQ(*count, 1000u);  // what does not need the function is computed without it
+    EXPECT_EQ(*count, 1000u);  // results that do not need the function are computed without it
     EXPECT_TRUE(other.is_ready());
     EXPECT_ANY_THROW(*bad);
   }
@@ -358,7 +358,7 @@ TEST(DataFrames, DrawTheirGraph) {
   EXPECT_THAT(drawn, HasSubstr("<svg"));
   EXPECT_THAT(drawn, HasSubstr("define y"));
   std::filesystem::remove(path);
-  // What Graphviz complains of is an error, too.
+  // Errors of Graphviz are reported, too.
   EXPECT_EQ(error_of([&] { df.save_graph("/nowhere/graph.svg"); }).kind(), ErrorKind::unsupported);
 }
 

@@ -11,7 +11,7 @@
 namespace colonnade {
 namespace {
 
-// Parts are small enough that every worker gets some: more than may be on their way before the first is done.
+// Parts are small, so that every worker gets some: more than can be in flight before the first is done.
 class DataFrameThreadsTest : public DataFrameTest {
  protected:
   DataFrameThreadsTest() { ::setenv("COLONNADE_TEST_PART_ENTRIES", "20", 1); }
@@ -19,7 +19,7 @@ class DataFrameThreadsTest : public DataFrameTest {
 };
 INSTANTIATE_TEST_SUITE_P(Threads, DataFrameThreadsTest, ::testing::Values(2u, 4u, 7u));
 
-// The first parts are held up until every worker has one, for a busy machine may start the last thread late.
+// The first parts block until every worker has one, since a busy machine may start the last thread late.
 TEST_P(DataFrameThreadsTest, AllWorkersWork) {
   std::mutex mutex;
   std::condition_variable arrived;

@@ -1,4 +1,4 @@
-// Drawing a graph through Graphviz, which need not be installed for anything else.
+// Draws a graph with Graphviz, which nothing else needs.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>

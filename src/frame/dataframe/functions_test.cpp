@@ -1,4 +1,4 @@
-// Functions over columns: what they may take and give, and what is an error when they are booked.
+// Functions over columns: their parameter and result types, and the errors when they are booked.
 #include "frame/dataframe/test_tools.h"
 
 namespace colonnade {

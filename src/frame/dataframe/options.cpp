@@ -1,4 +1,4 @@
-// Options of a DataFrame's results as JSON, as frame/results/result.h describes them.
+// Options of a DataFrame's results as JSON, in the form described in frame/results/result.h.
 #include <nlohmann/json.hpp>
 
 #include "colonnade/detail/frame_graph.h"
@@ -50,7 +50,7 @@ json write_json(const WriteOptions& options) {
   return out;
 }
 
-// Texts of the user may be no UTF-8; JSON has to be.
+// JSON must be UTF-8, but the user's texts may not be.
 std::string text_of(const json& options) {
   try {
     return options.dump();
@@ -86,7 +86,7 @@ std::string snapshot_options(std::span<const std::string> names, const std::stri
   std::vector<std::string> fields(names.begin(), names.end());
   for (std::string& field : fields)
     for (char& c : field)
-      if (c == '.') c = '_';  // a member stands on its own in the new data set
+      if (c == '.') c = '_';  // a member becomes a column of its own in the new data set
   return text_of({{"names", fields}, {"uri", uri}, {"name", name}, {"write", write_json(options)}});
 }
 

@@ -34,7 +34,7 @@ struct Event {
   Color color = Color::red;
 };
 
-// The members of Hit in another order and as other types, and one less.
+// The members of Hit in another order and with other types, and one fewer.
 struct WideHit {
   double energy = 0;
 };

@@ -17,18 +17,18 @@ namespace colonnade::frame {
 
 namespace {
 
-// A few arrays of this size fit the second-level cache of any machine of today.
+// A few arrays of this size fit the second-level cache of current processors.
 constexpr std::uint64_t array_bytes = 128 * 1024;
 constexpr std::uint64_t usual_entries = 8192;
 constexpr std::uint64_t fewest_entries = 64;
-// Rows that are read for one that is wanted.
+// The number of rows read per wanted one, at most.
 constexpr std::size_t most_unwanted = 8;
 
 std::uint8_t truth(const Values& condition) {
   return *condition.as<std::uint8_t>() != 0 ? 1 : 0;
 }
 
-// Of `count` elements of values, which may share the memory of a page.
+// The bytes of `count` elements of values, which may share the memory of a page.
 std::uint64_t bytes_of(const Values& values, std::uint64_t count) {
   if (values.type.is_scalar()) return count * size_of(values.type.element());
   if (values.offsets == nullptr || values.children.empty()) {
@@ -60,7 +60,7 @@ void BlockRunner::start(PartRun& part, Cursor& cursor) {
   block_entries_ = block_entries_of_part();
 }
 
-// Where blocks end follows from the part and the options alone. What callables see depends on it.
+// Block borders depend on the part and the options alone, since callables see them.
 std::uint64_t BlockRunner::block_entries_of_part() const {
   if (options_->block_entries != 0) return options_->block_entries;
   if (schedule_->large_blocks) return schedule_->program->large_block_entries;
@@ -72,8 +72,8 @@ void BlockRunner::run(std::uint64_t first, std::uint64_t count) {
   run_piece(first, count, 0);
 }
 
-// Halves of a block that was too large run again what the whole one has computed, but give nothing twice to
-// outputs that had it. Callables would see other blocks, and be called twice.
+// The halves of a block that was too large recompute what the whole one has computed, but feed no output
+// twice. Callables would see different blocks, and run twice.
 void BlockRunner::run_piece(std::uint64_t first, std::uint64_t count, std::size_t outputs_done) {
   const std::vector<std::uint64_t> reached = part_->reached;
   first_ = first;
@@ -98,7 +98,7 @@ void BlockRunner::run_piece(std::uint64_t first, std::uint64_t count, std::size_
   run_piece(first + count / 2, count - count / 2, done);
 }
 
-// What the block holds goes before the memory of the source may.
+// The block's values are released before the memory of the source may be.
 void BlockRunner::drop_values() noexcept {
   for (ValuesPtr& value : values_) value.reset();
   for (Store& store : stores_) store = {};
@@ -160,8 +160,8 @@ std::string BlockRunner::failed_origin() const {
   return origin.empty() ? origin : " " + origin;
 }
 
-// What needs the value, or rows that a condition on it lets pass. Arguments have lower numbers than what is
-// computed from them, and parents than the selections below.
+// Outputs that need the value, or rows that a condition on it selects. Arguments have lower numbers than
+// expressions that use them, and parents lower ones than their selections.
 std::vector<std::uint32_t> BlockRunner::failed_outputs() const {
   if (at_ >= schedule_->steps.size()) return {};
   const Step& failed = schedule_->steps[at_];
@@ -241,8 +241,8 @@ ValuesPtr BlockRunner::constant(const Step& step, std::size_t size) {
   return known;
 }
 
-// Where many rows of a stretch are wanted all of it is read, which for the most part shares the page, and
-// picked from: cheaper than a source that looks for rows one by one.
+// If many rows of a range are wanted, reads all of it, mostly without a copy of the page, and picks the rows:
+// cheaper than a source that reads rows one by one.
 ValuesPtr BlockRunner::read(const Expression& expression, const Rows& rows) {
   const bool picks = rows.indices != nullptr && rows.size * most_unwanted > rows.indices[rows.size - 1];
   if (!picks) return cursor_->read(expression.column, rows, memory_);
@@ -281,14 +281,14 @@ ValuesPtr BlockRunner::call(const Step& step, const Expression& expression, cons
   return result;
 }
 
-// && and ||. The right side is there for all rows, for those that need it, or, where none does, not at all.
+// && and ||. The right side exists for all rows, for those that need it or, if none does, not at all.
 ValuesPtr BlockRunner::logical(const Step& step, const Rows& rows) {
   const ValuesPtr& left = operand(step, 0);
   const RowSet& inner = sets_[step.inner[0]];
   const bool is_and = step.kind == Step::Kind::both;
   if (inner.rows.size == 0) return left;
   const ValuesPtr& right = operand(step, 1);
-  if (left->constant) return right;  // otherwise nobody would have needed the right side
+  if (left->constant) return right;  // otherwise the right side would not have been computed
   const auto* b = right->as<std::uint8_t>();
   const std::size_t size = rows.size;
   if (right->constant && (truth(*right) != 0) == is_and) return left;

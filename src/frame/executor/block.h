@@ -1,4 +1,4 @@
-// BlockRunner: a worker going through a Schedule, one block of entries after the other.
+// BlockRunner: executes a Schedule for a worker, block by block.
 #ifndef COLONNADE_FRAME_EXECUTOR_BLOCK_H
 #define COLONNADE_FRAME_EXECUTOR_BLOCK_H
 
@@ -13,34 +13,34 @@
 
 namespace colonnade::frame {
 
-// Belongs to one thread.
+// One thread.
 class BlockRunner {
  public:
   BlockRunner(const Schedule& schedule, const RunOptions& options);
 
   void start(PartRun& part, Cursor& cursor);
-  // Entries of the blocks of this part; the last one may have fewer.
+  // The number of entries per block of this part; the last block may have fewer.
   std::uint64_t block_entries() const noexcept { return block_entries_; }
   void run(std::uint64_t first, std::uint64_t count);
-  // Of the block that ended with an exception: the outputs that need what was being computed.
+  // After an exception: the outputs that need the failed step.
   std::vector<std::uint32_t> failed_outputs() const;
-  // " in the definition of ...", or nothing.
+  // " in the definition of ...", or empty.
   std::string failed_origin() const;
-  // By step of the schedule, of all blocks so far.
+  // By step of the schedule, summed over all blocks so far.
   std::span<const StepTotals> costs() const noexcept { return costs_; }
 
  private:
   // The rows of a selection in this block.
   struct RowSet {
-    Rows rows;                                 // size 0 also where the selection was not looked at
+    Rows rows;                                 // size 0 also if the selection was not evaluated
     const std::uint32_t* in_parent = nullptr;  // positions among the parent's rows; null: the same rows
-    std::uint32_t* places = nullptr;           // of entries of the block among the rows, once needed
+    std::uint32_t* places = nullptr;           // from entries of the block to rows, once needed
     std::shared_ptr<void> owners[3];           // of the arrays above and of rows.indices
   };
-  // What was computed of an expression in this block, for whatever rows.
+  // The values of an expression computed so far in this block, for any rows.
   struct Store {
     ValuesPtr values;
-    std::uint32_t* places = nullptr;  // of entries of the block among the values; `none` where there is none
+    std::uint32_t* places = nullptr;  // from entries of the block to values; `none` if there is no value
     std::shared_ptr<void> owner;
   };
 
@@ -87,17 +87,17 @@ class BlockRunner {
   std::vector<RowSet> sets_;
   std::vector<Store> stores_;
   std::vector<ValuesPtr> arguments_;
-  std::vector<ValuesPtr> constants_;  // by step, of the size that was used last
+  std::vector<ValuesPtr> constants_;  // by step, with the size used last
   PartRun* part_ = nullptr;
   Cursor* cursor_ = nullptr;
   std::uint64_t first_ = 0;  // of the block
   std::size_t count_ = 0;
   std::uint64_t block_entries_ = 0;
   const RunOptions* options_;
-  std::size_t at_ = 0;              // the step that runs
-  std::size_t outputs_done_ = 0;    // steps before this one have given their rows to outputs already
-  std::vector<std::size_t> bytes_;  // by value, as far as it was allocated for it
-  std::size_t held_ = 0;            // the sum of these
+  std::size_t at_ = 0;              // the running step
+  std::size_t outputs_done_ = 0;    // steps before this one have fed their outputs already
+  std::vector<std::size_t> bytes_;  // by value, as allocated for it
+  std::size_t held_ = 0;            // their sum
   std::vector<StepTotals> costs_;   // by step
 };
 

@@ -1,5 +1,5 @@
-// run(): the workers of a pass. What they share, and why they cannot come to a standstill, is in
-// pass.cpp; how a part is gone through in block.cpp.
+// run(): the workers of a pass. Their shared state, and why they cannot deadlock, is described in pass.cpp;
+// block.cpp processes a part.
 #include <fmt/format.h>
 
 #include <system_error>
@@ -16,7 +16,7 @@ namespace colonnade::frame {
 
 namespace {
 
-constexpr unsigned blocks_per_look = 32;  // at how much was read
+constexpr unsigned blocks_per_look = 32;  // between updates of the bytes read
 
 class Worker {
  public:
@@ -52,11 +52,11 @@ class Worker {
   unsigned slot_;
   const RunOptions* options_;
   const Schedule* schedule_ = nullptr;
-  std::unique_ptr<Cursor> cursor_;  // of the source of the program that runs
+  std::unique_ptr<Cursor> cursor_;  // of the running program's source
   std::unique_ptr<BlockRunner> runner_;
   RunningPass::BytesRead closed_bytes_;
-  std::vector<std::uint32_t> failed_;  // outputs that need what failed
-  std::uint64_t parts_ = 0;            // gone through
+  std::vector<std::uint32_t> failed_;  // outputs that need the failed step
+  std::uint64_t parts_ = 0;            // processed parts
   std::uint64_t blocks_ = 0;
 };
 
@@ -136,7 +136,7 @@ void Worker::run_block(PartRun& part, std::uint64_t first, std::uint64_t count) 
   }
 }
 
-// All workers but a single one have threads of their own, so that this one can report progress.
+// With several workers all have threads of their own, so that this thread can report progress.
 void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& options) {
   std::vector<std::jthread> workers;
   workers.reserve(threads);
@@ -145,7 +145,7 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
       workers.emplace_back([&pass, slot, &options] {
         try {
           Worker(pass, slot, options).work();
-        } catch (...) {  // outside of any part: closing what was read
+        } catch (...) {  // outside of any part: while closing the cursor
           pass.fail(0, std::current_exception(), {});
         }
         pass.leave();

@@ -1,5 +1,5 @@
-// The executor on programs made by hand: which rows reach what, and that nothing is computed that nobody
-// needs, or twice.
+// The executor on hand-made programs: rows reach the right outputs, and nothing is computed twice or in
+// vain.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -101,9 +101,9 @@ TEST(Executor, SaysWhichOutputsNeedWhatFailed) {
   for (const ExpressionId argument : {p.column(0), bad, worse}) p.output(0, {argument});
   p.output(p.filter(0, p.call(less_than(10), {p.column(1)})), {p.column(2)});
   for (const unsigned threads : {1u, 3u}) {
-    std::vector<OutputPlace> failed;
+    std::vector<OutputId> failed;
     EXPECT_THROW(frame::run({&p.program, 1}, {.threads = threads, .failed = &failed}), Error);
-    EXPECT_EQ(failed, (std::vector<OutputPlace>{{0, 1}, {0, 2}}));
+    EXPECT_EQ(failed, (std::vector<OutputId>{{0, 1}, {0, 2}}));
   }
   TestProgram q(numbers());
   const SelectionId narrowed = q.filter(q.filter(0, q.call(condition(fails, true), {q.column(0)})),
@@ -111,12 +111,12 @@ TEST(Executor, SaysWhichOutputsNeedWhatFailed) {
   q.output(narrowed, {q.column(2)});
   q.output(0, {q.column(2)});
   const auto merged = q.output(0);
-  std::vector<OutputPlace> failed;
+  std::vector<OutputId> failed;
   EXPECT_THROW(frame::run({&q.program, 1}, {.failed = &failed}), Error);
-  EXPECT_EQ(failed, (std::vector<OutputPlace>{{0, 0}}));
+  EXPECT_EQ(failed, (std::vector<OutputId>{{0, 0}}));
   merged->on_merge = [] { throw Error(ErrorKind::usage, "not this one"); };
   EXPECT_THROW(frame::run({&q.program, 1}, {.failed = &failed}), Error);
-  EXPECT_EQ(failed, (std::vector<OutputPlace>{{0, 2}}));
+  EXPECT_EQ(failed, (std::vector<OutputId>{{0, 2}}));
 }
 
 TEST(Executor, ReadsColumnsOnlyWhereAnEntrySurvived) {
@@ -129,7 +129,7 @@ TEST(Executor, ReadsColumnsOnlyWhereAnEntrySurvived) {
   EXPECT_EQ(out->sum, 49.0 * 50 * 99 / 6);
   EXPECT_EQ(p.source->rows_read[0], 1000u);
   EXPECT_EQ(p.source->rows_read[2], 50u);
-  EXPECT_EQ(out->begun, 1);  // the other parts have nothing for it
+  EXPECT_EQ(out->begun, 1);  // the other parts have no rows for it
 }
 
 TEST(Executor, GathersWhatAnAncestorHas) {
@@ -145,10 +145,10 @@ TEST(Executor, GathersWhatAnAncestorHas) {
   for (const auto& r : out->records) EXPECT_EQ(r.value, 2.0 * static_cast<double>(r.entry));
   EXPECT_EQ(twice->rows, 1000u);
   EXPECT_EQ(p.source->rows_read[0], 1000u);
-  EXPECT_EQ(p.source->rows_read[1], 800u);  // of whole blocks, since that is cheap
+  EXPECT_EQ(p.source->rows_read[1], 800u);  // whole blocks, since that is cheap
 }
 
-// The place of a row among those of a selection two levels up, which is not all entries.
+// Positions of rows among those of a selection two levels up, which is not all entries.
 TEST(Executor, GathersFromAnAncestorThatIsNeitherParentNorRoot) {
   TestProgram p(numbers());
   const auto twice = function([](auto x) { return 2 * x[0]; });
@@ -204,7 +204,7 @@ TEST(Executor, EvaluatesCheapRightSidesForAllRowsOfABlockOrForNone) {
       0, p.pool->logical(Op::logical_and, p.call(left, {p.column(0)}), p.call(right, {p.column(1)}))));
   p.run();
   EXPECT_EQ(out->entries(), entries_where(1000, [](auto i) { return i < 250 && i % 10 < 5; }));
-  EXPECT_EQ(right->rows, 300u);  // three blocks, the last one of which needs half
+  EXPECT_EQ(right->rows, 300u);  // three blocks, the last of which needs half
 }
 
 TEST(Executor, ChoosesTheSideThatCounts) {
@@ -437,8 +437,8 @@ TEST(Executor, FinishesWithoutEntries) {
   EXPECT_EQ(p.run(5).threads, 1u);
 }
 
-// A condition for each of many outputs, chains of selections and of definitions: steps grow with them, not
-// with their product.
+// A condition for each of many outputs, chains of selections and of definitions: the number of steps grows
+// linearly with them, not with their product.
 TEST(Executor, StepsAreLinearInTheGraph) {
   constexpr std::size_t nodes = 10000;
   TestProgram wide(numbers(10, 10));
@@ -447,7 +447,7 @@ TEST(Executor, StepsAreLinearInTheGraph) {
                 {wide.column(2)});
   const Schedule of_wide(wide.program);
   EXPECT_LT(of_wide.steps.size(), 6 * nodes);
-  EXPECT_LT(of_wide.values, 10u);  // places are used again
+  EXPECT_LT(of_wide.values, 10u);  // slots are reused
 
   TestProgram deep(numbers(10, 10));
   SelectionId s = 0;

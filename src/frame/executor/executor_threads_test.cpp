@@ -1,4 +1,4 @@
-// The executor with several threads: the same results bit by bit, errors, cancelling, turns.
+// The executor with several threads: identical bits, errors, cancelling, turns.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace colonnade::frame {
 namespace {
 
-// Numbers whose sum depends on the order in which they are added.
+// Numbers whose sum depends on the order of addition.
 std::shared_ptr<FakeSource> awkward_numbers(std::uint64_t entries = 20000, std::uint64_t part_size = 137) {
   return std::make_shared<FakeSource>(entries, part_size, [](std::uint32_t column, std::uint64_t entry) {
     const double x = std::sin(static_cast<double>(entry * 4 + column) * 12.9898) * 43758.5453;
@@ -68,7 +68,7 @@ TEST(ExecutorThreads, EveryPartIsDoneOnceWhenWorkersAreUnequal) {
   for (std::uint64_t i = 0; i < 4000; ++i) EXPECT_EQ(out->records[i].entry, i);
 }
 
-// An idle worker takes the next part of one that is held up.
+// An idle worker takes the next part of a blocked one.
 TEST(ExecutorThreads, IdleWorkersTakeFromBusyOnes) {
   std::atomic<int> parts_done{0};
   const auto waits_for_others = function([&](auto x) {

@@ -1,4 +1,4 @@
-// The order in which states of parts are merged follows from their numbers, however they come together.
+// The merge order of the states of parts depends on their numbers, not on the order of arrival.
 #include "colonnade/detail/merge_tree.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(MergeTree, HasTheShapeOfTheNumbers) {
   EXPECT_EQ(text_of(tree), "");
   for (int i = 0; i < 7; ++i) tree.add(static_cast<std::uint64_t>(i), std::to_string(i), join);
   EXPECT_EQ(text_of(tree), "(((0 1) (2 3)) ((4 5) 6))");
-  EXPECT_EQ(tree.nodes().size(), 3u);
+  EXPECT_EQ(tree.subtrees().size(), 3u);
   EXPECT_EQ(text_of(tree), "(((0 1) (2 3)) ((4 5) 6))");
 }
 
@@ -39,7 +39,7 @@ TEST(MergeTree, IsTheSameForAnyGrouping) {
       if (random() % 4 != 0) parts.push_back(first + i);
     TestTree whole;
     for (const std::uint64_t part : parts) whole.add(part, std::to_string(part), join);
-    EXPECT_LE(whole.nodes().size(), 2 * 7 + 2u);
+    EXPECT_LE(whole.subtrees().size(), 2 * 7 + 2u);
 
     std::vector<TestTree> trees;
     for (std::size_t at = 0; at < parts.size();) {
@@ -51,7 +51,7 @@ TEST(MergeTree, IsTheSameForAnyGrouping) {
       const std::size_t a = random() % trees.size();
       std::size_t b = random() % (trees.size() - 1);
       b += b >= a ? 1 : 0;
-      for (const auto& node : trees[b].nodes()) EXPECT_TRUE(trees[a].insert(node, join));
+      for (const auto& node : trees[b].subtrees()) EXPECT_TRUE(trees[a].insert(node, join));
       trees.erase(trees.begin() + static_cast<std::ptrdiff_t>(b));
     }
     if (!trees.empty()) {

@@ -1,17 +1,17 @@
 // See pass.h.
 //
-// Why nothing can stand still: a worker waits only
+// Why the workers cannot deadlock: a worker waits only
 //
 //   - before it begins a part that is too far ahead of what is merged,
 //   - within a part, for its turn: until all parts before it are merged.
 //
-// Of the parts that are not merged, the first one waits for neither. It is also always on its way: parts are
-// claimed from the front in order, a worker's next part is behind its current one, and one that takes another
-// worker's next part has no next part of its own any more. So if the first part that is not merged is
-// somebody's next part, that worker's current part is merged and it begins the next one now. Merging is done
-// by whoever finishes a part while nobody merges, until no part is left whose turn it is. A part that failed
-// or that nobody wants ends the waiting of all parts behind it. No lock is held while a kernel, an
-// accumulator or the progress callback is called.
+// The first unmerged part waits for neither. It is also always claimed: workers claim parts from the
+// front in order, a worker's next part is behind its current one, and a worker that takes another
+// worker's next part has no next part of its own left. So if the first unmerged part is a worker's next
+// part, that worker's current part is merged and it begins the next one now. A worker that finishes a
+// part while no other one merges merges all parts whose turn it is. A failed or cancelled part ends the
+// waiting of all parts behind it. No lock is held while a kernel, an accumulator or the progress callback
+// is called.
 #include "frame/executor/pass.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool has_ended(const Schedule& schedule, std::size_t range, std::uint64_t reache
   return selection.end != 0 && reached >= selection.end;
 }
 
-// Are all outputs behind ranges that have ended, given the rows that reached each?
+// True if all outputs are behind ranges that have ended, given the rows that reached each range.
 template <class Reached>
 bool all_ended(const Schedule& schedule, Reached&& reached) {
   if (schedule.outputs_without_range > 0 || schedule.ranges.empty()) return false;
@@ -45,8 +45,8 @@ bool all_ended(const Schedule& schedule, Reached&& reached) {
   return true;
 }
 
-// What callables see must not hang on which ranges of the graph are asked for, and so on what is booked:
-// blocks lie as they do where all entries are asked for. Expressions do not see blocks.
+// Callables must not see which ranges of the graph are requested, and thus what is booked: blocks are cut as
+// if all entries were requested. Expressions do not see blocks.
 Part with_whole_blocks(Part part, const Schedule& schedule, const RunOptions& options) {
   const std::uint64_t block = options.block_entries != 0 ? options.block_entries
                               : schedule.large_blocks    ? schedule.program->large_block_entries
@@ -128,7 +128,7 @@ RunningPass::RunningPass(std::span<const Schedule> schedules, unsigned threads, 
   reports_in_worker_ = workers == 1;
   window_ = 4 * workers + 4;
   claims_ = std::vector<Claims>(workers);
-  // Everybody begins with one part from the front, so that the first parts are done at the same time.
+  // Each worker starts with one part from the front, so that the first parts end at the same time.
   for (Claims& claims : claims_)
     if (front_ < jobs_.size()) claims.next = front_++;
 }
@@ -150,7 +150,7 @@ std::optional<std::size_t> RunningPass::take(unsigned slot) {
   std::optional<std::size_t>& next = claims_[slot].next;
   if (next) return std::exchange(next, std::nullopt);
   if (front_ < jobs_.size()) return front_++;
-  Claims* victim = nullptr;  // the one whose next part comes first
+  Claims* victim = nullptr;  // the worker whose next part comes first
   for (Claims& other : claims_)
     if (other.next && (victim == nullptr || *other.next < *victim->next)) victim = &other;
   return victim != nullptr ? std::exchange(victim->next, std::nullopt) : std::nullopt;
@@ -209,7 +209,7 @@ void RunningPass::finish(std::unique_ptr<PartRun> part) {
   merging_ = false;
 }
 
-// Merges what is there, in order. `lock` is held before and after, and not while an accumulator works.
+// Merges finished parts in order. `lock` is held before and after, but not during calls of accumulators.
 void RunningPass::merge_finished(std::unique_lock<std::mutex>& lock) {
   while (!finished_.empty() && finished_.begin()->first == merged_ && is_wanted(merged_)) {
     std::unique_ptr<PartRun> part = std::move(finished_.begin()->second);
@@ -247,7 +247,7 @@ void RunningPass::count(const PartRun& part) {
 void RunningPass::fail(std::size_t number, std::exception_ptr failure,
                        std::span<const std::uint32_t> outputs) noexcept {
   const std::lock_guard lock(mutex_);
-  // What a part says that was stopped is no news.
+  // The error of a stopped part is ignored.
   if (is_wanted(number) && (failure_ == nullptr || number < failed_)) {
     failed_ = number;
     failure_ = std::move(failure);
@@ -295,7 +295,8 @@ std::vector<StepCost> RunningPass::costs_of_steps() const {
       const Step& step = schedules_[p].steps[i];
       StepCost cost{p, StepCost::Kind::value, step.expression, costs_[p][i]};
       if (step.kind == Step::Kind::output) cost.kind = StepCost::Kind::output;
-      // Conditions of several selections that are narrowed at once are joined under the name of the last one.
+      // Conditions of several selections that are applied at once are reported under the last one's
+      // name.
       const ExpressionPool& pool = *schedules_[p].program->pool;
       const bool joins = step.kind == Step::Kind::both && pool[step.expression].op != Op::logical_and;
       if (step.kind == Step::Kind::gather || step.kind == Step::Kind::recall || joins)
@@ -310,7 +311,7 @@ std::vector<StepCost> RunningPass::costs_of_steps() const {
   return all;
 }
 
-std::vector<OutputPlace> RunningPass::failed_outputs() const {
+std::vector<OutputId> RunningPass::failed_outputs() const {
   const std::lock_guard lock(mutex_);
   return failed_outputs_;
 }

@@ -1,4 +1,4 @@
-// RunningPass: what the workers of one pass share - the parts, whose turn it is, and what went wrong.
+// RunningPass: the shared state of the workers of a pass - the parts, the merge order, and failures.
 #ifndef COLONNADE_FRAME_EXECUTOR_PASS_H
 #define COLONNADE_FRAME_EXECUTOR_PASS_H
 
@@ -20,7 +20,7 @@ namespace colonnade::frame {
 
 class RunningPass;
 
-// A part while it is being computed, and what it leaves to be merged.
+// A part being computed, and its partials.
 class PartRun final : public PartContext {
  public:
   PartRun(RunningPass& pass, std::size_t job, const Schedule& schedule, const Part& part, unsigned worker);
@@ -29,26 +29,26 @@ class PartRun final : public PartContext {
   void wait_for_turn() override;
 
   const Schedule& schedule() const noexcept { return *schedule_; }
-  // Its place in the pass; PartContext::number is the one in the source.
+  // Its index in the pass; PartContext::number is the one in the source.
   std::size_t job() const noexcept { return job_; }
-  // The partial of an output, begun when it is asked for.
+  // The partial of an output, begun on first use.
   Partial& partial(std::uint32_t output);
-  // Rows that have reached a counted range in all parts before; waits for them.
+  // The number of rows that reached a counted range in all earlier parts; waits for them.
   std::uint64_t reached_before(std::uint32_t range);
-  // Rows that have reached each counted range in this part.
+  // The number of rows that reached each counted range in this part.
   std::vector<std::uint64_t> reached;
-  // Are all outputs behind ranges that are known to have ended?
+  // True if all outputs are behind ranges that are known to have ended.
   bool has_nothing_to_come() const;
 
-  // Hands the partials to their accumulators.
+  // Passes the partials to their accumulators.
   void merge();
-  std::uint32_t merging() const noexcept { return merging_; }  // the output whose turn it is
+  std::uint32_t merging() const noexcept { return merging_; }  // the output being merged
 
  private:
   RunningPass* pass_;
   std::size_t job_;
   const Schedule* schedule_;
-  std::vector<std::uint64_t> before_;  // empty: not asked for yet
+  std::vector<std::uint64_t> before_;  // empty: not requested yet
   std::vector<std::unique_ptr<Partial>> partials_;
   std::uint32_t merging_ = 0;
 };
@@ -67,17 +67,17 @@ class RunningPass {
 
   // ---- For workers
 
-  // The part that worker `slot` goes through now; none if there is nothing left for it. Waits while it would
-  // be too far ahead of what is merged.
+  // The current part of worker `slot`; empty if there are no more. Waits while it would be too far ahead of
+  // the merged parts.
   std::optional<std::size_t> claim(unsigned slot);
-  // The part that it will probably get then.
+  // The part that it will probably get next.
   std::optional<std::size_t> next_of(unsigned slot) const;
-  // Does the part still count? Not if the pass was cancelled, or an earlier part failed.
+  // False if the pass was cancelled, or an earlier part failed.
   bool is_wanted(std::size_t number) const noexcept;
-  // Is it known that no output gets anything from it?
+  // True if no output gets anything from the part.
   bool is_void(std::size_t number) const noexcept;
   void finish(std::unique_ptr<PartRun> part);
-  // `outputs` of the part's program need what failed.
+  // Records a failure of the part; `outputs` of its program need the failed step.
   void fail(std::size_t number, std::exception_ptr failure, std::span<const std::uint32_t> outputs) noexcept;
   struct BytesRead {
     std::uint64_t all = 0;
@@ -94,16 +94,16 @@ class RunningPass {
   }
   void wait_for_turn(std::size_t number);
   std::vector<std::uint64_t> reached_so_far(std::uint32_t program) const;
-  void end_after(std::size_t number) noexcept;  // the program needs no parts behind this one
+  void end_after(std::size_t number) noexcept;  // the program needs no later parts
 
   // ---- For the thread that called run()
 
   void wait_for_workers(unsigned workers);
-  void report_progress();  // may throw what the callback throws
+  void report_progress();  // may throw exceptions of the callback
   void cancel() noexcept;
-  // Throws what went wrong.
+  // Throws the failure, if there is one.
   void check() const;
-  std::vector<OutputPlace> failed_outputs() const;
+  std::vector<OutputId> failed_outputs() const;
   RunReport report() const;
 
  private:
@@ -125,14 +125,14 @@ class RunningPass {
   bool reports_in_worker_;  // a single worker is the thread that called run()
   std::vector<Job> jobs_;
   std::uint64_t total_ = 0;  // entries
-  std::size_t window_;       // how many parts may be on their way
+  std::size_t window_;       // the maximum number of parts in flight
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable left_;
   std::vector<Claims> claims_;                                // by worker
-  std::size_t front_ = 0;                                     // the first part that nobody has claimed
-  std::map<std::size_t, std::unique_ptr<PartRun>> finished_;  // and not merged
+  std::size_t front_ = 0;                                     // the first unclaimed part
+  std::map<std::size_t, std::unique_ptr<PartRun>> finished_;  // but not merged
   bool merging_ = false;
   std::vector<std::vector<std::uint64_t>> reached_;  // by counted range, in merged parts
   unsigned workers_left_ = 0;
@@ -141,10 +141,10 @@ class RunningPass {
   std::uint64_t blocks_ = 0;
   std::vector<std::vector<StepTotals>> costs_;  // by program and step
   std::exception_ptr failure_;
-  std::vector<OutputPlace> failed_outputs_;
+  std::vector<OutputId> failed_outputs_;
 
   std::atomic<std::size_t> merged_{0};  // parts before this one are merged
-  std::atomic<std::size_t> failed_;     // the first part that failed
+  std::atomic<std::size_t> failed_;     // the first failed part
   std::atomic<bool> cancelled_{false};
   std::vector<std::atomic<std::size_t>> ends_;  // by program: the last part that it needs
   std::atomic<std::uint64_t> entries_{0};

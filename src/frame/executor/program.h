@@ -1,12 +1,12 @@
-// Program: a plan made ready to run - what to compute for which rows, and who takes it.
+// Program: a compiled plan - what to compute for which rows, and the outputs that take it.
 //
-// Selections are the rows that survive. Selection 0 is all entries; every other one narrows its parent: by a
-// condition, by a range of those that reach it, or to samples that have certain columns. The same condition
-// on the same parent is one selection, however many nodes and variations ask for it. A parent stands before
+// Selections are sets of rows. Selection 0 is all entries; every other one narrows its parent: by a
+// condition, by a range of the rows that reach it, or to samples that have certain columns. The same
+// condition on the same parent is one selection, however many nodes and variations use it. A parent precedes
 // its selections.
 //
-// What no row of a block needs is not evaluated there: nothing behind a selection without rows, no side of
-// && || ?: that no row takes. A column that a sample does not have may stand there.
+// Nothing is evaluated that no row of a block needs: neither expressions behind an empty selection, nor sides
+// of && || ?: that no row takes. They may refer to columns that a sample lacks.
 #ifndef COLONNADE_FRAME_EXECUTOR_PROGRAM_H
 #define COLONNADE_FRAME_EXECUTOR_PROGRAM_H
 
@@ -28,8 +28,8 @@ struct Selection {
   enum class Kind : std::uint8_t {
     all,
     condition,  // rows where `condition` holds
-    range,      // of the rows of the parent, counted over all entries: begin, begin + stride, ... < end
-    samples     // rows of the samples that are true in `of_sample`
+    range,      // counted among the parent's rows over all entries: begin, begin + stride, ... < end
+    samples     // rows of the samples marked in `of_sample`
   };
   Kind kind = Kind::all;
   SelectionId parent = 0;
@@ -37,7 +37,7 @@ struct Selection {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  // 0: no end
   std::uint64_t stride = 1;
-  // Of a range behind conditions: rows that reach it before Program::first.
+  // For a range behind conditions: the rows that reach it before Program::first.
   std::uint64_t reached_before = 0;
   std::vector<bool> of_sample;
 };
@@ -53,16 +53,16 @@ inline constexpr std::uint32_t usual_large_block_entries = 100'000;
 struct Program {
   std::shared_ptr<Source> source;
   std::shared_ptr<const ExpressionPool> pool;
-  std::uint64_t first = 0;  // entries of the source that are looked at
+  std::uint64_t first = 0;  // the entries of the source to process
   std::uint64_t last = 0;
-  // Entries before `first` that ranges count: a stretch of a longer run.
+  // The number of earlier entries that ranges count, if this is part of a longer run.
   std::uint64_t left_before = 0;
-  // Entries of a block where Python callables, which are dear to call, take part; they see blocks as arrays.
+  // Entries per block if Python callables, whose calls are expensive, take part; they see blocks as arrays.
   std::uint32_t large_block_entries = usual_large_block_entries;
   std::vector<Selection> selections;
   std::vector<Output> outputs;
-  // "in the definition of 'x', \"a[3]\"": where an expression comes from, for messages; empty if nobody
-  // knows. Called by workers.
+  // "in the definition of 'x', \"a[3]\"": the origin of an expression, for messages; empty if unknown. Called
+  // by workers.
   std::function<std::string(ExpressionId)> origin;
 };
 
@@ -71,35 +71,36 @@ struct PassProgress {
   std::uint64_t total = 0;
   std::uint64_t bytes = 0;  // read from storage
   double seconds = 0;
-  std::uint64_t cache_bytes = 0;  // of pages that a cache had
+  std::uint64_t cache_bytes = 0;  // of pages that came from a cache
 };
 
 inline constexpr std::size_t usual_block_bytes = std::size_t{512} << 20;
 
-// An output of a program of a pass.
-struct OutputPlace {
+// An output of one of the programs of a pass.
+struct OutputId {
   std::uint32_t program = 0;
   std::uint32_t output = 0;
-  friend bool operator==(const OutputPlace&, const OutputPlace&) = default;
+  friend bool operator==(const OutputId&, const OutputId&) = default;
 };
 
 struct RunOptions {
   unsigned threads = 0;  // 0: one per processor that this process may use
-  // Called by the thread that called run(), about ten times a second and at the end; false stops the pass.
+  // Called by the thread that called run(), ten times a second and at the end; false stops the
+  // pass.
   std::function<bool(const PassProgress&)> progress;
-  // Bytes that the values of a block may take together; a block that needs more is gone through in halves.
+  // The maximum bytes of all values of a block; a block that needs more is processed in halves.
   std::size_t block_bytes = usual_block_bytes;
-  // If the pass fails: the outputs that need what failed; none if that is not known.
-  std::vector<OutputPlace>* failed = nullptr;
-  // Entries of a block; 0: as many as are good for the cache, or Program::large_block_entries. Results of
+  // If the pass fails: the outputs that need the failed step; empty if unknown.
+  std::vector<OutputId>* failed = nullptr;
+  // Entries per block; 0: as many as suit the cache, or Program::large_block_entries. The results of
   // expressions do not depend on it.
   std::uint32_t block_entries = 0;
 };
 
 struct StepTotals {
-  std::uint64_t rows = 0;       // that something was done for
-  std::uint64_t rows_left = 0;  // of a selection
-  std::uint64_t bytes = 0;      // of the values that came out
+  std::uint64_t rows = 0;       // rows processed
+  std::uint64_t rows_left = 0;  // rows of a selection
+  std::uint64_t bytes = 0;      // bytes of the resulting values
   std::uint64_t nanoseconds = 0;
   StepTotals& operator+=(const StepTotals& more) noexcept {
     rows += more.rows;
@@ -110,12 +111,12 @@ struct StepTotals {
   }
 };
 
-// What was done for one expression, selection or output of a program, summed over blocks and workers.
+// The cost of one expression, selection or output of a program, summed over blocks and workers.
 struct StepCost {
   enum class Kind : std::uint8_t {
     value,      // of an expression: read or computed
-    moved,      // the value of an expression, picked for the rows of a selection
-    selection,  // of the program; `id` is `inner` for those that no program has
+    moved,      // the value of an expression, gathered for the rows of a selection
+    selection,  // of the program; `id` is `inner` for inner selections
     output
   };
   static constexpr std::uint32_t inner = 0xffffffffu;
@@ -125,20 +126,20 @@ struct StepCost {
   StepTotals total;
 };
 
-// What a pass did.
+// The statistics of a pass.
 struct RunReport {
   PassProgress progress;
   ReadMetrics metrics;  // of all workers
   std::uint64_t parts = 0;
   std::uint64_t blocks = 0;
-  unsigned threads = 0;  // that were there
-  unsigned workers = 0;  // that went through at least one part; all if there are many parts
+  unsigned threads = 0;  // available threads
+  unsigned workers = 0;  // threads that processed at least one part
   std::vector<StepCost> costs;
 };
 
-// Goes through the entries of all programs once, in one pool of threads. An exception of any worker ends the
-// pass and is thrown here with the entry range, the first one in entry order that was seen; accumulators are
-// then in no defined state. Throws ErrorKind::usage ("cancelled") when progress() returned false.
+// Processes the entries of all programs once, in one pool of threads. An exception of a worker ends the pass
+// and is rethrown here with the entry range, the first one seen in entry order; accumulators are then in an
+// undefined state. Throws ErrorKind::usage ("cancelled") after progress() returned false.
 RunReport run(std::span<const Program> programs, const RunOptions& options = {});
 
 }  // namespace colonnade::frame

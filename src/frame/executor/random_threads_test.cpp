@@ -1,5 +1,5 @@
-// Random programs - selections of every kind, conditional expressions, values wanted here and there - against
-// a plain evaluation entry by entry.
+// Random programs - selections of every kind, conditional expressions, values needed in several places -
+// against a plain evaluation entry by entry.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ double column_value(std::uint32_t column, std::uint64_t entry) {
   return static_cast<double>((entry * 2654435761u + column * 40503u) % 1009 % 10);
 }
 
-// What an expression means, for the plain evaluation.
+// The plain evaluation of an expression.
 struct Meaning {
   std::function<double(std::uint64_t)> value;
   bool is_condition = false;

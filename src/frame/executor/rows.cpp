@@ -1,4 +1,4 @@
-// See rows.h. Compiled once per instruction set and chosen when first used (Highway's
+// See rows.h. Compiled once per instruction set and selected on first use (Highway's
 // foreach_target).
 #include "frame/executor/rows.h"
 
@@ -21,7 +21,7 @@ std::size_t count(const std::uint8_t* condition, std::size_t size) {
   const std::size_t lanes = hn::Lanes(bytes);
   std::size_t total = 0, at = 0;
   while (at + lanes <= size) {
-    auto zeros = hn::Zero(bytes);  // of each lane, counted downwards from 0: masks are -1
+    auto zeros = hn::Zero(bytes);  // per lane, counted downwards from 0: masks are -1
     const std::size_t stop = std::min(size - lanes, at + 254 * lanes);
     std::size_t looked_at = 0;
     for (; at <= stop; at += lanes, looked_at += lanes)
@@ -34,8 +34,8 @@ std::size_t count(const std::uint8_t* condition, std::size_t size) {
   return total;
 }
 
-// Compressed stores write whole vectors, of which the next one overwrites what is too much. There is room for
-// that: no more was written than was looked at.
+// Compressed stores write whole vectors, and the next one overwrites the surplus. That stays within bounds:
+// the output never exceeds the input read so far.
 std::size_t positions(const std::uint8_t* condition, std::size_t size, bool wanted, std::uint32_t* out) {
   const hn::ScalableTag<std::uint32_t> numbers;
   const hn::Rebind<std::uint8_t, decltype(numbers)> bytes;

@@ -1,4 +1,4 @@
-// Rows out of conditions: counting and compacting, with vectors.
+// Converts conditions to rows: vectorised counting and compaction.
 #ifndef COLONNADE_FRAME_EXECUTOR_ROWS_H
 #define COLONNADE_FRAME_EXECUTOR_ROWS_H
 
@@ -7,10 +7,10 @@
 
 namespace colonnade::frame {
 
-// Bytes that are not 0.
+// The number of non-zero bytes.
 std::size_t count_true(const std::uint8_t* condition, std::size_t size) noexcept;
-// Writes the positions of the bytes that are not 0 (or that are 0, without `wanted`), in order, and says how
-// many there are. `out` has room for `size` of them.
+// Writes the positions of the non-zero bytes (without `wanted`: of the zero bytes) in order, and returns
+// their number. `out` has room for `size` positions.
 std::size_t positions_where(const std::uint8_t* condition, std::size_t size, bool wanted,
                             std::uint32_t* out) noexcept;
 

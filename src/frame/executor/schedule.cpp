@@ -1,13 +1,13 @@
-// See schedule.h. A schedule is made in two goes over the tree of selections, parents first:
+// See schedule.h. Two passes over the tree of selections make a schedule, parents first:
 //
 //   1. requests: which expression is needed for which selection, and whether it is evaluated there, gathered
 //      from the nearest ancestor that needs it too, or recalled from a store;
 //   2. emission: each value right before its first use, which keeps few of them alive.
 //
-// That this comes to an end: a value depends on values of smaller expressions, or of the same expression for
-// an ancestor; the rows of an inner selection depend on a condition that is a part of the expression they are
-// for, and those of a selection of the program on conditions for its ancestors. Both goes use lists instead
-// of recursion, since chains of thousands of definitions and filters are welcome.
+// This terminates: a value depends on values of smaller expressions, or of the same expression for an
+// ancestor; the rows of an inner selection depend on a condition that is part of the expression they serve,
+// and those of a selection of the program on conditions for its ancestors. Both passes use lists instead of
+// recursion, since chains of thousands of definitions and filters are supported.
 #include "frame/executor/schedule.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::uint32_t always = 0xffffffffu;       // Narrowing::dense_from
 // What weighs less is evaluated again rather than recalled: see decision 70.
 constexpr unsigned recalled_weight = 24;
 
-// a + b * c, or the largest number.
+// a + b * c, saturating.
 std::uint64_t saturated(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   std::uint64_t product = 0, sum = 0;
   if (__builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &sum))
@@ -33,7 +33,7 @@ std::uint64_t saturated(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return sum;
 }
 
-// Of the first `count` rows that reach a range, how many pass.
+// The number of rows that pass a range, of the first `count` that reach it.
 std::uint64_t passing(const Selection& range, std::uint64_t count) {
   const std::uint64_t end = range.end == 0 ? count : std::min(range.end, count);
   if (end <= range.begin) return 0;
@@ -108,16 +108,16 @@ class ScheduleBuilder {
   }
 
  private:
-  using NodeId = std::uint32_t;
+  using ValueId = std::uint32_t;
 
-  // An expression that is needed for a selection.
-  struct Node {
+  // An expression needed for a selection.
+  struct ValueNode {
     ExpressionId expression = 0;
     SelectionId selection = 0;
     Step::Kind kind = Step::Kind::constant;
-    bool evaluated_anew = false;  // although an ancestor has it: for its store
+    bool evaluated_anew = false;  // although an ancestor has it: to fill its store
     bool done = false;
-    NodeId known_before = none;  // see known_
+    ValueId known_before = none;  // see known_
     std::uint32_t store = none;
     SelectionId inner[2] = {none, none};
     SelectionId from = 0;
@@ -125,21 +125,21 @@ class ScheduleBuilder {
     std::uint32_t place = none;
     std::uint32_t last_use = 0;
   };
-  struct Place {  // of a selection in the tree
+  struct SelectionState {  // a selection in the tree
     bool needed = false;
     bool transparent = false;  // see find_transparent()
     bool open = false;         // the walk is in it or below
     bool narrowed = false;
-    bool numbers_only = false;  // its rows follow from numbers alone
-    NodeId condition = none;
+    bool numbers_only = false;  // its rows depend on numbers alone
+    ValueId condition = none;
     std::vector<SelectionId> inner;  // walked before `children`
     std::vector<SelectionId> children;
-    std::vector<NodeId> requested;  // not yet looked into
+    std::vector<ValueId> requested;  // not yet expanded
     std::vector<std::uint32_t> outputs;
     std::uint32_t range = none;   // the counted range around
     ExpressionId lacking = none;  // the rows are those that the store of this expression lacks
     std::uint32_t last_use = none;
-    std::uint64_t first = 0, last = 0;  // entries that may be in it
+    std::uint64_t first = 0, last = 0;  // the entries that may be in it
   };
 
   // ---- The tree of selections
@@ -148,8 +148,8 @@ class ScheduleBuilder {
   void find_transparent();
   void bound_entries();
   std::uint64_t entry_of(SelectionId selection, std::uint64_t row) const;
-  // Calls enter(s) and leave(s) for `root` and needed selections below, parents first. enter(s) may add inner
-  // selections to s.
+  // Calls enter(s) and leave(s) for `root` and the needed selections below, parents first. enter(s) may add
+  // inner selections to s.
   template <class Enter, class Leave>
   void walk(SelectionId root, Enter&& enter, Leave&& leave);
 
@@ -171,13 +171,13 @@ class ScheduleBuilder {
   // ---- Emission
 
   void emit_all();
-  void emit(NodeId root);
-  void emit_step(NodeId id);
+  void emit(ValueId root);
+  void emit_step(ValueId id);
   void emit_narrow(SelectionId selection);
   void emit_output(std::uint32_t output);
   Step& append(Step::Kind kind, SelectionId selection);
-  void use(Step& step, NodeId operand);
-  void use_selection(SelectionId selection) { places_[selection].last_use = now(); }
+  void use(Step& step, ValueId operand);
+  void use_selection(SelectionId selection) { selections_[selection].last_use = now(); }
   void use_store(std::uint32_t store) { store_last_use_[store] = now(); }
   std::uint32_t now() const { return static_cast<std::uint32_t>(out_.steps.size() - 1); }
   void place_values();
@@ -186,40 +186,40 @@ class ScheduleBuilder {
   const ExpressionPool& pool_;
   Schedule& out_;
   std::vector<std::uint8_t> weights_;
-  std::vector<Place> places_;
-  std::vector<Node> nodes_;
-  std::unordered_map<std::uint64_t, NodeId> node_of_;                     // by expression and selection
+  std::vector<SelectionState> selections_;
+  std::vector<ValueNode> nodes_;
+  std::unordered_map<std::uint64_t, ValueId> node_of_;                    // by expression and selection
   std::unordered_map<std::uint64_t, std::vector<SelectionId>> inner_of_;  // by condition node
-  // Nodes of an expression whose selections were entered: the head of a list of which those that were left
-  // are dropped when it is looked at, so that the first one is the nearest ancestor's.
-  std::vector<NodeId> known_;
-  std::vector<NodeId> evaluated_;  // the first node of an expression that evaluates it
+  // The nodes of an expression whose selections were entered: the head of a list, from which left selections
+  // are dropped lazily, so that the first one is the nearest ancestor's.
+  std::vector<ValueId> known_;
+  std::vector<ValueId> evaluated_;  // the first node that evaluates an expression
   std::vector<std::uint32_t> store_last_use_;
-  std::vector<NodeId> operand_nodes_;  // behind Schedule::operands
+  std::vector<ValueId> operand_nodes_;  // for Schedule::operands
 };
 
 // ---- The tree of selections
 
 void ScheduleBuilder::lay_out_selections() {
   const auto& selections = program_.selections;
-  places_.resize(selections.size());
+  selections_.resize(selections.size());
   out_.narrowings.resize(selections.size());
   for (std::uint32_t o = 0; o < program_.outputs.size(); ++o)
-    places_[program_.outputs[o].selection].outputs.push_back(o);
+    selections_[program_.outputs[o].selection].outputs.push_back(o);
   find_transparent();
   for (SelectionId s = 0; s < selections.size(); ++s) {
     Narrowing& narrowing = out_.narrowings[s];
     narrowing.kind = kind_of(selections[s].kind);
-    if (selections[s].kind == Selection::Kind::all || !places_[s].needed) continue;
+    if (selections[s].kind == Selection::Kind::all || !selections_[s].needed) continue;
     const SelectionId parent = selections[s].parent;
-    narrowing.parent = places_[parent].transparent ? out_.narrowings[parent].parent : parent;
-    places_[narrowing.parent].children.push_back(s);
+    narrowing.parent = selections_[parent].transparent ? out_.narrowings[parent].parent : parent;
+    selections_[narrowing.parent].children.push_back(s);
   }
 }
 
-// Filters behind one another, of which nobody wants values in between, and whose conditions are cheap: the
-// later condition is not computed for the rows that the earlier one lets pass, but as the right side of an
-// "and", which may be for all rows. That saves compacting rows and gathering columns that most entries need.
+// Chained filters with cheap conditions and without uses of values in between: the later condition is
+// computed not for the rows that pass the earlier one, but as the right side of an "and", possibly for all
+// rows. That saves compacting rows and gathering columns that most entries need.
 void ScheduleBuilder::find_transparent() {
   const auto& selections = program_.selections;
   const auto is_cheap = [&](const Selection& s) {
@@ -228,13 +228,13 @@ void ScheduleBuilder::find_transparent() {
   };
   std::vector<bool> has_children(selections.size()), has_other_children(selections.size());
   for (std::size_t s = selections.size(); s-- > 0;) {
-    Place& place = places_[s];
+    SelectionState& place = selections_[s];
     place.needed = place.needed || !place.outputs.empty();
     const bool takes_values = std::ranges::any_of(
         place.outputs, [&](std::uint32_t o) { return !program_.outputs[o].arguments.empty(); });
     place.transparent = is_cheap(selections[s]) && has_children[s] && !has_other_children[s] && !takes_values;
     if (!place.needed || selections[s].kind == Selection::Kind::all) continue;
-    places_[selections[s].parent].needed = true;
+    selections_[selections[s].parent].needed = true;
     has_children[selections[s].parent] = true;
     if (!is_cheap(selections[s])) has_other_children[selections[s].parent] = true;
   }
@@ -248,7 +248,7 @@ void ScheduleBuilder::walk(SelectionId root, Enter&& enter, Leave&& leave) {
   while (!path.empty()) {
     const SelectionId s = path.back().first;
     const std::size_t child = path.back().second++;
-    const Place& place = places_[s];
+    const SelectionState& place = selections_[s];
     if (child < place.inner.size() + place.children.size()) {
       const SelectionId next =
           child < place.inner.size() ? place.inner[child] : place.children[child - place.inner.size()];
@@ -269,17 +269,17 @@ std::uint64_t ScheduleBuilder::entry_of(SelectionId selection, std::uint64_t row
 
 void ScheduleBuilder::bound_entries() {
   out_.first = out_.last = program_.last;
-  if (!places_[0].needed) return;
+  if (!selections_[0].needed) return;
   std::uint64_t first = program_.last, last = program_.first;
   const auto enter = [&](SelectionId id) {
-    Place& place = places_[id];
+    SelectionState& place = selections_[id];
     const Selection& s = program_.selections[id];
     if (s.kind == Selection::Kind::all) {
       place.numbers_only = true;
       place.first = program_.first;
       place.last = program_.last;
     } else {
-      const Place& parent = places_[s.parent];
+      const SelectionState& parent = selections_[s.parent];
       place.first = parent.first;
       place.last = parent.last;
       place.range = parent.range;
@@ -308,10 +308,10 @@ void ScheduleBuilder::bound_entries() {
 }
 
 SelectionId ScheduleBuilder::add_selection(const Narrowing& narrowing) {
-  const auto id = static_cast<SelectionId>(places_.size());
+  const auto id = static_cast<SelectionId>(selections_.size());
   out_.narrowings.push_back(narrowing);
-  places_.emplace_back();
-  places_[narrowing.parent].inner.push_back(id);
+  selections_.emplace_back();
+  selections_[narrowing.parent].inner.push_back(id);
   return id;
 }
 
@@ -320,62 +320,62 @@ SelectionId ScheduleBuilder::add_selection(const Narrowing& narrowing) {
 void ScheduleBuilder::request_all() {
   known_.assign(pool_.size(), none);
   evaluated_.assign(pool_.size(), none);
-  if (!places_[0].needed) return;
+  if (!selections_[0].needed) return;
   const auto enter = [&](SelectionId s) {
-    places_[s].open = true;
-    for (const std::uint32_t o : places_[s].outputs)
+    selections_[s].open = true;
+    for (const std::uint32_t o : selections_[s].outputs)
       for (const ExpressionId argument : program_.outputs[o].arguments) request(argument, s);
-    for (const SelectionId child : places_[s].children)
+    for (const SelectionId child : selections_[s].children)
       if (out_.narrowings[child].kind == Narrowing::Kind::where_true)
-        places_[child].condition = request_condition(child);
-    while (!places_[s].requested.empty()) {
-      const NodeId id = places_[s].requested.back();
-      places_[s].requested.pop_back();
+        selections_[child].condition = request_condition(child);
+    while (!selections_[s].requested.empty()) {
+      const ValueId id = selections_[s].requested.back();
+      selections_[s].requested.pop_back();
       look_into(id);
     }
   };
-  walk(0, enter, [&](SelectionId s) { places_[s].open = false; });
+  walk(0, enter, [&](SelectionId s) { selections_[s].open = false; });
 }
 
-ScheduleBuilder::NodeId ScheduleBuilder::request_condition(SelectionId selection) {
+ScheduleBuilder::ValueId ScheduleBuilder::request_condition(SelectionId selection) {
   const Selection& s = program_.selections[selection];
   const SelectionId parent = out_.narrowings[selection].parent;
   if (parent == s.parent) return request(s.condition, parent);
-  // Behind a transparent selection, which has its own condition already: it stands before this one.
-  const NodeId left = places_[s.parent].condition;
+  // Behind a transparent selection, whose condition precedes this one.
+  const ValueId left = selections_[s.parent].condition;
   const std::uint32_t dense_from = weights_[s.condition] <= 3 ? always : 4;
   const SelectionId inner = inner_selection(parent, left, Narrowing::Kind::where_true, dense_from);
-  const NodeId right = request(s.condition, inner);
-  Node& node = nodes_.emplace_back();
+  const ValueId right = request(s.condition, inner);
+  ValueNode& node = nodes_.emplace_back();
   node.expression = s.condition;
   node.selection = parent;
   node.kind = Step::Kind::both;
   node.inner[0] = inner;
   node.dependencies = {left, inner | narrow_flag, right};
-  return static_cast<NodeId>(nodes_.size() - 1);
+  return static_cast<ValueId>(nodes_.size() - 1);
 }
 
-ScheduleBuilder::NodeId ScheduleBuilder::request(ExpressionId expression, SelectionId selection) {
-  const auto id = static_cast<NodeId>(nodes_.size());
+ScheduleBuilder::ValueId ScheduleBuilder::request(ExpressionId expression, SelectionId selection) {
+  const auto id = static_cast<ValueId>(nodes_.size());
   const auto [at, is_new] = node_of_.try_emplace(std::uint64_t{expression} << 32 | selection, id);
   if (!is_new) return at->second;
-  Node& node = nodes_.emplace_back();
+  ValueNode& node = nodes_.emplace_back();
   node.expression = expression;
   node.selection = selection;
-  places_[selection].requested.push_back(id);
+  selections_[selection].requested.push_back(id);
   return id;
 }
 
-ScheduleBuilder::NodeId ScheduleBuilder::nearest_known(ExpressionId expression) {
-  NodeId& head = known_[expression];
-  while (head != none && !places_[nodes_[head].selection].open) head = nodes_[head].known_before;
+ScheduleBuilder::ValueId ScheduleBuilder::nearest_known(ExpressionId expression) {
+  ValueId& head = known_[expression];
+  while (head != none && !selections_[nodes_[head].selection].open) head = nodes_[head].known_before;
   return head;
 }
 
-void ScheduleBuilder::look_into(NodeId id) {
+void ScheduleBuilder::look_into(ValueId id) {
   const ExpressionId expression = nodes_[id].expression;
   const Expression& e = pool_[expression];
-  switch (e.op) {  // what costs nothing is never gathered
+  switch (e.op) {  // values that cost nothing are never gathered
     case Op::constant:
       nodes_[id].kind = Step::Kind::constant;
       return;
@@ -391,7 +391,7 @@ void ScheduleBuilder::look_into(NodeId id) {
     default:
       break;
   }
-  const NodeId known = nearest_known(expression);
+  const ValueId known = nearest_known(expression);
   if (known != none && !nodes_[id].evaluated_anew) {
     nodes_[id].kind = Step::Kind::gather;
     nodes_[id].from = nodes_[known].selection;
@@ -406,7 +406,7 @@ void ScheduleBuilder::look_into(NodeId id) {
   known_[expression] = id;
 }
 
-void ScheduleBuilder::evaluate(NodeId id) {
+void ScheduleBuilder::evaluate(ValueId id) {
   const Expression& e = pool_[nodes_[id].expression];
   if (e.op == Op::column) {
     nodes_[id].kind = Step::Kind::read;
@@ -415,7 +415,7 @@ void ScheduleBuilder::evaluate(NodeId id) {
     nodes_[id].kind = Step::Kind::call;
     out_.large_blocks = out_.large_blocks || e.kernel->takes_large_blocks();
     for (const ExpressionId argument : e.arguments) {
-      const NodeId operand = request(argument, nodes_[id].selection);
+      const ValueId operand = request(argument, nodes_[id].selection);
       nodes_[id].dependencies.push_back(operand);
     }
   } else {
@@ -423,11 +423,11 @@ void ScheduleBuilder::evaluate(NodeId id) {
   }
 }
 
-// && || and ?:, whose sides are looked at where they count.
-void ScheduleBuilder::request_sides(NodeId id) {
+// && || and ?:, whose sides are requested for the rows that need them.
+void ScheduleBuilder::request_sides(ValueId id) {
   const Expression& e = pool_[nodes_[id].expression];
   const SelectionId selection = nodes_[id].selection;
-  const NodeId left = request(e.arguments[0], selection);
+  const ValueId left = request(e.arguments[0], selection);
   std::vector<std::uint32_t> dependencies{left};
   const auto side = [&](std::size_t argument, std::size_t place, Narrowing::Kind kind,
                         std::uint32_t dense_from) {
@@ -455,13 +455,13 @@ void ScheduleBuilder::request_sides(NodeId id) {
   nodes_[id].dependencies = std::move(dependencies);
 }
 
-SelectionId ScheduleBuilder::inner_selection(SelectionId parent, NodeId condition, Narrowing::Kind kind,
+SelectionId ScheduleBuilder::inner_selection(SelectionId parent, ValueId condition, Narrowing::Kind kind,
                                              std::uint32_t dense_from) {
   std::vector<SelectionId>& known = inner_of_[condition];
   for (const SelectionId s : known)
     if (out_.narrowings[s].kind == kind && out_.narrowings[s].dense_from == dense_from) return s;
   const SelectionId added = add_selection({kind, parent, dense_from, none, none});
-  places_[added].condition = condition;
+  selections_[added].condition = condition;
   known.push_back(added);
   return added;
 }
@@ -471,7 +471,7 @@ SelectionId ScheduleBuilder::inner_selection(SelectionId parent, NodeId conditio
 // stores of its arguments that were evaluated together with it. Callables in Python are called once per row
 // all the same.
 bool ScheduleBuilder::is_worth_recalling(NodeId id) const {
-  const Node& node = nodes_[id];
+  const ValueNode& node = nodes_[id];
   const Expression& e = pool_[node.expression];
   const NodeId before = evaluated_[node.expression];
   if (e.op != Op::call || node.evaluated_anew || before == none) return false;
@@ -479,22 +479,22 @@ bool ScheduleBuilder::is_worth_recalling(NodeId id) const {
   // What does not follow from its arguments alone is a function of the user's, which may take any time.
   const bool may_be_dear = e.kernel->only_where_needed() || !e.kernel->foldable();
   if (weights_[node.expression] < recalled_weight && !may_be_dear) return false;
-  const ExpressionId lacking = places_[node.selection].lacking;
+  const ExpressionId lacking = selections_[node.selection].lacking;
   return lacking == none || nodes_[evaluated_[lacking]].selection != nodes_[before].selection;
 }
 
 void ScheduleBuilder::recall(NodeId id) {
-  Node& before = nodes_[evaluated_[nodes_[id].expression]];
+  ValueNode& before = nodes_[evaluated_[nodes_[id].expression]];
   if (before.store == none) {
     before.store = out_.stores++;
     store_last_use_.push_back(0);
   }
   const std::uint32_t store = before.store;
   const SelectionId missing = add_selection({Narrowing::Kind::missing, nodes_[id].selection, 0, none, store});
-  places_[missing].lacking = nodes_[id].expression;
+  selections_[missing].lacking = nodes_[id].expression;
   const NodeId anew = request(nodes_[id].expression, missing);
   nodes_[anew].evaluated_anew = true;
-  Node& node = nodes_[id];
+  ValueNode& node = nodes_[id];
   node.kind = Step::Kind::recall;
   node.store = store;
   node.inner[0] = missing;
@@ -504,14 +504,14 @@ void ScheduleBuilder::recall(NodeId id) {
 // ---- Emission
 
 void ScheduleBuilder::emit_all() {
-  if (!places_[0].needed) return;
+  if (!selections_[0].needed) return;
   const auto enter = [&](SelectionId s) {
-    if (s >= program_.selections.size()) return;  // those come with the values that need them
-    if (s != 0 && !(places_[s].transparent && places_[s].outputs.empty())) {
-      if (places_[s].condition != none) emit(places_[s].condition);
+    if (s >= program_.selections.size()) return;  // inner selections come with the values that need them
+    if (s != 0 && !(selections_[s].transparent && selections_[s].outputs.empty())) {
+      if (selections_[s].condition != none) emit(selections_[s].condition);
       emit_narrow(s);
     }
-    for (const std::uint32_t o : places_[s].outputs) emit_output(o);
+    for (const std::uint32_t o : selections_[s].outputs) emit_output(o);
   };
   walk(0, enter, [](SelectionId) {});
   for (const Output& output : program_.outputs)
@@ -521,10 +521,10 @@ void ScheduleBuilder::emit_all() {
   out_.columns.erase(repeated.begin(), repeated.end());
 }
 
-void ScheduleBuilder::emit(NodeId root) {
-  std::vector<std::pair<NodeId, std::size_t>> path{{root, 0}};
+void ScheduleBuilder::emit(ValueId root) {
+  std::vector<std::pair<ValueId, std::size_t>> path{{root, 0}};
   while (!path.empty()) {
-    const NodeId id = path.back().first;
+    const ValueId id = path.back().first;
     if (nodes_[id].done) {
       path.pop_back();
       continue;
@@ -537,8 +537,8 @@ void ScheduleBuilder::emit(NodeId root) {
     const std::uint32_t dependency = nodes_[id].dependencies[path.back().second++];
     if ((dependency & narrow_flag) == 0) {
       path.emplace_back(dependency, 0);
-    } else if (const SelectionId s = dependency & ~narrow_flag; !places_[s].narrowed) {
-      emit_narrow(s);  // what it depends on is a dependency before it
+    } else if (const SelectionId s = dependency & ~narrow_flag; !selections_[s].narrowed) {
+      emit_narrow(s);  // its dependencies precede it
     }
   }
 }
@@ -552,14 +552,14 @@ Step& ScheduleBuilder::append(Step::Kind kind, SelectionId selection) {
   return step;
 }
 
-void ScheduleBuilder::use(Step& step, NodeId operand) {
+void ScheduleBuilder::use(Step& step, ValueId operand) {
   operand_nodes_.push_back(operand);
   ++step.operand_count;
   nodes_[operand].last_use = now();
 }
 
-void ScheduleBuilder::emit_step(NodeId id) {
-  Node& node = nodes_[id];
+void ScheduleBuilder::emit_step(ValueId id) {
+  ValueNode& node = nodes_[id];
   Step& step = append(node.kind, node.selection);
   step.expression = node.expression;
   step.result = id;
@@ -581,15 +581,15 @@ void ScheduleBuilder::emit_narrow(SelectionId selection) {
   const Narrowing& narrowing = out_.narrowings[selection];
   Step& step = append(Step::Kind::narrow, narrowing.parent);
   step.inner[0] = selection;
-  if (places_[selection].condition != none) use(step, places_[selection].condition);
+  if (selections_[selection].condition != none) use(step, selections_[selection].condition);
   if (narrowing.store != none) use_store(narrowing.store);
   use_selection(selection);
-  places_[selection].narrowed = true;
+  selections_[selection].narrowed = true;
 }
 
 void ScheduleBuilder::emit_output(std::uint32_t output) {
   const Output& o = program_.outputs[output];
-  std::vector<NodeId> arguments;
+  std::vector<ValueId> arguments;
   arguments.reserve(o.arguments.size());
   for (const ExpressionId argument : o.arguments) {
     arguments.push_back(node_of_.at(std::uint64_t{argument} << 32 | o.selection));
@@ -597,25 +597,26 @@ void ScheduleBuilder::emit_output(std::uint32_t output) {
   }
   Step& step = append(Step::Kind::output, o.selection);
   step.expression = output;
-  for (const NodeId argument : arguments) use(step, argument);
+  for (const ValueId argument : arguments) use(step, argument);
 }
 
-// Lets values share places once they are not needed any more, and says at which step what goes.
+// Assigns slots to values, which are reused once their value is dead, and records which step releases what.
 void ScheduleBuilder::place_values() {
   std::vector<std::vector<Released>> released(out_.steps.size());
-  for (SelectionId s = 1; s < places_.size(); ++s)
-    if (places_[s].last_use != none) released[places_[s].last_use].push_back({Released::Kind::selection, s});
+  for (SelectionId s = 1; s < selections_.size(); ++s)
+    if (selections_[s].last_use != none)
+      released[selections_[s].last_use].push_back({Released::Kind::selection, s});
   for (std::uint32_t s = 0; s < store_last_use_.size(); ++s)
     released[store_last_use_[s]].push_back({Released::Kind::store, s});
 
-  std::vector<std::vector<NodeId>> dying(out_.steps.size());
-  for (NodeId id = 0; id < nodes_.size(); ++id)
+  std::vector<std::vector<ValueId>> dying(out_.steps.size());
+  for (ValueId id = 0; id < nodes_.size(); ++id)
     if (nodes_[id].done) dying[nodes_[id].last_use].push_back(id);
   std::vector<std::uint32_t> free_places;
   for (std::size_t i = 0; i < out_.steps.size(); ++i) {
     Step& step = out_.steps[i];
     if (step.result != none) {
-      Node& node = nodes_[step.result];
+      ValueNode& node = nodes_[step.result];
       if (free_places.empty()) {
         node.place = out_.values++;
       } else {
@@ -625,7 +626,7 @@ void ScheduleBuilder::place_values() {
       step.result = node.place;
     }
     step.first_released = static_cast<std::uint32_t>(out_.released.size());
-    for (const NodeId id : dying[i]) {
+    for (const ValueId id : dying[i]) {
       out_.released.push_back({Released::Kind::value, nodes_[id].place});
       free_places.push_back(nodes_[id].place);
     }
@@ -633,7 +634,7 @@ void ScheduleBuilder::place_values() {
     step.released_count = static_cast<std::uint32_t>(out_.released.size()) - step.first_released;
   }
   out_.operands.reserve(operand_nodes_.size());
-  for (const NodeId id : operand_nodes_) out_.operands.push_back(nodes_[id].place);
+  for (const ValueId id : operand_nodes_) out_.operands.push_back(nodes_[id].place);
 }
 
 Schedule::Schedule(const Program& from) : program(&from) {

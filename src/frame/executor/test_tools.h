@@ -1,4 +1,4 @@
-// A source, kernels and an accumulator that count what the executor asks of them.
+// A source, kernels and an accumulator that count the executor's calls.
 #ifndef COLONNADE_FRAME_EXECUTOR_TEST_TOOLS_H
 #define COLONNADE_FRAME_EXECUTOR_TEST_TOOLS_H
 
@@ -142,8 +142,8 @@ inline std::shared_ptr<CountingKernel> condition(CountingKernel::Function f, boo
   return std::make_shared<CountingKernel>(ElementType::boolean, std::move(f), where_needed);
 }
 
-// Remembers the entries that reached it, with the values of its first argument, and adds these up in order:
-// first within each part, then the sums, so that another order shows.
+// Records the entries that reached it, with the values of its first argument, and sums these up in order:
+// first within each part, then over parts, so that another order is detected.
 class Recorder : public Accumulator {
  public:
   struct Record {
@@ -208,7 +208,7 @@ class Recorder : public Accumulator {
   };
 };
 
-// A program put together by hand.
+// A hand-made program.
 struct TestProgram {
   explicit TestProgram(std::shared_ptr<FakeSource> from) : source(std::move(from)) {
     program.source = source;

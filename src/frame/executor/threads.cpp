@@ -20,12 +20,12 @@ double share_in(const std::string& path, double otherwise) {
   if (!(file >> quota >> period) || quota == "max" || period <= 0) return otherwise;
   try {
     return std::min(otherwise, std::stod(quota) / period);
-  } catch (const std::exception&) {  // nothing that this kernel is known to write
+  } catch (const std::exception&) {  // no known format of the kernel
     return otherwise;
   }
 }
 
-// The path of this process in the hierarchy of version 2, as "0::/user.slice/x".
+// The path of this process in the version 2 hierarchy, as "0::/user.slice/x".
 std::string control_group() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);)
@@ -38,7 +38,7 @@ std::string control_group() {
 unsigned usable_processors() {
   double share = ThreadPool::processors();
   std::string group = control_group();
-  while (true) {  // a group has no more than the groups around it
+  while (true) {  // a group's share is limited by its ancestors
     share = share_in("/sys/fs/cgroup" + group + "/cpu.max", share);
     const std::size_t slash = group.rfind('/');
     if (slash == std::string::npos || group == "/" || group.empty()) break;

@@ -1,11 +1,11 @@
-// How many threads a pass gets.
+// The number of threads of a pass.
 #ifndef COLONNADE_FRAME_EXECUTOR_THREADS_H
 #define COLONNADE_FRAME_EXECUTOR_THREADS_H
 
 namespace colonnade::frame {
 
-// Processors that this process may use at the same time: its affinity, and the share of time that its control
-// group has.
+// The number of processors that this process may use at the same time: limited by its affinity and by its
+// control group's share of time.
 unsigned usable_processors();
 
 }  // namespace colonnade::frame

@@ -1,4 +1,4 @@
-// What binding of all kinds of nodes shares; see binder.h.
+// Common to the binding of all kinds of nodes; see binder.h.
 #include "frame/expression/binder.h"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ std::string Binder::types_of(const std::vector<ExpressionId>& arguments) const {
   return text;
 }
 
-// Of two values that one place may hold: the same type, or that of arithmetic between them.
+// The type of an expression with either of two values: the common type, or that of their arithmetic.
 std::optional<ValueType> Binder::common_type(const ValueType& a, const ValueType& b) const {
   if (a == b) return a;
   const auto is_number = [](const ValueType& type) { return type.is_integer() || type.is_floating(); };
@@ -79,7 +79,7 @@ std::optional<ValueType> Binder::common_type(const ValueType& a, const ValueType
 
 // ---- Items, for Vary
 
-// What stands in the braces of {a, b}, RVecF{a, b} or RVecF({a, b}).
+// The items of {a, b}, RVecF{a, b} or RVecF({a, b}).
 std::optional<Binder::Items> Binder::items_of(NodeIndex index) {
   const SyntaxNode* node = &syntax_[index];
   Items items;
@@ -108,7 +108,7 @@ std::vector<ExpressionId> Binder::bind_items_of(NodeIndex index) {
   return bound;
 }
 
-// Declarations may stand in front of the braces.
+// Declarations may precede the braces.
 NodeIndex Binder::enter_declarations() {
   NodeIndex index = syntax_.root;
   for (; syntax_[index].kind == NodeKind::let; index = syntax_[index].children[1]) declare(syntax_[index]);
@@ -125,7 +125,7 @@ std::vector<std::vector<ExpressionId>> Binder::bind_nested_items() {
   if (!items) return {{bind(index)}};
   std::vector<std::vector<ExpressionId>> bound;
   for (const NodeIndex node : items->nodes) bound.push_back(bind_items_of(node));
-  // RVec<RVecF>{{a, b}, {c, d}}: the outer type says what the inner items are.
+  // RVec<RVecF>{{a, b}, {c, d}}: the outer type determines the inner items.
   if (items->type && items->type->is_list())
     for (std::size_t i = 0; i < bound.size(); ++i)
       for (ExpressionId& item : bound[i])

@@ -1,4 +1,4 @@
-// Syntax trees to expressions: names get their meaning, calls their kernels.
+// Binds syntax trees to expressions: resolves names and selects kernels for calls.
 #ifndef COLONNADE_FRAME_EXPRESSION_BINDER_H
 #define COLONNADE_FRAME_EXPRESSION_BINDER_H
 
@@ -31,7 +31,7 @@ class Binder {
  private:
   struct Items {
     std::vector<NodeIndex> nodes;
-    std::optional<ValueType> type;  // that they are converted to
+    std::optional<ValueType> type;  // the target of their conversion
   };
 
   ExpressionId bind(NodeIndex index);
@@ -86,25 +86,25 @@ class Binder {
   std::vector<ExpressionId> bind_items_of(NodeIndex index);
   NodeIndex enter_declarations();
 
-  // ---- Tools
-  // The call of a function of the table; nothing, and why, if it does not take these arguments.
+  // ---- Tools. The call of a function of the table; empty, with the reason, if it does not accept the
+  // arguments.
   std::optional<ExpressionId> invoke(const SyntaxNode& node, const Function& function,
                                      std::string_view written, const std::vector<ExpressionId>& arguments,
                                      std::span<const std::string> template_types, std::string& why_not);
   std::string types_of(const std::vector<ExpressionId>& arguments) const;
   std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) const;
   const ValueType& type(ExpressionId id) const { return pool_[id].type; }
-  [[noreturn]] void fail(ErrorKind kind, Place place, std::string_view problem,
+  [[noreturn]] void fail(ErrorKind kind, TextRange range, std::string_view problem,
                          std::string_view below = {}) const {
-    throw error_at(kind, syntax_.text, place, problem, below);
+    throw error_at(kind, syntax_.text, range, problem, below);
   }
-  // Errors of others get the place that they do not know.
+  // Adds the position to errors that lack it.
   template <class Work>
-  decltype(auto) at(Place place, Work&& work) const {
+  decltype(auto) at(TextRange range, Work&& work) const {
     try {
       return std::forward<Work>(work)();
     } catch (const Error& error) {
-      fail(error.kind(), place, error.problem(), error.advice());
+      fail(error.kind(), range, error.problem(), error.advice());
     }
   }
 
@@ -112,10 +112,10 @@ class Binder {
   ExpressionPool& pool_;
   const Scope& scope_;
   const FunctionTable& functions_;
-  std::vector<std::pair<std::string_view, ExpressionId>> locals_;  // the innermost last
+  std::vector<std::pair<std::string_view, ExpressionId>> locals_;  // the innermost scope last
 };
 
-// Names that are numbers: M_PI and its like.
+// True for names of numbers: M_PI and similar ones.
 bool is_named_constant(std::string_view name);
 
 }  // namespace colonnade::frame

@@ -13,7 +13,7 @@
 namespace colonnade::frame {
 namespace {
 
-// numeric_limits<T>::name(), or nothing.
+// numeric_limits<T>::name(), or empty.
 template <class T>
 ValuesPtr limit_of(std::string_view name) {
   using Limits = std::numeric_limits<T>;
@@ -132,7 +132,7 @@ ExpressionId Binder::cast(const SyntaxNode& node, std::string_view type, Express
 
 // float(x), int{x}, RVecF{a, b}, std::vector<int>()
 ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
-  // Of one type, braces hold items and parentheses arguments, as in C++.
+  // With a list type, braces hold items and parentheses arguments, as in C++.
   if (type.is_list() && (node.braces || node.children.empty())) return list(node, type.item());
   if (type.is_list() && node.children.size() == 1) {
     const SyntaxNode& inner = syntax_[node.children.front()];
@@ -148,7 +148,7 @@ ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
   return cast(node, written_type(node), bind(node.children.front()));
 }
 
-// RVecF(n) and RVecF(n, value); nothing if the one argument is what is to be converted.
+// RVecF(n) and RVecF(n, value); empty if the only argument is to be converted.
 std::optional<ExpressionId> Binder::fill(const SyntaxNode& node, const ValueType& item) {
   std::vector<ExpressionId> arguments = bind_all(node.children);
   if (arguments.size() == 1) {

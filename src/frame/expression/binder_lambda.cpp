@@ -9,7 +9,7 @@
 
 namespace colonnade::frame {
 
-// Names within a lambda: its parameters, then what they mean around it, which is captured.
+// Names within a lambda: its parameters, then names of the enclosing scope, which are captured.
 class LambdaScope final : public Scope {
  public:
   LambdaScope(const Binder& outside, ExpressionPool& inside, std::size_t inputs)
@@ -39,11 +39,11 @@ class LambdaScope final : public Scope {
 
  private:
   ExpressionId capture(ExpressionId outer) const {
-    // Constants, too: as arguments they tell two lambdas of one text apart.
+    // Constants are captured, too: as arguments they distinguish two lambdas with the same text.
     const auto known = std::ranges::find(captured_, outer);
-    const auto place = static_cast<std::size_t>(known - captured_.begin());
+    const auto index = static_cast<std::size_t>(known - captured_.begin());
     if (known == captured_.end()) captured_.push_back(outer);
-    return inside_.column(static_cast<std::uint32_t>(inputs_ + place), outside_.pool_[outer].type);
+    return inside_.column(static_cast<std::uint32_t>(inputs_ + index), outside_.pool_[outer].type);
   }
 
   const Binder& outside_;

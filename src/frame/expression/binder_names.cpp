@@ -74,7 +74,7 @@ std::string column_text(std::string_view name) {
   try {
     const Formula::Syntax syntax = parse(std::string(name));
     if (dotted_path(syntax, syntax.root) == name && !is_named_constant(name)) return std::string(name);
-  } catch (const Error&) {  // then it is no plain name
+  } catch (const Error&) {  // not a plain name
   }
   if (name.empty() || name.find('`') != std::string_view::npos)
     throw Error(ErrorKind::usage, fmt::format("'{}' is not a column name that expressions can spell", name),
@@ -106,7 +106,7 @@ std::optional<ExpressionId> Binder::look_up(const SyntaxNode& node, std::string_
   return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
 }
 
-// "#x" for an x that is no column of the source, but a list all the same.
+// "#x" for a list x that is not a column of the source.
 std::optional<ExpressionId> Binder::size_of_list(const SyntaxNode& node, std::string_view path) {
   const auto list = at(node.whole, [&] { return scope_.find(path); });
   const Function* const size = functions_.find(".size");

@@ -9,8 +9,8 @@
 namespace colonnade::frame {
 namespace {
 
-// Chains longer than this are halved again and again instead of being gone through from the left, so that
-// what computes them needs no deep recursion.
+// Longer chains are split in halves recursively instead of from the left, so that their evaluation needs no
+// deep recursion.
 constexpr std::size_t long_chain = 64;
 
 bool is_logical(const SyntaxNode& node) {
@@ -46,7 +46,7 @@ ExpressionId Binder::apply(const SyntaxNode& node, ExpressionId left, Expression
   fail(ErrorKind::type, node.mark, refusal(node, arguments, why_not));
 }
 
-// a + b - c: what stands to the left of the operators is gone through in a loop.
+// a + b - c: a loop descends the left sides.
 ExpressionId Binder::binary(NodeIndex index) {
   if (is_logical(syntax_[index])) return logical_chain(index);
   std::vector<NodeIndex> spine;
@@ -61,7 +61,7 @@ ExpressionId Binder::binary(NodeIndex index) {
   return value;
 }
 
-// a && b && c. Of single values, the ones behind are computed only where they count; of lists, all items are.
+// a && b && c. For scalars, later operands are computed only where needed; for lists, all items are.
 ExpressionId Binder::logical_chain(NodeIndex index) {
   const std::string& symbol = syntax_[index].text;
   const Op op = symbol == "&&" ? Op::logical_and : Op::logical_or;
@@ -102,13 +102,13 @@ ExpressionId Binder::conditional(NodeIndex index) {
   for (; syntax_[index].kind == NodeKind::conditional; index = syntax_[index].children[2]) {
     const SyntaxNode& node = syntax_[index];
     const ExpressionId condition = bind(node.children[0]);
-    const Place place = syntax_[node.children[0]].whole;
+    const TextRange range = syntax_[node.children[0]].whole;
     if (type(condition).is_list())
-      fail(ErrorKind::type, place,
+      fail(ErrorKind::type, range,
            fmt::format(
                "the condition of '?:' is one value, got {}; item by item, write Where(condition, a, b)",
                type(condition).name()));
-    arms.push_back({&node, at(place, [&] { return pool_.as_condition(condition); }), bind(node.children[1])});
+    arms.push_back({&node, at(range, [&] { return pool_.as_condition(condition); }), bind(node.children[1])});
   }
   ExpressionId value = bind(index);
   for (const Arm& arm : std::views::reverse(arms)) value = choose(*arm.node, arm.condition, arm.yes, value);

@@ -1,10 +1,10 @@
-// Expressions: text or calls, bound to columns and types, as a graph without repetitions.
+// Expressions: texts or calls, bound to columns and types, as a graph without duplicates.
 //
 //   "sqrt(x*x + y*y) > 5"  --parse-->  syntax tree  --bind, with a Scope-->  ExpressionId in a pool
 //
-// What is the same stands in the pool once, so it is computed once; what is constant is computed when it is
-// added. Errors in a text are ErrorKind::usage (syntax), not_found (columns, functions) and type, and show
-// the text with a mark under the place, and the nearest names.
+// Equal expressions are one entry of the pool, so they are computed once; constant ones are computed when
+// they are added. Errors in a text are ErrorKind::usage (syntax), not_found (columns, functions) and type;
+// they show the text with a mark below the position, and similar names.
 #ifndef COLONNADE_FRAME_EXPRESSION_EXPRESSION_H
 #define COLONNADE_FRAME_EXPRESSION_EXPRESSION_H
 
@@ -32,7 +32,7 @@ enum class Op : std::uint8_t {
   call,         // of a kernel
   logical_and,  // of two scalars: the second only where the first is true; boolean
   logical_or,   // the second only where the first is false
-  choose        // condition (a scalar) ? second : third, each only where it counts; both of one type
+  choose        // condition (a scalar) ? second : third, each only where needed; both of one type
 };
 
 struct Expression {
@@ -42,8 +42,8 @@ struct Expression {
   ValuesPtr constant;        // of one row
   std::uint32_t column = 0;  // Source::find()
   KernelPtr kernel;
-  std::string name;  // of the function that is called, as the function table has it; may be empty
-  // Computing it may throw or is dear, be it for an argument: see Kernel::only_where_needed.
+  std::string name;  // name of the called function in the function table; may be empty
+  // True if evaluating it or an argument may throw or is expensive: see Kernel::only_where_needed.
   bool only_where_needed = false;
 };
 
@@ -61,14 +61,14 @@ class ExpressionPool {
   ExpressionId column(std::uint32_t column, const ValueType& type);
   ExpressionId special(Op op);  // entry, slot, sample
   ExpressionId call(KernelPtr kernel, std::vector<ExpressionId> arguments, std::string name = {});
-  // As the bool that C++ would take `condition` for. Throws ErrorKind::type unless it is a number.
+  // Converts `condition` to bool as C++ does. Throws ErrorKind::type unless it is a number.
   ExpressionId as_condition(ExpressionId condition);
   ExpressionId logical(Op op, ExpressionId left, ExpressionId right);  // of conditions
   ExpressionId choose(ExpressionId condition, ExpressionId yes, ExpressionId no);
-  // Keeps those that are needed, and what these need: `needed` has a flag for each, the others are moved to
-  // `swept`. Gives the new numbers by the old ones, in the same order.
+  // Keeps the expressions flagged in `needed` and their arguments, and moves the others to `swept`. Returns
+  // the new numbers, indexed by the old ones, in the same order.
   std::vector<ExpressionId> keep(std::vector<bool>& needed, std::vector<Expression>& swept);
-  // `value` as another type. Throws ErrorKind::type where C++ has no implicit conversion.
+  // Converts `value` to another type. Throws ErrorKind::type if C++ has no implicit conversion.
   ExpressionId convert(ExpressionId value, const ValueType& type);
 
  private:
@@ -80,14 +80,14 @@ class ExpressionPool {
 
 struct Function;  // function.h
 
-// What names mean at a node of the graph.
+// The meaning of names at a node of the graph.
 class Scope {
  public:
   virtual ~Scope() = default;
-  // The longest names are asked for first: "jets.pt", then "jets" with its member pt.
+  // Longer names are looked up first: "jets.pt", then "jets" with its member pt.
   virtual std::optional<ExpressionId> find(std::string_view name) const = 0;
   virtual std::vector<std::string> names() const = 0;  // for messages
-  // Functions that the graph has besides those of the language; null if there is none of that name.
+  // Functions of the graph in addition to those of the language; null if there is none of this name.
   virtual const Function* find_function(std::string_view name) const {
     static_cast<void>(name);
     return nullptr;
@@ -95,8 +95,8 @@ class Scope {
   virtual std::vector<std::string> function_names() const { return {}; }  // for messages
 };
 
-// A text, parsed once and bound as often as needed. A single expression, or statements as RDataFrame takes
-// them: "auto p2 = x*x + y*y; return sqrt(p2);".
+// A text, parsed once and bound as often as needed: a single expression, or statements as in RDataFrame:
+// "auto p2 = x*x + y*y; return sqrt(p2);".
 class Formula {
  public:
   explicit Formula(std::string text);  // throws ErrorKind::usage
@@ -105,11 +105,11 @@ class Formula {
   Formula& operator=(Formula&&) noexcept;
 
   const std::string& text() const noexcept { return text_; }
-  // The names that it looks up, each once, in order.
+  // The names that it uses, each once, in order.
   std::vector<std::string> names() const;
   ExpressionId bind(ExpressionPool& pool, const Scope& scope) const;
-  // "{a*1.1, a*0.9}" or "ROOT::RVecF{a*1.1, a*0.9}": an expression per item; of anything else just the one.
-  // For Vary.
+  // "{a*1.1, a*0.9}" or "ROOT::RVecF{a*1.1, a*0.9}": an expression per item; any other text gives one. For
+  // Vary.
   std::vector<ExpressionId> bind_items(ExpressionPool& pool, const Scope& scope) const;
   // The same two levels deep: "{{a*1.1, a*0.9}, {b*1.1, b*0.9}}".
   std::vector<std::vector<ExpressionId>> bind_nested_items(ExpressionPool& pool, const Scope& scope) const;
@@ -121,12 +121,12 @@ class Formula {
   std::shared_ptr<const Syntax> syntax_;
 };
 
-// The expression that is the column of this name: the name, in backticks unless it is the spelling of a name
-// anyway. Throws ErrorKind::usage for names with backticks.
+// The expression for the column of this name: the name itself, in backticks unless it is a valid identifier.
+// Throws ErrorKind::usage for names with backticks.
 std::string column_text(std::string_view name);
 
-// An expression as text, for Describe and SaveGraph: about `limit` characters of it at most. `column_name` is
-// Source::path(); without it columns are shown by their numbers.
+// An expression as text, for Describe and SaveGraph, truncated after about `limit` characters. `column_name`
+// is Source::path(); without it columns are shown by number.
 std::string text_of(const ExpressionPool& pool, ExpressionId id,
                     const std::function<std::string(std::uint32_t)>& column_name = {},
                     std::size_t limit = 200);

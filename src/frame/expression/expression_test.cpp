@@ -1,6 +1,6 @@
-// Formulas, from text to values: what names mean, which functions are called, the types of C++, and the exact
-// messages of what cannot be bound. The functions of the library have their own tests; here are few of them,
-// so that their messages cannot change under these.
+// Formulas, from text to values: names, functions, C++ types, and the exact messages of errors. The functions
+// of the library have their own tests; few of them are used here, so that changes of their messages do not
+// affect these tests.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -40,7 +40,7 @@ class Expressions : public ::testing::Test {
                     {2, 0, 1}, make_record(point, 3, {scalars<double>({1, 2, 3}), scalars<int>({4, 5, 6})})));
   }
 
-  // The types of the result and what it is for every row.
+  // The type of the result and its value for every row.
   std::string results(const std::string& text, std::uint32_t rows = 3) {
     const ExpressionId id = Formula(text).bind(pool, columns);
     Evaluator evaluator(pool, columns);
@@ -275,7 +275,7 @@ TEST_F(Expressions, BindLongTextsWithoutDeepRecursion) {
   EXPECT_EQ(Formula(conditions).names(), std::vector<std::string>{"n"});
 }
 
-// ---- With a table of one's own
+// ---- With a custom function table
 
 Bound only_lists(const Call& call) {
   EXPECT_EQ(call.name, "ROOT::VecOps::Total");

@@ -1,4 +1,4 @@
-// Formula: a text, its syntax tree, and what it means in a scope; see expression.h.
+// Formula: a text, its syntax tree, and its binding in a scope; see expression.h.
 #include <algorithm>
 #include <ranges>
 
@@ -9,7 +9,8 @@
 namespace colonnade::frame {
 namespace {
 
-// Collects the columns that a tree names, as they are looked up: the longest dotted path of each.
+// Collects the column names in a tree as they are looked up: the longest dotted path of
+// each.
 class NameCollector {
  public:
   explicit NameCollector(const Formula::Syntax& syntax) : syntax_(syntax) { visit(syntax.root, {}); }
@@ -19,7 +20,7 @@ class NameCollector {
   using Locals = std::vector<std::string_view>;
 
   void visit(NodeIndex index, Locals locals) {
-    // What a node goes on with in its last child, as let and ?: do, needs no recursion.
+    // Nodes that continue in their last child, like let and ?:, need no recursion.
     for (;;) {
       const SyntaxNode& node = syntax_[index];
       if (node.kind == NodeKind::name || node.kind == NodeKind::member) {

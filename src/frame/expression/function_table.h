@@ -1,4 +1,4 @@
-// A table of functions to look names up in. Formulas use the one of the whole library; tests bring their own.
+// A table of functions, looked up by name. Formulas use that of the whole library; tests bring their own.
 #ifndef COLONNADE_FRAME_EXPRESSION_FUNCTION_TABLE_H
 #define COLONNADE_FRAME_EXPRESSION_FUNCTION_TABLE_H
 
@@ -13,14 +13,14 @@ namespace colonnade::frame {
 
 class FunctionTable {
  public:
-  // Throws std::logic_error if a name stands twice.
+  // Throws std::logic_error for a duplicate name.
   explicit FunctionTable(std::vector<Function> functions);
   FunctionTable(const FunctionTable&) = delete;
   FunctionTable& operator=(const FunctionTable&) = delete;
 
   const std::vector<Function>& functions() const noexcept { return functions_; }
   const Function* find(std::string_view name) const;
-  // What can be called by name ("Sum"), or on an object (".size"), for messages.
+  // The functions callable by name ("Sum"), or on an object (".size"), for messages.
   std::vector<std::string> names(bool methods) const;
 
  private:
@@ -30,7 +30,7 @@ class FunctionTable {
 
 const FunctionTable& standard_functions();
 
-// Without "::" in front and the namespaces that the table leaves out.
+// Without a leading "::" and the namespaces that the table omits.
 std::string_view without_namespace(std::string_view name);
 
 }  // namespace colonnade::frame

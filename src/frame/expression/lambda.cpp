@@ -55,7 +55,7 @@ class BodyRun {
         return choose_side(expression, set);
       case Op::call:
         break;
-      default:  // of the entry: the scope around the lambda captures these
+      default:  // entry-wide: the enclosing scope captures these
         throw std::logic_error("a lambda has a special name of its own");
     }
     std::vector<ValuesPtr> arguments;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_text = std::size_t{1} << 20;
 
-// Longer ones first: the first that fits is taken.
+// Longer ones first: the first match is taken.
 constexpr std::array<std::string_view, 49> symbols = {
     "<<=", ">>=", "->*", "...", "::", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=",
     "-=",  "*=",  "/=",  "%=",  "&=", "|=", "^=", ".*", "+",  "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",
@@ -77,7 +77,7 @@ class Lexer {
   std::vector<Token> run() {
     for (skip_space(); at_ < text_.size(); skip_space()) tokens_.push_back(next());
     Token end;
-    end.place = {position(text_.size()), position(text_.size())};
+    end.range = {position(text_.size()), position(text_.size())};
     tokens_.push_back(std::move(end));
     return std::move(tokens_);
   }
@@ -109,7 +109,7 @@ class Lexer {
   Token token(Token::Kind kind, std::size_t begin) const {
     Token made;
     made.kind = kind;
-    made.place = {position(begin), position(at_)};
+    made.range = {position(begin), position(at_)};
     made.text = text_.substr(begin, at_ - begin);
     return made;
   }
@@ -136,7 +136,7 @@ class Lexer {
     return made;
   }
 
-  // `any text`: the column of that name.
+  // `any text`: the column of this name.
   Token quoted_name() {
     const std::size_t begin = at_;
     const std::size_t end = text_.find('`', begin + 1);
@@ -159,7 +159,7 @@ class Lexer {
     fail(at_, at_ + 1, fmt::format("'{}' has no meaning here", text_[at_]));
   }
 
-  // All that may belong to a number; whether it is one is seen as a whole.
+  // All characters that a number may contain; the whole is validated later.
   Token number() {
     const std::size_t begin = at_;
     const bool hexadecimal = peek() == '0' && (peek(1) == 'x' || peek(1) == 'X');
@@ -182,7 +182,7 @@ class Lexer {
     return made;
   }
 
-  // From a quote to the next one that no backslash stands before: what is between.
+  // The text from a quote to the next unescaped one.
   std::string_view quoted(char quote) {
     const std::size_t begin = at_++;
     while (at_ < text_.size() && peek() != quote && peek() != '\n') at_ += peek() == '\\' ? 2 : 1;

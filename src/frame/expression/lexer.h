@@ -1,4 +1,4 @@
-// Text to tokens, by the rules of C++.
+// Splits text into tokens by the rules of C++.
 #ifndef COLONNADE_FRAME_EXPRESSION_LEXER_H
 #define COLONNADE_FRAME_EXPRESSION_LEXER_H
 
@@ -14,12 +14,12 @@ namespace colonnade::frame {
 struct Token {
   enum class Kind : std::uint8_t { name, literal, symbol, end };
   Kind kind = Kind::end;
-  Place place;
-  // A name as written, with "#" in front of one that asks for a size; a symbol, "&&" also for "and".
+  TextRange range;
+  // A name as written, with "#" in front of a size query; a symbol, "&&" also for "and".
   std::string_view text;
   ValuesPtr value;           // of a literal: a constant of one row
-  bool is_quoted = false;    // a name in backticks, which `text` is without
-  bool is_string = false;    // a literal that may have another behind it
+  bool is_quoted = false;    // a name in backticks, which `text` excludes
+  bool is_string = false;    // a literal that may be followed by another one
   std::string string_value;  // of such a literal
 
   bool is(std::string_view symbol) const noexcept { return kind == Kind::symbol && text == symbol; }
@@ -28,14 +28,15 @@ struct Token {
   }
 };
 
-// The tokens of `text`, which must outlive them, with one of kind `end` behind. Throws ErrorKind::usage.
+// The tokens of `text`, which must outlive them, followed by one of kind `end`. Throws ErrorKind::usage.
 std::vector<Token> tokens_of(std::string_view text);
 
 // ---- Literals (literal.cpp)
 
-// A number as C++ spells it: "1", "1.f", "0x1fu", "1'000ll", "1e3". Throws ErrorKind::usage, without a place.
+// A number in C++ spelling: "1", "1.f", "0x1fu", "1'000ll", "1e3". Throws ErrorKind::usage, without
+// position.
 ValuesPtr number_of(std::string_view text);
-// What stands between the quotes of a string or character, with escapes resolved. Throws in the same way.
+// The text between the quotes of a string or character, with escapes resolved. Throws likewise.
 std::string unescaped(std::string_view text);
 
 }  // namespace colonnade::frame

@@ -78,8 +78,8 @@ bool fits(std::uint64_t value) {
   return value <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
 }
 
-// The first type that holds the value, as C++ goes through them: those without sign only where they are asked
-// for, or for digits that are not decimal.
+// The first type that holds the value, in C++'s order: unsigned ones only if requested, or for digits that
+// are not decimal.
 ValuesPtr integer(std::uint64_t value, Suffix suffix, bool decimal, std::string_view text) {
   const bool may_be_signed = !suffix.is_unsigned;
   const bool may_be_unsigned = suffix.is_unsigned || !decimal;

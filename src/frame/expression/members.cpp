@@ -8,7 +8,7 @@ namespace {
 
 ValuesPtr member_of(const ValuesPtr& values, std::size_t index, const ValueType& result) {
   if (values->type.is_record()) return values->children[index];
-  // The same lists, of something else.
+  // The same lists with other items.
   auto lists = std::make_shared<Values>(*values);
   lists->type = result;
   lists->children.front() = member_of(values->children.front(), index, result.item());
@@ -34,7 +34,7 @@ class MemberKernel : public Kernel {
   ValueType result_;
 };
 
-// No elements, with all arrays that the type needs.
+// No elements, with all arrays that the type requires.
 ValuesPtr no_values(const ValueType& type) {
   static const std::int64_t offsets[1] = {0};
   alignas(64) static const std::byte nothing[128] = {};

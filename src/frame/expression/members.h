@@ -8,8 +8,8 @@
 
 namespace colonnade::frame {
 
-// The kernel that takes member `index` of a record of this type, or of the records that lists of this type
-// hold.
+// The kernel that extracts member `index` from records of this type, or from the records in lists of this
+// type.
 KernelPtr member_kernel(const ValueType& type, std::size_t index);
 
 // One row of a list without items.

@@ -10,7 +10,7 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr std::size_t widest = 100;  // columns of a text that are shown
+constexpr std::size_t widest = 100;  // columns of the text to show
 constexpr std::size_t in_front = 50;
 constexpr std::size_t longest_problem = 1000;  // a name in it may be as long as the text
 
@@ -22,7 +22,7 @@ std::size_t columns(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
 }
 
-// As long as it is shown: control characters would move what stands below.
+// The same length as printed: control characters would shift the mark below.
 std::string shown(std::string_view text) {
   std::string line(text);
   for (char& c : line)
@@ -34,27 +34,27 @@ struct Line {
   std::size_t begin = 0, end = 0;
 };
 
-// What is shown of the text: the line of the place, and of a long one the part around it.
-Line line_around(std::string_view text, std::size_t place) {
-  Line line{0, text.find('\n', place)};
+// The part of the text to show: the line of the position or, if it is long, an excerpt.
+Line line_around(std::string_view text, std::size_t position) {
+  Line line{0, text.find('\n', position)};
   if (line.end == std::string_view::npos) line.end = text.size();
-  if (place > 0) {
-    const std::size_t before = text.rfind('\n', place - 1);
+  if (position > 0) {
+    const std::size_t before = text.rfind('\n', position - 1);
     if (before != std::string_view::npos) line.begin = before + 1;
   }
   if (line.end - line.begin > widest) {
-    if (place - line.begin > in_front) line.begin = std::min(place - in_front, line.end - widest);
+    if (position - line.begin > in_front) line.begin = std::min(position - in_front, line.end - widest);
     line.end = std::min(line.end, line.begin + widest);
-    while (line.begin < place && continues_character(text[line.begin])) ++line.begin;
+    while (line.begin < position && continues_character(text[line.begin])) ++line.begin;
     while (line.end < text.size() && continues_character(text[line.end])) ++line.end;
   }
   return line;
 }
 
-std::string picture(std::string_view text, Place place) {
-  const std::size_t begin = std::min<std::size_t>(place.begin, text.size());
+std::string picture(std::string_view text, TextRange range) {
+  const std::size_t begin = std::min<std::size_t>(range.begin, text.size());
   const Line line = line_around(text, begin);
-  const std::size_t end = std::clamp<std::size_t>(place.end, begin, std::max(begin, line.end));
+  const std::size_t end = std::clamp<std::size_t>(range.end, begin, std::max(begin, line.end));
   const bool cut_before = line.begin > 0 && text[line.begin - 1] != '\n';
   const bool cut_behind = line.end < text.size() && text[line.end] != '\n';
   const std::size_t width = columns(text.substr(begin, end - begin));
@@ -67,13 +67,13 @@ std::string picture(std::string_view text, Place place) {
 
 }  // namespace
 
-Error error_at(ErrorKind kind, std::string_view text, Place place, std::string_view problem,
+Error error_at(ErrorKind kind, std::string_view text, TextRange range, std::string_view problem,
                std::string_view below) {
   std::size_t shown_problem = std::min(problem.size(), longest_problem);
   while (shown_problem < problem.size() && continues_character(problem[shown_problem])) ++shown_problem;
   std::string message(problem.substr(0, shown_problem));
   if (shown_problem < problem.size()) message += "...";
-  message += picture(text, place);
+  message += picture(text, range);
   if (!below.empty()) message += fmt::format("\n  {}", below);
   return Error(kind, std::move(message));
 }

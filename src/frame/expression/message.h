@@ -1,4 +1,4 @@
-// Errors in a text, with a picture of the place:
+// Errors in a text, with a mark at the position:
 //
 //   unknown function 'Sumx'; did you mean 'Sum'?
 //     Sumx(pt) > 5
@@ -16,16 +16,16 @@
 namespace colonnade::frame {
 
 // Characters [begin, end) of a text.
-struct Place {
+struct TextRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
 
-// `below` stands under the picture: what would be right.
-Error error_at(ErrorKind kind, std::string_view text, Place place, std::string_view problem,
+// `below` is printed under the mark: a suggestion.
+Error error_at(ErrorKind kind, std::string_view text, TextRange range, std::string_view problem,
                std::string_view below = {});
 
-// "; did you mean 'Sum'?", or "; there are: a, b" where these are few, or nothing.
+// "; did you mean 'Sum'?", or "; there are: a, b" if there are few, or empty.
 std::string near_names(std::string_view name, std::span<const std::string> names);
 
 }  // namespace colonnade::frame

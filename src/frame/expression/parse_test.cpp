@@ -1,4 +1,4 @@
-// Syntax: precedence, literals, casts, templates, statements; and what is refused, with the exact message.
+// Syntax: precedence, literals, casts, templates, statements; and invalid texts, with the exact message.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -208,7 +208,7 @@ TEST(Parse, KnowsThePathOfMembers) {
   EXPECT_EQ(dotted_path(call, call.root), "");
 }
 
-// ---- What is refused
+// ---- Invalid texts
 
 TEST(ParseErrors, MarkThePlace) {
   EXPECT_EQ(message("pt > "), "the text ends where a value should be\n  pt > \n       ^");

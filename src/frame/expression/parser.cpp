@@ -10,10 +10,10 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr unsigned most_nested = 256;    // brackets within brackets
-constexpr std::uint32_t deepest = 1000;  // operators upon operators
+constexpr unsigned most_nested = 256;    // nested brackets
+constexpr std::uint32_t deepest = 1000;  // nested operators
 
-// How tightly a binary operator binds; 0 for anything else.
+// The precedence of a binary operator; 0 for any other token.
 int precedence(const Token& token) {
   struct Level {
     std::string_view symbol;
@@ -47,7 +47,7 @@ bool is_logical(std::string_view symbol) {
   return symbol == "&&" || symbol == "||";
 }
 
-// Why a symbol that no expression can go on with stands there, for those that are seen in earnest.
+// An explanation for symbols that cannot continue an expression, but occur in practice.
 std::string_view hint(std::string_view symbol) {
   if (symbol == "=") return "; to compare, write '=='";
   if (symbol.size() > 1 && symbol.back() == '=') return "; an expression cannot change values";
@@ -61,15 +61,15 @@ std::string_view hint(std::string_view symbol) {
 
 // ---- Tools
 
-void Parser::fail(Place place, std::string_view problem) const {
-  throw error_at(ErrorKind::usage, syntax_.text, place, problem);
+void Parser::fail(TextRange range, std::string_view problem) const {
+  throw error_at(ErrorKind::usage, syntax_.text, range, problem);
 }
 
 void Parser::fail_here(std::string_view wanted) const {
   const Token& token = here();
   if (token.kind == Token::Kind::end)
-    fail(token.place, fmt::format("the text ends where {} should be", wanted));
-  fail(token.place, fmt::format("expected {}, got '{}'{}", wanted, token.text, hint(token.text)));
+    fail(token.range, fmt::format("the text ends where {} should be", wanted));
+  fail(token.range, fmt::format("expected {}, got '{}'{}", wanted, token.text, hint(token.text)));
 }
 
 bool Parser::accept(std::string_view symbol) {
@@ -81,11 +81,11 @@ bool Parser::accept(std::string_view symbol) {
 void Parser::expect(std::string_view symbol, const Token& open) {
   if (accept(symbol)) return;
   if (here().kind == Token::Kind::end)
-    fail(open.place, fmt::format("'{}' without its '{}'", open.text, symbol));
+    fail(open.range, fmt::format("'{}' without its '{}'", open.text, symbol));
   fail_here(fmt::format("an operator or '{}'", symbol));
 }
 
-SyntaxNode Parser::make(NodeKind kind, Place mark, std::vector<NodeIndex> children) const {
+SyntaxNode Parser::make(NodeKind kind, TextRange mark, std::vector<NodeIndex> children) const {
   SyntaxNode node;
   node.kind = kind;
   node.mark = node.whole = mark;
@@ -108,7 +108,7 @@ NodeIndex Parser::add(SyntaxNode node) {
 // ---- Expressions
 
 void Parser::run() {
-  if (here().kind == Token::Kind::end) fail(here().place, "the expression is empty");
+  if (here().kind == Token::Kind::end) fail(here().range, "the expression is empty");
   if (starts_statements()) {
     syntax_.root = statements(false);
   } else {
@@ -118,19 +118,19 @@ void Parser::run() {
   if (here().kind != Token::Kind::end) fail_here("an operator or the end");
 }
 
-// With ?:, whose chains are flat: "a ? 1 : b ? 2 : 3" is a list of arms and what is left.
+// With ?:, whose chains are flat: "a ? 1 : b ? 2 : 3" is a list of arms and the remaining value.
 NodeIndex Parser::expression() {
   if (++nesting_ > most_nested)
-    fail(here().place, fmt::format("more than {} brackets within brackets", most_nested));
+    fail(here().range, fmt::format("more than {} brackets within brackets", most_nested));
   std::vector<Arm> arms;
-  std::vector<Place> marks;
+  std::vector<TextRange> marks;
   NodeIndex value = binary(1);
   while (here().is("?")) {
     const Token& question = take();
     const NodeIndex yes = expression();
-    if (!accept(":")) fail(question.place, "'?' without its ':'");
+    if (!accept(":")) fail(question.range, "'?' without its ':'");
     arms.push_back({value, yes});
-    marks.push_back(question.place);
+    marks.push_back(question.range);
     value = binary(1);
   }
   for (std::size_t i = arms.size(); i-- > 0;)
@@ -144,9 +144,9 @@ NodeIndex Parser::binary(int lowest) {
   for (int level = precedence(here()); level >= lowest; level = precedence(here())) {
     const Token& symbol = take();
     const NodeIndex right = binary(level + 1);
-    SyntaxNode node = make(NodeKind::binary, symbol.place, {left, right});
+    SyntaxNode node = make(NodeKind::binary, symbol.range, {left, right});
     node.text = symbol.text;
-    // Chains of && are gone through in a loop, however long they are.
+    // Chains of && are parsed in a loop, however long they are.
     const SyntaxNode& below = syntax_.nodes[left];
     if (is_logical(node.text) && below.kind == NodeKind::binary && below.text == node.text)
       node.depth = std::max(below.depth, syntax_.nodes[right].depth + 1);
@@ -159,16 +159,16 @@ NodeIndex Parser::unary() {
   struct Prefix {
     std::string text;
     bool is_cast;
-    Place mark;
+    TextRange mark;
   };
   std::vector<Prefix> prefixes;
   for (;;) {
     const Token& token = here();
     if (const auto type = c_cast_at(at_)) {
       at_ = type->end;
-      prefixes.push_back({type->name, true, from(token.place)});
+      prefixes.push_back({type->name, true, from(token.range)});
     } else if (token.is("-") || token.is("+") || token.is("!") || token.is("~")) {
-      prefixes.push_back({std::string(token.text), false, take().place});
+      prefixes.push_back({std::string(token.text), false, take().range});
     } else {
       break;
     }
@@ -191,13 +191,13 @@ NodeIndex Parser::postfix() {
     } else if (token.is("[")) {
       take();
       const NodeIndex index = expression();
-      if (here().is(",")) fail(here().place, "a subscript takes one index; write x[i][j]");
+      if (here().is(",")) fail(here().range, "a subscript takes one index; write x[i][j]");
       expect("]", token);
-      SyntaxNode node = make(NodeKind::subscript, from(token.place), {value, index});
+      SyntaxNode node = make(NodeKind::subscript, from(token.range), {value, index});
       node.whole.end = node.mark.end;
       value = add(std::move(node));
     } else if (token.is("(")) {
-      fail(token.place, "only functions and methods can be called, by their names");
+      fail(token.range, "only functions and methods can be called, by their names");
     } else {
       return value;
     }
@@ -211,25 +211,25 @@ NodeIndex Parser::member(NodeIndex object) {
   const Token& name = take();
   if (here().is("::")) {  // of a base class: "object.Base::member"
     at_ = *qualified_name_at(first);
-    SyntaxNode node = make(NodeKind::member, from(name.place), {object});
+    SyntaxNode node = make(NodeKind::member, from(name.range), {object});
     node.text = spelled(first, at_);
     return add(std::move(node));
   }
   if (!here().is("(")) {
-    SyntaxNode node = make(NodeKind::member, name.place, {object});
+    SyntaxNode node = make(NodeKind::member, name.range, {object});
     node.text = name.text;
     return add(std::move(node));
   }
   const Token& open = take();
   std::vector<NodeIndex> children = items(")", open);
   children.insert(children.begin(), object);
-  SyntaxNode node = make(NodeKind::method, name.place, std::move(children));
+  SyntaxNode node = make(NodeKind::method, name.range, std::move(children));
   node.text = name.text;
-  node.whole = {node.whole.begin, token(at_ - 1).place.end};
+  node.whole = {node.whole.begin, token(at_ - 1).range.end};
   return add(std::move(node));
 }
 
-// Up to the closing bracket, with it.
+// Up to and including the closing bracket.
 std::vector<NodeIndex> Parser::items(std::string_view close, const Token& open) {
   std::vector<NodeIndex> found;
   if (accept(close)) return found;
@@ -237,7 +237,7 @@ std::vector<NodeIndex> Parser::items(std::string_view close, const Token& open) 
   while (accept(","));
   if (!accept(close)) {
     if (here().kind == Token::Kind::end)
-      fail(open.place, fmt::format("'{}' without its '{}'", open.text, close));
+      fail(open.range, fmt::format("'{}' without its '{}'", open.text, close));
     fail_here(fmt::format("',' or '{}'", close));
   }
   return found;
@@ -254,27 +254,27 @@ NodeIndex Parser::primary() {
   if (token.is("(")) {
     take();
     const NodeIndex value = expression();
-    if (here().is(",")) fail(here().place, "the comma operator has no use here");
+    if (here().is(",")) fail(here().range, "the comma operator has no use here");
     expect(")", token);
-    syntax_.nodes[value].whole = from(token.place);
+    syntax_.nodes[value].whole = from(token.range);
     return value;
   }
   if (token.is("{")) return list();
   if (token.is("[")) return lambda();
   if (token.is("*") || token.is("&"))
-    fail(token.place, "there are no pointers in expressions; for powers, write pow(x, y)");
+    fail(token.range, "there are no pointers in expressions; for powers, write pow(x, y)");
   fail_here("a value");
 }
 
 NodeIndex Parser::literal() {
   const Token& first = take();
-  SyntaxNode node = make(NodeKind::literal, first.place);
+  SyntaxNode node = make(NodeKind::literal, first.range);
   node.value = first.value;
   if (first.is_string && here().is_string) {
     std::string joined = first.string_value;
     while (here().is_string) joined += take().string_value;
     node.value = make_constant_string(1, joined);
-    node.whole = node.mark = from(first.place);
+    node.whole = node.mark = from(first.range);
   }
   return add(std::move(node));
 }
@@ -282,11 +282,11 @@ NodeIndex Parser::literal() {
 NodeIndex Parser::list() {
   const Token& open = take();
   std::vector<NodeIndex> children = items("}", open);
-  const Place mark = from(open.place);
+  const TextRange mark = from(open.range);
   return add(make(NodeKind::list, mark, std::move(children)));
 }
 
-// What is captured need not be named: everything around a lambda can be seen in it.
+// Captures need not be listed: a lambda sees its whole environment.
 NodeIndex Parser::lambda() {
   const Token& open = take();
   while (here().kind == Token::Kind::name || here().is("&") || here().is("=") || here().is(",")) take();
@@ -301,11 +301,11 @@ NodeIndex Parser::lambda() {
   }
   const Token& brace = here();
   if (!accept("{")) fail_here("'{'");
-  if (++nesting_ > most_nested) fail(brace.place, "too many lambdas within lambdas");
+  if (++nesting_ > most_nested) fail(brace.range, "too many lambdas within lambdas");
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
-  SyntaxNode node = make(NodeKind::lambda, from(open.place), {body});
+  SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
   node.whole = node.mark;
   node.parameters = std::move(head.parameters);
   node.template_types = std::move(head.template_types);
@@ -331,7 +331,7 @@ void Parser::lambda_parameters(SyntaxNode& node) {
 
 NodeIndex Parser::name() {
   const std::size_t first = at_;
-  const Place begin = here().place;
+  const TextRange begin = here().range;
   if (here().is_quoted) {
     SyntaxNode node = make(NodeKind::name, begin);
     node.text = take().text;
@@ -359,7 +359,7 @@ NodeIndex Parser::name() {
   if (here().is("<")) {
     if (auto types = template_types_at(at_, text)) {
       at_ = types->second;
-      // Behind a type comes one of its functions: std::numeric_limits<float>::max().
+      // A type may be followed by one of its functions: std::numeric_limits<float>::max().
       if (here().is("::") && token(at_ + 1).kind == Token::Kind::name) {
         at_ += 2;
         text += fmt::format("::{}", token(at_ - 1).text);
@@ -373,8 +373,8 @@ NodeIndex Parser::name() {
   return add(std::move(node));
 }
 
-// The arguments are next.
-NodeIndex Parser::call(std::string callee, std::vector<std::string> template_types, Place mark) {
+// The next token begins the arguments.
+NodeIndex Parser::call(std::string callee, std::vector<std::string> template_types, TextRange mark) {
   if (!here().is("(") && !here().is("{")) fail_here("'('");
   const Token& open = take();
   std::vector<NodeIndex> children = items(open.is("(") ? ")" : "}", open);
@@ -387,13 +387,13 @@ NodeIndex Parser::call(std::string callee, std::vector<std::string> template_typ
 }
 
 NodeIndex Parser::static_cast_of(std::size_t name) {
-  const Place begin = token(name).place;
+  const TextRange begin = token(name).range;
   at_ = name + 1;
   if (!here().is("<")) fail_here("'<'");
   const auto types = template_types_at(at_, "static_cast");
-  if (!types || types->first.size() != 1) fail(here().place, "static_cast needs one type in < >");
+  if (!types || types->first.size() != 1) fail(here().range, "static_cast needs one type in < >");
   at_ = types->second;
-  const Place mark = from(begin);
+  const TextRange mark = from(begin);
   const Token& open = here();
   if (!accept("(")) fail_here("'('");
   const NodeIndex value = expression();

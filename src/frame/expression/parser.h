@@ -1,4 +1,4 @@
-// Tokens to a syntax tree, by the rules of C++.
+// Parses tokens to a syntax tree by the rules of C++.
 #ifndef COLONNADE_FRAME_EXPRESSION_PARSER_H
 #define COLONNADE_FRAME_EXPRESSION_PARSER_H
 
@@ -23,13 +23,13 @@ class Parser {
   struct Arm {
     NodeIndex condition = 0, value = 0;
   };
-  // A declaration, or "if (condition) return value;": what stands before the rest of a body.
+  // A declaration, or "if (condition) return value;": a statement before the rest of a body.
   struct Step {
     bool is_let = false;
     NodeIndex value = 0;
     NodeIndex condition = 0;
     std::string name, type;
-    Place mark;
+    TextRange mark;
   };
   struct Type {
     std::string name;
@@ -45,7 +45,7 @@ class Parser {
   NodeIndex primary();
   NodeIndex literal();
   NodeIndex name();
-  NodeIndex call(std::string callee, std::vector<std::string> template_types, Place mark);
+  NodeIndex call(std::string callee, std::vector<std::string> template_types, TextRange mark);
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
   NodeIndex lambda();
@@ -67,7 +67,7 @@ class Parser {
   std::optional<Type> builtin_type_at(std::size_t at) const;
   std::optional<std::size_t> qualified_name_at(std::size_t at) const;
   std::optional<Type> c_cast_at(std::size_t at) const;
-  // Template arguments whose '<' is the token `at`; nothing if that is "less than".
+  // Template arguments whose '<' is the token `at`; empty if that means "less than".
   std::optional<std::pair<std::vector<std::string>, std::size_t>> template_types_at(
       std::size_t at, std::string_view callee) const;
   std::string spelled(std::size_t begin, std::size_t end) const;
@@ -78,10 +78,10 @@ class Parser {
   const Token& take() { return token(at_++); }
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol, const Token& open);
-  Place from(Place begin) const { return {begin.begin, token(at_ - 1).place.end}; }
+  TextRange from(TextRange begin) const { return {begin.begin, token(at_ - 1).range.end}; }
   NodeIndex add(SyntaxNode node);
-  SyntaxNode make(NodeKind kind, Place mark, std::vector<NodeIndex> children = {}) const;
-  [[noreturn]] void fail(Place place, std::string_view problem) const;
+  SyntaxNode make(NodeKind kind, TextRange mark, std::vector<NodeIndex> children = {}) const;
+  [[noreturn]] void fail(TextRange range, std::string_view problem) const;
   [[noreturn]] void fail_here(std::string_view wanted) const;
 
   Formula::Syntax& syntax_;

@@ -1,4 +1,4 @@
-// The pool of expressions: what is the same stands in it once, what is constant is computed when it is added.
+// The pool of expressions: equal expressions are one entry, constant ones are computed when they are added.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void append_bytes(std::string& key, const void* data, std::size_t size) {
   if (size > 0) key.append(static_cast<const char*>(data), size);
 }
 
-// What tells elements of one type apart, byte by byte: 0.0 and -0.0 are two constants.
+// Distinguishes elements of one type, byte by byte: 0.0 and -0.0 are two constants.
 void append_content(std::string& key, const Values& values) {
   const std::size_t stored = values.stored();
   append_bytes(key, &values.size, sizeof(values.size));
@@ -54,9 +54,9 @@ std::uint64_t hash_of(const Expression& expression, const std::string& key) {
   return hash;
 }
 
-// A list may grow with every function that it goes through; texts are not to fill the memory before an entry
-// is looked at. So only short ones are computed in advance, and none that a number alone makes, as Range(n)
-// does.
+// Each function may enlarge a list; texts must not exhaust the memory before any entry is
+// read. So only small results are precomputed, and none that a number alone makes, like
+// Range(n).
 constexpr std::uint64_t most_folded_bytes = 1024;
 
 bool may_fold(const Kernel& kernel, std::string_view name, std::span<const ValuesPtr> arguments) {
@@ -85,7 +85,7 @@ ExpressionPool::ExpressionPool() : index_(std::make_unique<Index>()) {}
 ExpressionPool::~ExpressionPool() = default;
 
 ExpressionId ExpressionPool::add(Expression expression, std::string key) {
-  // A kernel without a key is like no other one, not even like itself.
+  // A kernel without a key differs from every other one, even from itself.
   const bool can_share = expression.op != Op::call || !key.empty();
   const std::uint64_t hash = hash_of(expression, key);
   if (can_share) {
@@ -161,7 +161,7 @@ ExpressionId ExpressionPool::special(Op op) {
 }
 
 ExpressionId ExpressionPool::call(KernelPtr kernel, std::vector<ExpressionId> arguments, std::string name) {
-  std::vector<ValuesPtr> values;  // null: no constant
+  std::vector<ValuesPtr> values;  // null: not a constant
   values.reserve(arguments.size());
   for (const ExpressionId argument : arguments) values.push_back(expressions_[argument].constant);
   if (may_fold(*kernel, name, values)) {
@@ -169,7 +169,7 @@ ExpressionId ExpressionPool::call(KernelPtr kernel, std::vector<ExpressionId> ar
     try {
       return constant(kernel->run({index_->memory, one}, values));
     } catch (const Error&) {
-      // It may stand where no entry comes to; the entry that does gets the error.
+      // Possibly unreachable; an entry that reaches it gets the error.
     }
   }
   Expression expression;
@@ -206,7 +206,7 @@ ExpressionId ExpressionPool::as_condition(ExpressionId condition) {
 ExpressionId ExpressionPool::logical(Op op, ExpressionId left, ExpressionId right) {
   left = as_condition(left);
   right = as_condition(right);
-  const bool decides = op == Op::logical_or;  // the value of the left side that settles it
+  const bool decides = op == Op::logical_or;  // the value of the left side that decides
   if (left == right) return left;
   if (expressions_[left].op == Op::constant)
     return truth_of(*expressions_[left].constant) == decides ? left : right;

@@ -1,4 +1,4 @@
-// The pool: one expression for what is the same, constants computed in advance, and what may not be computed
+// The pool: one entry for equal expressions, precomputed constants, and expressions that must not be computed
 // for every row.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ struct Traits {
   bool throws = false;
 };
 
-// Adds its int arguments, and counts how often.
+// Adds its int arguments, and counts its calls.
 class AddKernel : public Kernel {
  public:
   explicit AddKernel(Traits traits, int* runs = nullptr) : traits_(std::move(traits)), runs_(runs) {}

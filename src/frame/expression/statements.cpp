@@ -12,7 +12,7 @@ bool Parser::starts_statements() const {
   return declared_type().has_value();
 }
 
-// The type of a declaration that stands here: a type, a name, and something to make it a declaration.
+// The type of a declaration at this position: a type, a name, and a token that proves a declaration.
 std::optional<Parser::Type> Parser::declared_type() const {
   auto type = type_at(at_);
   if (!type || token(type->end).kind != Token::Kind::name) return std::nullopt;
@@ -25,18 +25,18 @@ std::optional<Parser::Type> Parser::declared_type() const {
   return declares ? type : std::nullopt;
 }
 
-// Up to the closing brace, without it, or the end of the text.
+// Up to but excluding the closing brace, or to the end of the text.
 NodeIndex Parser::statements(bool in_braces) {
   const Token& first = here();
   std::vector<Step> steps;
   for (;;) {
     const Token& token = here();
     if (token.kind == Token::Kind::end || (in_braces && token.is("}"))) {
-      fail(first.place, "not every way through these statements ends with a return");
+      fail(first.range, "not every way through these statements ends with a return");
     } else if (token.is_name("return")) {
       const NodeIndex last = result();
       if (!in_braces && here().kind != Token::Kind::end)
-        fail(here().place, "nothing behind the last return is reached");
+        fail(here().range, "nothing behind the last return is reached");
       if (in_braces && !here().is("}")) fail_here("'}'");
       return assemble(steps, last);
     } else if (token.is_name("if")) {
@@ -44,7 +44,7 @@ NodeIndex Parser::statements(bool in_braces) {
     } else if (const auto type = declared_type()) {
       declaration(*type, steps);
     } else {
-      fail(token.place,
+      fail(token.range,
            "statements are declarations, 'if' and 'return'; for loops and changing variables, define the "
            "column with a "
            "function instead");
@@ -70,7 +70,7 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     step.is_let = true;
     step.type = type.name;
     step.name = here().text;
-    step.mark = take().place;
+    step.mark = take().range;
     const Token& open = here();
     if (accept("=")) {
       step.value = expression();
@@ -90,7 +90,7 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
 std::optional<NodeIndex> Parser::condition(std::vector<Step>& steps) {
   for (;;) {
     Step step;
-    step.mark = take().place;
+    step.mark = take().range;
     const Token& open = here();
     if (!accept("(")) fail_here("'('");
     step.condition = expression();
@@ -107,7 +107,7 @@ NodeIndex Parser::branch() {
   if (here().is_name("return")) return result();
   const Token& open = here();
   if (!accept("{")) fail_here("'return' or '{'");
-  if (++nesting_ > 100) fail(open.place, "more than 100 blocks within blocks");
+  if (++nesting_ > 100) fail(open.range, "more than 100 blocks within blocks");
   const NodeIndex value = statements(true);
   expect("}", open);
   --nesting_;

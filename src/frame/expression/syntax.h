@@ -1,5 +1,5 @@
-// The syntax tree of an expression text. Nodes refer to each other by number, so that a deep tree needs no
-// deep recursion to go away.
+// The syntax tree of an expression text. Nodes refer to each other by number, so that destroying a deep tree
+// needs no deep recursion.
 #ifndef COLONNADE_FRAME_EXPRESSION_SYNTAX_H
 #define COLONNADE_FRAME_EXPRESSION_SYNTAX_H
 
@@ -16,7 +16,7 @@ using NodeIndex = std::uint32_t;
 
 enum class NodeKind : std::uint8_t {
   literal,      // value
-  name,         // text; quoted: of a column, whatever else has that name
+  name,         // text; quoted: always a column
   member,       // text; child: the object
   subscript,    // children: the object, the index
   call,         // text: the function or type as written; children: the arguments
@@ -26,7 +26,7 @@ enum class NodeKind : std::uint8_t {
   conditional,  // children: condition, yes, no
   cast,         // text: the type; child
   list,         // {children}
-  lambda,       // parameters, template_types: their types, type: of the result or nothing; child: the body
+  lambda,       // parameters, template_types: their types, type: of the result or empty; child: the body
   let           // text: a name, type: its type or "auto"; children: its value, what it is used in
 };
 
@@ -34,9 +34,9 @@ struct SyntaxNode {
   NodeKind kind = NodeKind::literal;
   bool braces = false;  // a call spelled T{...}
   bool quoted = false;
-  std::uint32_t depth = 1;  // of the recursion that goes through it
-  Place whole;
-  Place mark;  // what a message about the node points at
+  std::uint32_t depth = 1;  // of a recursion through it
+  TextRange whole;
+  TextRange mark;  // what a message about the node marks
   std::string text;
   std::string type;
   std::vector<std::string> template_types;
@@ -56,7 +56,7 @@ struct Formula::Syntax {
 // Throws ErrorKind::usage.
 Formula::Syntax parse(std::string text);
 
-// "jets.pt" for members of a plain name, "" for anything else.
+// "jets.pt" for members of a plain name, "" for other nodes.
 std::string dotted_path(const Formula::Syntax& syntax, NodeIndex index);
 
 }  // namespace colonnade::frame

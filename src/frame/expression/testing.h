@@ -69,7 +69,7 @@ class Columns : public Scope {
   std::vector<std::pair<std::string, ValuesPtr>> columns_;
 };
 
-// Row by row, so that what is only computed where needed shows.
+// Row by row, which shows what is computed only where needed.
 class Evaluator {
  public:
   Evaluator(const ExpressionPool& pool, const Columns& columns) : pool_(pool), columns_(columns) {}

@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned deepest = 100;
 
-// Writes until the text is long enough: shared parts of a graph would make it exponentially long.
+// Stops once the text is long enough: shared parts of a graph would make it exponentially long.
 class Printer {
  public:
   Printer(const ExpressionPool& pool, const std::function<std::string(std::uint32_t)>& column_name,

@@ -9,7 +9,7 @@
 namespace colonnade::frame {
 namespace {
 
-// Every '<' is looked at as if it began template arguments; this keeps the time linear.
+// Every '<' is examined as if it began template arguments; this limit keeps the time linear.
 constexpr std::size_t most_template_tokens = 100;
 
 bool is_word(const Token& token) {
@@ -23,7 +23,7 @@ bool is_builtin(const Token& token) {
   return false;
 }
 
-// May a token begin what a cast is applied to? "(x) - 1" is no cast of -1, unless x is a type.
+// True if a token may begin the operand of a cast. "(x) - 1" is not a cast of -1, unless x is a type.
 bool starts_operand(const Token& token) {
   return is_word(token) || token.is("(") || token.is("!") || token.is("~") || token.is("-") ||
          token.is("+") || token.is("::");
@@ -37,7 +37,7 @@ bool takes_template_arguments(std::string_view callee) {
 
 }  // namespace
 
-// "unsigned int", "std::vector<float>": as C++ programmers write it.
+// "unsigned int", "std::vector<float>": in common C++ spelling.
 std::string Parser::spelled(std::size_t begin, std::size_t end) const {
   std::string text;
   for (std::size_t i = begin; i < end; ++i) {
@@ -63,7 +63,7 @@ std::optional<std::size_t> Parser::qualified_name_at(std::size_t at) const {
   return at;
 }
 
-// const and & around it are left out: everything is a value here.
+// const and & are ignored: everything is a value here.
 std::optional<Parser::Type> Parser::type_at(std::size_t at) const {
   while (token(at).is_name("const")) ++at;
   std::optional<Type> type = builtin_type_at(at);
@@ -82,7 +82,7 @@ std::optional<Parser::Type> Parser::type_at(std::size_t at) const {
   return type;
 }
 
-// (float), (const std::vector<int>&) with something behind it to convert.
+// (float), (const std::vector<int>&) followed by an operand.
 std::optional<Parser::Type> Parser::c_cast_at(std::size_t at) const {
   if (!token(at).is("(") || token(at + 1).kind != Token::Kind::name) return std::nullopt;
   auto type = type_at(at + 1);

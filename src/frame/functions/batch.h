@@ -1,5 +1,5 @@
 // A few hundred numbers at once: formulas are written as for single numbers, and their mathematical functions
-// run in the vectors of kernels/mathematics.h. Types of results are those that C++ gives single numbers.
+// run vectorised in kernels/mathematics.h. Result types are those of C++ for single numbers.
 #ifndef COLONNADE_FRAME_FUNCTIONS_BATCH_H
 #define COLONNADE_FRAME_FUNCTIONS_BATCH_H
 
@@ -35,7 +35,7 @@ class Batch {
 
  private:
   std::size_t count_;
-  T items_[capacity];  // not set to anything: most of them are written at once
+  T items_[capacity];  // uninitialised: most are written at once
 };
 
 template <class T>
@@ -45,7 +45,7 @@ inline constexpr bool is_batch<Batch<T>> = true;
 
 namespace detail {
 
-// A number stands for as many equal ones.
+// A scalar stands for as many equal numbers.
 template <class T>
 T item(const Batch<T>& batch, std::size_t i) {
   return batch[i];
@@ -173,14 +173,14 @@ Batch<T> atan2(const Batch<T>& y, const Batch<T>& x) {
 
 // ---- Loops
 
-// f.operator()(begin, count) for batches of `total` elements.
+// Calls f(begin, count) for batches of `total` elements.
 template <class F>
 void for_batches(std::size_t total, const F& f) {
   for (std::size_t begin = 0; begin < total; begin += Batch<double>::capacity)
     f(begin, std::min(total - begin, Batch<double>::capacity));
 }
 
-// The loop of a formula: F takes batches of A and gives one of R.
+// The loop of a formula: F takes batches of A and returns one of R.
 template <class F, class R, class... A>
 void batch_loop(std::size_t count, const Operand* operands, void* out) {
   for_batches(count, [&](std::size_t begin, std::size_t size) {

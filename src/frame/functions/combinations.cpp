@@ -1,4 +1,4 @@
-// Combinations: which items of one or two lists go together, as a list of lists of indices.
+// Combinations: all combinations of items of one or two lists, as a list of lists of indices.
 //
 //   Combinations({a, b, c}, 2)      {{0, 0, 1}, {1, 2, 2}}
 //   Combinations({a, b}, {x, y})    {{0, 0, 1, 1}, {0, 1, 0, 1}}
@@ -55,19 +55,19 @@ ValuesPtr index_table(const CallContext& context, Width width, Count count, Fill
 
 // ---- n of one list
 
-// n of `size`, or more than most_items.
+// n of `size`, or a number above most_items.
 std::uint64_t binomial(std::uint64_t size, std::uint64_t n) {
   n = std::min(n, size - n);
   std::uint64_t count = 1;
   for (std::uint64_t i = 1; i <= n; ++i) {
-    // Exact at every step: i consecutive numbers have a factor i among them.
+    // Exact at every step: among i consecutive numbers, one is a multiple of i.
     count = count * (size - n + i) / i;
     if (count > lists::most_items) return count;
   }
   return count;
 }
 
-// All tuples of growing indices, in lexicographic order; the k-th of all stand together.
+// All tuples of ascending indices, in lexicographic order; the k-th indices of all are contiguous.
 void fill_tuples(std::uint64_t size, std::uint64_t n, std::uint64_t count, std::vector<std::uint64_t>& tuple,
                  std::uint64_t* out) {
   tuple.resize(n);
@@ -100,7 +100,7 @@ ValuesPtr combinations_of_one(const CallContext& context, Arguments arguments) {
           context, row,
           fmt::format("there are no combinations of {} items of a list of {}", wanted[row], list.count(row)),
           "filter on the size of the list first");
-    // The tuples hold n indices each.
+    // A tuple holds n indices.
     const std::uint64_t count = binomial(list.count(row), n);
     require_possible(context, row, count <= lists::most_items && n * count <= lists::most_items,
                      list.count(row), n, "indices of");

@@ -1,6 +1,6 @@
-// See elementwise.h. The arrays of the innermost items go through the loop as they are where that is
-// possible: equal types, equal depth. Otherwise they go through it in pieces that stay in the first-level
-// cache, each piece converted, and repeated for the items of its row, in front of the loop.
+// See elementwise.h. The loop gets the arrays of the innermost items directly if possible: equal types, equal
+// depth. Otherwise it gets them in pieces that stay in the first-level cache, each piece converted, and
+// repeated for the items of its row.
 #include "frame/functions/elementwise.h"
 
 #include <fmt/format.h>
@@ -17,18 +17,18 @@ namespace colonnade::frame {
 namespace {
 
 constexpr std::size_t piece = 1024;  // elements
-// Repeated elements are written four at a time, beyond the last one, too.
+// Elements are repeated four at a time, which may write beyond the last one.
 constexpr std::size_t at_once = 4;
 constexpr std::size_t piece_bytes = (piece + at_once) * 8;
 
-// How an argument gets to the loop.
+// The path of an argument to the loop.
 struct Input {
   std::size_t depth = 0;
   std::size_t size = 0;           // bytes of an element as it comes
-  ElementLoop convert = nullptr;  // null: it is of the right type
+  ElementLoop convert = nullptr;  // bytes of an unconverted element
 };
 
-// The lists around the items, outermost first: offsets of each level, and how many lists it has.
+// The lists around the items, outermost first: the offsets of each level, and its number of lists.
 struct Shape {
   struct Level {
     const std::int64_t* offsets;
@@ -38,13 +38,13 @@ struct Shape {
   std::size_t items = 0;
 
   std::size_t count(std::size_t level) const { return level < levels.size() ? levels[level].count : items; }
-  // One behind the last item of list `place` of a level.
+  // The end of the items of list `place` of a level.
   std::size_t end_of_items(std::size_t level, std::size_t place) const {
     auto end = static_cast<std::int64_t>(place) + 1;
     for (; level < levels.size(); ++level) end = levels[level].offsets[end];
     return static_cast<std::size_t>(end);
   }
-  // The row that an element of a level belongs to.
+  // The row of an element of a level.
   std::size_t row_of(std::size_t level, std::size_t place) const {
     while (level-- > 0) {
       const auto* offsets = levels[level].offsets;
@@ -56,7 +56,7 @@ struct Shape {
   }
 };
 
-// Is it one element for all rows, or does it have such lists inside? Constant scalars do not count.
+// True if it is one element for all rows, or contains such lists. Constant scalars do not count.
 bool has_constant_lists(const Values& values) {
   return values.type.is_list() && (values.constant || has_constant_lists(values.items()));
 }
@@ -68,8 +68,8 @@ const Values& innermost(const Values& values) {
   return *inner;
 }
 
-// Repeats the elements of an outer level for the items that belong to them, piece by piece. `to` has room for
-// at_once elements more.
+// Repeats the elements of an outer level for their items, piece by piece. `to` has room for at_once
+// additional elements.
 class Repeater {
  public:
   Repeater(const Shape& shape, std::size_t level) : shape_(shape), level_(level) {}
@@ -103,7 +103,7 @@ class Repeater {
  private:
   const Shape& shape_;
   std::size_t level_;
-  std::size_t place_ = 0;  // one behind the element whose items end at end_
+  std::size_t place_ = 0;  // the end of the elements whose items end at end_
   std::size_t end_ = 0;
 };
 
@@ -195,7 +195,7 @@ void ElementwiseKernel::check_sizes(const CallContext& context, const Shape& sha
   }
 }
 
-// Operands that are neither of the right type nor as deep as the result come in pieces.
+// Operands of another type or depth than the result come in pieces.
 void ElementwiseKernel::compute_pieces(const CallContext& context, const Shape& shape,
                                        std::span<const Operand> operands, void* out) const {
   std::vector<Operand> ready(operands.begin(), operands.end());
@@ -252,7 +252,7 @@ ValuesPtr ElementwiseKernel::compute(const CallContext& context, const Shape& sh
   const std::size_t count = constant ? 1 : shape.items;
   auto memory = context.memory.allocate(count * size_of(signature_.result));
   try {
-    // Without rows a constant must not fail, yet has an element.
+    // Without rows a constant must not fail, but has an element.
     if (shape.items == 0 || context.rows.size == 0)
       std::memset(memory.get(), 0, count * size_of(signature_.result));
     else if (in_pieces)

@@ -1,4 +1,4 @@
-// Broadcasting, constants, conversion in pieces, and errors that name the entry.
+// Broadcasting, constants, conversion in pieces, and errors with the entry.
 #include "frame/functions/elementwise.h"
 
 #include <gmock/gmock.h>
@@ -139,7 +139,7 @@ TEST(Elementwise, PiecesFitTogether) {
     std::vector<std::int16_t> scalars(rows);
     std::vector<std::vector<double>> expected(rows);
     for (std::size_t i = 0; i < rows; ++i) {
-      // Here and there more items than a piece has.
+      // Occasionally more items than a piece has.
       lists[i].resize(i % 700 == 5 ? 3000 : random() % 4);
       for (float& item : lists[i]) item = static_cast<float>(random() % 1000);
       scalars[i] = static_cast<std::int16_t>(random());
@@ -162,7 +162,7 @@ TEST(Elementwise, FaultsInLaterPiecesNameTheirEntry) {
   }
 }
 
-// A list that is the same for all rows, as of a literal.
+// A list that is the same for all rows, as from a literal.
 ValuesPtr constant_list(std::size_t rows, const std::vector<int>& items) {
   auto list = std::make_shared<Values>(*values_of<std::vector<int>>({items}));
   list->constant = true;

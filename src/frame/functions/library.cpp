@@ -43,7 +43,7 @@ std::string text_of(std::span<const ValueType> types) {
   return text;
 }
 
-// Where a call puts its results.
+// The destination of a call's results.
 class Results {
  public:
   Results(const ValueType& type, std::size_t rows, BlockMemory& memory) : type_(type) {
@@ -86,7 +86,7 @@ class Results {
   }
 
  private:
-  // Called by C: nothing may be thrown.
+  // Called from C: must not throw.
   void append(const void* items, std::int64_t count) noexcept {
     try {
       if (done_ == rows_ || count < 0) return fail_with("it gave more results than there are rows");
@@ -162,7 +162,7 @@ class LibraryKernel final : public Kernel {
 
   std::shared_ptr<const FunctionLibrary> library_;
   const FunctionLibrary::Entry& entry_;
-  std::vector<KernelPtr> conversions_;  // null: as it is
+  std::vector<KernelPtr> conversions_;  // null: unconverted
   std::string key_;
 };
 
@@ -178,7 +178,7 @@ std::shared_ptr<const FunctionLibrary> FunctionLibrary::open(const std::string& 
 }
 
 std::shared_ptr<const FunctionLibrary> FunctionLibrary::load(const std::string& path) {
-  // It is never unloaded: kernels and messages refer to it.
+  // Never unloaded: kernels and messages refer to it.
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     throw Error(ErrorKind::not_found, fmt::format("the library '{}' cannot be loaded: {}", path, ::dlerror()),

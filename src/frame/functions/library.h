@@ -1,4 +1,4 @@
-// Functions of libraries that users made: see include/colonnade/functions.h.
+// Functions of users' shared libraries: see include/colonnade/functions.h.
 #ifndef COLONNADE_FRAME_FUNCTIONS_LIBRARY_H
 #define COLONNADE_FRAME_FUNCTIONS_LIBRARY_H
 
@@ -25,8 +25,8 @@ class FunctionLibrary {
     const FunctionDescription* function = nullptr;
   };
 
-  // Loads a library, once per process; it stays. Throws ErrorKind::not_found where it cannot be loaded, usage
-  // where it is no library of functions, unsupported for one of a later version.
+  // Loads a library, once per process and permanently. Throws ErrorKind::not_found if it cannot be loaded,
+  // usage if it is not a library of functions, unsupported for one of a later version.
   static std::shared_ptr<const FunctionLibrary> open(const std::string& path);
 
   const std::string& path() const noexcept { return path_; }
@@ -44,8 +44,8 @@ class FunctionLibrary {
   std::vector<Entry> functions_;
 };
 
-// Calls a function for each row. Arguments are converted to its parameters by C++'s rules; throws
-// ErrorKind::type where they have none.
+// Calls a function for each row. Converts arguments to its parameters by C++'s rules; throws ErrorKind::type
+// if there is no conversion.
 KernelPtr library_kernel(std::shared_ptr<const FunctionLibrary> library, std::string_view name,
                          std::span<const ValueType> types);
 

@@ -1,4 +1,4 @@
-// What the functions over lists have in common, and their table. See lists.h.
+// Common parts of the functions over lists, and their table. See lists.h.
 #include "frame/functions/lists.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ bool is_constant(const Values& values) {
           std::ranges::all_of(values.children, [](const ValuesPtr& child) { return is_constant(*child); }));
 }
 
-// A constant as ordinary values of one row, and back.
+// A constant as ordinary values of one row, and the inverse.
 ValuesPtr with_size(const Values& values, std::size_t size, bool constant) {
   auto changed = std::make_shared<Values>(values);
   changed->size = size;

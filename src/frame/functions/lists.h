@@ -1,5 +1,5 @@
-// What the functions over lists have in common: seeing arguments row by row, choosing loops by type, checking
-// calls, and making kernels of plain functions.
+// Common parts of the functions over lists: row-wise access to arguments, selection of loops by type, checks
+// of calls, and kernels made of plain functions.
 //
 // A function over lists is one or two passes over flat items with offsets; nothing is allocated per row.
 #ifndef COLONNADE_FRAME_FUNCTIONS_LISTS_H
@@ -29,7 +29,7 @@ class ListView {
   std::size_t count(std::size_t row) const noexcept {
     return static_cast<std::size_t>(offsets_[row * step_ + 1] - offsets_[row * step_]);
   }
-  // Are the offsets those of the rows, so that another list of the same shape can share them?
+  // True if the offsets are those of the rows, so that another list of the same shape can share them.
   bool plain() const noexcept { return step_ == 1; }
   const std::int64_t* offsets() const noexcept { return offsets_; }
   // Of all rows together.
@@ -60,24 +60,24 @@ ValuesPtr dense_items(const Values& list, BlockMemory& memory);
 // The values at `indices`.
 ValuesPtr pick(const ValuesPtr& values, std::span<const std::int64_t> indices, BlockMemory& memory);
 
-// Throws: the rows of two lists must have as many items each. `what` names them: "a list and its mask".
+// Throws unless the rows of two lists have equally many items. `what` names them: "a list and its mask".
 void require_same_sizes(const CallContext& context, const ListView& a, const ListView& b,
                         std::string_view what);
 [[noreturn]] void fail_at(const CallContext& context, std::size_t row, const std::string& problem,
                           const std::string& advice);
 
-// More items than this in one row come from a mistake, not from an event.
+// More items in one row are a mistake, not an event.
 inline constexpr std::uint64_t most_items = 100'000'000;
 
 // ---- Types
 
-// Bool, characters, integers and floating point numbers; std::byte is none, as in C++.
+// Bool, characters, integers and floating point numbers; but not std::byte, as in C++.
 bool is_number(const ValueType& type);
 bool is_number_list(const ValueType& type);
-// What std::common_type makes of two numbers.
+// std::common_type of two numbers.
 ElementType common_item(ElementType a, ElementType b);
 
-// f.operator()<T>() with the C++ type of a number.
+// Calls f.operator()<T>() with the C++ type of a number.
 template <class F>
 decltype(auto) with_number(ElementType element, F&& f) {
   switch (element) {
@@ -108,7 +108,7 @@ decltype(auto) with_number(ElementType element, F&& f) {
   }
 }
 
-// f.operator()<U>() with the unsigned type as wide as the element, for what only moves elements.
+// Calls f.operator()<U>() with the unsigned type of the element's width, for code that only moves elements.
 template <class F>
 decltype(auto) with_width(ElementType element, F&& f) {
   switch (size_of(element)) {
@@ -127,27 +127,27 @@ decltype(auto) with_width(ElementType element, F&& f) {
 
 using Body = std::function<ValuesPtr(const CallContext&, std::span<const ValuesPtr>)>;
 
-// A kernel as a function. If all arguments are constants, the body sees them as ordinary values of one row.
+// A kernel as a function. If all arguments are constants, the body gets them as ordinary values of one row.
 struct Recipe {
   std::string key;
   ValueType result;
-  std::vector<KernelPtr> conversions;  // of arguments, before the body sees them; null: none
+  std::vector<KernelPtr> conversions;  // of arguments, before the body gets them; null: none
   Body body;
   bool may_throw = false;
 };
 Bound make_bound(Recipe recipe);
 
-// The kernel from one type to another, null if they are the same. Throws ErrorKind::type if there is none.
+// The kernel from one type to another, null if they are equal. Throws ErrorKind::type if there is none.
 KernelPtr convert(const ValueType& from, const ValueType& to);
 
 // ---- Calls
 
-// An entry of the table. `pattern` says which arguments the function takes: N a list of numbers, I a list of
-// integers, L any list, S any list or a string, n a number, i an integer, * anything; what stands behind ?
-// may be left out.
+// An entry of the table. `pattern` lists the arguments of the function: N a list of numbers, I a list of
+// integers, L any list, S any list or a string, n a number, i an integer, * anything; arguments after ? are
+// optional.
 Function function(std::string name, std::string signature, std::string pattern,
                   std::function<Bound(const Call&)> bind);
-// Why a call does not fit a pattern; empty if it does.
+// Why a call does not match a pattern; empty if it does.
 std::string misfit(const Call& call, std::string_view pattern);
 
 // ---- Parts of list_functions()

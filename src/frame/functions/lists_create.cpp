@@ -14,7 +14,7 @@ using Arguments = std::span<const ValuesPtr>;
 
 // ---- Range, Enumerate
 
-// Begin and number of the items of a row, and their distance.
+// First item and number of items of a row, and their step.
 struct Progression {
   std::int64_t begin = 0;
   std::uint64_t count = 0;

@@ -1,4 +1,4 @@
-// Every function of lists and vectors with arguments of every kind: it binds and runs, or says why not.
+// Every function of lists and vectors with arguments of every kind: it binds and runs, or reports the reason.
 #include <gtest/gtest.h>
 
 #include "frame/functions/lists.h"

@@ -1,7 +1,7 @@
 // The order of items: Sort, StableSort, Argsort, StableArgsort, Reverse.
 //
 // NaN, for which C++ defines no order, comes last. Items that compare equal keep their order in lists of up
-// to 16, as they do in libstdc++'s std::sort; in longer ones only with the stable functions.
+// to 16, as in libstdc++'s std::sort; in longer ones only with the stable functions.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t short_list = 16;
 
-// By hand for the few items that events have.
+// Insertion sort for the few items of typical events.
 template <class T, class Less>
 void insertion_sort(T* items, std::size_t count, Less less) {
   for (std::size_t i = 1; i < count; ++i) {
@@ -43,7 +43,7 @@ bool has_nan(const T* items, std::size_t count) {
   return found;
 }
 
-// Moves what is NaN behind the rest, in order; gives the number of the rest.
+// Moves NaNs behind the others, keeping the order; returns the number of the others.
 template <class Item, class IsNan>
 std::size_t nan_last(Item* items, std::size_t count, IsNan is) {
   std::vector<Item> last;
@@ -78,7 +78,7 @@ void argsort_row(const T* items, std::size_t count, std::uint64_t* out) {
 
 template <class T, bool stable>
 void sort_row(const T* items, std::size_t count, T* out) {
-  if (stable && std::is_floating_point_v<T> && count > short_list) {  // 0 and -0 are equal, but not the same
+  if (stable && std::is_floating_point_v<T> && count > short_list) {  // 0 and -0 compare equal, but differ
     std::vector<std::uint64_t> order(count);
     argsort_row<T, true>(items, count, order.data());
     for (std::size_t i = 0; i < count; ++i) out[i] = items[order[i]];
@@ -94,7 +94,7 @@ void sort_row(const T* items, std::size_t count, T* out) {
   }
 }
 
-// Of a list of Items a list of the same shape.
+// Maps a list of Items to a list of the same shape.
 template <class T, class Out, void (*of_row)(const T*, std::size_t, Out*)>
 ValuesPtr by_rows(const CallContext& context, const ValuesPtr& list, ElementType result) {
   const ListView view(*list);
@@ -108,7 +108,7 @@ ValuesPtr by_rows(const CallContext& context, const ValuesPtr& list, ElementType
                    list);
 }
 
-// Texts by their bytes, as std::string compares them; equal ones keep their order.
+// Strings by their bytes, as std::string compares them; equal ones keep their order.
 void argsort_texts(const Strings& texts, std::int64_t begin, std::size_t count, std::int64_t* out) {
   std::iota(out, out + count, begin);
   std::sort(out, out + count, [&texts](std::int64_t a, std::int64_t b) {
@@ -147,7 +147,7 @@ ValuesPtr order_of_texts(const CallContext& context, std::span<const ValuesPtr> 
                    make_scalars(ElementType::uint64, total, order, std::move(owner)), arguments[0]);
 }
 
-// Nothing for a list of numbers; else the sorting of texts, or why there is none.
+// Empty for a list of numbers; else the sorting of strings, or why there is none.
 std::optional<Bound> sorting_of_texts(const char* name, const Call& call, const ValueType& result,
                                       Body body) {
   const ValueType& list = call.arguments[0].type;

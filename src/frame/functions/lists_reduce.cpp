@@ -1,7 +1,7 @@
 // One value per list: Sum, Product, Mean, Var, StdDev, Min, Max, ArgMin, ArgMax, Any, All, Dot.
 //
-// Sums go from left to right in the type of the items, as ROOT::VecOps does, so that results agree to the
-// last bit.
+// Sums go from left to right in the type of the items, as in ROOT::VecOps, so that results agree to the last
+// bit.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace colonnade::frame::lists {
 namespace {
 
-// C++'s arithmetic in type T, where it overflows modulo 2^n.
+// C++'s arithmetic in type T, but overflow is modulo 2^n.
 template <class T>
 T add(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -58,7 +58,7 @@ struct Mean {
     return static_cast<double>(Sum::of(items, count)) / static_cast<double>(count);
   }
 };
-// The mean in the type of the items, `start` for an empty list and added otherwise.
+// The mean in the type of the items; `start` for an empty list, otherwise added.
 struct MeanFrom {
   template <class T>
   static T of(const T* items, std::size_t count, T start) {
@@ -144,7 +144,7 @@ struct All {
 
 // ---- Kernels
 
-// An item keeps its type (char stays char); everything else has the type that C++ gives it.
+// Items keep their type (char stays char); everything else has the type that C++ gives it.
 template <class T, class R>
 ElementType result_element(ElementType item) {
   if constexpr (std::is_same_v<R, T>) {

@@ -1,4 +1,4 @@
-// Some of the items of lists: Take, Drop, Nonzero, Where, Intersect.
+// Selections of items of lists: Take, Drop, Nonzero, Where, Intersect.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::pair<std::int64_t*, std::shared_ptr<void>> make_offsets(const CallContext& 
   return {offsets, std::move(owner)};
 }
 
-// Items at a list of places: an error where there is none.
+// Items at a list of indices; an error for indices out of range.
 ValuesPtr take_places(const CallContext& context, Arguments arguments) {
   const ListView list(*arguments[0]);
   const ListView places(*arguments[1]);
@@ -72,11 +72,11 @@ ValuesPtr take_some(const CallContext& context, Arguments arguments) {
   return make_list(rows, offsets, std::move(items), std::move(offsets_owner));
 }
 
-// With a default for places that are not there. `place(row, i)` is where item i of a row of the result
-// stands.
-template <class Place>
+// With a default for indices out of range. `index_of(row, i)` is the index of item i of the result's
+// row.
+template <class IndexOf>
 ValuesPtr take_or_default(const CallContext& context, Arguments arguments, const std::int64_t* offsets,
-                          std::shared_ptr<void> offsets_owner, Place place) {
+                          std::shared_ptr<void> offsets_owner, IndexOf index_of) {
   const ListView list(*arguments[0]);
   const std::size_t rows = context.rows.size;
   const auto items = dense_items(*arguments[0], context.memory);
@@ -91,7 +91,7 @@ ValuesPtr take_or_default(const CallContext& context, Arguments arguments, const
       const std::size_t size = list.count(row);
       const std::int64_t count = offsets[row + 1] - offsets[row];
       for (std::int64_t i = 0; i < count; ++i) {
-        const auto at = static_cast<std::size_t>(place(row, i));
+        const auto at = static_cast<std::size_t>(index_of(row, i));
         *next++ = at < size ? data[static_cast<std::size_t>(list.begin(row)) + at] : fallback[row];
       }
     }
@@ -117,7 +117,7 @@ ValuesPtr take_some_or_default(const CallContext& context, Arguments arguments) 
     if (wanted[row] > most || wanted[row] < -most)
       fail_at(context, row, fmt::format("Take asks for {} items", wanted[row]), "take fewer");
   auto [offsets, owner] = make_offsets(context, [&](std::size_t row) { return std::abs(wanted[row]); });
-  // Of the last n the list stands at the end, behind defaults.
+  // With the last n, the list is at the end, after the defaults.
   return take_or_default(context, arguments, offsets, std::move(owner), [&](std::size_t row, std::int64_t i) {
     return wanted[row] < 0 ? i + static_cast<std::int64_t>(list.count(row)) + wanted[row] : i;
   });
@@ -238,7 +238,7 @@ ValuesPtr where(const CallContext& context, Arguments arguments, ElementType ele
     const std::size_t yes_step = yes.item_step();
     const std::size_t no_step = no.item_step();
     for (std::size_t i = 0; i < condition.count(row); ++i) {
-      const U if_so = a[i * yes_step];  // both are there: no branch to mispredict
+      const U if_so = a[i * yes_step];  // both exist: avoids a branch that could be mispredicted
       const U if_not = b[i * no_step];
       to[i] = flag[i] ? if_so : if_not;
     }
@@ -254,7 +254,7 @@ Bound bind_where(const Call& call) {
     if (!is_number(*side) && !is_number_list(*side))
       return {nullptr,
               fmt::format("needs numbers, or lists of numbers, to choose from, got {}", side->name())};
-  // A number is converted to the type of the list that it stands beside.
+  // A number is converted to the type of the list on the other side.
   const ElementType element = yes.is_list() == no.is_list()
                                   ? common_item(yes.innermost().element(), no.innermost().element())
                                   : (yes.is_list() ? yes : no).item().element();
@@ -272,7 +272,7 @@ Bound bind_where(const Call& call) {
 
 // ---- Intersect
 
-// The items of a that are in b, in their order. NaN is in no list.
+// The items of a that are in b, in their order. NaN is never in a list.
 template <class T>
 ValuesPtr intersect(const CallContext& context, Arguments arguments, ElementType element) {
   const ListView a(*arguments[0]);
@@ -311,7 +311,7 @@ Bound bind_intersect(const Call& call) {
   const ElementType element = common_item(a.item().element(), b.item().element());
   const ValueType list = ValueType::list(element);
   return with_number(element, [&]<class T>() {
-    // The third argument promises that b is sorted: there is nothing to gain from it.
+    // The third argument asserts that b is sorted, which is not needed here.
     return make_bound({"Intersect",
                        list,
                        {convert(a, list), convert(b, list)},

@@ -14,23 +14,23 @@ namespace {
           "filter on the size of the list first, or give .at(index, default)");
 }
 
-// One item per row, at the place that `place(row, count)` says.
-template <class Place>
-ValuesPtr one_per_row(const CallContext& context, const Values& list, Place place) {
+// One item per row, at the index `index_of(row, count)`.
+template <class IndexOf>
+ValuesPtr one_per_row(const CallContext& context, const Values& list, IndexOf index_of) {
   const ListView view(list);
   const std::size_t rows = context.rows.size;
   const auto items = dense_items(list, context.memory);
   if (!items->type.is_scalar()) {
     auto [indices, owner] = context.memory.array<std::int64_t>(rows);
     for (std::size_t row = 0; row < rows; ++row)
-      indices[row] = view.begin(row) + static_cast<std::int64_t>(place(row, view.count(row)));
+      indices[row] = view.begin(row) + static_cast<std::int64_t>(index_of(row, view.count(row)));
     return pick(items, {indices, rows}, context.memory);
   }
   return with_width(items->type.element(), [&]<class U>() {
     auto [out, owner] = context.memory.array<U>(rows);
     const U* data = items->template as<U>();
     for (std::size_t row = 0; row < rows; ++row)
-      out[row] = data[static_cast<std::size_t>(view.begin(row)) + place(row, view.count(row))];
+      out[row] = data[static_cast<std::size_t>(view.begin(row)) + index_of(row, view.count(row))];
     return make_scalars(items->type.element(), rows, out, std::move(owner));
   });
 }
@@ -63,7 +63,7 @@ ValuesPtr item_or_default(const CallContext& context, std::span<const ValuesPtr>
 
 // ---- Masks
 
-// Moves what is kept to the front; gives the number of items at the end of each row.
+// Moves kept items to the front; returns the number of items at the end of each row.
 template <class Keep, class Move>
 void compact(const ListView& list, const ListView& mask, const Keep* keep, std::size_t rows,
              std::int64_t* offsets, Move move) {
@@ -74,7 +74,7 @@ void compact(const ListView& list, const ListView& mask, const Keep* keep, std::
     const Keep* flags = keep + mask.begin(row);
     const auto count = static_cast<std::int64_t>(list.count(row));
     for (std::int64_t i = 0; i < count; ++i) {
-      move(kept, from + i);  // without a branch: the next item overwrites what is not kept
+      move(kept, from + i);  // branch-free: the next item overwrites one that is not kept
       kept += flags[i] != 0 ? 1 : 0;
     }
     offsets[row + 1] = kept;
@@ -188,10 +188,10 @@ Bound bind_size(const char* key, T (*of_count)(std::size_t)) {
   return make_bound({key, element_of<T>(), {}, body});
 }
 
-// ---- Optionals: lists of one item or none, also within lists
+// ---- Optionals: lists of zero or one items, also within lists
 
-// What `each` gives for the optionals at the bottom of lists: each(values, row_of), with the row that each
-// optional is of.
+// The results of `each` for the optionals at the bottom of lists: each(values, row_of), with the row of each
+// optional.
 template <class Each>
 ValuesPtr below_lists(const CallContext& context, const Values& values, std::vector<std::size_t> row_of,
                       const Each& each) {

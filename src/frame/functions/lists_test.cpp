@@ -140,7 +140,7 @@ TEST(Order, Sorts) {
   });
 }
 
-// Argsort of equal items is what std::sort makes of it: a permutation that sorts.
+// The result for equal items is that of std::sort: a permutation that sorts.
 TEST(Order, ArgsortsManyEqualItems) {
   const auto lists = random_lists<int>(13, 100);
   const auto orders = rows_of<std::vector<Index>>(*result_of("Argsort", {values_of(lists)}));
@@ -371,7 +371,7 @@ TEST(Lists, SortTextsByTheirBytes) {
 
 // ---- Constants and empty blocks
 
-// A list that is the same for all rows, beside one that is not.
+// A list that is the same for all rows, next to one that is not.
 ValuesPtr constant_list(std::size_t rows, const std::vector<int>& items) {
   auto values = std::make_shared<Values>(*values_of(Lists<int>{items}));
   values->size = rows;

@@ -1,4 +1,4 @@
-// For tests of functions over lists: jagged data at random, calls by name, comparison row by row.
+// For tests of functions over lists: random jagged data, calls by name, comparison row by row.
 #ifndef COLONNADE_FRAME_FUNCTIONS_LISTS_TESTING_H
 #define COLONNADE_FRAME_FUNCTIONS_LISTS_TESTING_H
 
@@ -103,7 +103,7 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
   return all;
 }
 
-// Is the result what `expected(row)` says?
+// Compares the result with `expected(row)`.
 template <class F>
 void expect_rows(const ValuesPtr& result, F expected) {
   using R = decltype(expected(std::size_t{0}));

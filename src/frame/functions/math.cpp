@@ -1,8 +1,8 @@
 // Mathematics: the functions of <cmath>, of scalars and item by item of lists.
 //
 // float stays float and integers count as double, as in C++. Functions that IEEE 754 leaves to the library
-// run in the kernels of kernels/mathematics.h, which give the same bits on every processor; what is exact
-// needs none.
+// run in kernels/mathematics.h, which give the same bits on every processor; exact functions need no such
+// kernels.
 #include "frame/functions/math.h"
 
 #include <fmt/format.h>
@@ -90,7 +90,7 @@ Function exact(const std::string& name, Operation operation) {
   return {name, signature_of(name, 1), std::move(bind)};
 }
 
-// C++ wants equal types; here the arguments become what both can be converted to.
+// C++ requires equal types; here the arguments are converted to their common type.
 Function either_of_two(const std::string& name, Operation operation) {
   auto bind = [name, operation](const Call& call) -> Bound {
     if (auto refused = refuse(call, 2, 2)) return *refused;
@@ -109,7 +109,7 @@ namespace {
 using math::exact;
 using math::overloaded;
 
-// As std::clamp: NaN stays what it is.
+// Like std::clamp: NaN stays NaN.
 class ClampKernel final : public Kernel {
  public:
   ClampKernel(KernelPtr at_least, KernelPtr at_most)
@@ -142,7 +142,7 @@ Function clamp() {
           }};
 }
 
-// The absolute value of an integer is an integer, but of a list of integers, as for RVec, a list of double.
+// The absolute value of an integer is an integer; for a list of integers, as in RVec, a list of double.
 Function absolute() {
   return {"abs", "abs(x)", [](const Call& call) -> Bound {
             if (auto refused = math::refuse(call, 1, 1)) return *refused;
@@ -154,7 +154,7 @@ Function absolute() {
           }};
 }
 
-// To the nearest integer as an integer; of lists, as for RVec, as a floating-point number.
+// Rounds to the nearest integer as an integer; for lists, as in RVec, as a floating-point number.
 template <class Round>
 Function to_integer(const std::string& name, Round) {
   auto bind = [name, scalar = math::loops_of<Round, 1>()](const Call& call) -> Bound {
@@ -205,7 +205,7 @@ Function power() {
   return {"pow", "pow(x, y)", std::move(bind)};
 }
 
-// Two or three sides.
+// With two or three sides.
 Function hypotenuse() {
   const auto two = math::of_kernel("hypot", 2, Mathematics::hypot);
   const auto three = math::of_kernel("hypot", 3, Mathematics::hypot3);
@@ -213,7 +213,7 @@ Function hypotenuse() {
           [two, three](const Call& call) { return (call.arguments.size() == 3 ? three : two).bind(call); }};
 }
 
-// x times 2 to an integer power; the exponent is an int of its own.
+// x times 2 to an integer power; the exponent is a separate int.
 template <class F>
 Function scaled(const std::string& name, F) {
   auto bind = [name](const Call& call) -> Bound {

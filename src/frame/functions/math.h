@@ -1,5 +1,5 @@
-// What the mathematical functions have in common: checking calls, choosing the loop for float or double, and
-// making functions of the table from plain functions.
+// Common parts of the mathematical functions: checks of calls, selection of the loop for float or double, and
+// table entries made from plain functions.
 #ifndef COLONNADE_FRAME_FUNCTIONS_MATH_H
 #define COLONNADE_FRAME_FUNCTIONS_MATH_H
 
@@ -23,7 +23,7 @@ std::vector<Function> tmath_functions();
 
 namespace math {
 
-// Why a call with other than `fewest` to `most` numbers, or lists of them, is refused.
+// The reason to refuse a call with other than `fewest` to `most` numbers, or lists of them.
 std::optional<Bound> refuse(const Call& call, std::size_t fewest, std::size_t most);
 Bound bound(const Call& call, ElementSignature signature, std::string key);
 
@@ -33,7 +33,7 @@ ElementType promoted_to_float(ElementType element) noexcept;
 ElementType common_float(std::span<const Argument> arguments) noexcept;
 ElementType item_of(const Argument& argument) noexcept;
 
-// The loops of a function that takes so many float, or so many double.
+// The loops of a function of this many floats, or this many doubles.
 struct Loops {
   ElementLoop of_float = nullptr;
   ElementLoop of_double = nullptr;
@@ -57,7 +57,7 @@ constexpr Loops loops_of() {
 // A function of the table by its loops.
 Function function(const std::string& name, std::size_t count, const Loops& loops);
 
-// A function of `count` floats, or of `count` doubles: what C++ overloads for both.
+// A function of `count` floats, or of `count` doubles: overloaded for both in C++.
 template <std::size_t count, class F>
 Function overloaded(const std::string& name, F) {
   return function(name, count, loops_of<F, count>());

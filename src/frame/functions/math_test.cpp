@@ -1,6 +1,6 @@
-// Mathematical functions against <cmath>: bit by bit what is exact, closely what the library rounds in its
-// own way (kernels/mathematics_test.cpp compares with true values); their types; TMath against ROOT's
-// formulas.
+// Mathematical functions against <cmath>: bit by bit for exact functions, closely for those that each library
+// rounds differently (kernels/mathematics_test.cpp compares with true values); their types; TMath against
+// ROOT's formulas.
 #include "frame/functions/math.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ std::vector<T> numbers() {
   return x;
 }
 
-// Some functions of the C library are 4 units in the last place off.
+// Some functions of the C library are off by 4 units in the last place.
 template <class T>
 void expect_close(const std::vector<T>& got, const std::vector<T>& expected, const std::string& name) {
   ASSERT_EQ(got.size(), expected.size());
@@ -232,7 +232,7 @@ TEST(Math, SmallerAndLargerTakeTheCommonType) {
             (std::vector<std::int16_t>{2}));
 }
 
-// pow(x, 2) is what the library says; with 2. it is x * x, as compilers make of it.
+// pow(x, 2) equals the library's; with 2. it is x * x, as compilers do.
 TEST(Math, SquaresAreProducts) {
   std::mt19937 random(3);
   std::vector<double> x = numbers<double>();

@@ -1,7 +1,7 @@
 // Operators on numbers and on lists of them: C++'s conversions, then one loop. Comparisons and logic give
-// booleans, of lists too. What operators mean for records and strings is said elsewhere.
+// booleans, also for lists. Operators for records and strings are elsewhere.
 //
-// Unlike scalars, lists keep their item type under unary + - and ~: so does RVec, whose users know it.
+// Unlike scalars, lists keep their item type under unary + - and ~, as in RVec.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,12 +19,12 @@ bool is_number(const ValueType& type) {
   return type.innermost().is_integer() || type.innermost().is_floating();
 }
 
-// Who reports it knows the operator and the types.
+// The caller adds the operator and the types to the message.
 Bound refuse(std::string_view needs) {
   return {nullptr, fmt::format("it needs {}", needs)};
 }
 
-// The number of arguments, and who else could answer for them; nothing if they are numbers.
+// Checks the number of arguments, and passes records and strings on; empty for numbers.
 std::optional<Bound> refuse_or_hand_on(const Call& call, std::size_t count) {
   if (call.arguments.size() != count)
     return Bound{nullptr, fmt::format("it takes {} operand{}", count, count == 1 ? "" : "s")};
@@ -48,7 +48,7 @@ ElementType element_of_argument(const Argument& argument) {
   return argument.type.innermost().element();
 }
 
-// The value of a constant integer, if the argument is one that fits.
+// The value of a constant integer, if the argument is one in range.
 std::optional<std::int64_t> constant_integer(const Argument& argument) {
   if (argument.constant == nullptr || !argument.type.is_scalar() || !argument.type.is_integer())
     return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<std::int64_t> constant_integer(const Argument& argument) {
   return value;
 }
 
-// ---- Arithmetic and comparisons of two
+// ---- Binary arithmetic and comparisons
 
 struct BinaryOperator {
   const char* symbol;
@@ -88,7 +88,7 @@ Bound bind_binary(const BinaryOperator& op, const Call& call) {
   if (auto other = refuse_or_hand_on(call, 2)) return *other;
   const ElementType left = element_of_argument(call.arguments[0]);
   const ElementType right = element_of_argument(call.arguments[1]);
-  // Comparisons of equal small types give the same before promotion as after it.
+  // Comparisons of equal small types need no promotion.
   const ElementType common = op.kind == comparison && left == right ? left : common_element(left, right);
   const bool floating = common == ElementType::float32 || common == ElementType::float64;
   if (floating && (op.kind == integer || op.operation == Operation::remainder))
@@ -103,7 +103,7 @@ Bound bind_binary(const BinaryOperator& op, const Call& call) {
   return bound(call, std::move(signature));
 }
 
-// The type of the left side counts; the right side is a number of bits.
+// The type of the left side determines the result; the right side is a number of bits.
 Bound bind_shift(Operation operation, const Call& call) {
   if (auto other = refuse_or_hand_on(call, 2)) return *other;
   const ElementType left = promoted(element_of_argument(call.arguments[0]));
@@ -124,7 +124,7 @@ Bound bind_logic(Operation operation, const Call& call) {
                 element_loop(operation, ElementType::boolean)});
 }
 
-// ---- Of one operand
+// ---- Unary operators
 
 template <class T>
 void copy_elements(std::size_t count, const Operand* operands, void* out) {
@@ -169,7 +169,7 @@ Bound bind_cast(const Call& call) {
   return {std::move(kernel), {}};
 }
 
-// The kernel's key is the name in the table, whatever was written.
+// The kernel's key is the name in the table, however the operator was written.
 Function operation_function(const std::string& name, std::string signature,
                             std::function<Bound(const Call&)> bind) {
   auto named = [name, bind = std::move(bind)](const Call& call) {

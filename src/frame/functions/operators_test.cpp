@@ -1,4 +1,4 @@
-// Types and values of operators, by C++ rules on scalars and by RVec's on lists.
+// Types and values of operators, by C++'s rules on scalars and RVec's on lists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 template <class T>
 using Lists = std::vector<std::vector<T>>;
 
-// The expected elements of one operator, without their type: the compiler has enough to do below.
+// The expected elements of one operator, type-erased to keep compile times low.
 struct Expected {
   ElementType element;
   std::vector<std::byte> bytes;
@@ -41,7 +41,7 @@ void expect_result(const char* name, const std::vector<ValuesPtr>& arguments, co
   EXPECT_EQ(std::memcmp(result->data, expected.bytes.data(), expected.bytes.size()), 0) << shown;
 }
 
-// What C++ says about a op b, for scalars of all types with all others.
+// C++'s result of a op b, for scalars of all types with all others.
 template <class A, class B>
 void expect_as_in_cpp() {
   const std::vector<ValuesPtr> arguments{values_of<A>({A(7), A(1)}), values_of<B>({B(2), B(3)})};
@@ -147,7 +147,7 @@ TEST(Operators, ComparisonsAndLogicOfListsAreMasks) {
   EXPECT_EQ(rows_of<std::vector<int>>(*call("operator+", {high, central})), (Lists<int>{{1, 2}, {}, {1}}));
 }
 
-// 0.1 is no float: the float next to it is larger.
+// 0.1 is not a float: the nearest float is larger.
 TEST(Operators, FloatsCompareWithDoublesAsDoubles) {
   const float above = 0.1f;
   const float below = std::nextafter(above, 0.f);

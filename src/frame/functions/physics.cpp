@@ -1,6 +1,6 @@
 // Angles and masses from coordinates: DeltaPhi, DeltaR, DeltaR2, Angle, InvariantMass, InvariantMasses.
 //
-// The formulas and the types of all steps are those of ROOT::VecOps, so that results agree to the last bit.
+// The formulas and the types of all steps follow ROOT::VecOps, so that results agree to the last bit.
 #include "frame/functions/physics.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ using Arguments = std::span<const ValuesPtr>;
 
 // ---- Formulas
 
-// What is added to or taken from b - a so that it lies within -half_turn and half_turn; of type C.
+// The correction of b - a into the range from -half_turn to half_turn; of type C.
 template <class T, class C>
 C delta_phi(T a, T b, C half_turn) {
   const double turn = 2.0 * half_turn;
@@ -71,15 +71,15 @@ struct AngleBetween {
   }
 };
 
-// The mass of a particle at rest with mass `at_rest` and of another one.
+// The mass of a particle at rest with mass `at_rest` and another one.
 template <class C, class A, class B, class K>
 C mass_with_one_at_rest(A at_rest, B mass, K p_squared) {
   const auto energy = at_rest + std::sqrt(mass * mass + p_squared);
   return static_cast<C>(std::sqrt(std::abs(energy * energy - p_squared)));
 }
 
-// Of momenta in type K and masses in type M; numerically stable for small angles and for small masses. The
-// angle between the two is not looked at where one is at rest.
+// For momenta in type K and masses in type M; numerically stable for small angles and for small masses. The
+// angle between the two is not used if one is at rest.
 template <class K, class M, class C = std::common_type_t<K, M>>
 C mass_of_pair(K p1_squared, M mass1, K p2_squared, M mass2, K sine, K cosine) {
   if (p1_squared <= 0 && p2_squared <= 0) return static_cast<C>(mass1 + mass2);
@@ -149,7 +149,7 @@ ElementSignature batch_signature() {
 
 // ---- Types of calls
 
-// The type that C++ computes in: float if all are at most that, double otherwise; double for integers.
+// The type in which C++ computes: float if no argument is larger, otherwise double; double for integers.
 ElementType floating_type(const Call& call, std::initializer_list<std::size_t> which) {
   ElementType common = call.arguments[*which.begin()].type.innermost().element();
   for (const std::size_t i : which)
@@ -157,7 +157,7 @@ ElementType floating_type(const Call& call, std::initializer_list<std::size_t> w
   return common == ElementType::float32 ? common : ElementType::float64;
 }
 
-// f.operator()<T>() with float or double.
+// Calls f.operator()<T>() with float or double.
 template <class F>
 decltype(auto) with_floating(ElementType element, F&& f) {
   return element == ElementType::float32 ? f.template operator()<float>() : f.template operator()<double>();

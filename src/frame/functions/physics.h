@@ -1,4 +1,4 @@
-// What the physics functions share with those over lists.
+// Declarations that the physics functions share with those over lists.
 #ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
 #define COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
 
@@ -8,11 +8,12 @@
 
 namespace colonnade::frame {
 
-// Sum and Mean where the items of the list are records: physics_vectors.cpp.
+// Sum and Mean for lists of records: physics_vectors.cpp.
 Bound vector_sum(const Call& call);
 Bound vector_mean(const Call& call);
 
-// Functions of two vectors, which physics_functions() offers under the names of those of coordinates as well.
+// Functions of two vectors, which physics_functions() also offers under the coordinate functions'
+// names.
 Bound vector_delta_phi(const Call& call);
 Bound vector_delta_r(const Call& call);
 Bound vector_delta_r2(const Call& call);

@@ -1,8 +1,8 @@
-// Vectors in the coordinate systems of ROOT::Math (GenVector): the same formulas, and the same types of
-// intermediate values, so that results agree to the last bit.
+// Vectors in the coordinate systems of ROOT::Math (GenVector): the same formulas, and the same intermediate
+// types, so that results agree to the last bit.
 //
-// Each object is a batch of vectors. Mass squared and transverse mass squared may be negative; their roots
-// then are, too.
+// Each object is a batch of vectors. Mass squared and transverse mass squared may be negative; then so are
+// their roots.
 #ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_COORDINATES_H
 #define COLONNADE_FRAME_FUNCTIONS_PHYSICS_COORDINATES_H
 
@@ -17,7 +17,7 @@ namespace colonnade::frame::coordinates {
 
 template <class S>
 inline constexpr S pi = std::numbers::pi_v<S>;
-// What stands for an infinite pseudorapidity; beyond it the momentum along z is kept.
+// Represents an infinite pseudorapidity; beyond it the momentum along z is kept.
 template <class S>
 inline constexpr S eta_max = static_cast<S>(22756.0);
 // The fourth root of 1 / epsilon.
@@ -54,7 +54,7 @@ Batch<S> signed_root(const Batch<S>& square) {
   return over([](S x) { return x >= 0 ? std::sqrt(x) : -std::sqrt(-x); }, square);
 }
 
-// Where a mass is negative it stands for a negative square, which may not exceed the momentum's.
+// A negative mass represents a negative square, which may not exceed the momentum's.
 template <class S>
 Batch<S> possible_mass(const Batch<S>& m, const Batch<S>& momentum, const Batch<S>& momentum_squared) {
   const auto possible = [](S mass, S p, S p_squared) {
@@ -63,7 +63,7 @@ Batch<S> possible_mass(const Batch<S>& m, const Batch<S>& momentum, const Batch<
   return over(possible, m, momentum, momentum_squared);
 }
 
-// What the two systems of pt, eta and phi have in common.
+// Common base of the two systems with pt, eta and phi.
 template <class S>
 struct Cylindrical {
   Batch<S> pt_value;
@@ -96,7 +96,7 @@ struct Cylindrical {
   Batch<S> perp2() const { return pt_value * pt_value; }
 
  protected:
-  // Where the number that multiplies a vector is negative.
+  // For vectors multiplied by a negative number.
   void turn_around(const Batch<bool>& where) {
     phi_value =
         select(where, over([](S phi) { return phi > 0 ? phi - pi<S> : phi + pi<S>; }, phi_value), phi_value);
@@ -104,7 +104,7 @@ struct Cylindrical {
   }
 };
 
-// What the two systems of px, py and pz have in common.
+// Common base of the two systems with px, py and pz.
 template <class S>
 struct Cartesian {
   Batch<S> x_value;
@@ -231,7 +231,7 @@ struct PtEtaPhiM : Cylindrical<S> {
   std::array<const Batch<S>*, size> coordinates() const {
     return {&this->pt_value, &this->eta_value, &this->phi_value, &m_value};
   }
-  // Of a negative number: turns the momentum around, while mass and energy stay positive.
+  // A negative factor reverses the momentum, while mass and energy stay positive.
   void scale(const Batch<S>& a) {
     this->turn_around(a < 0);
     this->pt_value = this->pt_value * abs(a);
@@ -292,7 +292,7 @@ struct PtEtaPhiE : Cylindrical<S> {
   }
 };
 
-// A vector in space. Where all is 0 its angles are those of atan2.
+// A vector in space. The angles of a zero vector are those of atan2.
 template <class S>
 struct Xyz : Cartesian<S> {
   using Scalar = S;

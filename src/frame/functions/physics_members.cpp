@@ -160,7 +160,7 @@ BatchOf<V> gamma_of(const V& v) {
 template <class V, class F>
 ValuesPtr each(BlockMemory& memory, std::span<const ValuesPtr> arrays, F f) {
   using S = typename V::Scalar;
-  // A vector that is the same everywhere is computed once.
+  // A constant vector is computed once.
   const bool constant = std::ranges::all_of(arrays, [](const ValuesPtr& a) { return a->constant; });
   const std::size_t size = arrays.front()->size;
   const Reader<V> in(arrays);
@@ -172,7 +172,7 @@ ValuesPtr each(BlockMemory& memory, std::span<const ValuesPtr> arrays, F f) {
   return make_scalars(element_of<S>(), size, out, std::move(owner));
 }
 
-// What vectors in space and four-vectors both have.
+// Members of both vectors in space and four-vectors.
 template <class V>
 ValuesPtr space_member(BlockMemory& memory, std::span<const ValuesPtr> arrays, Member member) {
   const auto of = [&](auto f) { return each<V>(memory, arrays, f); };
@@ -364,8 +364,8 @@ namespace {
 struct MemberName {
   std::string_view name;
   Member member;
-  bool of_four;   // of four-vectors
-  bool in_space;  // of vectors in space
+  bool of_four;   // a member of four-vectors
+  bool in_space;  // a member of vectors in space
 };
 
 constexpr MemberName member_names[] = {

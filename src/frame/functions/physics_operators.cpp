@@ -28,7 +28,7 @@ ValuesPtr added(BlockMemory& memory, std::size_t count, const ValuesPtr& a, cons
   });
 }
 
-// The class is that of the left side; a float and a double add up as doubles.
+// The class is that of the left side; float plus double gives double.
 Bound bind_addition(const Call& call, bool minus) {
   const auto left = *vector_argument(call, 0);
   const auto right = *vector_argument(call, 1);
@@ -127,7 +127,7 @@ Bound bind_equality(const Call& call, bool equal) {
 
 // ---- Sums over lists
 
-// The vectors of some rows, each with the item at `places` added.
+// Adds to the vectors of some rows the items at `places`.
 template <class V>
 V plus(const V& v, const std::array<const typename V::Scalar*, 4>& items, const Batch<std::size_t>& places) {
   using S = typename V::Scalar;
@@ -141,8 +141,8 @@ V plus(const V& v, const std::array<const typename V::Scalar*, 4>& items, const 
   }
 }
 
-// Adds the items of `count` rows from `first` on to the vectors that stand there: the first item of each,
-// then the second one of those that have it, and so on.
+// Adds the items of `count` rows from `first` on to the vectors of these rows: the first item of each, then
+// the second one of those that have it, and so on.
 template <class V>
 void add_items(const lists::ListView& lists, const std::array<const typename V::Scalar*, 4>& items,
                const ComponentWriter<V>& sums, std::size_t first, std::size_t count) {
@@ -172,7 +172,7 @@ void add_items(const lists::ListView& lists, const std::array<const typename V::
   }
 }
 
-// From left to right in the coordinates of the vectors, as ROOT::VecOps::Sum does. `start` may be null.
+// From left to right in the coordinates of the vectors, like ROOT::VecOps::Sum. `start` may be null.
 ValuesPtr sum_vectors(const CallContext& context, const ValuesPtr& list, const Values* start,
                       const ValueType& type, bool mean) {
   const auto vector = *vector_type(type);

@@ -1,6 +1,6 @@
 // Functions of two vectors: ROOT::Math::VectorUtil, and the methods that take another vector.
 //
-// They compute with the scalars of the first vector, as VectorUtil does.
+// They compute in the scalar type of the first vector, like VectorUtil.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Bound why_not(std::string text) {
   return {nullptr, std::move(text)};
 }
 
-// ---- Formulas: of these members of the first vector, then of the second one
+// ---- Formulas over these members of the first vector, then of the second one
 
 struct DeltaPhi {
   static constexpr std::array members = {Member::phi};
@@ -68,7 +68,7 @@ struct CosTheta {
     return cosine < -1.0 ? -1.0 : cosine;
   }
 };
-// The arc of what it computes: see angles().
+// The arc of that cosine: see angles().
 struct Angle : CosTheta {};
 struct InvariantMass2 {
   static constexpr std::array members = {Member::px, Member::py, Member::pz, Member::e};
@@ -103,7 +103,7 @@ struct DotInSpace {
     return x1 * x2 + y1 * y2 + z1 * z2;
   }
 };
-// The method of four-vectors: in double, the difference the other way round.
+// The method of four-vectors: in double, with the opposite difference.
 struct DeltaRMethod {
   static constexpr std::array members = DeltaR2::members;
   template <class S>
@@ -263,14 +263,14 @@ Bound bind_unit(const Call& call) {
   return bind_in_space(call, ".Unit", false, Member::p,
                        [](auto x, auto length, auto) { return length == 0 ? x : x * (1 / length); });
 }
-// What boosts the vector to rest.
+// The boost to the vector's rest frame.
 Bound bind_boost_to_cm(const Call& call) {
   return bind_in_space(call, ".BoostToCM", true, Member::e, [](auto x, auto energy, auto momentum) {
     return energy == 0 && momentum == 0 ? decltype(x){0} : (x * -1) * (1 / energy);
   });
 }
 
-// The vector as seen by who moves; zeros at the speed of light and beyond.
+// The vector in a moving frame; zeros at the speed of light and beyond.
 template <class S>
 void boost_one(S x, S y, S z, S e, double bx, double by, double bz, std::array<S*, 4> out, std::size_t i) {
   const double b2 = bx * bx + by * by + bz * bz;

@@ -1,4 +1,4 @@
-// Angles, masses and vectors: against what ROOT 6.40 gives, and against plain formulas on jagged data.
+// Angles, masses and vectors: against the results of ROOT 6.40, and against plain formulas on jagged data.
 #include "frame/functions/physics.h"
 
 #include <gmock/gmock.h>
@@ -385,7 +385,7 @@ TEST(VectorLists, CombineWithSingleVectors) {
   EXPECT_EQ(rows_of<std::vector<double>>(*result_of(".Px", {mask})), all.pt);
 }
 
-// Vectors of files: their coordinates may be floats, and need not stand in fCoordinates.
+// Vectors from files: their coordinates may be floats, and need not be in fCoordinates.
 TEST(VectorLists, ComeFromFilesToo) {
   const ValueType type = ValueType::record("Vector", {{"fX", ElementType::float32},
                                                       {"fY", ElementType::float32},

@@ -39,7 +39,7 @@ std::string class_of(std::string_view name) {
   return text;
 }
 
-// Coordinates as a constructor takes them: angles within a turn, masses that there can be.
+// Coordinates as a constructor accepts them: angles within a turn, valid masses.
 Arrays construct(BlockMemory& memory, const VectorType& vector, std::size_t count, Arrays arrays) {
   if (vector.system == System::px_py_pz_e || vector.system == System::xyz) return arrays;
   return with_vector(vector, [&]<class V>() -> Arrays {

@@ -1,9 +1,10 @@
-// Vectors as records: PtEtaPhiMVector and its kind, as ROOT::Math lays them out.
+// Vectors as records: PtEtaPhiMVector and similar classes, in ROOT::Math's layout.
 //
 //   record ROOT::Math::PtEtaPhiMVector { record fCoordinates { fPt, fEta, fPhi, fM } }
 //
-// What a record is, its coordinates tell: records of files, without fCoordinates as well, are vectors, too.
-// A Values of records keeps one array per coordinate, so functions of vectors are loops over flat arrays.
+// The coordinates identify the kind of vector, so records of files are vectors, too, even without
+// fCoordinates. A Values of records keeps one array per coordinate, so functions of vectors are loops over
+// flat arrays.
 #ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_VECTORS_H
 #define COLONNADE_FRAME_FUNCTIONS_PHYSICS_VECTORS_H
 
@@ -48,22 +49,22 @@ enum class Member : std::uint8_t {
 struct VectorType {
   System system = System::px_py_pz_e;
   ElementType scalar = ElementType::float64;
-  bool nested = true;  // the coordinates stand in a member fCoordinates
+  bool nested = true;  // the coordinates are in a member fCoordinates
 
   std::size_t size() const noexcept { return system == System::xyz ? 3 : 4; }
 };
 
-// What a record is as a vector; none if it is not one.
+// The kind of vector that a record is; empty if it is not one.
 std::optional<VectorType> vector_type(const ValueType& type);
-// The record of a class name, "ROOT::Math::" left out: "PtEtaPhiMVector", "XYZVectorF", ...
+// The record of a class name without "ROOT::Math::": "PtEtaPhiMVector", "XYZVectorF", ...
 std::optional<ValueType> vector_class(std::string_view name);
 
-// f.operator()<S>() with float or double.
+// Calls f.operator()<S>() with float or double.
 template <class F>
 decltype(auto) with_scalar(ElementType element, F&& f) {
   return element == ElementType::float32 ? f.template operator()<float>() : f.template operator()<double>();
 }
-// f.operator()<V>() with the class of coordinates.h.
+// Calls f.operator()<V>() with the class of physics_coordinates.h.
 template <class F>
 decltype(auto) with_vector(const VectorType& type, F&& f) {
   return with_scalar(type.scalar, [&]<class S>() -> decltype(auto) {
@@ -84,24 +85,24 @@ decltype(auto) with_vector(const VectorType& type, F&& f) {
 
 // ---- Arrays of coordinates
 
-using Arrays = std::vector<ValuesPtr>;  // scalars of one type and size each, perhaps constant
+using Arrays = std::vector<ValuesPtr>;  // scalars of equal type and size, possibly constant
 
 // The coordinates of records.
 std::span<const ValuesPtr> coordinates_of(const VectorType& type, const Values& vectors);
 // A vector of zeros for every row.
 ValuesPtr make_zero(const ValueType& type, std::size_t count);
-// Records of their coordinates; `type` is that of the records.
+// Makes records of their coordinates; `type` is that of the records.
 ValuesPtr make_vectors(const ValueType& type, std::size_t count, Arrays arrays);
 // A member of each vector, in the vectors' scalar type.
 ValuesPtr member_of(BlockMemory& memory, const VectorType& type, const Values& vectors, Member member);
-// x, y, z, and of four-vectors e.
+// x, y, z, and for four-vectors e.
 Arrays cartesian_of(BlockMemory& memory, const VectorType& type, const Values& vectors);
 // The vectors of x, y, z (and e).
 Arrays from_cartesian(BlockMemory& memory, const VectorType& type, std::size_t count, Arrays cartesian);
-// As float or double, whatever it was.
+// Converts to float or double.
 ValuesPtr as_scalar(BlockMemory& memory, const ValuesPtr& values, ElementType scalar);
 
-// Reads vectors out of their arrays.
+// Reads batches of vectors from their arrays.
 template <class V>
 class Reader {
  public:
@@ -144,7 +145,7 @@ class ComponentWriter {
       std::copy_n(coordinates[k]->data(), coordinates[k]->count(), data_[k] + begin);
   }
   S* data(std::size_t k) const { return data_[k]; }
-  // What has been put there.
+  // The vectors stored so far.
   V vectors(std::size_t begin, std::size_t count) const {
     const auto part = [&](std::size_t k) { return Batch<S>(count, data_[k] + begin, 1); };
     if constexpr (V::size == 3) {
@@ -179,12 +180,12 @@ ValuesPtr map_arrays(BlockMemory& memory, std::size_t count, const std::array<Va
 
 // ---- Rows and lists of vectors
 
-// Arguments of one call, as flat arrays of `count` elements each: rows, or the items of all lists, for which
-// an argument that is no list counts once per item.
+// Arguments of one call, as flat arrays of `count` elements each: rows, or the items of all lists, where
+// scalars are repeated for every item.
 struct Flat {
   std::vector<ValuesPtr> arguments;
   std::size_t count = 0;
-  ValuesPtr shape;  // the lists; null if there are none
+  ValuesPtr shape;  // the lists; null without lists
 
   // A result in the shape of the arguments.
   ValuesPtr wrap(ValuesPtr result) const;
@@ -192,7 +193,7 @@ struct Flat {
 Flat flatten(const CallContext& context, std::span<const ValuesPtr> arguments, std::string_view name);
 // The type of such a result, `item` within lists or alone.
 ValueType wrapped_type(const Call& call, ValueType item);
-// Why the arguments do not go together; empty if they do.
+// Why the shapes of the arguments do not match; empty if they do.
 std::string misshape(const Call& call);
 
 // Parts of the table: physics_members.cpp and physics_pairs.cpp.

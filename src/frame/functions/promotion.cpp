@@ -27,8 +27,8 @@ ElementType promoted(ElementType a) noexcept {
 ElementType common_element(ElementType a, ElementType b) noexcept {
   a = promoted(a);
   b = promoted(b);
-  // Whichever stands here first wins over the ones behind it: that is the order of C++'s conversion ranks, as
-  // long wins over unsigned int because it holds all its values.
+  // The first type in this list wins: the order of C++'s conversion ranks; long wins over unsigned int
+  // because it holds all its values.
   for (const ElementType winner : {ElementType::float64, ElementType::float32, ElementType::uint64,
                                    ElementType::int64, ElementType::uint32})
     if (a == winner || b == winner) return winner;
@@ -60,7 +60,7 @@ KernelPtr conversion(const ValueType& from, const ValueType& to) {
   const ValueType& scalar = to.innermost();
   if (!scalar.is_scalar() || !from.innermost().is_scalar()) return nullptr;
   ElementSignature signature{scalar.element(), {scalar.element()}, nullptr, false};
-  // The loop converts by itself, so that nothing goes through a buffer.
+  // The loop converts by itself, without a buffer.
   signature.loop = conversion_loop(from.innermost().element(), scalar.element());
   if (signature.loop == nullptr) return nullptr;
   signature.arguments = {from.innermost().element()};
@@ -82,7 +82,7 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// The words of "unsigned long int"; nothing if there is anything else in it.
+// The words of "unsigned long int"; empty if the text has anything else.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (!(text = trimmed(text)).empty()) {
@@ -127,7 +127,7 @@ struct NamedElement {
   ElementType element;
 };
 
-// What is one word, of C++ and of ROOT.
+// Single-word names of C++ and of ROOT.
 constexpr std::array named_elements = {
     NamedElement{"float", ElementType::float32},    NamedElement{"double", ElementType::float64},
     NamedElement{"bool", ElementType::boolean},     NamedElement{"byte", ElementType::byte},
@@ -151,7 +151,7 @@ constexpr std::array named_elements = {
     NamedElement{"float32", ElementType::float32},  NamedElement{"float64", ElementType::float64},
 };
 
-// RVecF and its like.
+// RVecF and similar names.
 constexpr std::array named_lists = {
     NamedElement{"RVecB", ElementType::boolean}, NamedElement{"RVecC", ElementType::character},
     NamedElement{"RVecD", ElementType::float64}, NamedElement{"RVecF", ElementType::float32},
@@ -163,7 +163,7 @@ constexpr std::array named_lists = {
 constexpr std::array<std::string_view, 9> list_templates = {
     "vector", "RVec", "span", "array", "list", "deque", "set", "unordered_set", "multiset"};
 
-// Nesting beyond this is a mistake, and must not exhaust the stack.
+// Deeper nesting is a mistake, and must not exhaust the stack.
 constexpr int deepest_name = 32;
 
 template <class Table>
@@ -173,7 +173,7 @@ std::optional<ElementType> look_up(const Table& table, std::string_view name) {
   return std::nullopt;
 }
 
-// Takes a word off either end: "const float", "float const".
+// Removes a word from either end: "const float", "float const".
 bool take_word(std::string_view& text, std::string_view word) {
   if (text.starts_with(word) && text.size() > word.size() && !is_name_character(text[word.size()])) {
     text = trimmed(text.substr(word.size()));
@@ -187,7 +187,7 @@ bool take_word(std::string_view& text, std::string_view word) {
   return false;
 }
 
-// Without const, &, and the namespaces that may be left out.
+// Without const, &, and the optional namespaces.
 std::string_view bare_name(std::string_view text) {
   for (bool more = true; more;) {
     text = trimmed(text);
@@ -207,7 +207,7 @@ std::string_view bare_name(std::string_view text) {
 
 std::optional<ValueType> type_of(std::string_view name, int depth);
 
-// "vector<float>" and other lists; further arguments (allocators, sizes) do not count.
+// "vector<float>" and other lists; further arguments (allocators, sizes) are ignored.
 std::optional<ValueType> list_of_name(std::string_view name, int depth) {
   const std::size_t open = name.find('<');
   if (open == std::string_view::npos || !name.ends_with(">")) return std::nullopt;

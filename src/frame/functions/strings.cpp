@@ -35,7 +35,7 @@ class Row {
   std::int64_t integer(std::size_t i) const { return integers_[i][place_]; }
   std::size_t integers() const { return integers_.size(); }
 
-  // Where a string is cut: a position within it, as C++ demands.
+  // A position within the string; checked, as in C++.
   std::size_t position(std::size_t i) const {
     const std::int64_t at = integer(i);
     const std::size_t size = text(0).size();
@@ -46,7 +46,7 @@ class Row {
           "leave such entries out with a filter, or guard the operation with ?: or &&");
     return static_cast<std::size_t>(at);
   }
-  // As std::string counts: -1 is npos, all that is left.
+  // Like std::string: -1 is npos, everything that is left.
   std::size_t count(std::size_t i) const {
     const std::int64_t n = integer(i);
     return n < 0 ? std::string_view::npos : static_cast<std::size_t>(n);
@@ -59,16 +59,16 @@ class Row {
   std::uint64_t entry_;
 };
 
-// What is done with a row.
+// The operation on a row.
 using NumberOfRow = std::int64_t (*)(const Row&);
 using TextOfRow = void (*)(const Row&, std::string& out);
 
-// Arguments as they come: strings first, then integers, each converted to int64.
+// Unconverted arguments: strings first, then integers, each converted to int64.
 struct Arguments {
   std::vector<Strings> strings;
   std::vector<Integers> integers;
   std::vector<ValuesPtr> kept;
-  std::size_t rows = 0;  // to compute
+  std::size_t rows = 0;  // rows to compute
   bool constant = false;
 };
 
@@ -180,8 +180,8 @@ class TextKernel : public StringKernel {
 struct Method {
   std::string_view name;
   std::string_view signature;
-  std::size_t strings;          // arguments, the object first
-  std::size_t fewest_integers;  // arguments behind them
+  std::size_t strings;          // including the object, which comes first
+  std::size_t fewest_integers;  // arguments after them
   std::size_t most_integers;
   ElementType result;  // of number
   NumberOfRow number;
@@ -207,7 +207,7 @@ Bound bind_method(const Method& method, const Call& call) {
   std::vector<KernelPtr> conversions;
   std::string why_not = check(call, method, conversions);
   if (!why_not.empty()) return {nullptr, std::move(why_not)};
-  // Calls with other numbers of arguments have other keys in the pool already.
+  // Calls with other numbers of arguments differ in the pool already.
   std::string key(method.name);
   if (method.text != nullptr)
     return {
@@ -222,7 +222,7 @@ std::size_t start_of(const Row& row) {
   return row.integers() > 0 ? row.count(0) : 0;
 }
 
-// As std::string has it: a position, or npos.
+// Like std::string: a position, or npos.
 std::int64_t find_first(const Row& row) {
   return static_cast<std::int64_t>(row.text(0).find(row.text(1), start_of(row)));
 }
@@ -230,7 +230,7 @@ std::int64_t find_last(const Row& row) {
   return static_cast<std::int64_t>(
       row.text(0).rfind(row.text(1), row.integers() > 0 ? row.count(0) : std::string_view::npos));
 }
-// -1, 0 or 1: the sign is all that C++ promises.
+// -1, 0 or 1: C++ guarantees the sign only.
 std::int64_t compare(const Row& row) {
   const int order = row.text(0).compare(row.text(1));
   return (order > 0) - (order < 0);
@@ -287,7 +287,7 @@ constexpr std::array methods = {
 
 constexpr Method string_plus{"operator+", "text + text", 2, 0, 0, uint64, nullptr, both_texts};
 
-// As std::to_string: floating-point numbers with six digits behind the point.
+// Like std::to_string: floating-point numbers with six decimals.
 template <class T>
 Bound number_as_text(const ValueType& from, ElementType as) {
   return lists::make_bound({"to_string",

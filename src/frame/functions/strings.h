@@ -1,4 +1,4 @@
-// What the functions over strings have in common.
+// Common parts of the functions over strings.
 #ifndef COLONNADE_FRAME_FUNCTIONS_STRINGS_H
 #define COLONNADE_FRAME_FUNCTIONS_STRINGS_H
 
@@ -10,7 +10,7 @@
 
 namespace colonnade::frame {
 
-// Strings by number, be it one for all.
+// Strings by row, possibly a single constant.
 class Strings {
  public:
   explicit Strings(const Values& values)
@@ -30,7 +30,7 @@ class Strings {
   std::size_t step_;
 };
 
-// "operator==" and its like, between strings and lists of strings (strings_compare.cpp).
+// "operator==" and the other comparisons, between strings and lists of strings (strings_compare.cpp).
 Bound string_comparison(const Call& call);
 
 }  // namespace colonnade::frame

@@ -132,7 +132,7 @@ inline ValuesPtr run(const Kernel& kernel, const std::vector<ValuesPtr>& argumen
   return kernel.run(context, arguments);
 }
 
-// The result of a function for some rows, the first of which is entry 1000.
+// The result of a function for some rows, starting with entry 1000.
 inline ValuesPtr call(std::string_view name, const std::vector<ValuesPtr>& arguments,
                       const std::vector<std::string>& template_types = {}) {
   const Bound bound = bind(name, arguments, template_types);

@@ -76,7 +76,7 @@ Function constant(const Constant& entry) {
 
 // ---- Formulas
 
-// To the nearest integer, halves to even. What no int can hold becomes the nearest one, and NaN becomes 0.
+// Rounds to the nearest integer, halves to even. Values outside of int are clamped, and NaN becomes 0.
 std::int32_t nearest_integer(double x) {
   constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
@@ -116,7 +116,7 @@ struct ArcTangent {
   }
 };
 
-// By way of the natural logarithm, as ROOT does: the last bit may be another one than that of log2.
+// Via the natural logarithm, as in ROOT: the last bit may differ from log2's.
 struct Log2 {
   Doubles operator()(const Doubles& x) const { return log(x) / 0.693147180559945309417; }
 };
@@ -143,7 +143,7 @@ struct Gauss {
 
 // ---- Functions of several numbers of arguments, and of mixed types
 
-// One of several by the number of arguments: the ones that are left out have defaults.
+// Selects one of several functions by the number of arguments: omitted ones have defaults.
 Function by_count(std::string name, std::string signature, std::vector<Function> functions,
                   std::size_t fewest) {
   const std::size_t most = fewest + functions.size() - 1;
@@ -173,7 +173,7 @@ Function breit_wigner_function() {
       1);
 }
 
-// The magnitude, and type, of the first with the sign of the second.
+// The magnitude and type of the first argument with the sign of the second.
 struct SignOf {
   template <class T>
   T operator()(T a, double b) const {
@@ -207,7 +207,7 @@ struct InRange {
   }
 };
 
-// x, or the limit that it is beyond.
+// x, or the nearer limit if x is outside.
 Function range_function() {
   return {"TMath::Range", "TMath::Range(low, high, x)", [](const Call& call) -> Bound {
             if (auto refused = math::refuse(call, 3, 3)) return *refused;
@@ -248,7 +248,7 @@ Function parity(const std::string& name, F) {
   return {name, name + "(n)", std::move(bind)};
 }
 
-// Of integers an integer, of lists of them, too.
+// Integers give integers, also in lists.
 Function absolute() {
   return {"TMath::Abs", "TMath::Abs(x)", [](const Call& call) -> Bound {
             if (auto refused = math::refuse(call, 1, 1)) return *refused;

@@ -1,4 +1,4 @@
-// What names and definitions mean at a node, for the nominal values and for variations. See state.h.
+// The meaning of names and definitions at a node, for the nominal values and for variations. See state.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::uint64_t varied_key(std::uint32_t what, VariationId variation) {
   return std::uint64_t{what} << 32 | variation;
 }
 
-// The items of "{a, b}" or "RVec<T>{a, b}"; none if the text is something else.
+// The items of "{a, b}" or "RVec<T>{a, b}"; empty if the text has another form.
 std::optional<std::vector<std::string>> split_braces(std::string_view text) {
   const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
@@ -114,7 +114,7 @@ std::optional<ExpressionId> Graph::State::find(const NameMap& names, std::string
     return value(column, variation);
   };
   if (const auto column = column_of(names, name)) return look_at(*column);
-  // A member of a column that a node made is no column of the source, unless the node only gave it a name.
+  // A member of a column made by a node is not a column of the source, unless the node only renamed it.
   for (std::size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0;
        dot = name.rfind('.', dot - 1)) {
     const auto column = column_of(names, name.substr(0, dot));
@@ -275,7 +275,7 @@ ExpressionId Graph::State::value(ColumnId id, VariationId variation) {
   if (!contains(columns[id].varied_by, variation)) return columns[id].nominal;
   if (const auto known = values_.find(varied_key(id, variation)); known != values_.end())
     return known->second;
-  // Without recursion: definitions may stand on one another by the thousand.
+  // Without recursion: chains of definitions may be thousands long.
   std::vector<ColumnId> open = {id};
   while (!open.empty()) {
     const ColumnId top = open.back();
@@ -310,7 +310,7 @@ ExpressionId Graph::State::compute(const Computation& computation, VariationId v
     arguments.push_back(formula.bind(*pool, scope));
     ++bindings;
   }
-  // Varied values have the types of the nominal ones, and so the same kernel takes them.
+  // Varied values have the types of the nominal ones, so the same kernel takes them.
   return pool->call(computation.kernel, std::move(arguments));
 }
 

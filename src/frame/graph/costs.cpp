@@ -1,7 +1,7 @@
-// What the parts of a graph took in a pass: the costs of steps, put down to columns, nodes and results.
+// The costs of a graph's parts in a pass: assigns the costs of steps to columns, nodes and results.
 //
-// An expression belongs to the first node that needs it, else to the first result: what several share is
-// computed once, and later ones only use it.
+// An expression belongs to the first node that needs it, otherwise to the first result: shared expressions
+// are computed once, and later users get them for free.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -61,7 +61,7 @@ class CostSheet {
   struct Line {
     PassCost cost;
     bool used = false;
-    std::optional<SelectionId> selection = {};  // that a filter or a range ends with
+    std::optional<SelectionId> selection = {};  // at the end of a filter or a range
   };
 
   std::size_t add_line(PassCost cost) {
@@ -80,7 +80,7 @@ class CostSheet {
     }
   }
 
-  // What an expression needs and nobody has claimed.
+  // Assigns an expression and its arguments, unless they are assigned already.
   void claim(ExpressionId id, std::size_t owner) {
     std::vector<ExpressionId> open = {id};
     while (!open.empty()) {
@@ -132,10 +132,10 @@ class CostSheet {
     const auto known = std::ranges::find(result_lines_, id, &std::pair<ResultId, std::size_t>::first);
     std::size_t owner = known == result_lines_.end() ? nobody : known->second;
     if (owner == nobody) {
-      const Result& result = state_.results[id];
-      std::string what = result.kind == Result::Kind::report ? "report"
-                         : result.kind == Result::Kind::own  ? "callable"
-                                                             : result.spec.kind;
+      const BookedResult& result = state_.results[id];
+      std::string what = result.kind == BookedResult::Kind::report ? "report"
+                         : result.kind == BookedResult::Kind::own  ? "callable"
+                                                                   : result.spec.kind;
       owner = add_line({.kind = PassCost::Kind::result,
                         .what = std::move(what),
                         .name = {},
@@ -180,7 +180,7 @@ class CostSheet {
   Line other_{.cost = {.what = "other", .name = {}, .text = {}}};
   std::vector<std::size_t> owners_;  // lines, by expression
   std::vector<std::size_t> selection_owners_;
-  std::vector<bool> is_nominal_;        // selections of variations give no numbers of rows
+  std::vector<bool> is_nominal_;        // selections of variations are excluded from row counts
   std::vector<std::uint64_t> rows_of_;  // by expression
   std::vector<std::size_t> output_owners_;
   std::vector<std::pair<ResultId, std::size_t>> result_lines_;

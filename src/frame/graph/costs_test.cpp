@@ -1,4 +1,4 @@
-// What a pass took, by column, node and result.
+// The costs of a pass, by column, node and result.
 #include <cmath>
 
 #include "frame/graph/test_tools.h"
@@ -28,7 +28,7 @@ TEST_F(CostsTest, NothingIsSaidBeforeTheFirstPass) {
 }
 
 TEST_F(CostsTest, RowsAreThoseForWhichSomethingWasComputed) {
-  // Functions that may throw are computed only for the rows that get there.
+  // Functions that may throw are computed only for the rows that reach them.
   const NodeId passed = graph->filter(Graph::root, "n == 3", "three");
   const NodeId first = graph->define(passed, "first", "v[2]");
   const NodeId unused = graph->define(first, "unused", "x * 3");

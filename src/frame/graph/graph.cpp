@@ -93,7 +93,7 @@ Column computed_column(const std::string& name, const Computation& computation) 
   return column;
 }
 
-// What a name of the parent means, for a column that stands on it.
+// The meaning of a name at the parent, for a column that builds on it.
 Column column_before(Graph::State& state, const NameMap& names, Column::Kind kind, const std::string& name) {
   std::vector<ColumnId> uses;
   const auto value = state.find(names, name, 0, &uses);
@@ -110,7 +110,7 @@ Column column_before(Graph::State& state, const NameMap& names, Column::Kind kin
   return column;
 }
 
-// Whether rows may lack it because a join found nothing for them.
+// True if rows may lack it because a join found no match.
 bool is_joined_optional(const Graph::State& state, const NameMap& names, const std::string& name) {
   std::optional<ColumnId> id = state.column_of(names, name);
   while (id && state.columns[*id].kind != Column::Kind::computed) id = state.columns[*id].before;

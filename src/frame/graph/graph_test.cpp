@@ -1,4 +1,4 @@
-// Graphs: what booking refuses, what names mean where, variations, reports, failed passes.
+// Graphs: errors when booking, scopes of names, variations, reports, failed passes.
 #include "frame/graph/graph.h"
 
 #include <cmath>
@@ -43,7 +43,7 @@ TEST_F(GraphTest, RefusesNamesThatDoNotFit) {
   expect_error([&] { graph.default_value_for(x, "q", "1"); }, ErrorKind::not_found, "no column 'q'");
   expect_error([&] { graph.filter_available(x, "q"); }, ErrorKind::not_found, "no column 'q'");
   expect_error([&] { graph.define(99, "y", "1"); }, ErrorKind::usage, "none of number 99");
-  EXPECT_THAT(graph.column_names(x), ElementsAre("x"));  // as before
+  EXPECT_THAT(graph.column_names(x), ElementsAre("x"));  // unchanged
   EXPECT_NO_THROW(graph.define(x, "y", "x"));
 }
 
@@ -92,7 +92,7 @@ TEST_F(GraphTest, RefusesVariationsThatDoNotFit) {
   EXPECT_THAT(graph.variation_names(varied), ElementsAre("nominal", "s:a", "s:b"));
 }
 
-// ---- What names mean where
+// ---- Scopes of names
 
 TEST_F(GraphTest, EachNodeSeesWhatIsBeforeIt) {
   const NodeId y = graph.define(x, "y", "x + 1");
@@ -179,7 +179,7 @@ TEST(Graphs, ColumnsThatSomeFilesDoNotHave) {
   EXPECT_THAT(graph.filter_names(Graph::root),
               ElementsAre("available: extra", "missing: extra", "available: x",
                           "rdfsampleinfo_.Contains(\"Events\")"));
-  // Without a default it is an error that a pass meets, and that it survives.
+  // Without a default a pass fails, and the graph stays usable.
   const ResultId wrong = sum(graph, Graph::root, "extra");
   EXPECT_EQ(error_of([&] { graph.run(); }).kind(), ErrorKind::not_found);
   graph.forget(wrong);
@@ -188,7 +188,7 @@ TEST(Graphs, ColumnsThatSomeFilesDoNotHave) {
   EXPECT_EQ(number(graph, more), 45);
 }
 
-// ---- Variations. The numbers are those of ROOT 6.40 for the same graphs.
+// ---- Variations. The numbers are ROOT 6.40's for the same graphs.
 
 class VariationTest : public ::testing::Test {
  public:
@@ -416,7 +416,8 @@ TEST_F(GraphTest, AFailedPassLeavesTheGraphUsable) {
   EXPECT_THROW(graph.run(), std::exception);
   EXPECT_FALSE(graph.is_ready(result));
   EXPECT_FALSE(graph.is_ready(report));
-  // The next pass computes all that does not need the function; what does is left out until it is asked for.
+  // The next pass computes everything that does not need the function, and skips the failed
+  // result.
   graph.run();
   EXPECT_EQ(number(graph, counted), 10);
   EXPECT_TRUE(graph.is_ready(report));

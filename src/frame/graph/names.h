@@ -1,5 +1,5 @@
 // Names at the nodes of a graph: every node has a map of its own that shares all but one path with its
-// parent's, so that ten thousand definitions in a row cost no ten thousand copies.
+// parent's, so that ten thousand consecutive definitions do not cost ten thousand copies.
 #ifndef COLONNADE_FRAME_GRAPH_NAMES_H
 #define COLONNADE_FRAME_GRAPH_NAMES_H
 
@@ -13,11 +13,11 @@
 
 namespace colonnade::frame {
 
-// Small numbers for names, for as long as somebody uses them.
+// Reference-counted small numbers for names.
 class NameTable {
  public:
   std::uint32_t add(std::string_view name);
-  // As often as it was added.
+  // To be called as often as add().
   void release(std::string_view name);
   std::optional<std::uint32_t> find(std::string_view name) const;
 
@@ -47,7 +47,7 @@ class NameMap {
   unsigned height_ = 0;  // of the root; a leaf has 0
 };
 
-// A set of variations. Few differ, so sets are shared; null is the empty one.
+// A set of variations. There are few distinct sets, so they are shared; null is the empty set.
 using VariationId = std::uint32_t;  // 0: the nominal values
 using VariationSet = std::shared_ptr<const std::vector<VariationId>>;
 

@@ -1,4 +1,4 @@
-// Things by numbers that rise and are given once: a number of something that is gone means nothing any more.
+// Objects with ascending numbers that are never reused: the number of a removed object stays invalid.
 #ifndef COLONNADE_FRAME_GRAPH_NUMBERED_H
 #define COLONNADE_FRAME_GRAPH_NUMBERED_H
 
@@ -20,15 +20,15 @@ class Numbered {
   T take(std::uint32_t number) { return std::move(things_.extract(number).mapped()); }
 
   bool contains(std::uint32_t number) const { return things_.contains(number); }
-  // Of what is there.
+  // The object must exist.
   T& operator[](std::uint32_t number) { return things_.find(number)->second; }
   const T& operator[](std::uint32_t number) const { return things_.find(number)->second; }
   std::size_t size() const noexcept { return things_.size(); }
   std::uint32_t next() const noexcept { return next_; }
-  // Gives no number below this one any more.
+  // Later objects get this number or higher ones.
   void skip_to(std::uint32_t number) { next_ = std::max(next_, number); }
 
-  // Pairs of number and thing, in the order in which they were added.
+  // Pairs of number and object, in insertion order.
   auto begin() { return things_.begin(); }
   auto end() { return things_.end(); }
   auto begin() const { return things_.begin(); }

@@ -1,4 +1,4 @@
-// Where in a graph an expression comes from, for the messages of passes that fail.
+// The origin of an expression in a graph, for messages of failed passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string where(const Node& node) {
 
 }  // namespace
 
-// The first node, or result, whose expression needs it: later ones only use the column.
+// The first node or result whose expression needs it: later ones only use the column.
 std::string Graph::State::origin_of(ExpressionId id) const {
   std::vector<bool> needs(pool->size());
   for (ExpressionId each = id; each < needs.size(); ++each)
@@ -39,7 +39,7 @@ std::string Graph::State::origin_of(ExpressionId id) const {
   };
   for (const auto& [number, node] : nodes)
     if (is_in(node.computation)) return where(node);
-  // What a variation gives a column.
+  // Values of a varied column.
   for (const auto& [number, column] : columns)
     if (std::ranges::any_of(column.items, [&](ExpressionId item) { return needs[item]; }))
       return where(nodes[column.node]);

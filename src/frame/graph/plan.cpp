@@ -6,9 +6,9 @@
 //    "nodes": [{"kind": "define", "parent": 0, "name": "m", "definition": {"text": "sqrt(x)"}}, ..],
 //    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
 //
-// Nodes stand in the order in which they were added, so that their numbers are the same on the other side; so
-// are those of results. Where some are gone the next one has "number". A callable is its payload, in base64;
-// how many a plan has stands in front, if it has any.
+// Nodes are listed in the order in which they were added, so that the receiver gives them the same numbers;
+// so are results. After removed ones, the next one has an explicit "number". A callable is its payload in
+// base64; a plan with callables states their number at the beginning.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int plan_version = 1;
-// No plan that was ever made comes near.
+// Far larger than any real plan.
 constexpr std::size_t longest_plan = std::size_t{256} << 20;
 constexpr int deepest_plan = 32;
 
@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 10> kind_names = {"root",           "defi
 
 // ---- Writing
 
-// The joins of a plan, each once.
+// The joins of a plan, without duplicates.
 struct JoinList {
   std::vector<std::shared_ptr<Join>> joins;
 
@@ -88,15 +88,15 @@ json node_json(const Node& node, JoinList& joins) {
   return out;
 }
 
-json result_json(const Result& result) {
-  if (result.kind == Result::Kind::own)
+json result_json(const BookedResult& result) {
+  if (result.kind == BookedResult::Kind::own)
     throw Error(ErrorKind::unsupported,
                 fmt::format("an accumulator over ({}) is the caller's own and cannot be sent elsewhere",
                             fmt::join(result.spec.arguments, ", ")),
                 "book one of the results that a specification describes");
   json out = {{"node", result.node}};
   if (result.all_variations) out["varied"] = true;
-  if (result.kind == Result::Kind::report) {
+  if (result.kind == BookedResult::Kind::report) {
     out["kind"] = "report";
     return out;
   }
@@ -108,7 +108,7 @@ json result_json(const Result& result) {
 
 // ---- Reading
 
-// Whoever writes values again, as a part of a message or of another text, does so by recursion.
+// Serialising values again, as part of a message or another text, is recursive.
 json parse_plan(std::string_view text) {
   if (text.size() > longest_plan)
     throw Error(ErrorKind::format,
@@ -159,7 +159,7 @@ void check_rights(const json& plan, const PlanRights& rights) {
       check(result.at("options").at("uri").get<std::string>(), true);
 }
 
-// What the definitions of a plan refer to.
+// The objects that definitions of a plan refer to.
 struct PlanContext {
   const PlanRights& rights;
   std::vector<std::shared_ptr<Join>> joins;
@@ -179,7 +179,7 @@ Definition read_definition(const json& in, const PlanContext& context) {
   return context.rights.remake(*payload, in.at("columns").get<std::vector<std::string>>());
 }
 
-// The number that a node or a result has in its graph; there are fewer than a plan may have bytes.
+// The explicit number of a node or a result; limited by the size of a plan.
 std::uint32_t own_number(const json& in) {
   if (!in.contains("number")) return 0;
   const auto number = whole_number<std::uint32_t>(in.at("number"));
@@ -222,14 +222,14 @@ ResultId read_result(Graph& graph, const json& in) {
 
 namespace {
 
-// Lists say numbers only where they do not follow each other.
+// Lists have explicit numbers only where they are not consecutive.
 void add_numbered(json& list, std::uint32_t number, std::uint32_t& expected, json out) {
   if (number != expected) out["number"] = number;
   expected = number + 1;
   list.push_back(std::move(out));
 }
 
-// `wanted`: which nodes; null for all.
+// `wanted`: the nodes to include; null: all.
 json plan_json(const Graph::State& state, bool with_index, const std::vector<bool>* wanted) {
   json plan = {{"version", plan_version}};
   plan["source"] = json::parse(state.source->specification(with_index));

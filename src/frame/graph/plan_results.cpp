@@ -1,4 +1,4 @@
-// What a graph has computed, as bytes that another one with the same plan merges behind its own.
+// The results of a graph as bytes, which another graph with the same plan merges after its own.
 //
 //   "CLNR" version  then per result and variation, in the order of booking:
 //   number of accumulators, then per accumulator the number of its bytes and the bytes
@@ -31,9 +31,9 @@ void write(std::vector<std::byte>& out, std::uint64_t number) {
   append(out, std::as_bytes(std::span(&number, 1)));
 }
 
-class SavedReader {
+class ResultsReader {
  public:
-  explicit SavedReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit ResultsReader(std::span<const std::byte> bytes) : rest_(bytes) {}
   std::uint64_t number() {
     std::uint64_t value = 0;
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
@@ -55,15 +55,15 @@ class SavedReader {
   std::span<const std::byte> rest_;
 };
 
-// What was computed of all entries has a mark, so that it is not taken for that of some of them.
+// Results of all entries have a mark, so that they are not mistaken for those of a part.
 constexpr std::uint64_t of_stretch = 0;
 constexpr std::uint64_t of_all = 1;
 
-bool merges_parts(const Graph::State& state, const Result& result) {
+bool merges_parts(const Graph::State& state, const BookedResult& result) {
   const auto is_after_range = [&](NodeId node) { return state.nodes[node].after_range; };
   if (is_after_range(result.node)) return false;
-  // A report of the whole graph has filters that stand behind others than its node.
-  return result.kind != Result::Kind::report ||
+  // The report of the whole graph covers filters that are not above its node.
+  return result.kind != BookedResult::Kind::report ||
          std::ranges::none_of(state.filters_before(result.node, true), is_after_range);
 }
 
@@ -74,7 +74,7 @@ void check_mergeable(const Graph::State& state) {
                   "leave out the range, or filter by rdfentry_");
 }
 
-void write_accumulators(const Result& result, std::vector<std::byte>& out, std::uint64_t slice = 0,
+void write_accumulators(const BookedResult& result, std::vector<std::byte>& out, std::uint64_t slice = 0,
                         std::uint64_t of = 1) {
   for (const Instance& instance : result.instances) {
     write(out, instance.accumulators.size());
@@ -88,16 +88,16 @@ void write_accumulators(const Result& result, std::vector<std::byte>& out, std::
 
 using Merges = std::vector<std::pair<Accumulator*, std::span<const std::byte>>>;
 
-void read_accumulators(Graph::State& state, Result& result, SavedReader& in, Merges& merges) {
+void read_accumulators(Graph::State& state, BookedResult& result, ResultsReader& in, Merges& merges) {
   state.prepare(result);
   for (Instance& instance : result.instances) {
-    if (in.number() != instance.accumulators.size()) SavedReader::fail("they are of other results");
+    if (in.number() != instance.accumulators.size()) ResultsReader::fail("they are of other results");
     for (const auto& accumulator : instance.accumulators)
       merges.emplace_back(accumulator.get(), in.take(in.number()));
   }
 }
 
-void mark(Result& result, bool ready) {
+void mark(BookedResult& result, bool ready) {
   for (Instance& instance : result.instances) {
     instance.ready = ready;
     instance.stale = !ready;
@@ -123,13 +123,13 @@ std::vector<std::byte> Graph::save_results() const {
 
 void Graph::merge_results(std::span<const std::byte> later) {
   check_mergeable(*state_);
-  SavedReader in(later);
-  if (in.number() != magic) SavedReader::fail("they do not begin as they should");
-  // Looked at as a whole first, so that what does not fit changes nothing.
+  ResultsReader in(later);
+  if (in.number() != magic) ResultsReader::fail("they do not begin as they should");
+  // Everything is validated first, so that invalid bytes change nothing.
   Merges merges;
   for (auto& [id, result] : state_->results) read_accumulators(*state_, result, in, merges);
-  if (!in.at_end()) SavedReader::fail("they are of more results");
-  for (auto& [id, result] : state_->results) mark(result, false);  // half of it merged is no result
+  if (!in.at_end()) ResultsReader::fail("they are of more results");
+  for (auto& [id, result] : state_->results) mark(result, false);  // a half-merged result is invalid
   for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
   for (auto& [id, result] : state_->results) mark(result, true);
 }
@@ -140,8 +140,8 @@ void Graph::check_ready(ResultId id) const {
 }
 
 std::uint64_t Graph::slices_of(ResultId id, std::uint64_t bytes) const {
-  const Result& result = state_->result(id);
-  if (result.kind == Result::Kind::report) return 1;
+  const BookedResult& result = state_->result(id);
+  if (result.kind == BookedResult::Kind::report) return 1;
   // All variations have the same model.
   const bool is_varied = result.all_variations && result.varied_by != nullptr && !result.expansion;
   const std::uint64_t instances = 1 + (is_varied ? result.varied_by->size() : 0);
@@ -149,7 +149,7 @@ std::uint64_t Graph::slices_of(ResultId id, std::uint64_t bytes) const {
 }
 
 std::vector<std::byte> Graph::save_result(ResultId id, std::uint64_t slice, std::uint64_t of) const {
-  const Result& result = state_->result(id);
+  const BookedResult& result = state_->result(id);
   check_ready(id);
   if (slice >= of) throw Error(ErrorKind::usage, fmt::format("there is no slice {} of {}", slice, of));
   std::vector<std::byte> out;
@@ -161,19 +161,19 @@ std::vector<std::byte> Graph::save_result(ResultId id, std::uint64_t slice, std:
 
 void Graph::merge_result(ResultId id, std::span<const std::byte> later) {
   state_->result(id);
-  Result& result = state_->results[id];
-  SavedReader in(later);
-  if (in.number() != magic) SavedReader::fail("they do not begin as they should");
+  BookedResult& result = state_->results[id];
+  ResultsReader in(later);
+  if (in.number() != magic) ResultsReader::fail("they do not begin as they should");
   const std::uint64_t entries = in.number();
   const bool is_whole = entries == of_all;
   if (entries > of_all || (is_whole && merges_parts(*state_, result)))
-    SavedReader::fail("they are of other entries");
+    ResultsReader::fail("they are of other entries");
   if (is_whole && std::ranges::any_of(result.instances, &Instance::ready))
     throw Error(ErrorKind::usage, "what was computed from all entries has been merged before",
                 "merge it once");
   Merges merges;
   read_accumulators(*state_, result, in, merges);
-  if (!in.at_end()) SavedReader::fail("they are of more results");
+  if (!in.at_end()) ResultsReader::fail("they are of more results");
   mark(result, false);
   for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
   mark(result, true);

@@ -1,4 +1,4 @@
-// Plans: a graph as JSON, done elsewhere in parts, and put together again.
+// Plans: a graph as JSON, computed elsewhere in parts, and merged.
 #include <cctype>
 #include <cstring>
 
@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Something of every kind. Weights are such that their sums are exact: those of histograms are added up in
-// the order of the entries, and where the order of additions is another one the last bits are others.
+// One result of every kind. Weights are chosen so that their sums are exact: another order of additions would
+// change the last bits.
 struct Booked {
   NodeId last = 0;
   std::vector<ResultId> results;
@@ -51,7 +51,7 @@ class PlanTest : public ::testing::Test {
     write_events(b.uri(), 700, 500);
     graph = std::make_unique<Graph>(open_chain("Events", std::vector{a.uri(), b.uri()}));
   }
-  // Everything that was computed, bit by bit.
+  // All results, bit by bit.
   static std::vector<std::vector<std::byte>> bits_of(const Graph& of, const Booked& booked) {
     std::vector<std::vector<std::byte>> bits;
     for (const char* variation : {"nominal", "scale:down", "scale:up"})
@@ -202,7 +202,7 @@ TEST_F(PlanTest, RangesCannotBeMerged) {
   EXPECT_EQ(error_of([&] { graph->save_results(); }).kind(), ErrorKind::unsupported);
 }
 
-// Ranges of ranges behind filters, whose counts a graph is told; a plain range needs none.
+// Nested ranges behind filters, whose counts are given to the graph; a plain range needs none.
 TEST_F(PlanTest, StretchesBehindRangesAreMerged) {
   graph->restrict_entries(5, 200);
   const NodeId plain = graph->range(Graph::root, 3, 150, 2);
@@ -219,7 +219,7 @@ TEST_F(PlanTest, StretchesBehindRangesAreMerged) {
     const auto late = Graph::from_json(text, {});
     early->set_stretch(5, cut, {});
     early->run();
-    // What reached the inner range before, with a graph that has one for it.
+    // Computes what reached the inner range before, with a graph made for that.
     const auto counting = Graph::from_json(text, {});
     const ResultId reach_inner = count(*counting, inner - 1);
     counting->set_stretch(5, cut, {});
@@ -270,7 +270,7 @@ TEST_F(PlanTest, ResultsOfAllEntriesAreTakenOverAsAWhole) {
       EXPECT_EQ(error_of([&] { other->merge_result(result, std::span(saved).first(size)); }).kind(),
                 ErrorKind::format);
     }
-    // Damage is an error, or another number: never more.
+    // Damage gives an error or another number, nothing worse.
     for (std::size_t at = 0; at < saved.size(); ++at) {
       auto damaged = saved;
       damaged[at] ^= std::byte{0x81};
@@ -278,7 +278,7 @@ TEST_F(PlanTest, ResultsOfAllEntriesAreTakenOverAsAWhole) {
       try {
         other->merge_result(result, damaged);
         static_cast<void>(other->value(result));
-      } catch (const Error&) {  // as a rule
+      } catch (const Error&) {  // in most cases
       }
     }
     other->begin_anew();
@@ -304,7 +304,7 @@ TEST_F(PlanTest, PlansHoldWhatIsNeededAndOpenNothing) {
   EXPECT_EQ(number(*other, result), (700 + 1199) * 250 + 500);
   const PlanRights none{.may_use = [](const std::string&, bool) { return false; }};
   EXPECT_THAT(error_of([&] { Graph::from_json(plan, none); }).problem(), HasSubstr("reads"));
-  // Of the same name, but another one.
+  // A data set with the same name, but other content.
   write_events(b.uri(), 700, 500);
   const auto late = Graph::from_json(plan, {});
   const ResultId again = sum(*late, used, "used");
@@ -324,7 +324,7 @@ TEST_F(PlanTest, DamagedPlansAndResultsAreErrors) {
     damaged[at] = damaged[at] == '1' ? '"' : '1';
     try {
       Graph::from_json(damaged, {});
-    } catch (const Error&) {  // some damage is none: a number in an expression
+    } catch (const Error&) {  // some changes are valid: a number in an expression
     }
   }
   graph->run();
@@ -335,10 +335,10 @@ TEST_F(PlanTest, DamagedPlansAndResultsAreErrors) {
   Graph other(open_chain("Events", std::vector{a.uri()}));
   count(other, Graph::root);
   EXPECT_EQ(error_of([&] { other.merge_results(saved); }).kind(), ErrorKind::format);
-  EXPECT_EQ(graph->save_results(), saved);  // nothing of the damaged ones was merged
+  EXPECT_EQ(graph->save_results(), saved);  // damaged results were not merged
 }
 
-// Every number of a plan becomes one that it cannot be, or can be but should not.
+// Every number of a plan is replaced by one that is impossible, or that should be refused.
 TEST_F(PlanTest, NumbersThatDoNotFitAreErrorsAndNeverOthers) {
   const Booked booked = book_all(*graph);
   for (const std::string& plan : {graph->to_json(), graph->plan(std::vector{booked.last})}) {
@@ -347,7 +347,7 @@ TEST_F(PlanTest, NumbersThatDoNotFitAreErrorsAndNeverOthers) {
       if (std::isdigit(static_cast<unsigned char>(plan[at])) == 0 ||
           std::strchr(":[,", plan[at - 1]) == nullptr)
         continue;
-      if (plan.substr(0, at).ends_with("\"bins\":")) continue;  // as many as there is memory for
+      if (plan.substr(0, at).ends_with("\"bins\":")) continue;  // limited by memory only
       const std::size_t end = plan.find_first_not_of("0123456789.eE+-", at);
       ++places;
       for (const char* other :
@@ -356,7 +356,7 @@ TEST_F(PlanTest, NumbersThatDoNotFitAreErrorsAndNeverOthers) {
           const auto made = Graph::from_json(plan.substr(0, at) + other + plan.substr(end), {});
           count(*made, Graph::root);
           made->run();
-        } catch (const Error&) {  // as a rule
+        } catch (const Error&) {  // in most cases
         }
       }
     }

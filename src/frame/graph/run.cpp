@@ -1,4 +1,4 @@
-// Booking results, running passes, handing out values. See graph.h.
+// Books results, runs passes, returns values. See graph.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,17 +11,17 @@ namespace colonnade::frame {
 
 // ---- Results
 
-const Result& Graph::State::result(ResultId id) const {
+const BookedResult& Graph::State::result(ResultId id) const {
   if (results.contains(id)) return results[id];
   throw Error(ErrorKind::usage, fmt::format("{} results are booked, none of number {}", results.size(), id));
 }
 
 namespace {
 
-Result bind_result(Graph::State& state, NodeId node, const std::vector<std::string>& arguments) {
+BookedResult bind_result(Graph::State& state, NodeId node, const std::vector<std::string>& arguments) {
   Graph::Garbage garbage;
   state.settle(garbage);
-  Result result;
+  BookedResult result;
   result.node = node;
   result.varied_by = state.node(node).varied_by;
   for (const std::string& argument : arguments) {
@@ -32,7 +32,7 @@ Result bind_result(Graph::State& state, NodeId node, const std::vector<std::stri
   return result;
 }
 
-ResultId add_result(Graph::State& state, Result result) {
+ResultId add_result(Graph::State& state, BookedResult result) {
   ++state.nodes[result.node].holders;
   return state.results.add(std::move(result));
 }
@@ -41,7 +41,7 @@ ResultId add_result(Graph::State& state, Result result) {
 
 ResultId Graph::book(NodeId node, const ResultSpec& spec) {
   return booking(spec.kind, [&] {
-    Result result = bind_result(*state_, node, spec.arguments);
+    BookedResult result = bind_result(*state_, node, spec.arguments);
     std::vector<ValueType> types;
     for (const Computation& argument : result.arguments)
       types.push_back((*state_->pool)[argument.nominal].type);
@@ -54,8 +54,8 @@ ResultId Graph::book(NodeId node, const ResultSpec& spec) {
 ResultId Graph::book(NodeId node, std::vector<std::string> arguments,
                      std::shared_ptr<Accumulator> accumulator) {
   return booking("book", [&] {
-    Result result = bind_result(*state_, node, arguments);
-    result.kind = Result::Kind::own;
+    BookedResult result = bind_result(*state_, node, arguments);
+    result.kind = BookedResult::Kind::own;
     result.spec.arguments = std::move(arguments);
     result.instances[0].accumulators.push_back(std::move(accumulator));
     return add_result(*state_, std::move(result));
@@ -63,15 +63,15 @@ ResultId Graph::book(NodeId node, std::vector<std::string> arguments,
 }
 
 ResultId Graph::report(NodeId node) {
-  Result result = bind_result(*state_, node, {});
-  result.kind = Result::Kind::report;
+  BookedResult result = bind_result(*state_, node, {});
+  result.kind = BookedResult::Kind::report;
   return add_result(*state_, std::move(result));
 }
 
 std::vector<std::string> Graph::vary_result(ResultId id) {
   state_->result(id);
-  Result& result = state_->results[id];
-  if (result.kind == Result::Kind::specified && result.spec.kind == "snapshot" &&
+  BookedResult& result = state_->results[id];
+  if (result.kind == BookedResult::Kind::specified && result.spec.kind == "snapshot" &&
       result.varied_by != nullptr && !result.expansion) {
     if (result.instances.front().ready)
       throw Error(ErrorKind::usage, "the snapshot is written already, without its variations",
@@ -87,7 +87,7 @@ std::vector<std::string> Graph::vary_result(ResultId id) {
 
 Graph::Garbage Graph::forget(ResultId id) {
   state_->result(id);
-  const auto result = std::make_shared<Result>(state_->results.take(id));
+  const auto result = std::make_shared<BookedResult>(state_->results.take(id));
   Garbage garbage = {result};
   state_->release(result->node, garbage);
   state_->settle(garbage);
@@ -95,7 +95,7 @@ Graph::Garbage Graph::forget(ResultId id) {
 }
 
 bool Graph::is_ready(ResultId id) const {
-  const Result& result = state_->result(id);
+  const BookedResult& result = state_->result(id);
   const std::size_t varied = result.varied_by == nullptr ? 0 : result.varied_by->size();
   if (result.all_variations && !result.expansion && result.instances.size() <= varied) return false;
   return std::ranges::all_of(result.instances, &Instance::ready);
@@ -132,7 +132,7 @@ RunReport Graph::run(std::span<Graph* const> graphs, const RunOptions& options) 
 }
 
 RunReport Graph::run_step(ResultId id, std::uint64_t first, std::uint64_t last, const RunOptions& options) {
-  const Result& result = state_->result(id);
+  const BookedResult& result = state_->result(id);
   if (state_->node(result.node).after_range)
     throw Error(ErrorKind::usage,
                 "behind a range there are no steps: it counts entries from the first one on",
@@ -150,7 +150,7 @@ RunReport Graph::run_step(ResultId id, std::uint64_t first, std::uint64_t last, 
 
 namespace {
 
-// That are read.
+// The columns to read.
 std::vector<std::uint32_t> columns_of(const Program& program) {
   const ExpressionPool& pool = *program.pool;
   std::vector<bool> seen(pool.size());
@@ -183,14 +183,14 @@ RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
   }
   for (Pass& pass : passes)
     for (Instance* instance : pass.instances) instance->stale = true;
-  std::vector<OutputPlace> failed;
+  std::vector<OutputId> failed;
   RunOptions noting = options;
   noting.failed = &failed;
   RunReport report;
   try {
     report = frame::run(programs, noting);
   } catch (...) {
-    for (const OutputPlace& place : failed) passes[place.program].of_output[place.output]->failed = true;
+    for (const OutputId& place : failed) passes[place.program].of_output[place.output]->failed = true;
     throw;
   }
   for (std::size_t p = 0; p < passes.size(); ++p) {
@@ -233,7 +233,7 @@ std::uint64_t Graph::bindings() const noexcept {
 // ---- Values
 
 const Instance& Graph::State::instance(ResultId id, std::string_view variation) const {
-  const Result& wanted = result(id);
+  const BookedResult& wanted = result(id);
   VariationId number = 0;
   if (!variation.empty() && variation != "nominal") {
     const auto known = variation_ids.find(variation);
@@ -259,7 +259,7 @@ Accumulator& Graph::accumulator(ResultId id, std::string_view variation) const {
 
 std::shared_ptr<Accumulator> Graph::share_accumulator(ResultId id, std::string_view variation) const {
   const Instance& instance = state_->instance(id, variation);
-  if (state_->result(id).kind == Result::Kind::report)
+  if (state_->result(id).kind == BookedResult::Kind::report)
     throw Error(ErrorKind::usage, "a report has no accumulator of its own", "use report_value");
   return instance.accumulators.front();
 }
@@ -272,7 +272,7 @@ ResultValue Graph::value(ResultId id, std::string_view variation) const {
 
 std::vector<FilterCount> Graph::report_value(ResultId id, std::string_view variation) const {
   const Instance& instance = state_->instance(id, variation);
-  if (state_->result(id).kind != Result::Kind::report)
+  if (state_->result(id).kind != BookedResult::Kind::report)
     throw Error(ErrorKind::usage, "the result is not a report", "use value");
   std::vector<std::uint64_t> counts;
   for (const auto& accumulator : instance.accumulators)

@@ -1,4 +1,4 @@
-// Large graphs: what ten thousand nodes cost, in texts that are bound rather than in time.
+// Large graphs: the cost of ten thousand nodes, counted in bound texts instead of time.
 #include "frame/graph/names.h"
 #include "frame/graph/test_tools.h"
 
@@ -45,7 +45,7 @@ TEST(LargeGraphs, AVariationBindsOnlyWhatItChanges) {
   const ResultId another = sum(graph, node, "d99");
   graph.vary_result(another);
   graph.run();
-  EXPECT_EQ(graph.bindings() - after, 3u);  // the argument alone
+  EXPECT_EQ(graph.bindings() - after, 3u);  // only the argument
 }
 
 TEST(LargeGraphs, AVariationOfTheWholeChainNeedsNoStack) {
@@ -81,7 +81,7 @@ TEST(LargeGraphs, AFanOfResults) {
   EXPECT_EQ(number(graph, results.back()), 5 + 6 + 7 + 8 + 9 + 5.0 * (nodes - 1));
 }
 
-// ---- What is given up
+// ---- Removed nodes and results
 
 TEST(LargeGraphs, WhatIsDroppedLeavesNothingBehind) {
   Graph graph(empty_source(10));
@@ -122,7 +122,7 @@ TEST(LargeGraphs, QuestionsLeaveLittleBehind) {
   EXPECT_LT(graph.counts().expressions, 1100u);
 }
 
-// Numbers of expressions and selections change in between.
+// The numbers of expressions and selections change in between.
 TEST(LargeGraphs, SweepsChangeNoResult) {
   Graph graph(empty_source(100));
   NodeId node = graph.define(Graph::root, "c0", "rdfentry_ * 1.0");
@@ -144,7 +144,7 @@ TEST(LargeGraphs, SweepsChangeNoResult) {
     }
   }
   graph.run();
-  // The same without what is dropped, in one pass.
+  // The same without the removed ones, in one pass.
   Graph plain(empty_source(100));
   node = plain.define(Graph::root, "c0", "rdfentry_ * 1.0");
   node = plain.vary(node, {"c0"}, "{c0 + 1, c0 - 1}", {"up", "down"}, "s");

@@ -1,4 +1,4 @@
-// Which rows reach a node, and what a pass computes for them. See state.h.
+// The rows that reach a node, and what a pass computes for them. See state.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +29,9 @@ SelectionId Graph::State::select(Selection selection) {
   return place->second;
 }
 
-// One selection per operand of &&, so that conditions share what they have in common, and the columns of the
-// second are read only for rows that passed the first. A filter's counts are those before its first operand
-// and behind its last.
+// One selection per operand of &&, so that conditions share common operands, and the columns of the second
+// one are read only for rows that passed the first. A filter counts the rows before its first operand and
+// after its last one.
 SelectionId Graph::State::narrow(SelectionId parent, ExpressionId condition) {
   std::vector<ExpressionId> open = {condition};
   while (!open.empty()) {
@@ -102,7 +102,7 @@ SelectionId Graph::State::selection(NodeId id, VariationId variation) {
 
 std::vector<NodeId> Graph::State::filters_before(NodeId id, bool named) const {
   std::vector<NodeId> filters;
-  if (id == Graph::root) {  // of the whole graph
+  if (id == Graph::root) {  // for the whole graph
     for (const auto& [at, node] : nodes)
       if (is_filter(node.kind) && !(named && node.name.empty())) filters.push_back(at);
     return filters;
@@ -113,7 +113,7 @@ std::vector<NodeId> Graph::State::filters_before(NodeId id, bool named) const {
   return filters;
 }
 
-void Graph::State::prepare_report(const Result& result, Instance& instance) {
+void Graph::State::prepare_report(const BookedResult& result, Instance& instance) {
   const auto place_of = [&](SelectionId selection) {
     const auto found = std::ranges::find(instance.selections, selection);
     const auto place = static_cast<std::size_t>(found - instance.selections.begin());
@@ -132,22 +132,22 @@ void Graph::State::prepare_report(const Result& result, Instance& instance) {
   }
 }
 
-void Graph::State::prepare(Result& result) {
+void Graph::State::prepare(BookedResult& result) {
   if (result.all_variations && result.varied_by != nullptr && !result.expansion)
     for (const VariationId variation : *result.varied_by)
       if (std::ranges::find(result.instances, variation, &Instance::variation) == result.instances.end()) {
         Instance instance;
         instance.variation = variation;
-        if (result.kind != Result::Kind::report)
+        if (result.kind != BookedResult::Kind::report)
           instance.accumulators.push_back(result.instances.front().accumulators.front()->empty_copy());
         result.instances.push_back(std::move(instance));
       }
   for (Instance& instance : result.instances) {
     if (instance.ready) continue;
-    if (instance.stale && result.kind != Result::Kind::report)
+    if (instance.stale && result.kind != BookedResult::Kind::report)
       for (auto& accumulator : instance.accumulators) accumulator = accumulator->empty_copy();
     instance.stale = false;
-    if (result.kind == Result::Kind::report) prepare_report(result, instance);
+    if (result.kind == BookedResult::Kind::report) prepare_report(result, instance);
   }
 }
 
@@ -155,7 +155,7 @@ void Graph::State::prepare(Result& result) {
 
 namespace {
 
-// The selections that outputs need, numbered anew, parents before children.
+// The selections that outputs need, renumbered, parents before children.
 class SelectionSubset {
  public:
   explicit SelectionSubset(const std::vector<Selection>& all) : all_(all), numbers_(all.size(), unknown) {
@@ -174,12 +174,12 @@ class SelectionSubset {
     }
     return numbers_[id];
   }
-  // Nothing happens if the selection was not added.
+  // Has no effect if the selection was not added.
   void set_reached(SelectionId id, std::uint64_t rows) {
     if (id < numbers_.size() && numbers_[id] != unknown) chosen_[numbers_[id]].reached_before = rows;
   }
   std::vector<Selection> take() { return std::move(chosen_); }
-  // The numbers that they had.
+  // Their original numbers.
   std::vector<SelectionId> take_originals() { return std::move(originals_); }
 
  private:
@@ -192,7 +192,7 @@ class SelectionSubset {
 
 }  // namespace
 
-// Has a program look at the stretch alone, and gives what reached the ranges before it.
+// Restricts a program to the stretch, and returns the selections whose ranges had earlier rows.
 Graph::State::ReachedSelections Graph::State::narrow_to_stretch(Program& program) {
   const std::uint64_t origin = program.first;
   program.first = std::clamp(stretch->first, program.first, program.last);
@@ -225,10 +225,10 @@ Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
     for (Instance& instance : result.instances) {
       if (is_left_out(instance)) continue;
       pass.instances.push_back(&instance);
-      const std::size_t outputs = result.kind == Result::Kind::report ? instance.selections.size() : 1;
+      const std::size_t outputs = result.kind == BookedResult::Kind::report ? instance.selections.size() : 1;
       pass.of_output.insert(pass.of_output.end(), outputs, &instance);
       pass.result_of_output.insert(pass.result_of_output.end(), outputs, id);
-      if (result.kind == Result::Kind::report) {
+      if (result.kind == BookedResult::Kind::report) {
         for (std::size_t i = 0; i < instance.selections.size(); ++i)
           wanted.push_back({instance.selections[i], {}, instance.accumulators[i]});
         continue;

@@ -1,10 +1,10 @@
-// A snapshot with its variations: one data set in which every varied column has a column per variation.
+// A snapshot with variations: one data set in which every varied column has a column per variation.
 //
 //   x  x__scale_up  x__scale_down  y  passed__nominal  passed__scale_up  passed__scale_down
 //
-// It holds the entries that the nominal values or any variation let through. Where they pass different
-// filters, "passed" says which did, and what did not is written as zero or empty: it may not even be defined
-// there.
+// It contains the entries that pass for the nominal values or any variation. If these have different filters,
+// the "passed" columns tell which ones passed; the values of the others are zero or empty, as they may not
+// even be defined there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// No items of the type.
+// A value of the type without items.
 ValuesPtr no_values(const ValueType& type) {
   static constexpr std::int64_t offsets[2] = {0, 0};
   auto values = std::make_shared<Values>();
@@ -35,7 +35,7 @@ ValuesPtr no_values(const ValueType& type) {
   return values;
 }
 
-// One row that is zero, empty, or all zero.
+// One row: zero, empty, or all members zero.
 ValuesPtr zero_value(const ValueType& type) {
   static constexpr std::uint64_t zero = 0;
   if (type.is_scalar()) return make_constant(type.element(), 1, &zero);
@@ -48,14 +48,14 @@ ValuesPtr zero_value(const ValueType& type) {
   return values;
 }
 
-// "x" and "scale:up" to "x__scale_up", as RDataFrame calls them.
+// "x" and "scale:up" to "x__scale_up", as in RDataFrame.
 std::string varied_name(const std::string& name, const std::string& variation) {
   std::string full = name + "__" + variation;
   std::ranges::replace(full, ':', '_');
   return full;
 }
 
-std::vector<std::string> field_names(const Result& result, const json& options) {
+std::vector<std::string> field_names(const BookedResult& result, const json& options) {
   if (options.contains("names")) return options.at("names").get<std::vector<std::string>>();
   return result.spec.arguments;
 }
@@ -90,7 +90,7 @@ std::optional<ExpressionId> Graph::State::condition_between(SelectionId from, Se
   return condition;
 }
 
-void Graph::State::expand_snapshot(Result& result) {
+void Graph::State::expand_snapshot(BookedResult& result) {
   std::vector<VariationId> universes = {0};
   universes.insert(universes.end(), result.varied_by->begin(), result.varied_by->end());
   std::vector<SelectionId> selected;

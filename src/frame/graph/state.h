@@ -1,11 +1,11 @@
-// What a Graph keeps: nodes, the columns that they make, selections, results. Shared by the files
-// graph_*.cpp.
+// The state of a Graph: nodes, the columns that they make, selections, results. Shared by the files of this
+// folder.
 //
 // A computation is bound for the nominal values when it is booked, and for a variation when a pass needs it:
-// then only computations that use something the variation changes are bound again, each once.
+// only computations that use something the variation changes are bound again, each once.
 //
-// Numbers of nodes, columns and results are given once; those of expressions and selections change when what
-// nobody needs any more is swept out (sweep.cpp).
+// The numbers of nodes, columns and results are permanent; those of expressions and selections change when
+// unused ones are swept (sweep.cpp).
 #ifndef COLONNADE_FRAME_GRAPH_STATE_H
 #define COLONNADE_FRAME_GRAPH_STATE_H
 
@@ -32,38 +32,38 @@ namespace graph_parts {
 
 using ColumnId = std::uint32_t;
 
-// A definition with the names in it settled.
+// A definition with resolved names.
 struct Computation {
   Definition definition{std::string()};
   std::vector<Formula> formulas;  // the text, or the arguments of the callable
   KernelPtr kernel;               // of a callable
   std::vector<ValueType> kernel_types;
-  NameMap names;               // what names mean where it stands
+  NameMap names;               // the scope at its node
   std::vector<ColumnId> uses;  // columns of nodes, not of the source
   VariationSet varied_by;      // variations that change its value
   ExpressionId nominal = 0;
 };
 
-// What a name means from a node on: what the node made of it.
+// The meaning of a name from a node on.
 struct Column {
   enum class Kind : std::uint8_t {
     computed,  // by the computation of the node
     alias,     // `before`
     varied,    // `before`, but in some variations items[i]
-    fallback   // `before` where the sample has it, else the computation of the node
+    fallback   // `before` if the sample has it, otherwise the computation of the node
   };
   Kind kind = Kind::computed;
   std::string name;
   NodeId node = 0;
   std::optional<ColumnId> before;
   ExpressionId nominal = 0;         // of the column itself
-  ExpressionId before_nominal = 0;  // of a column of the source, if before is empty
+  ExpressionId before_nominal = 0;  // if `before` is empty: a column of the source
   VariationSet varied_by;
   std::vector<VariationId> variations;  // of `varied`
   std::vector<ExpressionId> items;
   ExpressionId available = 0;  // of `fallback`
   std::string source_path;     // of an alias for a column of the source
-  bool defined = false;        // by the user, rather than in the source
+  bool defined = false;        // by the user, not by the source
   ColumnId origin = 0;         // the column that first had the name
 };
 
@@ -83,7 +83,7 @@ struct Node {
   Kind kind = Kind::root;
   NodeId parent = 0;
   std::string name;                  // of the column, the filter or the variation
-  std::vector<std::string> columns;  // that it refers to
+  std::vector<std::string> columns;  // to which it refers
   std::vector<ColumnId> made;        // columns of its own
   std::vector<std::string> tags;
   Computation computation;
@@ -94,37 +94,37 @@ struct Node {
   SelectionId selection = 0;  // nominal, in State::selections
   VariationSet varied_by;     // variations that change the selection
   bool after_range = false;
-  std::uint32_t holders = 1;  // nodes and results that stand on it, and those of whom Graph::release tells
+  std::uint32_t holders = 1;  // nodes and results that build on it, and holders that call Graph::release()
 };
 
 struct Variation {
   std::string name, tag, full;  // full: name:tag
 };
 
-// A filter of a report, with the places of its counts.
+// A filter of a report, with the indices of its counts.
 struct Cut {
   std::string name;
   std::size_t all = 0, passed = 0;
 };
 
-// A result for the nominal values or for one variation: one accumulator; for a report one per selection.
+// A result for the nominal values or for one variation: one accumulator; for a report, one per selection.
 struct Instance {
   VariationId variation = 0;
   std::vector<std::shared_ptr<Accumulator>> accumulators;
   std::vector<SelectionId> selections;  // of a report that is not ready
   std::vector<Cut> cuts;
   bool ready = false;
-  bool stale = false;   // a pass did not end: the accumulators must be made afresh
-  bool failed = false;  // it was the reason: left out until it is asked for
+  bool stale = false;   // a pass was aborted: the accumulators must be recreated
+  bool failed = false;  // it made a pass fail: skipped until it is requested
 };
 
-// What is computed for a snapshot with variations instead of its arguments.
+// What a snapshot with variations computes instead of its arguments.
 struct Expansion {
   SelectionId selection = 0;
   std::vector<ExpressionId> arguments;
 };
 
-struct Result {
+struct BookedResult {
   enum class Kind : std::uint8_t { specified, own, report };
   Kind kind = Kind::specified;
   NodeId node = 0;
@@ -140,7 +140,7 @@ struct Result {
 std::string text_of(const Definition& definition);
 std::string text_of_filter(const Node& node);
 
-// Errors of a text say which node it was given to.
+// Adds the node to errors in its text.
 template <class Work>
 decltype(auto) booking(const std::string& what, Work&& work) {
   try {
@@ -165,7 +165,7 @@ struct Graph::State {
   std::vector<Variation> variations;  // [0] is nominal
   std::map<std::string, VariationId, std::less<>> variation_ids;
   std::vector<Selection> selections;
-  Numbered<Result> results;
+  Numbered<BookedResult> results;
   struct OwnFunction {
     Definition definition;
     Function function;
@@ -182,14 +182,14 @@ struct Graph::State {
   unsigned passes = 0;
   std::uint64_t bindings = 0;
 
-  // ---- bind.cpp: what names and definitions mean
-  // The value of a name for a variation; columns of nodes that it looked at are noted in `uses`.
+  // ---- bind.cpp: the meaning of names and definitions. The value of a name for a variation; adds the
+  // columns of nodes that it uses to `uses`.
   std::optional<ExpressionId> find(const NameMap& names, std::string_view name, VariationId variation,
                                    std::vector<ColumnId>* uses);
   std::vector<std::string> names_of(const NameMap& names) const;
   std::optional<ColumnId> column_of(const NameMap& names, std::string_view name) const;
   std::optional<ExpressionId> source_column(std::string_view path);
-  // The path in the source that a name stands for; none if a node computes it.
+  // The source path of a name; empty if a node computes it.
   std::optional<std::string> source_path(const NameMap& names, const std::string& name) const;
   // Binds the definition for the nominal values.
   Computation bind(const NameMap& names, Definition definition);
@@ -200,14 +200,14 @@ struct Graph::State {
   ExpressionId value(ColumnId column, VariationId variation);
   [[noreturn]] void throw_unknown(const NameMap& names, std::string_view name) const;
 
-  // ---- select.cpp: which rows, and what a pass computes
+  // ---- select.cpp: which rows, and what a pass computes for them
   SelectionId select(Selection selection);
   SelectionId narrow(SelectionId parent, ExpressionId condition);
   SelectionId selection_of(const Node& node, SelectionId parent, VariationId variation);
   SelectionId selection(NodeId node, VariationId variation);
-  // Every instance that a pass could fill, with accumulators to fill.
-  void prepare(Result& result);
-  void prepare_report(const Result& result, Instance& instance);
+  // All instances that a pass could fill, with fresh accumulators.
+  void prepare(BookedResult& result);
+  void prepare_report(const BookedResult& result, Instance& instance);
   std::vector<NodeId> filters_before(NodeId node, bool named) const;
   struct Pass {
     Program program;
@@ -223,29 +223,29 @@ struct Graph::State {
   };
   using ReachedSelections = std::vector<std::pair<SelectionId, std::uint64_t>>;
   ReachedSelections narrow_to_stretch(Program& program);
-  // All that is wanted, or one result of some entries.
+  // Everything requested, or one result for some entries.
   Pass compile(const std::optional<Step>& step = {});
-  // Goes through all of them at once.
+  // Runs all of them in one pass.
   static RunReport run(std::span<Pass> passes, const RunOptions& options);
 
-  // ---- sweep.cpp: what nobody needs any more
+  // ---- sweep.cpp: removal of unused objects
   void release(NodeId node, Graph::Garbage& garbage);
-  // Sweeps expressions and selections where many are left over; their numbers change then.
+  // Sweeps expressions and selections if many are unused; their numbers change then.
   void settle(Graph::Garbage& garbage);
 
   // ---- costs.cpp
   std::vector<PassCost> last_costs;
   void note_costs(const Pass& pass, const Program& program, std::span<const StepCost> costs);
 
-  // ---- origin.cpp
-  // Where an expression comes from: "in the definition of 'x', \"a[3]\""; empty if it is in none.
+  // ---- origin.cpp: the origin of an expression, "in the definition of 'x', \"a[3]\""; empty if it is in
+  // none.
   std::string origin_of(ExpressionId id) const;
 
   // ---- snapshot.cpp
-  void expand_snapshot(Result& result);
+  void expand_snapshot(BookedResult& result);
 
   const Node& node(NodeId id) const;
-  const Result& result(ResultId id) const;
+  const BookedResult& result(ResultId id) const;
   const Instance& instance(ResultId id, std::string_view variation) const;
 
  private:
@@ -255,7 +255,7 @@ struct Graph::State {
   ExpressionId compute(const Column& column, VariationId variation);
   ExpressionId call(Computation& computation, std::vector<ExpressionId> arguments);
   SelectionId common_ancestor(std::span<const SelectionId> all) const;
-  // What `to` asks of the rows of its ancestor `from`; none if it is the same.
+  // The condition of `to` on the rows of its ancestor `from`; empty if they are equal.
   std::optional<ExpressionId> condition_between(SelectionId from, SelectionId to);
   std::vector<ExpressionId> items_of(ExpressionId list, std::size_t count);
   template <class Visit>
@@ -274,10 +274,10 @@ struct Graph::State {
   }
   std::map<SelectionKey, SelectionId> selection_ids_;
   std::map<std::string, std::optional<ExpressionId>, std::less<>> source_columns_;
-  std::unordered_map<std::uint64_t, ExpressionId> values_;          // of column and variation
-  std::unordered_map<std::uint64_t, SelectionId> node_selections_;  // of node and variation
-  std::size_t left_over_ = 0;      // nodes and results that went since the last sweep
-  std::size_t after_sweep_ = 500;  // expressions that were there then, or are too few to sweep
+  std::unordered_map<std::uint64_t, ExpressionId> values_;          // by column and variation
+  std::unordered_map<std::uint64_t, SelectionId> node_selections_;  // by node and variation
+  std::size_t left_over_ = 0;      // nodes and results removed since the last sweep
+  std::size_t after_sweep_ = 500;  // expressions left by the last sweep; initially, too few to sweep
 };
 
 }  // namespace colonnade::frame

@@ -1,5 +1,5 @@
-// What nobody needs any more: nodes and results go at once, expressions and selections when there are many of
-// them. Sessions in notebooks last for days, and book and drop all the time.
+// Removal of unused objects: nodes and results go at once, expressions and selections when there are many.
+// Notebook sessions last for days, and book and drop results all the time.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ Graph::Garbage Graph::release(NodeId id) {
 
 void Graph::State::release(NodeId id, Graph::Garbage& garbage) {
   ++left_over_;
-  while (--nodes[id].holders == 0) {  // the root is held by the graph
+  while (--nodes[id].holders == 0) {  // the graph holds the root
     const auto node = std::make_shared<Node>(nodes.take(id));
     for (const ColumnId made : node->made) {
       const auto column = std::make_shared<Column>(columns.take(made));
@@ -40,7 +40,7 @@ void Graph::State::release(NodeId id, Graph::Garbage& garbage) {
 
 // ---- Expressions and selections
 
-// A sweep looks at everything, so it waits until that is little for each of what went, or of what was added.
+// A sweep visits everything, so it is delayed until its cost is small per removed or added object.
 void Graph::State::settle(Graph::Garbage& garbage) {
   const std::size_t there = nodes.size() + results.size();
   if (left_over_ * 4 <= there && pool->size() <= 2 * after_sweep_) return;
@@ -51,8 +51,8 @@ void Graph::State::settle(Graph::Garbage& garbage) {
   after_sweep_ = std::max<std::size_t>(pool->size(), 500);
 }
 
-// All numbers of expressions that are kept anywhere, but for the columns of the source, which are found
-// again.
+// All numbers of expressions kept anywhere, except the columns of the source, which are found by
+// name.
 template <class Visit>
 void Graph::State::visit_expressions(Visit&& visit) {
   for (auto& [id, node] : nodes) visit(node.computation.nominal);
@@ -110,7 +110,7 @@ void Graph::State::sweep_selections() {
 void Graph::State::sweep_expressions(Graph::Garbage& garbage) {
   std::vector<bool> needed(pool->size());
   if (needed.empty()) return;
-  needed[0] = true;  // what stands where there is none
+  needed[0] = true;  // the default of expression numbers
   visit_expressions([&](ExpressionId id) { needed[id] = true; });
   auto swept = std::make_shared<std::vector<Expression>>();
   const std::vector<ExpressionId> numbers = pool->keep(needed, *swept);

@@ -1,4 +1,4 @@
-// For the tests of graphs: a data set in memory, and short ways to ask for results.
+// For tests of graphs: a data set in memory, and shortcuts for booking results.
 #ifndef COLONNADE_FRAME_GRAPH_TEST_TOOLS_H
 #define COLONNADE_FRAME_GRAPH_TEST_TOOLS_H
 

@@ -1,4 +1,4 @@
-// Questions to a graph, and the graph as text: for people, and for Graphviz.
+// Queries of a graph, and the graph as text: for users, and for Graphviz.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ std::string graph_parts::text_of_filter(const Node& node) {
   }
 }
 
-// ---- Questions
+// ---- Queries
 
 const Source& Graph::source() const noexcept {
   return *state_->source;
@@ -100,7 +100,7 @@ std::string origin_of(const Graph::State& state, const NameMap& names, const std
   return origin;
 }
 
-// Rows of cells, each column as wide as its widest cell.
+// A text table; each column is as wide as its widest cell.
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows)
@@ -243,10 +243,10 @@ std::string node_vertex(const Graph::State& state, NodeId id) {
 }
 
 std::string result_vertex(const Graph& graph, const Graph::State& state, ResultId id) {
-  const Result& result = state.results[id];
-  std::string label = result.kind == Result::Kind::report ? "report"
-                      : result.kind == Result::Kind::own  ? "book"
-                                                          : result.spec.kind;
+  const BookedResult& result = state.results[id];
+  std::string label = result.kind == BookedResult::Kind::report ? "report"
+                      : result.kind == BookedResult::Kind::own  ? "book"
+                                                                : result.spec.kind;
   if (!result.spec.arguments.empty()) label += fmt::format("\n{}", fmt::join(result.spec.arguments, ", "));
   const std::string name = fmt::format("r{}", id);
   return vertex(name, label, graph.is_ready(id) ? ready_look : result_look) +

@@ -1,7 +1,7 @@
-// Numbers of twice a double's precision, as vectors: the sum of a double and of another one that is smaller
-// than half a unit in its last place. Everything here is made of additions and products that are exact or
-// rounded once, so that it gives the same bits on every processor; a fused multiply-add, where there is one,
-// computes the same exact errors in fewer steps. Included once per instruction set.
+// Vectors of numbers with twice a double's precision: the sum of a double and another one smaller than half a
+// unit in its last place. All operations consist of additions and products that are exact or rounded once, so
+// that they give the same bits on every processor; a fused multiply-add, if available, computes the same
+// exact errors in fewer steps. Included once per instruction set.
 #if defined(COLONNADE_FRAME_KERNELS_DOUBLE_DOUBLE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COLONNADE_FRAME_KERNELS_DOUBLE_DOUBLE_INL_H
 #undef COLONNADE_FRAME_KERNELS_DOUBLE_DOUBLE_INL_H
@@ -62,7 +62,7 @@ HWY_INLINE DD select(M mask, DD yes, DD no) {
 HWY_INLINE DD negate(DD x) {
   return {hn::Neg(x.hi), hn::Neg(x.lo)};
 }
-// By a power of two.
+// Multiplies by a power of two.
 HWY_INLINE DD scale(DD x, V factor) {
   return {x.hi * factor, x.lo * factor};
 }
@@ -78,7 +78,7 @@ HWY_INLINE DD sum(V a, V b) {
   const V of_b = sum - a;
   return {sum, (a - (sum - of_b)) + (b - of_b)};
 }
-// a * b exactly, as long as neither it nor its parts leave the range of numbers.
+// a * b exactly, unless it or its parts over- or underflow.
 HWY_INLINE DD product(V a, V b) {
   const V product = a * b;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
@@ -109,17 +109,17 @@ HWY_INLINE DD square_of(V a) {
 #endif
 }
 
-// The first 26 bits of each number, the rest of which has 27 and a sign.
+// The upper 26 bits of each number; the remainder has 27 and a sign.
 HWY_INLINE V first_half(V x) {
   return from_bits(hn::And(bits_of(x), set_bits(-(std::int64_t{1} << 27))));
 }
-// To about 78 bits, in fewer steps than the exact product where there is no fused multiply-add.
+// To about 78 bits, in fewer steps than the exact product without fused multiply-add.
 HWY_INLINE DD almost_product(V a, V b) {
   const V half_a = first_half(a);
   const V half_b = first_half(b);
   return {half_a * half_b, half_a * (b - half_b) + (a - half_a) * b};
 }
-// By a constant of 26 bits and a rest.
+// Multiplies by a constant of 26 bits and a remainder.
 HWY_INLINE DD multiply_split(DD a, const double (&split)[2]) {
   const V half = first_half(a.hi);
   return {half * set(split[0]),
@@ -145,23 +145,23 @@ HWY_INLINE DD multiply(DD a, DD b) {
   const DD p = product(a.hi, b.hi);
   return sum_of_ordered(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
-// a / b to single precision, which is enough for what is left of a quotient or a root. Of numbers of 2^-120
-// to 2^120; what is smaller counts as 0.
+// a / b to single precision, which suffices for the remainder of a quotient or a root. For numbers from
+// 2^-120 to 2^120; smaller ones count as 0.
 HWY_INLINE V rough_quotient(V a, V b) {
   const hn::Rebind<float, D> floats;
   return hn::PromoteTo(D{}, hn::DemoteTo(floats, a) / hn::DemoteTo(floats, b));
 }
-// The first is the nearest double to the quotient, or one beside it.
+// The first is the nearest double to the quotient, or its neighbour.
 struct Quotient {
   V first;
-  V rest;  // to be divided by the divisor once more
+  V rest;  // to be divided by the divisor again
 };
 HWY_INLINE Quotient begin_division(DD a, DD b) {
   const V first = a.hi / b.hi;
   const DD p = product(first, b.hi);
   return {first, ((a.hi - p.hi) - p.lo) + (a.lo - first * b.lo)};
 }
-// To about 76 bits of the quotient, of numbers that rough_quotient() takes.
+// To about 76 bits of the quotient, for the range of rough_quotient().
 HWY_INLINE DD divide(DD a, DD b) {
   const Quotient q = begin_division(a, b);
   return {q.first, rough_quotient(q.rest, b.hi)};
@@ -171,7 +171,7 @@ HWY_INLINE DD divide_precisely(DD a, DD b) {
   const Quotient q = begin_division(a, b);
   return {q.first, q.rest / b.hi};
 }
-// Of 0 and numbers of 2^-120 to 2^120. The first is the root of a.hi.
+// For 0 and numbers from 2^-120 to 2^120. The first is the root of a.hi.
 HWY_INLINE DD square_root(DD a) {
   const V first = hn::Sqrt(a.hi);
   const V half = first_half(first);
@@ -180,7 +180,7 @@ HWY_INLINE DD square_root(DD a) {
   return {first, rough_quotient(rest, select(is_zero, set(1), first + first))};
 }
 
-// x / 2^bits, downwards; |x| < 2^62. Few instruction sets shift signed numbers of 64 bits.
+// x / 2^bits, rounded down; |x| < 2^62. Few instruction sets can shift signed 64-bit integers.
 template <int bits>
 HWY_INLINE VI shift_down(VI x) {
   constexpr std::int64_t above = std::int64_t{1} << 62;
@@ -193,7 +193,7 @@ HWY_INLINE V to_double(VI x) {
   return from_bits(x + bits_of(set(0x1.8p52))) - set(0x1.8p52);
 }
 
-// e of 2^e <= x < 2^(e+1), of positive normal numbers.
+// The e with 2^e <= x < 2^(e+1), for positive normal numbers.
 HWY_INLINE VI exponent_of(V x) {
   return shift_down<52>(bits_of(x) - set_bits(std::int64_t{1023} << 52));
 }
@@ -222,8 +222,8 @@ HWY_INLINE Rounded round(V x) {
 HWY_INLINE V gather(const double* table, VI index) {
   return hn::GatherIndex(D{}, table, index);
 }
-// Rows of a table, one per lane: pairs of neighbours are loaded together, which is faster than to gather
-// numbers one by one.
+// Rows of a table, one per lane: pairs of neighbours are loaded together, which is faster than gathering
+// single numbers.
 class Rows {
  public:
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
@@ -288,7 +288,7 @@ HWY_INLINE DD series(const double* table, VI row, DD x) {
   VI place = hn::Zero(DI{});
   for (int bit = 0; bit < 5; ++bit)
     if ((size >> bit & 1) != 0) place = place + hn::ShiftLeftSame(row, bit);
-  // Coefficients come in pairs, the last one perhaps alone.
+  // Coefficients come in pairs, except possibly the last one.
   const Rows rows(table, place);
   constexpr bool is_alone = degree % 2 == 0;
   V rest = is_alone ? rows.pair(size - 2).lo : hn::Zero(D{});

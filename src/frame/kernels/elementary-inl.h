@@ -1,8 +1,8 @@
 // Exponentials, logarithms, powers, roots and trigonometry of vectors: each is computed to about 60 bits and
 // rounded once.
 //
-// Arguments are brought close to a point of a table, from where a short polynomial suffices. What is large in
-// a sum is a pair (double_double-inl.h), what is small a double. Included once per instruction set.
+// Arguments are reduced to the vicinity of a table point, where a short polynomial suffices. Large terms of a
+// sum are pairs (double_double-inl.h), small ones doubles. Included once per instruction set.
 #if defined(COLONNADE_FRAME_KERNELS_ELEMENTARY_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef COLONNADE_FRAME_KERNELS_ELEMENTARY_INL_H
 #undef COLONNADE_FRAME_KERNELS_ELEMENTARY_INL_H
@@ -24,7 +24,7 @@ namespace tables = math_tables;
 
 // ---- Exponentials
 
-// value * 2^exponent; value - 1 is kept where the exponent is 0 and value close to 1.
+// value * 2^exponent; value - 1 is accurate if the exponent is 0 and value close to 1.
 struct Scaled {
   DD value;
   DD above_one;
@@ -50,7 +50,7 @@ HWY_INLINE Scaled exponential_near(DD r, VI steps) {
 HWY_INLINE Scaled exponential(DD x) {
   const Rounded k = round(x.hi * set(128 * tables::reciprocal_ln2[0]));
   const V r = x.hi - k.number * set(tables::ln2_128[0]);
-  // Where the second number is the larger one, both are far below what counts.
+  // If the second number is the larger one, both are negligible.
   const DD s = sum_of_ordered(r, hn::Neg(k.number * set(tables::ln2_128[1])));
   const V low = s.lo + (x.lo - k.number * set(tables::ln2_128[2]));
   return exponential_near(sum_of_ordered(s.hi, low), k.integer);
@@ -59,12 +59,12 @@ HWY_INLINE Scaled exponential(DD x) {
 HWY_INLINE V within(V x, double least, double most) {
   return smaller(larger(x, set(least)), set(most));
 }
-// As it is where it is no number.
+// x itself if it is NaN, otherwise the result.
 HWY_INLINE V keep_nan(V x, V result) {
   return select(hn::Eq(x, x), result, x);
 }
 
-// The same without what is far below the last place: a number of [1/2, 4), and the exponent it lacks as
+// The same without terms far below the last place: a number in [1/2, 4), and the missing exponent as
 // steps.
 struct Brief {
   V value;
@@ -83,7 +83,7 @@ HWY_INLINE Brief brief_exponential(DD x) {
       (x.hi - k.number * set(tables::ln2_128_split[0])) + (x.lo - k.number * set(tables::ln2_128_split[1]));
   return brief_exponential_near(r, k.integer);
 }
-// A normal number.
+// Only if the result is a normal number.
 HWY_INLINE V in_range(Brief e) {
   return from_bits(bits_of(e.value) + hn::ShiftLeft<45>(hn::AndNot(set_bits(127), e.steps)));
 }
@@ -122,7 +122,7 @@ HWY_INLINE DD exponential_above_one(DD x) {
   return select(e.has_above_one, e.above_one, far);
 }
 
-// Close to 0 the function is x itself, with its sign.
+// Close to 0 the function equals x, including its sign.
 HWY_INLINE V or_itself(V x, double below, V result) {
   return select(hn::Lt(hn::Abs(x), set(below)), x, result);
 }
@@ -130,7 +130,7 @@ HWY_INLINE V or_itself(V x, double below, V result) {
 struct Expm1 {
   static HWY_INLINE V run(V x) {
     const Scaled e = exponential({within(x, -50, 720), set(0)});
-    // Beyond 2^64 the 1 is far below the last place.
+    // Beyond 2^64 the 1 is negligible.
     const M is_large = hn::Gt(x, set(45));
     const VI exponent = hn::IfThenElse(hn::RebindMask(DI{}, is_large), hn::Zero(DI{}), e.exponent);
     const DD far = add(scale(e.value, power_of_two(exponent)), set(-1));
@@ -139,7 +139,7 @@ struct Expm1 {
   }
 };
 
-// (exp(a) + sign * exp(-a)) / 2 with the sign of the difference kept apart; for a up to 40, beyond that
+// (exp(a) + sign * exp(-a)) / 2, with the sign of the difference kept separately; for a up to 40, beyond that
 // exp(a)/2.
 struct Sinh {
   static HWY_INLINE V run(V x) {
@@ -179,7 +179,7 @@ struct Tanh {
 
 // ---- Logarithms
 
-// x = 2^exponent * (1 + r) * c, of which the row has 1/c and log(c). r is exact, its second number small.
+// x = 2^exponent * (1 + r) * c; the row has 1/c and log(c). r is exact, its second number small.
 struct Reduced {
   V exponent;
   DD r;
@@ -187,11 +187,11 @@ struct Reduced {
   V log_of_row;
 };
 
-// What is known of the second number of an argument: that there is none; that it is small beside what the
-// first one is away from 1; or nothing.
+// Knowledge about the second number of an argument: zero; small relative to the first one's distance from 1;
+// or nothing.
 enum class Low : std::uint8_t { none, small, any };
 
-// Of numbers of [2^-1000, infinity).
+// For numbers in [2^-1000, infinity).
 template <Low kind = Low::small>
 HWY_INLINE Reduced reduce(DD x) {
   constexpr std::int64_t first = 0x3fe6900000000000;
@@ -213,10 +213,10 @@ HWY_INLINE Reduced reduce(DD x) {
   DD r = {sum_of_both, (large - sum_of_both) + small};
   if constexpr (kind != Low::none) {
     const V factor = from_bits(set_bits(one) - whole) * found.hi;
-    // Beyond 2^1000 the factor may be no number.
+    // Beyond 2^1000 the factor may be NaN or infinite.
     const V low = select(hn::Lt(x.hi, set(0x1p1000)), x.lo * factor, hn::Zero(D{}));
     if constexpr (kind == Low::small) {
-      // The logarithm of 1 + r + low is that of 1 + r and low / (1 + r).
+      // log(1 + r + low) is log(1 + r) plus log(1 + low / (1 + r)), almost the quotient.
       r.lo = r.lo + (low - low * r.hi);
     } else {
       const DD with_low = sum(r.hi, low);
@@ -231,7 +231,7 @@ HWY_INLINE V bend_of_logarithm(V r) {
   static constexpr double coefficients[] = {-1 / 2., 1 / 3., -1 / 4., 1 / 5., -1 / 6., 1 / 7.};
   return r * r * polynomial(r, coefficients);
 }
-// log(x), to some hundredths of the last place.
+// log(x), to a few hundredths of the last place.
 HWY_INLINE DD natural(const Reduced& x) {
   const DD s = sum_of_ordered(x.exponent * set(tables::ln2_split[0]), x.log_of_row);
   const DD t = sum_of_ordered(s.hi, x.r.hi);
@@ -259,7 +259,7 @@ HWY_INLINE DD precise_natural(const Reduced& x) {
 HWY_INLINE V usable(V x);
 HWY_INLINE V at_ends(V x, V result);
 
-// Gives `logarithm` what is reduced of numbers of any kind.
+// Calls `logarithm` with the reduced form of any number.
 template <class Logarithm>
 HWY_INLINE V of_any_size(V x, Logarithm&& logarithm) {
   const M ordinary = hn::And(hn::Ge(x, set(0x1p-1000)), hn::Lt(x, infinity()));
@@ -271,13 +271,13 @@ HWY_INLINE V of_any_size(V x, Logarithm&& logarithm) {
   return at_ends(x, logarithm(reduced));
 }
 
-// What every logarithm gives for 0, negative numbers, infinity and NaN.
+// The results of every logarithm for 0, negative numbers, infinity and NaN.
 HWY_INLINE V at_ends(V x, V result) {
   result = select(hn::Gt(x, hn::Zero(D{})), result, not_a_number());
   result = select(hn::Eq(x, hn::Zero(D{})), hn::Neg(infinity()), result);
   return select(hn::Eq(x, infinity()), x, result);
 }
-// Something harmless for those.
+// A harmless replacement for those.
 HWY_INLINE V usable(V x) {
   return select(hn::And(hn::Gt(x, hn::Zero(D{})), hn::Lt(x, infinity())), x, set(1));
 }
@@ -320,7 +320,7 @@ struct Log1p {
   }
 };
 
-// For numbers that are rounded to single precision: exponent and fraction to some 48 bits, of normal positive
+// For results rounded to single precision: exponent and fraction to about 48 bits, for positive normal
 // numbers.
 HWY_INLINE DD short_logarithm(V x) {
   const Reduced reduced = reduce<Low::none>({x, hn::Zero(D{})});
@@ -355,14 +355,14 @@ struct ShortAcosh {
   }
 };
 
-// log(a + b), b the root of `square`; a + b in order of their sizes where `a_is_larger`.
+// log(a + b), b being the root of `square`; adds in order of size, a first if `a_is_larger`.
 template <bool a_is_larger>
 HWY_INLINE V logarithm_beside_root(V a, DD square) {
   const DD root = square_root(square);
   const DD s = a_is_larger ? sum_of_ordered(a, root.hi) : sum_of_ordered(root.hi, a);
   return rounded(natural(reduce({s.hi, s.lo + root.lo})));
 }
-// log(2 a) for what is so large that 1 beside its square does not count.
+// log(2 a), for numbers so large that 1 is negligible compared to their square.
 HWY_INLINE V logarithm_of_double(V a) {
   const DD l = natural(reduce<Low::none>({a, hn::Zero(D{})}));
   return add(sum_of_ordered(l.hi, l.lo), set(tables::ln2)).hi;
@@ -383,7 +383,7 @@ struct Asinh {
   }
   static HWY_NOINLINE V of_any_size(V x, M is_ordinary) {
     const V a = usable(hn::Abs(x));
-    // Close to 0 too little of the root is left beside 1.
+    // Close to 0 the difference of the root and 1 loses too many digits.
     static constexpr double coefficients[] = {-1 / 6., 3 / 40., -15 / 336., 105 / 3456., -945 / 42240.};
     const V small = smaller(a, set(0x1p-6));
     const V near = small + small * (small * small) * polynomial(small * small, coefficients);
@@ -427,7 +427,7 @@ struct Atanh {
 
 // ---- Powers
 
-// What IEEE 754 says of zeros, infinities and NaN, one by one.
+// IEEE 754's results for zeros, infinities and NaN, one by one.
 HWY_NOINLINE V special_powers(V x, V y, V result, M special) {
   double xs[lanes];
   double ys[lanes];
@@ -458,7 +458,7 @@ HWY_INLINE V signed_power(V x, V y, V power) {
 }
 
 struct Pow {
-  // |x| of [2^-1000, infinity) to the power of y, where the result is a normal number or y is limited.
+  // |x| in [2^-1000, infinity) to the power of y, if the result is a normal number or y is limited.
   static HWY_INLINE Brief near(const Reduced& x, V y) {
     const DD l = precise_natural(x);
     const DD p = almost_product(l.hi, y);
@@ -466,7 +466,7 @@ struct Pow {
   }
   static HWY_INLINE V run(V x, V y) {
     const M ordinary = hn::And(hn::Ge(x, set(0x1p-500)), hn::Lt(x, set(0x1p500)));
-    // The logarithm is below 347, so |y| < 2 is always within; the estimate is for larger ones.
+    // The logarithm is below 347, so |y| < 2 is always in range; the estimate serves larger ones.
     if (HWY_LIKELY(hn::AllTrue(D{}, ordinary))) {
       const Reduced reduced = reduce<Low::none>({x, hn::Zero(D{})});
       const V estimate = (reduced.exponent * set(tables::ln2[0]) + reduced.log_of_row) * y;
@@ -481,7 +481,7 @@ struct Pow {
     Reduced reduced = reduce<Low::none>({select(is_tiny, number * set(0x1p100), number), hn::Zero(D{})});
     reduced.exponent = select(is_tiny, reduced.exponent - set(100), reduced.exponent);
     const DD l = precise_natural(reduced);
-    // Halves of larger numbers would leave the range; the result has ended long before.
+    // Halves of larger numbers would overflow; the result has over- or underflowed long before.
     const V exponent = within(y, -0x1p100, 0x1p100);
     const V estimate = l.hi * exponent;
     const DD p = almost_product(l.hi, exponent);
@@ -515,7 +515,7 @@ struct Cbrt {
     const Rounded down = round(third);
     const VI removed = down.integer + down.integer + down.integer;
     const V m = from_bits(bits - hn::ShiftLeft<52>(removed));
-    // A guess to 1/10, and Halley's steps, each of which triples the digits.
+    // A guess within 1/10, and Halley's steps, each of which triples the digits.
     V y = set(0.74) + m * (set(0.28) - m * set(0.0155));
     for (int step = 0; step < 3; ++step) {
       const V cube = y * y * y;
@@ -533,7 +533,7 @@ struct Cbrt {
 
 // ---- Roots of sums of squares
 
-// Of sides whose squares, and what these lack, are far from both ends of the numbers.
+// For sides whose squares, and their errors, are far from over- and underflow.
 template <class... Sides>
 HWY_INLINE V root_of_plain_squares(Sides... sides) {
   DD total = {hn::Zero(D{}), hn::Zero(D{})};
@@ -551,7 +551,7 @@ HWY_INLINE V root_of_squares(V largest, Sides... sides) {
   const VI exponent = exponent_of(larger(limited, set(0x1p-1000)));
   const VI back = hn::Neg(exponent);
   const auto square = [&](V side) {
-    // What is 2^-200 of the largest does not count.
+    // Below 2^-200 of the largest side, the others are negligible.
     const V scaled = scale_by(side, back);
     const V counted = select(hn::Gt(scaled, set(0x1p-200)), scaled, hn::Zero(D{}));
     return product(counted, counted);
@@ -561,7 +561,7 @@ HWY_INLINE V root_of_squares(V largest, Sides... sides) {
   return scale_by(rounded(square_root(total)), exponent);
 }
 
-// An infinite side makes infinity, beside NaN as well.
+// An infinite side gives infinity, even with a NaN.
 template <class... Sides>
 HWY_NOINLINE V hypotenuse_of_any_size(Sides... signed_sides) {
   V largest = hn::Zero(D{});
@@ -590,7 +590,7 @@ struct Hypot3 {
   static HWY_INLINE V run(V x, V y, V z) { return hypotenuse(x, y, z); }
 };
 
-// Squares of numbers of single precision are exact, and within range.
+// Squares of single-precision numbers are exact, and in range.
 struct ShortHypot {
   static HWY_INLINE V run(V x, V y) {
     const V result = hn::Sqrt(x * x + y * y);
@@ -640,7 +640,7 @@ HWY_INLINE Angle angle(V x) {
   return HWY_UNLIKELY(!hn::AllFalse(D{}, is_large)) ? angle_of_any_size(x, small) : small;
 }
 
-// What sine and cosine of an angle share: those of the rest, less 1 and less the rest.
+// Common parts of an angle's sine and cosine: sin(rest) - rest and cos(rest) - 1.
 struct Bends {
   V of_cosine;
   V of_sine;
@@ -654,10 +654,10 @@ HWY_INLINE Bends bends_of(V r) {
 HWY_INLINE DD sine_at(VI steps) {
   return gather_pair(tables::sines, hn::And(steps, set_bits(127)));
 }
-// Of the sum of an angle with sine s and cosine c, and a rest.
+// For the sum of a remainder and an angle with sine s and cosine c.
 HWY_INLINE DD sine_beside(DD s, DD c, DD rest, Bends bends) {
   const DD p = product(c.hi, rest.hi);
-  // Points of the table are 0, or twice as large as what stands beside them.
+  // Table points are 0, or at least twice as large as the other term.
   const DD t = sum_of_ordered(s.hi, p.hi);
   const V small =
       (s.lo + (c.hi * rest.lo + c.lo * rest.hi)) + (s.hi * bends.of_cosine + c.hi * bends.of_sine);
@@ -694,8 +694,8 @@ struct Tan {
   }
 };
 
-// base + sign * atan(q), 0 <= q.hi <= 1, q.lo far below. Close to 0 the series itself, for there the result
-// is as small as what is left beside a point of the table.
+// base + sign * atan(q), 0 <= q.hi <= 1, q.lo negligible. Close to 0 the series itself, since there the
+// result is as small as the remainder beside a table point.
 HWY_INLINE V add_arc_tangent(DD base, V sign, DD q) {
   const Rounded nearest = round(q.hi * set(64));
   const M is_small = hn::Lt(q.hi, set(0.125));
@@ -713,7 +713,7 @@ HWY_INLINE V add_arc_tangent(DD base, V sign, DD q) {
   return s.hi + (s.lo + ((start.lo + base.lo) + sign * (found.lo + bend)));
 }
 
-// The smaller of two numbers over the larger one, which is about 1.
+// The smaller of two numbers divided by the larger one, which is about 1.
 struct Slope {
   M is_steep;  // the first is the larger one
   DD ratio;
@@ -732,7 +732,7 @@ struct Atan2 {
   static HWY_INLINE V run(V y, V x) {
     V ay = hn::Abs(y);
     V ax = hn::Abs(x);
-    // Infinities as 1 beside 0.
+    // Infinities are treated as 1, finite numbers beside them as 0.
     const M infinite_y = hn::Eq(ay, infinity());
     const M infinite_x = hn::Eq(ax, infinity());
     const M infinite = hn::Or(infinite_y, infinite_x);
@@ -748,7 +748,7 @@ struct Atan2 {
     const V scaled_y = select(hn::Lt(ay, infinity()), scale_by(ay, back), set(1));
     const V scaled_x = select(hn::Lt(ax, infinity()), scale_by(ax, back), set(1));
     const M nowhere = hn::Eq(larger_one, hn::Zero(D{}));
-    // What is far below the other coordinate would leave the range of exact products.
+    // A coordinate that is negligible beside the other one would underflow in exact products.
     const auto or_none = [](V side) { return select(hn::Gt(side, set(0x1p-300)), side, hn::Zero(D{})); };
     const Slope slope = slope_of({or_none(scaled_y), hn::Zero(D{})},
                                  {select(nowhere, set(1), or_none(scaled_x)), hn::Zero(D{})});
@@ -771,7 +771,7 @@ struct Atan {
     const M is_large = hn::Not(hn::Lt(a, set(0x1p60)));
     const V divisor = select(is_steep, select(is_large, set(0x1p60), a), set(1));
     const V q = select(is_steep, set(1), a) / divisor;
-    // What the quotient lacks: 1 - q * divisor, over the divisor.
+    // The error of the quotient: 1 - q * divisor, divided by the divisor.
     const DD back = product(q, divisor);
     const V rest = ((set(1) - back.hi) - back.lo) * q;
     const DD ratio = {q, select(is_steep, rest, hn::Zero(D{}))};
@@ -781,8 +781,8 @@ struct Atan {
   }
 };
 
-// base + factor * asin(side): of a number up to 1/2 with itself for the side, beyond that with
-// sqrt((1 - a) / 2), for asin(a) = pi/2 - 2 asin(side).
+// base + factor * asin(side): for a number up to 1/2 the side is the number, beyond that sqrt((1 - a) / 2),
+// as asin(a) = pi/2 - 2 asin(side).
 struct Arc {
   M is_steep;
   DD side;

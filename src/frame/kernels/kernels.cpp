@@ -1,9 +1,9 @@
-// The fast loops, compiled once per instruction set and chosen when first used (Highway's foreach_target).
+// The fast loops, compiled once per instruction set and selected on first use (Highway's foreach_target).
 //
-// One loop serves arrays and constants: an operand that stands for all elements is spread over one vector,
-// and the loop looks at it again and again (its place in the array is masked to 0). What is left behind the
-// last whole vector is computed in a vector as well, through copies, so that nothing beyond the arrays is
-// touched.
+// One loop serves arrays and constants: a constant operand is broadcast to one vector, which the
+// loop loads again and again (its offset is masked to 0). The elements after the last whole
+// vector are computed in a vector as well, through copies, so that nothing beyond the arrays is
+// accessed.
 #include "frame/kernels/kernels.h"
 
 #include <bit>
@@ -46,7 +46,7 @@ class Vectors {
   Vectors& operator=(const Vectors&) = delete;
 
   HWY_INLINE hn::Vec<Tag> at(std::size_t place) const { return hn::LoadU(Tag{}, data_ + (place & mask_)); }
-  // The last vector, of which only `count` elements are there.
+  // The last vector, with `count` elements.
   HWY_INLINE hn::Vec<Tag> last(std::size_t place, std::size_t count) {
     if (mask_ != 0) {
       hn::StoreU(hn::Zero(Tag{}), Tag{}, buffer_);
@@ -61,7 +61,7 @@ class Vectors {
   T buffer_[lanes];
 };
 
-// Where results go: vectors of numbers, and masks as bytes 0 or 1.
+// The destination of results: vectors of numbers, and masks as bytes 0 or 1.
 template <class Tag>
 struct StoreNumbers {
   using T = hn::TFromD<Tag>;
@@ -124,7 +124,7 @@ void unary(std::size_t count, const Operand* operands, void* out_bytes) {
   std::memcpy(out + i, rest, (count - i) * sizeof(Out));
 }
 
-// From elements to as many of another type, in vectors of as many lanes as the wider of the two has.
+// Converts elements to another type, in vectors with as many lanes as the wider type has.
 template <class From, class To, class F>
 void convert(std::size_t count, const Operand* operands, void* out_bytes) {
   constexpr bool to_is_wider = sizeof(To) >= sizeof(From);
@@ -167,7 +167,7 @@ COLONNADE_BINARY(Equal, hn::Eq(a, b));
 COLONNADE_BINARY(NotEqual, hn::Not(hn::Eq(a, b)));
 #undef COLONNADE_BINARY
 
-// Highway compares integers with < and > alone.
+// Highway compares integers with < and > only.
 struct LessEqual {
   template <class V>
   static HWY_INLINE auto run(const V a, const V b) {
@@ -215,7 +215,7 @@ struct Truth {
     return hn::Not(hn::Eq(a, hn::Zero(hn::DFromV<V>{})));
   }
 };
-// Of bytes 0 and 1.
+// For bytes 0 and 1.
 struct Flip {
   template <class V>
   static HWY_INLINE V run(const V a) {
@@ -241,7 +241,7 @@ struct ToFloats {
     return hn::ConvertTo(to, a);
   }
 };
-// Bytes to float, by way of int.
+// Bytes to float, via int.
 struct BytesToFloats {
   template <class To, class V>
   static HWY_INLINE hn::Vec<To> run(To to, const V a) {
@@ -249,7 +249,7 @@ struct BytesToFloats {
   }
 };
 
-// To integers: what is beyond their range becomes its end, and NaN becomes 0.
+// Float to integer: saturates, and NaN becomes 0.
 struct ToIntegers {
   template <class To, class V>
   static HWY_INLINE hn::Vec<To> run(To to, const V a) {
@@ -288,7 +288,7 @@ void fill_floats(Kernels& table, ElementType element) {
   table.at(Operation::square_root, element) = &unary<T, SquareRoot, StoreNumbers>;
 }
 
-// Signed and unsigned integers of a width share these: two's complement makes them the same.
+// Signed and unsigned integers of one width share these, thanks to two's complement.
 template <class T>
 void fill_integers(Kernels& table, ElementType signed_, ElementType unsigned_) {
   for (const ElementType element : {signed_, unsigned_}) {
@@ -363,7 +363,7 @@ HWY_EXPORT(fill);
 Kernels chosen_kernels() {
   Kernels table = reference_kernels();
   HWY_DYNAMIC_DISPATCH(fill)(table);
-  for (std::size_t from = 0; from < element_count; ++from) {  // the same question under two names
+  for (std::size_t from = 0; from < element_count; ++from) {  // two names of one operation
     const auto element = static_cast<ElementType>(from);
     if (table.at(Operation::truth, element) != nullptr)
       table.conversion(element, ElementType::boolean) = table.at(Operation::truth, element);

@@ -1,5 +1,5 @@
-// Every fast loop against the plain one that defines it, on numbers that matter and random ones, for every
-// instruction set of this processor.
+// Every fast loop against its plain definition, on special and random numbers, for every instruction set of
+// this processor.
 #include "frame/kernels/kernels.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace colonnade::frame {
 namespace {
 
-// Around the widths of vectors, and some more.
+// Around vector widths, and some more.
 constexpr std::size_t counts[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130, 1001};
 
 template <class T>
@@ -97,7 +97,7 @@ std::vector<std::byte> random_elements(ElementType element, std::size_t count, s
   return bytes;
 }
 
-// NaN is NaN, whatever its bits say about where it came from.
+// All NaNs become the same, since their bits may differ.
 void unify_nan(ElementType element, std::vector<std::byte>& bytes) {
   const auto unify = [&bytes]<class T>(T nan) {
     for (std::size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
@@ -110,7 +110,7 @@ void unify_nan(ElementType element, std::vector<std::byte>& bytes) {
   if (element == ElementType::float64) unify(std::numeric_limits<double>::quiet_NaN());
 }
 
-// The result of a loop, in an array of just the right size, and the fault that ended it.
+// The result of a loop, in an array of exactly the right size, and the fault that ended it.
 struct Outcome {
   std::vector<std::byte> bytes;
   std::size_t fault = ~std::size_t{0};
@@ -205,7 +205,7 @@ TEST_F(EveryLoop, ConvertsAsThePlainOneDoes) {
       }
 }
 
-// A table that lost its vector loops would still give right results.
+// A table without its vector loops would still give correct results.
 TEST_F(EveryLoop, IsFastForTheNumbersOfPhysics) {
   ASSERT_GE(tables_.size(), 2u) << "no vectors on this processor";
   for (const Operation operation : {Operation::add, Operation::multiply, Operation::less, Operation::maximum})

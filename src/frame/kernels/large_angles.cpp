@@ -14,7 +14,7 @@ namespace {
 constexpr int words = 4;
 using Fraction = std::array<std::uint64_t, words>;  // the first word is the highest
 
-// 64 bits of 1/(2 pi) from place `first` after the point on, which may lie before it.
+// 64 bits of 1/(2 pi), from bit `first` after the binary point on, which may be negative.
 std::uint64_t bits_from(int first) {
   const auto word = [](int place) {
     return place < 0 || place >= std::ssize(math_tables::reciprocal_of_turn)
@@ -26,7 +26,7 @@ std::uint64_t bits_from(int first) {
   return shift == 0 ? word(place) : word(place) << shift | word(place + 1) >> (64 - shift);
 }
 
-// value * factor, without what is carried out of the highest word.
+// value * factor, without the overflow of the highest word.
 Fraction multiply(Fraction value, std::uint64_t factor) {
   __extension__ using Wide = unsigned __int128;
   std::uint64_t carry = 0;
@@ -59,7 +59,7 @@ LargeAngle large_angle(double x) noexcept {
   auto steps = static_cast<std::int64_t>(turns[0] >> 57);
   Fraction rest = shifted_left(turns, 7);
   const bool beyond_half = (rest[0] >> 63) != 0;
-  if (beyond_half) {  // 1 - rest, but for the last bit
+  if (beyond_half) {  // 1 - rest, except for the last bit
     ++steps;
     for (auto& word : rest) word = ~word;
   }

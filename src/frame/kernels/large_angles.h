@@ -1,5 +1,5 @@
-// Angles of many turns, less the whole turns (after Payne and Hanek): as many bits of 1/(2 pi) as the
-// argument needs are multiplied by it, and what lies above the point is dropped.
+// Removes whole turns from large angles (after Payne and Hanek): multiplies as many bits of 1/(2 pi) as the
+// argument needs, and drops the integer part.
 #ifndef COLONNADE_FRAME_KERNELS_LARGE_ANGLES_H
 #define COLONNADE_FRAME_KERNELS_LARGE_ANGLES_H
 
@@ -14,7 +14,7 @@ struct LargeAngle {
   double low;
 };
 
-// Of finite numbers of at least 1.
+// For finite numbers of at least 1.
 LargeAngle large_angle(double x) noexcept;
 
 }  // namespace colonnade::frame

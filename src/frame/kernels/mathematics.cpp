@@ -1,7 +1,7 @@
-// See mathematics.h. Compiled once per instruction set and chosen when first used (Highway's foreach_target).
+// See mathematics.h. Compiled once per instruction set and selected on first use (Highway's foreach_target).
 //
-// Numbers of single precision are computed in double precision and rounded, so they are right to the last bit
-// but for one in some hundred million.
+// Single-precision functions are computed in double precision and rounded, so they are correctly rounded
+// except for about one in a hundred million arguments.
 #include "frame/kernels/mathematics.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace colonnade::frame::HWY_NAMESPACE {
 namespace {
 
-// The arguments of up to three operands, whole vectors or what is left behind the last one.
+// The arguments of up to three operands: whole vectors, or the elements after the last one.
 template <std::size_t arity>
 struct Arguments {
   const double* data[arity];
@@ -55,7 +55,7 @@ struct Arguments {
 template <class F, std::size_t... k>
 HWY_INLINE void loop(std::size_t count, const Operand* operands, double* out, std::index_sequence<k...>) {
   const Arguments<sizeof...(k)> arguments(operands);
-  // The place of the vector is 0, then one behind the last whole one: one body, so that it is compiled once.
+  // The offset is 0, then the end of the last whole vector: one body, so that it is compiled once.
   for (std::size_t i = 0; i < count; i += lanes) {
     if (HWY_UNLIKELY(count - i < lanes)) {
       double rest[lanes];
@@ -92,7 +92,7 @@ void of_float(std::size_t count, const Operand* operands, void* out) {
   }
 }
 
-// Short is as good as F where the result is rounded to single precision.
+// Short is as good as F if the result is rounded to single precision.
 template <class F, std::size_t arity = 1, class Short = F>
 void add(MathLoops& table, Mathematics function) {
   table.of_double[static_cast<std::size_t>(function)] = &of_double<F, arity>;

@@ -1,7 +1,7 @@
 // The functions of <cmath> that IEEE 754 leaves to the library, as loops over arrays: the same bits on every
-// processor, within 1 unit in the last place (docs/expressions.md has the bounds).
+// processor, within 1 unit in the last place (docs/expressions.md lists the bounds).
 //
-// Those of the C library depend on its version and on the processor's fused multiply-add.
+// The C library's results depend on its version and on the processor's fused multiply-add.
 #ifndef COLONNADE_FRAME_KERNELS_MATHEMATICS_H
 #define COLONNADE_FRAME_KERNELS_MATHEMATICS_H
 
@@ -40,7 +40,7 @@ enum class Mathematics : std::uint8_t {
   erfc,
   tgamma,
   lgamma,
-  // Of two numbers, and three.
+  // Of two numbers, or three.
   atan2,
   pow,
   hypot,
@@ -53,11 +53,11 @@ struct MathLoops {
   std::array<ElementLoop, mathematics_count> of_float{};
 };
 
-// Of float32 or float64.
+// For float32 or float64.
 ElementLoop math_loop(Mathematics function, ElementType element) noexcept;
 
-// For tests: the loops of each instruction set that this processor has, the simplest one last. Not to be
-// called beside other threads.
+// For tests: the loops of each instruction set of this processor, the simplest one last. Must not run
+// concurrently with other threads.
 std::vector<MathLoops> all_math_loops();
 
 }  // namespace colonnade::frame

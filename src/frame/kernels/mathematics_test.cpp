@@ -1,5 +1,5 @@
-// Mathematical functions: the same bits with every instruction set, and as close to the true values as
-// docs/expressions.md says, which MPFR computes.
+// Mathematical functions: the same bits with every instruction set, and within the bounds of
+// docs/expressions.md of the true values, computed by MPFR.
 #include "frame/kernels/mathematics.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ struct Pairs {
   std::vector<double> y;
 };
 
-// The usual ones, numbers of any size, all bits at random, and special values with each other.
+// Usual ones, numbers of any size, random bits, and all pairs of special values.
 Pairs arguments_of(const Subject& subject, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> usual(subject.low, subject.high);
@@ -208,7 +208,7 @@ class Reference {
   T rounded() const {
     return sizeof(T) == 4 ? mpfr_get_flt(result_, MPFR_RNDN) : static_cast<T>(mpfr_get_d(result_, MPFR_RNDN));
   }
-  // How far a value is from the true one, in the last place of type T.
+  // The distance of a value from the true one, in units of the last place of type T.
   template <class T>
   double error(T value) {
     int exponent = 0;
@@ -245,7 +245,7 @@ void expect_close(const Subject& subject, const std::vector<T>& x, const std::ve
       continue;
     }
     const double error = reference.error(values[i]);
-    // What is no normal number has been rounded twice.
+    // Denormal results are rounded twice.
     const bool is_normal = std::abs(rounded) >= std::numeric_limits<T>::min();
     ASSERT_LE(error, is_normal ? bound : 1) << place << ": " << values[i] << " instead of " << rounded;
     worst = std::max(worst, error);
@@ -253,8 +253,8 @@ void expect_close(const Subject& subject, const std::vector<T>& x, const std::ve
   ::testing::Test::RecordProperty(subject.name, std::to_string(worst));
 }
 
-// Of a million arguments where each is worst, 0.695 (lgamma near 1), 0.673 (acos) and 0.517 (atanh) were
-// seen.
+// Among a million arguments in the worst region of each, the maxima were 0.695 (lgamma near 1), 0.673 (acos)
+// and 0.517 (atanh).
 TEST(Mathematics, IsWithinItsBoundsOfTheTruth) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(seed);
@@ -270,7 +270,7 @@ TEST(Mathematics, IsWithinItsBoundsOfTheTruth) {
                          : is_one_of(atan, Mathematics::atan2, tgamma) ? 0.55
                                                                        : 0.52;
     expect_close(subject, x, y, bound);  // units in the last place
-    // Single precision has no functions but those of double precision.
+    // Single precision uses the functions of double precision.
     expect_close(subject, narrowed(x), narrowed(y), 0.5001);
   }
 }

@@ -1,5 +1,5 @@
-// Plain loops from functions of one element: for the reference, for what has no vector form, and for the
-// functions of libm, which must give the bits that they give everywhere.
+// Plain loops made from functions of one element: for the reference, for operations without a vector form,
+// and for libm functions, whose bits must not change.
 #ifndef COLONNADE_FRAME_KERNELS_PLAIN_H
 #define COLONNADE_FRAME_KERNELS_PLAIN_H
 
@@ -52,7 +52,7 @@ namespace detail {
 template <class F, class R, class... A, std::size_t... i>
 void plain_loop(std::size_t count, const Operand* operands, void* out, std::index_sequence<i...>) {
   const auto data = std::tuple<const A*...>{static_cast<const A*>(operands[i].data)...};
-  // A step of zero for operands that stand for all elements.
+  // A step of zero for constant operands.
   const std::array<std::size_t, sizeof...(A)> step{(operands[i].constant ? std::size_t{0} : 1)...};
   auto* results = static_cast<R*>(out);
   for (std::size_t row = 0; row < count; ++row)
@@ -61,13 +61,13 @@ void plain_loop(std::size_t count, const Operand* operands, void* out, std::inde
 
 }  // namespace detail
 
-// F has no state and takes one element of each operand; R is what is stored.
+// F is stateless and takes one element of each operand; R is the stored type.
 template <class F, class R, class... A>
 void plain_loop(std::size_t count, const Operand* operands, void* out) {
   detail::plain_loop<F, R, A...>(count, operands, out, std::index_sequence_for<A...>{});
 }
 
-// The same for functions that may refuse an element: F takes the place of the element first.
+// The same for functions that may reject an element: F takes the element's index first.
 template <class F, class R, class A, class B>
 void faulty_loop(std::size_t count, const Operand* operands, void* out) {
   const auto* a = static_cast<const A*>(operands[0].data);

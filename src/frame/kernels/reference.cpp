@@ -1,4 +1,4 @@
-// The loops that define what every operation gives: one element after the other.
+// The definition of every operation: one element at a time.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,11 +11,11 @@ namespace colonnade::frame {
 
 namespace {
 
-// Where signed integers wrap: the unsigned type of at least int's width.
+// Signed integers wrap: computes in the unsigned type, at least as wide as int.
 template <class T>
 using Wrapping = std::make_unsigned_t<decltype(T{} + 0)>;
 
-// Floating-point numbers as they are, integers in unsigned arithmetic.
+// Floating-point numbers directly, integers in unsigned arithmetic.
 template <class Op>
 struct Arithmetic {
   template <class T>
@@ -195,7 +195,7 @@ struct Convert {
     if constexpr (std::is_same_v<To, bool>) {
       return value != From{0};
     } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-      // Powers of two, so that they are exact: the first value that is too large, and the smallest.
+      // Powers of two, so that they are exact: the first value that is too large, and the smallest one.
       constexpr From end = From{2} * static_cast<From>((std::numeric_limits<To>::max() >> 1) + 1);
       constexpr From begin = static_cast<From>(std::numeric_limits<To>::min());
       if (value >= end) return std::numeric_limits<To>::max();

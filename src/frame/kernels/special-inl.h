@@ -26,7 +26,7 @@ struct Complement {
   VI exponent;
 };
 HWY_INLINE Complement complement(V a) {
-  // Exact for a > 2, too, where a and 2 are not in order.
+  // Also exact for a > 2, where a and 2 are not in order.
   const DD t = divide(sum_of_ordered(set(-2), a), sum_of_ordered(set(2), a));
   const Rounded k = round(t.hi * set(32));
   const VI row = k.integer - set_bits(tables::erfc_first);
@@ -39,7 +39,7 @@ HWY_INLINE Complement complement(V a) {
 struct Erf {
   static HWY_INLINE V run(V x) {
     const DD size = error_function(smaller(hn::Abs(x), set(6)));
-    // erf(x) = x * 2/sqrt(pi) close to 0; numbers with few bits are multiplied where they have all.
+    // erf(x) = x * 2/sqrt(pi) close to 0; denormal numbers are scaled up for the product.
     const V up = hn::Abs(x) * set(0x1p200);
     const V tiny = multiply({set(tables::erf_rows[2]), set(tables::erf_rows[3])}, up).hi * set(0x1p-200);
     const V result = select(hn::Lt(hn::Abs(x), set(0x1p-100)), tiny, size.hi);
@@ -108,7 +108,7 @@ HWY_INLINE DD log_gamma_above_one(V z, DD x) {
   return select(is_far, sum_of_ordered(total.hi, low), near);
 }
 
-// Of x, or of 1 + |x|.
+// For x, or for 1 + |x|.
 HWY_INLINE DD log_gamma_above_one(V x, M as_it_is) {
   const DD one_more = sum(hn::Abs(x), set(1));
   return log_gamma_above_one(select(as_it_is, x - set(1), hn::Abs(x)),
@@ -124,8 +124,8 @@ HWY_INLINE DD sine_of_turns(V x) {
   return sine_of(k.integer, rest, bends_of(rest.hi));
 }
 
-// The pieces of both functions: for x >= 1 log gamma itself, from 0 to 1 by gamma(x) = gamma(1 + x) / x,
-// below by gamma(x) gamma(1 - x) = pi / sin(pi x).
+// The branches of both functions: log gamma itself for x >= 1, gamma(x) = gamma(1 + x) / x from 0 to 1,
+// gamma(x) gamma(1 - x) = pi / sin(pi x) below.
 struct Tgamma {
   static HWY_INLINE V run(V x) {
     const V limited = within(x, -190, 180);
@@ -182,7 +182,7 @@ struct Lgamma {
       const V there = select(is_tiny, minus.hi, select(is_negative, reflected.hi, below.hi));
       result = select(is_above, result, select(pole, infinity(), there));
     }
-    // x (log(x) - 1), scaled so that the product does not end beyond all numbers before its time.
+    // x (log(x) - 1), scaled so that the product does not overflow too early.
     if (HWY_UNLIKELY(!hn::AllFalse(D{}, is_huge))) {
       const V up = select(hn::And(is_huge, hn::Lt(x, infinity())), x, set(0x1p60));
       const DD huge = multiply(add(natural_of_any_size({up, set(0)}), set(-1)), up * set(0x1p-60));

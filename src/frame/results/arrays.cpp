@@ -12,7 +12,7 @@
 namespace colonnade::frame {
 namespace {
 
-// Kernels may load whole vectors behind the end.
+// Kernels may load whole vectors beyond the end.
 constexpr std::size_t slack = 64;
 constexpr std::size_t smallest = 256;
 
@@ -131,7 +131,7 @@ void ArrayBuilder::append_offsets(const Values& values, std::size_t first, std::
 void ArrayBuilder::clear() noexcept {
   size_ = 0;
   data_.clear();
-  if (has_offsets(type_)) data_.grow(sizeof(std::int64_t));  // the zero is still there
+  if (has_offsets(type_)) data_.grow(sizeof(std::int64_t));  // the initial zero is still there
   for (ArrayBuilder& child : children_) child.clear();
 }
 

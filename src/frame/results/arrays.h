@@ -1,7 +1,7 @@
-// ArrayBuilder: Values of one type that grow at the end, one contiguous array per leaf. What take, display
-// and snapshot keep.
+// ArrayBuilder: Values of one type that grow at the end, one contiguous array per leaf. Used by take, display
+// and snapshot.
 //
-// One thread at a time; the Values that it gives out may be read by any thread.
+// One thread at a time; any thread may read the Values that it returns.
 #ifndef COLONNADE_FRAME_RESULTS_ARRAYS_H
 #define COLONNADE_FRAME_RESULTS_ARRAYS_H
 
@@ -17,7 +17,7 @@
 
 namespace colonnade::frame {
 
-// Bytes that grow in place where the system can do that (large arrays are remapped, not copied).
+// Bytes that grow in place if the system can do that (large arrays are remapped, not copied).
 class GrowingBytes {
  public:
   GrowingBytes() = default;
@@ -27,7 +27,7 @@ class GrowingBytes {
   GrowingBytes(const GrowingBytes&) = delete;
   GrowingBytes& operator=(const GrowingBytes&) = delete;
 
-  // Room for `bytes` more at the end. Throws ErrorKind::resource.
+  // Appends `bytes`. Throws ErrorKind::resource.
   std::byte* grow(std::size_t bytes);
   void clear() noexcept { size_ = 0; }
   void shrink();
@@ -48,16 +48,16 @@ class ArrayBuilder {
 
   void append(const Values& values) { append(values, 0, values.size); }
   void append(const Values& values, std::size_t first, std::size_t count);
-  // Forgets the elements, keeps the memory.
+  // Drops the elements, keeps the memory.
   void clear() noexcept;
   void shrink();
   std::size_t size() const noexcept { return size_; }
-  std::size_t bytes() const noexcept;  // that the arrays take
-  // All elements; valid as long as `owner` lives and nothing is appended.
+  std::size_t bytes() const noexcept;  // of all arrays
+  // All elements; valid while `owner` lives and nothing is appended.
   ValuesPtr values(const std::shared_ptr<const void>& owner) const;
 
   void save(SavedWriter& to) const;
-  // Appends what was saved.
+  // Appends saved elements.
   void append_saved(SavedReader& from);
 
  private:

@@ -1,14 +1,14 @@
-// Histograms whose axes take their range from the values: from the least and the greatest of them, whatever
-// their order and whoever sees which.
+// Histograms whose axes derive their range from the smallest and largest value, independent of the order of
+// values and their distribution over threads.
 //
-// The range is known when all values were seen, so fills are summed up on a grid that is finer than the bins:
-// cell k of a grid of level e has the values from k * 2^e up to (k + 1) * 2^e. The level is the lowest one at
-// which all values that were seen lie within as many neighbouring cells as there is memory for. It follows
-// from the least and the greatest value, and only rises; a cell of a higher level is made of whole ones below
-// it. In memory cells are a ring, so that they stay where they are while the level does.
+// The range is known only after all values, so fills are summed on a grid that is finer than the bins: cell k
+// of a grid of level e covers the values from k * 2^e up to (k + 1) * 2^e. The level is the lowest one at
+// which all values so far fit the available number of adjacent cells. It depends on the smallest and largest
+// value alone, and only rises; a cell of a higher level consists of whole lower ones. In memory the cells
+// form a ring, so that they do not move while the level stays the same.
 //
-// A bin is some neighbouring cells. Its edges are multiples of 2^e, which doubles hold exactly, so the
-// histogram is the one that an axis with these edges would have given.
+// A bin consists of adjacent cells. Its edges are multiples of 2^e, which doubles represent exactly, so the
+// histogram equals that of an axis with these edges.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 namespace colonnade::frame {
 namespace {
 
-// One axis of a grid. Slot 0 is the underflow, the last one the overflow, which NaN go to.
+// One axis of a grid. Slot 0 is the underflow, the last one the overflow, which includes NaN.
 class GridAxis {
  public:
   // `ring` is a power of two.
@@ -39,7 +39,7 @@ class GridAxis {
   double greatest() const noexcept { return greatest_; }
   bool empty() const noexcept { return !(least_ <= greatest_); }
 
-  // Extends the range. True if cells have to be moved: to the slots that `moved` gives for each.
+  // Extends the range. Returns true if cells must be moved, to the slots listed in `moved`.
   bool reach(double least, double greatest, std::vector<std::uint32_t>& moved) {
     if (!(least < least_) && !(greatest > greatest_)) return false;
     const GridAxis before = *this;
@@ -64,7 +64,7 @@ class GridAxis {
     }
     return reach(least, greatest, moved);
   }
-  // Of values within the range.
+  // For values in range.
   void add_slots(const double* values, std::size_t count, std::uint32_t stride, std::uint32_t* to) const {
     for (std::size_t i = 0; i < count; ++i) {
       const double x = values[i];
@@ -72,13 +72,13 @@ class GridAxis {
     }
   }
 
-  // Low and high of the bins.
+  // The lower and upper limit of the bins.
   std::pair<double, double> range() const {
     if (empty()) return around(0);
     if (least_ == greatest_) return around(least_);
     const std::int64_t first = cell(least_), last = cell(greatest_), bins = bins_;
-    const std::int64_t cells = (last - first) / bins + 1;  // of a bin, at least
-    // Edges at multiples of the bins' width, so that there is one at 0, cost one cell more at most.
+    const std::int64_t cells = (last - first) / bins + 1;  // per bin, at least
+    // Edges at multiples of the bins' width, so that one of them is 0, cost at most one more cell.
     for (const std::int64_t wider : {cells, cells + 1}) {
       const std::int64_t low = first - (first % wider + wider) % wider;
       if (low + bins * wider > last) return {edge(low), edge(low + bins * wider)};
@@ -86,10 +86,10 @@ class GridAxis {
     const std::int64_t low = first - (bins * cells - (last - first + 1)) / 2;
     return {edge(low), edge(low + bins * cells)};
   }
-  // The bin of an axis of this range.
+  // The bin on an axis with this range.
   std::uint32_t bin_of(std::uint32_t slot, const RegularAxis& axis) const {
     if (slot > ring_) return axis.bins + 1;
-    if (slot == 0 || empty()) return 0;  // without values no slot has a place, nor anything in it
+    if (slot == 0 || empty()) return 0;  // without values all slots are empty
     return axis.find(edge(number_of(slot)));
   }
 
@@ -107,7 +107,7 @@ class GridAxis {
     greatest_ = greatest;
     raise();
   }
-  // Can there be something in this slot?
+  // True if this slot may have content.
   bool can_have(std::uint32_t slot) const noexcept {
     if (slot == 0 || slot > ring_) return true;
     return !empty() && number_of(slot) <= cell(greatest_);
@@ -116,7 +116,7 @@ class GridAxis {
  private:
   // Levels at which scales and edges are normal numbers.
   static constexpr int lowest = -1000;
-  // Cells have less than 2^41 in their number: that of an edge is exact.
+  // Cell numbers stay below 2^41: edges are exact.
   static constexpr int most_digits = 40;
 
   static bool is_inside(double x) noexcept {
@@ -125,7 +125,7 @@ class GridAxis {
   }
   std::int64_t cell(double x) const noexcept {
     const double scaled = x * scale_;
-    // What is too small to be scaled lies beside 0.
+    // Values too small to be scaled are next to 0.
     return static_cast<std::int64_t>(std::floor(scaled)) - (x < 0 && scaled == 0 ? 1 : 0);
   }
   double edge(std::int64_t number) const { return std::ldexp(static_cast<double>(number), level_); }
@@ -145,7 +145,7 @@ class GridAxis {
     level_ = level;
     scale_ = std::ldexp(1., -level);
   }
-  // Where all values are the same there is no width: about 1 to both sides.
+  // If all values are equal, the width is undefined: uses about 1 to both sides.
   std::pair<double, double> around(double x) const {
     const double width = std::max(2. / std::bit_floor(bins_), std::ldexp(1., level_));
     const std::uint32_t half = bins_ / 2;
@@ -161,8 +161,8 @@ class GridAxis {
   double scale_ = std::ldexp(1., -lowest);
 };
 
-// How many cells of the grid a bin has on each axis: many where that is cheap, since a range may be too wide
-// by one of them for each bin.
+// The number of grid cells per bin on each axis: many if that is cheap, since the range may be too wide by
+// one cell per bin.
 std::uint32_t cells_per_bin(const Binning& binning) {
   constexpr double cheap = 1 << 18;
   for (std::uint32_t per_bin = 16;; per_bin /= 2) {
@@ -225,7 +225,7 @@ class GridStore {
 
   void set(HistogramValue& value) const {
     Binning binning = settings_->binning;
-    std::vector<std::vector<std::uint32_t>> bins;  // of the slots of each axis, times its stride
+    std::vector<std::vector<std::uint32_t>> bins;  // of each axis's slots, times its stride
     std::uint32_t stride = 1;
     for (std::size_t k = 0; k < axes_.size(); ++k) {
       Axis& axis = binning.axes()[k];
@@ -286,7 +286,7 @@ class GridStore {
       stride *= axes_[k].slots();
     }
   }
-  // Puts cells where `moved_` says for one axis.
+  // Moves cells along one axis, as listed in `moved_`.
   void move(std::uint32_t stride, std::uint32_t slots) {
     Sums sums = sums_.empty_copy();
     sums.add(sums_, [&](std::size_t at) {

@@ -34,7 +34,7 @@ std::uint32_t RegularAxis::find(double x) const noexcept {
 }
 
 AxisRange RegularAxis::range() const noexcept {
-  // The upper edge of the last bin, as find() has it, may be rounded to one below `high`.
+  // The upper edge of the last bin, as computed by find(), may be rounded below `high`.
   return {low, std::min(high, low + bins * width)};
 }
 
@@ -45,8 +45,8 @@ struct Axis::Variable {
 
 namespace {
 
-// How many of the edges are not above x: the same as the axis' own search, without branches that nobody can
-// foresee.
+// The number of edges that are not above x: equals the axis' own search, but without unpredictable
+// branches.
 std::uint32_t edges_up_to(const std::vector<double>& edges, double x) {
   const double* at = edges.data();
   for (std::size_t left = edges.size(); left > 1;) {

@@ -1,7 +1,7 @@
-// Axes: from values to bins. Bin 0 is the underflow, bins + 1 the overflow, which NaN go to.
+// Axes: from values to bins. Bin 0 is the underflow, bins + 1 the overflow, which includes NaN.
 //
-// Regular axes put a value into the bin whose edges low + k * (high - low) / bins are around it, as ROOT's
-// TAxis::FindFixBin does since 6.40: edges belong to the bin above them, whatever a division would round to.
+// Regular axes put a value into the bin between the edges low + k * (high - low) / bins, like ROOT's
+// TAxis::FindFixBin since 6.40: edges belong to the bin above them, however a division would round.
 #ifndef COLONNADE_FRAME_RESULTS_AXIS_H
 #define COLONNADE_FRAME_RESULTS_AXIS_H
 
@@ -20,7 +20,7 @@
 
 namespace colonnade::frame {
 
-// The values x that have a bin between underflow and overflow: low <= x < high.
+// The values x with a bin between underflow and overflow: low <= x < high.
 struct AxisRange {
   double low = 0;
   double high = 0;
@@ -34,8 +34,8 @@ struct RegularAxis {
   double inverse = 1;  // bins / (high - low), for a first guess
 
   static RegularAxis make(std::uint32_t bins, double low, double high);
-  // Can there be an axis with these limits? They must grow, and bins be neither too narrow nor too wide to
-  // compute with.
+  // True if these limits make a valid axis: ascending, with bins neither too narrow nor too wide to compute
+  // with.
   static bool can_be(std::uint32_t bins, double low, double high) noexcept;
   std::uint32_t find(double x) const noexcept;
   AxisRange range() const noexcept;
@@ -52,8 +52,8 @@ class Axis {
 
   const std::string& name() const noexcept { return name_; }
   std::uint32_t bins() const noexcept;
-  // Does it take its range from what it sees? Then there are no bins to be found before set_range(), and
-  // range() is the widest that it may take; what is beyond that is as if it were infinite.
+  // True if it derives its range from the values. Then there are no bins before set_range(), and range() is
+  // the widest possible range; values beyond it count as infinite.
   bool automatic() const noexcept { return automatic_; }
   static constexpr AxisRange widest() noexcept { return {-0x1p1000, 0x1p1000}; }
   void set_range(double low, double high);
@@ -63,9 +63,9 @@ class Axis {
   std::uint32_t find(double x) const;
   void add_bins(const double* values, std::size_t count, std::uint32_t stride, std::uint32_t* to) const;
   AxisValue value() const;
-  // Tells apart axes whose bins cannot be added.
+  // Identifies the axis; bins of axes with different texts cannot be added.
   std::string text() const;
-  // Does it take integers and Boolean values only?
+  // True if it accepts integers and Boolean values only.
   bool integral() const noexcept { return special_ != nullptr && special_->integral; }
 
  private:
@@ -77,24 +77,24 @@ class Axis {
   std::shared_ptr<const SpecialAxis> special_;
 };
 
-// All axes of a histogram together.
+// All axes of a histogram.
 class Binning {
  public:
   Binning() = default;
-  // Parses "axes". Throws ErrorKind::usage, or resource for more bins than can be numbered.
+  // Parses "axes". Throws ErrorKind::usage, or resource for too many bins.
   static Binning parse(const Options& options, std::size_t least_axes);
 
   std::vector<Axis>& axes() noexcept { return axes_; }
   const std::vector<Axis>& axes() const noexcept { return axes_; }
-  std::uint32_t cells() const noexcept { return cells_; }  // with underflow and overflow
+  std::uint32_t cells() const noexcept { return cells_; }  // including underflow and overflow
   bool automatic() const noexcept;
-  // Throws ErrorKind::type where an axis of integers is to be filled with other numbers.
+  // Throws ErrorKind::type if an axis of integers would be filled with other numbers.
   void require_integers(const ResultSpec& spec, std::span<const ValueType> types) const;
-  // Is a bin of all axes between underflow and overflow on each of them?
+  // True if a bin is between underflow and overflow on each axis.
   bool is_inner(std::uint32_t bin) const noexcept;
   std::string text() const;
   std::vector<AxisValue> values() const;
-  // The bin of `count` points; `column(axis)` gives their coordinates.
+  // Finds the bins of `count` points; `column(axis)` returns their coordinates.
   template <class Column>
   void find(const Column& column, std::size_t count, std::uint32_t* bins) const {
     std::fill_n(bins, count, 0u);

@@ -1,5 +1,5 @@
-// The search of bins on regular axes, compiled once per instruction set (Highway's foreach_target). All give
-// the same bins as RegularAxis::find().
+// The bin search on regular axes, compiled once per instruction set (Highway's foreach_target). All variants
+// give the same bins as RegularAxis::find().
 #include <cstddef>
 #include <cstdint>
 
@@ -34,7 +34,7 @@ void find_bins(const RegularAxis& axis, const double* values, std::size_t count,
   const auto steps = hn::Set(integers, static_cast<std::int32_t>(stride));
   for (; i + hn::Lanes(numbers) <= count; i += hn::Lanes(numbers)) {
     const auto x = hn::LoadU(numbers, values + i);
-    // Which of the two comparisons holds decides; the guess may be anything where x is outside.
+    // The two comparisons decide; the guess is arbitrary if x is outside.
     const auto guess = hn::Min(hn::Floor(hn::Mul(hn::Sub(x, low), inverse)), bins);
     const auto after = hn::Add(guess, one);
     const auto below = hn::Lt(x, hn::Add(low, hn::Mul(guess, width)));

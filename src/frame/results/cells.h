@@ -1,6 +1,6 @@
-// Cells: the arrays that histograms and profiles are summed up in. There is one set per result and process.
+// Cells: the arrays in which histograms and profiles are summed. There is one set per result and process.
 //
-// The memory comes from the system as zeros and is resident only where something was filled.
+// The system provides the memory as zeros, resident only where something was filled.
 #ifndef COLONNADE_FRAME_RESULTS_CELLS_H
 #define COLONNADE_FRAME_RESULTS_CELLS_H
 
@@ -14,18 +14,18 @@
 
 namespace colonnade::frame {
 
-// Some bins of all: a slice of `of` that are as large.
+// A range of the bins: one of `of` slices of equal size.
 struct BinRange {
   std::size_t first = 0;
   std::size_t last = 0;
   static BinRange of_slice(std::size_t bins, std::uint64_t slice, std::uint64_t of) {
     const auto border = [&](std::uint64_t k) {
-      return bins / of * k + bins % of * k / of;  // without overflow: there are fewer slices than bins
+      return bins / of * k + bins % of * k / of;  // cannot overflow: there are fewer slices than bins
     };
     return {static_cast<std::size_t>(border(slice)), static_cast<std::size_t>(border(slice + 1))};
   }
 };
-// How many slices of about `bytes` a state has that takes so many for each bin.
+// The number of slices of about `bytes` for a state that takes `bytes_of_bin` per bin.
 inline std::uint64_t slices_of(std::size_t bins, std::size_t bytes_of_bin, std::uint64_t bytes) {
   const std::uint64_t all = std::uint64_t{bins} * bytes_of_bin;
   return std::clamp<std::uint64_t>(all / std::max<std::uint64_t>(bytes, 1), 1,
@@ -61,7 +61,7 @@ class Cells {
   std::size_t size_ = 0;
 };
 
-// Counts of up to 2^64 - 1, in 32 bits as long as no bin can have more.
+// Counts up to 2^64 - 1, kept in 32 bits while no bin can exceed that.
 class CountCells {
  public:
   explicit CountCells(std::size_t cells) : cells_(cells) {}
@@ -78,7 +78,7 @@ class CountCells {
       for (std::size_t i = 0; i < count; ++i) ++counts[bins[i]];
     }
   }
-  // Counts that were made elsewhere; `entries` of them in all.
+  // Adds counts made elsewhere; `entries` of them in total.
   void add_counts(std::size_t bin, std::uint64_t count) {
     widen();
     wide_[bin] += count;

@@ -10,7 +10,7 @@
 
 namespace colonnade::frame {
 
-// visit(std::type_identity<T>()); characters are as in C++, bytes and bools as std::uint8_t.
+// visit(std::type_identity<T>()); characters as in C++, bytes and bools as std::uint8_t.
 template <class Visit>
 decltype(auto) visit_element(ElementType element, Visit&& visit) {
   switch (element) {

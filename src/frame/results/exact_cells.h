@@ -1,24 +1,24 @@
-// ExactCells: a few sums of doubles for each bin of a histogram, none of them rounded before the end.
+// ExactCells: a few sums of doubles for each bin of a histogram, rounded only at the end.
 //
-// A sum is an integer of 128 bits that counts multiples of a power of two, the same one for all bins:
+// A sum is a 128-bit integer that counts multiples of a power of two, the same one for all bins:
 //
 //   bit  127  126 .. 116   115 .............. 52   52 ......... 0
 //        sign  carries     mantissas of terms, shifted by 0 to 63
 //
-// The power is chosen by the first terms, so that terms up to 2^23 times larger and 2^40 times smaller than
-// the largest of them fit. The few that do not, and integers that would overflow, go to an ExactSum of their
-// own beside the bin, which holds anything. So a sum is exact whatever is added and in whatever order, and
-// sums of some of the terms may be added up in any order and grouping: there is one result, the true sum
-// rounded once.
+// The first terms determine the power, so that terms up to 2^23 times larger and 2^40 times smaller
+// than the largest of them fit. The few that do not fit, and integers that would overflow, go to the
+// bin's own ExactSum, which holds anything. So a sum is exact for any terms in any order, and
+// partial sums may be added in any order and grouping: the result is always the true sum, rounded
+// once.
 //
-// Shifting takes longer than adding doubles does. Histograms that are small beside what is filled into them
-// therefore collect terms of similar sizes in two doubles first: one for what is a multiple of 2^(top - 30),
-// one for the rest. Both are exact for as many terms as `before_drain`; then they go to the integer.
+// Shifting is slower than adding doubles. Histograms that are small relative to their number of fills
+// therefore first collect terms of similar sizes in two doubles: one for the multiples of 2^(top - 30), one
+// for the remainders. Both are exact for up to `before_drain` terms; then they are drained to the integer.
 //
 //   |x| < 2^top      x = multiple of 2^(top - 30)  +  rest, at most 2^(top - 31), a multiple of 2^(top - 68)
 //
-// Memory: 16 bytes for each sum of a bin, 32 in small histograms, about 600 more for one that terms of very
-// different sizes went to.
+// Memory: 16 bytes for each sum of a bin, 32 in small histograms, about 600 more for one with terms of very
+// different sizes.
 #ifndef COLONNADE_FRAME_RESULTS_EXACT_CELLS_H
 #define COLONNADE_FRAME_RESULTS_EXACT_CELLS_H
 
@@ -39,7 +39,7 @@
 
 namespace colonnade::frame {
 
-// Which doubles are multiples of 2^exponent() and small enough to be shifted into an integer.
+// The doubles that are multiples of 2^exponent() and small enough to be shifted into an integer.
 class ExactWindow {
  public:
   bool is_chosen() const noexcept { return lowest_ != nothing_fits; }
@@ -47,9 +47,9 @@ class ExactWindow {
     const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(largest) >> 52 & 0x7ff);
     lowest_ = static_cast<unsigned>(std::clamp(biased - below, 1, 2046 - most_shifted));
   }
-  // Of the lowest bit of an integer.
+  // The exponent of an integer's lowest bit.
   int exponent() const noexcept { return static_cast<int>(lowest_) - 1075; }
-  // The integer that x is; false if it is none, or too large, or zero.
+  // The integer for x; returns false if x is not one, is too large, or zero.
   bool place(double x, Int128& to) const noexcept {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const unsigned shift = static_cast<unsigned>(bits >> 52 & 0x7ff) - lowest_;
@@ -69,11 +69,12 @@ class ExactWindow {
   unsigned lowest_ = nothing_fits;  // biased exponent of the smallest terms that fit
 };
 
-// Which doubles two doubles can collect: those of some neighbouring exponents.
+// The doubles that two doubles can collect: those with certain adjacent exponents.
 class ExactSplit {
  public:
   static constexpr int exponents = 16;  // a power of two
-  // Terms between two drains: their rests, 2^16 times 2^(top - 31), stay below 2^53 times 2^(top - 68).
+  // Terms between two drains: their remainders, 2^16 times 2^(top - 31), stay below 2^53 * 2^(top -
+  // 68).
   static constexpr std::size_t before_drain = std::size_t{1} << 16;
 
   void choose(double largest) noexcept {
@@ -82,16 +83,16 @@ class ExactSplit {
     lowest_ = static_cast<std::uint64_t>(biased + above - exponents);
     rounder_ = std::ldexp(1.5, biased + above - 1023 - 30 + 52);
   }
-  // Less than `exponents` for a number that fits; so is what several of these give by "or".
+  // Less than `exponents` for a number that fits; the same holds for the bitwise "or" of several.
   std::uint64_t distance(double x) const noexcept {
     return (std::bit_cast<std::uint64_t>(x) << 1 >> 53) - lowest_;
   }
-  // What to add and take off for the multiple of 2^(top - 30) that is nearest.
+  // Adding and subtracting this rounds to a multiple of 2^(top - 30).
   double rounder() const noexcept { return rounder_; }
 
  private:
-  static constexpr int above = 4;  // the largest of the first terms is of exponent top - 4
-  std::uint64_t lowest_ = 4096;    // biased exponent; at first nothing fits
+  static constexpr int above = 4;  // the largest of the first terms has exponent top - 4
+  std::uint64_t lowest_ = 4096;    // biased exponent; initially nothing fits
   double rounder_ = 0;
 };
 
@@ -100,7 +101,7 @@ class ExactCells {
  public:
   explicit ExactCells(std::size_t bins) : bins_(bins) {}
 
-  // `terms(i)` gives the numbers to add to bins[i].
+  // `terms(i)` returns the numbers to add to bins[i].
   template <class Terms>
   void add(const std::uint32_t* bins, std::size_t count, const Terms& terms) {
     if (count == 0) return;
@@ -132,7 +133,7 @@ class ExactCells {
   void add(const ExactCells& other) {
     add(other, [](std::size_t bin) { return bin; });
   }
-  // The sums of each bin of another one to those of bin_of(bin) here.
+  // Adds the sums of each bin of another one to those of bin_of(bin).
   template <class BinOf>
   void add(const ExactCells& other, const BinOf& bin_of) {
     if (other.cells_.empty()) return;
@@ -167,7 +168,7 @@ class ExactCells {
     return sum_of(i).value();
   }
 
-  // Of the bins that keep(bin) is true for, together.
+  // The total of the bins with keep(bin).
   template <class Keep>
   std::array<ExactSum<1>, columns> totals(const Keep& keep) const {
     std::array<ExactSum<1>, columns> totals;
@@ -197,21 +198,21 @@ class ExactCells {
     return totals;
   }
 
-  // Calls use(bin) for those that something was loaded into.
+  // Calls use(bin) for the loaded bins.
   template <class Use>
   void for_each_bin(const Use& use) const {
     for_each_used({0, bins_}, [&](std::size_t i, const ExactSum<1>&) { use(i / columns); });
   }
 
-  // Of all sums together.
+  // The memory of all sums.
   std::size_t bytes() const noexcept {
     return bins_ * columns * (sizeof(Int128) + (bins_ > most_collected ? 0 : 2 * sizeof(double)));
   }
 
-  // About how many bytes a bin takes when it is saved: sums of a few chunks.
+  // The approximate size of a saved bin: sums of a few chunks.
   static constexpr std::size_t saved_bytes = columns * 40;
 
-  // The sums that are not zero: their places and what they are, the same bytes for equal sums.
+  // Saves the sums that are not zero with their indices; equal sums give equal bytes.
   void save(SavedWriter& to) const { save(to, {0, bins_}); }
   void save(SavedWriter& to, BinRange bins) const {
     std::uint64_t used = 0;
@@ -222,7 +223,7 @@ class ExactCells {
       to.sum(sum);
     });
   }
-  // Into one that is empty. Columns, a bit each, that are counts or sums of squares are not below zero.
+  // Loads into an empty one. The columns flagged as counts or sums of squares must not be negative.
   void load(SavedReader& from, unsigned counts, unsigned squares) {
     const auto used = from.number<std::uint64_t>();
     if (used > bins_ * columns) SavedReader::fail("more sums than there are");
@@ -241,10 +242,10 @@ class ExactCells {
   }
 
  private:
-  // More bins than this are not worth being looked at every before_drain terms.
+  // With more bins than this, checking all every before_drain terms does not pay off.
   static constexpr std::size_t most_collected = ExactSplit::before_drain / 16;
 
-  // In pairs_ all upper parts of a bin stand before the rests.
+  // In pairs_ all upper parts of a bin precede its remainders.
   static std::size_t upper_of(std::size_t i) noexcept { return i / columns * columns * 2 + i % columns; }
   static std::size_t sum_of_pair(std::size_t at) noexcept {
     return at / (columns * 2) * columns + at % columns;
@@ -289,7 +290,7 @@ class ExactCells {
       if (const double x = std::exchange(pairs_[i], 0); x != 0) add_number(sum_of_pair(i), x);
     collected_ = 0;
   }
-  // To the integer, if it fits there.
+  // Adds to the integer if it fits, otherwise to the bin's ExactSum.
   void add_number(std::size_t i, double x) {
     Int128 number = 0;
     if (!windows_[i % columns].place(x, number) || __builtin_add_overflow(cells_[i], number, &number))
@@ -328,7 +329,7 @@ class ExactCells {
       splits_[k].choose(largest[k]);
     }
   }
-  // A sum as an integer, if it is one that fits.
+  // Stores a sum as an integer if it fits.
   void put(std::size_t i, const ExactSum<1>& sum) {
     if (cells_.empty()) cells_.make(bins_ * columns);
     ExactWindow& window = windows_[i % columns];

@@ -1,4 +1,4 @@
-// Exact sums per bin: the same bits whatever the order and the grouping, and the bits of the true sum.
+// Exact sums per bin: the bits of the true sum, for any order and grouping.
 #include "frame/results/exact_cells.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ struct CellTerm {
   std::array<double, 2> numbers;
 };
 
-// Numbers as analyses have them, of very different sizes, with carries, around the limits of doubles, and
-// such as are none.
+// Numbers as in analyses, of very different sizes, with carries, around the limits of doubles, and special
+// values.
 double random_cell_number(std::mt19937_64& random, int kind) {
   const double x = std::uniform_real_distribution<double>(-1, 1)(random);
   const int exponent = static_cast<int>(random() % 2000) - 1000;
@@ -99,7 +99,7 @@ TEST(ExactCells, AreTheSameInAnyOrderAndGrouping) {
                   std::bit_cast<std::uint64_t>(expected[bin][k].value()))
             << kind;
 
-    // Shuffled, cut anywhere, some parts sent, put together in any tree.
+    // Shuffled, cut anywhere, some parts serialised, merged in any tree.
     std::ranges::shuffle(terms, random);
     std::vector<CellSums> parts;
     for (std::size_t first = 0; first < terms.size();) {
@@ -123,13 +123,13 @@ TEST(ExactCells, AreTheSameInAnyOrderAndGrouping) {
   }
 }
 
-// More terms of similar sizes than two doubles take before they are drained, then some that fit nowhere.
+// More terms of similar sizes than two doubles hold before a drain, then some that do not fit.
 TEST(ExactCells, AreDrainedInTime) {
   std::mt19937_64 random(17);
   std::vector<CellTerm> terms(300'000);
   std::array<std::array<ExactSum<1>, 2>, cell_bins> expected;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    // All in one bin and as large as fits, so that the doubles get as full as they may.
+    // All in one bin and as large as possible, so that the doubles reach their limit.
     const double x = i % 100'000 == 99'999 ? 1e-30
                      : i < 100             ? 1
                                            : 15.999999999 + 1e-15 * static_cast<double>(random() % 7);
@@ -145,7 +145,7 @@ TEST(ExactCells, AreDrainedInTime) {
 }
 
 TEST(ExactCells, HoldWhatIntegersDoNot) {
-  // Carries: more of the largest terms than the integers have room for.
+  // Carries: more of the largest terms than the integers can hold.
   CellSums sums(1);
   const std::vector<std::uint32_t> places(1024, 0);
   const double large = std::ldexp(1, 22);
@@ -184,7 +184,7 @@ TEST(MomentSums, AreExactWhateverTheChunks) {
     }
     ExactPair to[2], expected[2];
     add_values(all, x.data(), x.size(), to[0]);
-    // Twice: the second chunk is cut by what was largest in the first.
+    // Twice: the second chunk is sliced by the maximum of the first.
     for (int time = 0; time < 2; ++time) add_weighted(all, x.data(), w.data(), x.size(), to[1]);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (std::isfinite(x[i]) || x[i] == -HUGE_VAL) expected[0].add(x[i], x[i] * x[i]);

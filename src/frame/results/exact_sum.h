@@ -1,9 +1,9 @@
-// ExactSum: the sum of doubles, or of products of a few doubles, without any rounding before the end.
+// ExactSum: the sum of doubles, or of products of a few doubles, rounded only at the end.
 //
-// The sum is a fixed-point number as wide as the exponents of doubles reach, in chunks of 32 bits with room
-// for carries (R. Neal, "Fast exact summation using small and large superaccumulators", 2015). Whatever the
-// order of the terms and however they are split into parts, the result has the same bits; it is the true sum
-// rounded once. Infinities and NaN come out as in ordinary sums.
+// The sum is a fixed-point number that spans the exponents of doubles, in chunks of 32 bits with room for
+// carries (R. Neal, "Fast exact summation using small and large superaccumulators", 2015). The result has the
+// same bits for any order and partition of the terms; it is the true sum, rounded once. Infinities and NaN
+// propagate as in ordinary sums.
 #ifndef COLONNADE_FRAME_RESULTS_EXACT_SUM_H
 #define COLONNADE_FRAME_RESULTS_EXACT_SUM_H
 
@@ -18,14 +18,14 @@
 
 namespace colonnade::frame {
 
-// Integers of 128 bits, which GCC and Clang have on all 64-bit machines.
+// 128-bit integers, which GCC and Clang have on all 64-bit machines.
 __extension__ using Int128 = __int128;
 __extension__ using Wide = unsigned __int128;
 
 // A number as a sum of doubles, the largest first.
 using Parts = std::array<double, 3>;
 
-// Of terms with at most `factors` factors.
+// For terms with at most `factors` factors.
 template <int factors>
 class ExactSum {
  public:
@@ -45,7 +45,7 @@ class ExactSum {
     }
   }
 
-  // number * 2^exponent, which must not be below the smallest double nor far above the largest.
+  // Adds number * 2^exponent, which must be neither below the smallest double nor far above the largest.
   void add_scaled(Int128 number, int exponent) {
     const bool negative = number < 0;
     const Wide size = negative ? Wide{0} - static_cast<Wide>(number) : static_cast<Wide>(number);
@@ -106,7 +106,7 @@ class ExactSum {
     return copy.chunk_;
   }
   std::uint8_t special() const noexcept { return special_; }
-  // Chunks must be what settled() gives: less than 2^32 in size.
+  // Chunks must come from settled(): less than 2^32 in magnitude.
   static ExactSum from(std::span<const std::int64_t, chunks> settled, std::uint8_t special) {
     ExactSum sum;
     for (std::size_t i = 0; i < chunks; ++i) sum.chunk_[i] = settled[i];
@@ -158,7 +158,7 @@ class ExactSum {
     const std::int64_t sign = -static_cast<std::int64_t>(negative);
     std::int64_t* to = &chunk_[position / 32];
     const unsigned shift = position % 32;
-    std::uint64_t left = 0;  // of the word before, less than 2^53
+    std::uint64_t left = 0;  // of the previous word, less than 2^53
     for (std::size_t i = 0; i < words; ++i) {
       const Wide shifted = (Wide{bits[i]} << shift) + left;
       put(*to++, static_cast<std::uint64_t>(shifted) & 0xffffffffu, sign);
@@ -181,7 +181,7 @@ class ExactSum {
     return std::numeric_limits<double>::quiet_NaN();
   }
 
-  // Carries: every chunk but the last one in [0, 2^32), the last one with the sign.
+  // Propagates carries: every chunk but the last is in [0, 2^32), the last one has the sign.
   void settle() {
     std::int64_t carry = 0;
     for (std::size_t i = 0; i + 1 < chunks; ++i) {
@@ -203,7 +203,7 @@ class ExactSum {
     std::size_t top = chunks;
     while (top > 0 && chunk_[top - 1] == 0) --top;
     if (top == 0) return 0;
-    // The upper 96 bits or so, with one that stands for all below, rounded to a double in one step.
+    // The upper 96 bits or so, with a sticky bit for all below, rounded to a double in one step.
     Wide bits = 0;
     const std::size_t low = top > 3 ? top - 3 : 0;
     for (std::size_t i = top; i > low; --i) bits = (bits << 32) | static_cast<std::uint64_t>(chunk_[i - 1]);
@@ -213,7 +213,7 @@ class ExactSum {
     return negative ? -size : size;
   }
 
-  // bits * 2^exponent, to the nearest double, ties to even; also for numbers below the normal ones.
+  // bits * 2^exponent to the nearest double, ties to even; also for denormal results.
   static double round(Wide bits, int exponent, bool sticky) {
     const auto high = static_cast<std::uint64_t>(bits >> 64);
     const int width =
@@ -230,7 +230,7 @@ class ExactSum {
   }
 
   std::array<std::int64_t, chunks> chunk_{};
-  unsigned added_ = 0;  // since carries were made
+  unsigned added_ = 0;  // since the last carry propagation
   std::uint8_t special_ = 0;
 };
 

@@ -14,14 +14,14 @@
 namespace colonnade::frame {
 namespace {
 
-// With an element per row at every level.
+// With a stored element per row at every level.
 ValuesPtr laid_out(const ValuesPtr& values) {
   const auto builder = std::make_shared<ArrayBuilder>(values->type);
   builder->append(*values);
   return builder->values(builder);
 }
 
-// Lists of which one stands for many have to be laid out; numbers need not be.
+// Constant lists have to be expanded; numbers need not be.
 bool has_constant_list(const Values& values) {
   const Values* at = &values;
   while (at->type.is_list()) {

@@ -1,10 +1,10 @@
 // Histograms of any number of dimensions.
 //
-// Fills may be added in any order. Unweighted ones are counts, of which there is one set per histogram: a
-// thread finds the bins of a chunk of values and adds them under the histogram's lock, or keeps them for
-// later if another thread has it. Weighted ones go to exact sums (exact_cells.h), in a few copies if several
-// threads have some at the same time (shared_stores.h). Moments are exact sums as well, one set for each part
-// on its way. Histograms that take their range from the values: automatic_histogram.cpp.
+// Fills may be added in any order. Unweighted ones are counts, one set per histogram: a thread finds the bins
+// of a chunk of values and adds them under the histogram's lock, or keeps them for later if another thread
+// holds it. Weighted ones go to exact sums (exact_cells.h), in a few copies if several threads add at the
+// same time (shared_stores.h). Moments are exact sums as well, one set for each part in flight. Histograms
+// with automatic ranges: automatic_histogram.cpp.
 #include "frame/results/histogram.h"
 
 #include <fmt/format.h>
@@ -35,9 +35,9 @@ class CountedHistogram final : public ResultAccumulator {
   std::unique_ptr<Accumulator> empty_copy() const override {
     return std::make_unique<CountedHistogram>(settings_);
   }
-  std::unique_ptr<Partial> begin(PartContext&) override { return std::make_unique<Part>(*this); }
+  std::unique_ptr<Partial> begin(PartContext&) override { return std::make_unique<PartialFills>(*this); }
   void merge(std::unique_ptr<Partial> partial) override {
-    auto& part = static_cast<Part&>(*partial);
+    auto& part = static_cast<PartialFills&>(*partial);
     part.flush();
     const std::lock_guard lock(mutex_);
     moments_.add(part.moments());
@@ -112,9 +112,10 @@ class CountedHistogram final : public ResultAccumulator {
   }
 
  private:
-  class Part final : public Partial {
+  class PartialFills final : public Partial {
    public:
-    explicit Part(CountedHistogram& owner) : owner_(owner), sums_(owner.settings_->binning.axes().size()) {}
+    explicit PartialFills(CountedHistogram& owner)
+        : owner_(owner), sums_(owner.settings_->binning.axes().size()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       Fills fills(rows, arguments, owner_.settings_->names);
@@ -141,8 +142,8 @@ class CountedHistogram final : public ResultAccumulator {
     const MomentSums& moments() const { return sums_; }
 
    private:
-    // Fills that may wait for the lock: enough that the bins are rarely fought for, little enough that a
-    // thousand histograms can have them.
+    // The maximum number of fills that wait for the lock: large enough to make contention rare, small enough
+    // for a thousand histograms.
     static constexpr std::size_t most_waiting = 4 * Fills::chunk;
 
     void put(const std::uint32_t* bins, std::size_t count) {
@@ -166,7 +167,7 @@ class CountedHistogram final : public ResultAccumulator {
   std::shared_ptr<const HistogramSettings> settings_;
   mutable std::mutex mutex_;
   CountCells counts_;
-  MomentSums moments_;  // without the weights: those are the counts
+  MomentSums moments_;  // without the weights, which are the counts
 };
 
 // ---- Weighted

@@ -1,4 +1,4 @@
-// What the kinds of histograms share.
+// Declarations shared by the kinds of histograms.
 #ifndef COLONNADE_FRAME_RESULTS_HISTOGRAM_H
 #define COLONNADE_FRAME_RESULTS_HISTOGRAM_H
 
@@ -20,7 +20,7 @@ struct HistogramSettings {
   std::vector<std::string> names;  // texts of the arguments
 };
 
-// With an axis that takes its range from what it sees.
+// For histograms with an automatic axis.
 std::unique_ptr<ResultAccumulator> make_automatic_histogram(
     std::shared_ptr<const HistogramSettings> settings);
 

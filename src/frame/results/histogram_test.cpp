@@ -38,7 +38,7 @@ void expect_same(const HistogramValue& a, const HistogramValue& b) {
   expect_same(a.moments, b.moments);
 }
 
-// For each of the instruction sets that this processor has.
+// For each instruction set of this processor.
 template <class Work>
 void with_every_target(const Work& work) {
   const auto choose = [](std::int64_t targets) {
@@ -198,7 +198,7 @@ TEST(Histogram, ListsOfDifferentLengths) {
   expect_error([&] { pass.value(); }, ErrorKind::usage, {"entry 1", "'a'", "'b'", "1 items", "2"});
 }
 
-// The true sum of what was added to each bin.
+// The true sums of the terms added to each bin.
 class TrueSums {
  public:
   explicit TrueSums(std::size_t bins) : sums_(bins) {}
@@ -261,7 +261,7 @@ Moments no_moments(std::size_t axes) {
   return moments;
 }
 
-// Of the points that are in range, one after the other.
+// For the points in range, one after the other.
 Moments moments_of(const std::vector<AxisRange>& ranges, const std::vector<std::vector<double>>& columns,
                    const std::vector<double>& weights) {
   Moments moments = no_moments(ranges.size());
@@ -281,7 +281,7 @@ Moments moments_of(const std::vector<AxisRange>& ranges, const std::vector<std::
   return moments;
 }
 
-// But for the order of summation.
+// Up to the order of summation.
 void expect_near(const Moments& found, const Moments& expected) {
   const auto near = [&](double a, double b) { EXPECT_NEAR(a, b, 1e-12 * expected.sum_w2); };
   near(found.sum_w, expected.sum_w);
@@ -293,7 +293,7 @@ void expect_near(const Moments& found, const Moments& expected) {
   }
 }
 
-// Passes with the same parts give the same bits, whatever the blocks and the order of the work.
+// Passes with the same parts give the same bits, for any blocks and order of work.
 void expect_moments(const Pass& pass, const Moments& expected) {
   const auto one = pass.get<HistogramValue>({1, 100}).moments;
   expect_near(one, expected);
@@ -417,7 +417,7 @@ TEST(Moments, EveryInstructionSetGivesTheSameBits) {
   });
 }
 
-// Bytes that the allocator has given out; 0 where a sanitizer has taken its place.
+// Bytes in use according to the allocator; 0 if a sanitizer replaces it.
 std::size_t allocated() {
   const auto info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
@@ -430,7 +430,7 @@ TEST(Histogram, AThousandTakeTheMemoryOfOneSet) {
   const std::vector<ValuesPtr> block = {column(normal_numbers(2000, 0.5, 0.2))};
   const std::size_t before = allocated();
   std::vector<std::unique_ptr<ResultAccumulator>> results;
-  // Two parts under way at the same time, as with two threads.
+  // Two parts in flight at the same time, as with two threads.
   TestContext contexts[2] = {TestContext(true), TestContext(false)};
   std::vector<std::unique_ptr<Partial>> partials[2];
   for (std::size_t i = 0; i < histograms; ++i) {
@@ -498,7 +498,7 @@ TEST(AutomaticHistogram, LeavesOutWhatIsNotFinite) {
   EXPECT_EQ(h.entries, 20u);
 }
 
-// Numbers of one size or of very different ones, some of them equal, some infinite.
+// Numbers of similar or very different sizes, some equal, some infinite.
 std::vector<double> numbers_of_any_kind(std::mt19937_64& random, std::size_t count) {
   std::vector<double> values = normal_numbers(count, 0, 1, static_cast<unsigned>(random()));
   const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
@@ -514,7 +514,7 @@ std::vector<double> numbers_of_any_kind(std::mt19937_64& random, std::size_t cou
   return values;
 }
 
-// Bins are those of an axis with the edges that came out; every value but infinite ones is in one.
+// The bins are those of an axis with the resulting edges; every finite value is in one.
 void expect_bins_of(const HistogramValue& h, const std::vector<std::vector<double>>& columns,
                     const std::vector<double>& weights) {
   std::vector<RegularAxis> axes;
@@ -540,7 +540,7 @@ void expect_bins_of(const HistogramValue& h, const std::vector<std::vector<doubl
   EXPECT_EQ(h.values, sums.values());
 }
 
-// So much of the range is that of the values, unless these are too near to each other for that.
+// The values span at least this share of the range, unless they are too close together.
 void expect_tight(const AxisValue& axis, const std::vector<double>& values, double share) {
   double least = infinity;
   double greatest = -infinity;
@@ -594,7 +594,7 @@ TEST(AutomaticHistogram, IsTheSameInAnyOrderAndGrouping) {
   }
 }
 
-// Of an axis that takes its range, and one that has it.
+// An automatic axis, and one with a fixed range.
 TEST(AutomaticHistogram, StandsBesideOtherAxes) {
   const auto x = normal_numbers(4000, 0, 3);
   const auto y = normal_numbers(4000, 0, 1, 2);

@@ -1,4 +1,4 @@
-// The kinds of results: one maker per kind, and what most of them share.
+// The kinds of results: one maker per kind, and common parts.
 #ifndef COLONNADE_FRAME_RESULTS_KINDS_H
 #define COLONNADE_FRAME_RESULTS_KINDS_H
 
@@ -13,7 +13,7 @@
 
 namespace colonnade::frame {
 
-// What a maker gets: options are parsed, but not yet looked at.
+// The arguments of a maker: options are parsed, but not checked yet.
 struct Request {
   const ResultSpec& spec;
   std::span<const ValueType> types;
@@ -55,9 +55,9 @@ class StateAccumulator final : public ResultAccumulator {
   std::unique_ptr<Accumulator> empty_copy() const override {
     return std::make_unique<StateAccumulator>(settings_);
   }
-  std::unique_ptr<Partial> begin(PartContext&) override { return std::make_unique<Part>(settings_); }
+  std::unique_ptr<Partial> begin(PartContext&) override { return std::make_unique<PartialState>(settings_); }
   void merge(std::unique_ptr<Partial> partial) override {
-    state_.merge(static_cast<const Part&>(*partial).state);
+    state_.merge(static_cast<const PartialState&>(*partial).state);
   }
   ResultValue value() const override { return state_.value(); }
   std::vector<std::byte> save() const override {
@@ -74,8 +74,8 @@ class StateAccumulator final : public ResultAccumulator {
   }
 
  private:
-  struct Part final : Partial {
-    explicit Part(std::shared_ptr<const Settings> settings) : state(std::move(settings)) {}
+  struct PartialState final : Partial {
+    explicit PartialState(std::shared_ptr<const Settings> settings) : state(std::move(settings)) {}
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override { state.add(rows, arguments); }
     State state;
   };

@@ -1,7 +1,7 @@
-// MemoryBudget: what the partial results of all parts under way may hold together, in the whole process. A
-// partial that would go beyond it waits for its turn and then needs no memory of its own.
+// MemoryBudget: limits the memory of the partial results of all parts in flight, for the whole process. A
+// partial that would exceed it waits for its turn and then needs no memory of its own.
 //
-// Any thread may use it.
+// Thread-safe.
 #ifndef COLONNADE_FRAME_RESULTS_MEMORY_BUDGET_H
 #define COLONNADE_FRAME_RESULTS_MEMORY_BUDGET_H
 
@@ -13,13 +13,13 @@ namespace colonnade::frame {
 class MemoryBudget {
  public:
   constexpr explicit MemoryBudget(std::size_t limit) noexcept : limit_(limit) {}
-  // False if that is more than there is.
+  // Returns false if that exceeds the budget.
   bool fits(std::size_t more) const noexcept {
     return used_.load(std::memory_order_relaxed) + more <= limit_;
   }
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
-  // One user's share.
+  // The share of one user.
   class Share {
    public:
     explicit Share(MemoryBudget& budget) noexcept : budget_(budget) {}
@@ -36,12 +36,12 @@ class MemoryBudget {
     std::size_t bytes_ = 0;
   };
 
-  // Fills that wait to be added to histograms, profiles, graphs and reductions.
+  // For fills that wait to be added to histograms, profiles, graphs and reductions.
   static MemoryBudget& of_fills() noexcept {
     static MemoryBudget budget(std::size_t{64} << 20);
     return budget;
   }
-  // Rows that wait to be written.
+  // For rows that wait to be written.
   static MemoryBudget& of_rows() noexcept {
     static MemoryBudget budget(std::size_t{256} << 20);
     return budget;

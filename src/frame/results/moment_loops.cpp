@@ -1,10 +1,10 @@
 // The loops of moments, compiled once per instruction set (Highway's foreach_target).
 //
-// A chunk of terms is added up without rounding: each term is cut into two or three slices of 42 bits,
-// counted from the largest term of the chunk before on, and the slices of all terms are integers of the same
-// unit, whose sum a double holds (S. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008).
-// Terms that do not end with the third slice, or that are infinite or NaN, are added one by one. What comes
-// out is exact, so that it does not depend on how many numbers a vector has.
+// A chunk of terms is summed without rounding: each term is cut into two or three slices of 42 bits, aligned
+// to the largest term of the previous chunk. The slices of all terms are integer multiples of one unit, whose
+// sum a double represents exactly (S. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation", 2008).
+// Terms that extend below the third slice, infinities and NaN are added one by one. The result is exact, and
+// so independent of the vector width.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -29,10 +29,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using OneNumber = hn::CappedTag<double, 1>;
 using Numbers = hn::CappedTag<double, 8>;
 
-// Terms of a chunk are fewer than 2^11.
+// A chunk has fewer than 2^11 terms.
 constexpr int count_bits = 11;
 static_assert(Fills::chunk < std::size_t{1} << count_bits);
-// Fewer than these are added one by one.
+// Fewer terms than this are added one by one.
 constexpr std::size_t few = 16;
 
 template <class Tag>
@@ -45,12 +45,12 @@ void add_one_by_one(const double* terms, std::size_t count, ExactSum<1>& to) {
     if (terms[i] != 0) to.add(terms[i]);
 }
 
-// A power of two that is 2^count_bits times larger than any term.
+// A power of two, 2^count_bits times larger than any term.
 double first_unit(double largest) {
   return std::ldexp(1., std::ilogb(largest) + 1 + count_bits);
 }
 
-// Slices of terms up to a size, and what is left of them.
+// The slices of terms up to a certain size, and the remainders.
 template <class Tag, int slices>
 struct Slices {
   explicit Slices(double largest) {
@@ -77,13 +77,13 @@ struct Slices {
   hn::Vec<Tag> sums[slices];
 };
 
-// Can terms of this size be cut?
+// True if terms of this size can be sliced.
 bool is_usual(double largest) {
   return largest < 0x1p1000 && largest >= 0x1p-800;
 }
 
-// In one go, if the terms are no larger than expected and end within the slices; else nothing is added.
-// `terms(tag, i)` gives what to add for the numbers from i on, as many as the tag has.
+// Adds all at once if no term is larger than expected or extends below the slices; otherwise adds nothing.
+// `terms(tag, i)` returns the terms of the numbers from i on, as many as the tag has.
 template <int slices, class Terms>
 bool add_slices(std::size_t count, ExactPair& to, const Terms& terms) {
   const OneNumber one;
@@ -113,7 +113,7 @@ bool add_slices(std::size_t count, ExactPair& to, const Terms& terms) {
   return true;
 }
 
-// Terms of any kind; what is largest among them is expected of the next ones.
+// Terms of any kind; their maximum is the expectation for the next chunk.
 template <class Terms>
 void add_unexpected(std::size_t count, ExactPair& to, const Terms& terms) {
   double first[Fills::chunk];

@@ -12,7 +12,7 @@ namespace {
 constexpr AxisRange all_but_nan = {-std::numeric_limits<double>::infinity(),
                                    std::numeric_limits<double>::infinity()};
 
-// Memory for the columns of a chunk, of the calling thread.
+// Thread-local memory for the columns of a chunk.
 double* column_scratch(std::size_t columns) {
   static thread_local std::vector<double> memory;
   if (memory.size() < columns * Fills::chunk) memory.resize(columns * Fills::chunk);
@@ -21,7 +21,7 @@ double* column_scratch(std::size_t columns) {
 
 }  // namespace
 
-// A column for each axis, then marks: NaN where a fill is out of range on any axis.
+// A column for each axis, then marks: NaN if a fill is out of range on any axis.
 double* MomentSums::column(std::size_t which) const {
   return column_scratch(of_axes_.size() + 1) + which * Fills::chunk;
 }
@@ -37,7 +37,7 @@ void MomentSums::mark(const Binning& binning, std::size_t axis, const double* va
 void MomentSums::add(const Binning& binning, std::size_t axis, const double* values, std::size_t count) {
   const std::size_t axes = of_axes_.size();
   if (axes == 1) return add_values(binning.axes()[axis].range(), values, count, of_axes_[0]);
-  // Whether a fill counts is known when all of its coordinates are.
+  // Whether a fill counts depends on all of its coordinates.
   mark(binning, axis, values, count);
   if (axis + 1 < axes) return;
   const double* marks = column(axes);

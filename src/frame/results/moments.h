@@ -1,8 +1,8 @@
-// Moments of histograms: the sums that ROOT's histograms keep beside their bins, so that means and spreads
-// are those of the values. Fills count that are in range on every axis.
+// Moments of histograms: the sums that ROOT's histograms keep in addition to bins, so that means and spreads
+// are those of the values. Only fills in range on every axis count.
 //
-// The sums are those of doubles: of w, w * w, w * x and (w * x) * x, each product rounded as ROOT does it.
-// They are exact, so that neither the order of the fills nor how they are split matters.
+// The terms are doubles: w, w * w, w * x and (w * x) * x, each product rounded as in ROOT. The sums are
+// exact, so that neither the order of the fills nor their partition matters.
 #ifndef COLONNADE_FRAME_RESULTS_MOMENTS_H
 #define COLONNADE_FRAME_RESULTS_MOMENTS_H
 
@@ -28,10 +28,10 @@ struct ExactPair {
     second.add(other.second);
   }
   ExactSum<1> first, second;
-  // The largest terms of the last chunk: the next one is cut into slices by them. No part of the sums.
+  // The largest terms of the last chunk, by which the next one is sliced. Not part of the sums.
   double largest_first = 0, largest_second = 0;
 };
-// Each adds numbers and their squares.
+// Each adds numbers and their squares:
 //
 // Values in range.
 void add_values(const AxisRange& range, const double* values, std::size_t count, ExactPair& to);
@@ -41,7 +41,7 @@ void add_weights(const AxisRange& range, const double* points, const double* wei
 // weight * point and weight * point * point of points in range.
 void add_weighted(const AxisRange& range, const double* points, const double* weights, std::size_t count,
                   ExactPair& to);
-// Makes NaN of the marks of values that are not in range.
+// Sets the marks of values out of range to NaN.
 void mark_outside(const AxisRange& range, const double* values, std::size_t count, double* marks);
 
 // ---- Sums
@@ -49,21 +49,21 @@ void mark_outside(const AxisRange& range, const double* values, std::size_t coun
 class MomentSums {
  public:
   explicit MomentSums(std::size_t axes) : of_axes_(axes) {}
-  // The coordinates of a chunk of fills, axis by axis. Without weights: total() leaves their number open.
+  // Adds the coordinates of a chunk of fills, axis by axis. Unweighted: total() gets their number separately.
   void add(const Binning& binning, std::size_t axis, const double* values, std::size_t count);
-  // The same, then the weights: only what they make of the coordinates, or their own sums as well. Values
-  // stay where they are until then.
+  // The same, then the weights: only their products with the coordinates, or their own sums as well. Values
+  // must stay valid until then.
   void add_coordinates(const Binning& binning, std::size_t axis, const double* values, std::size_t count);
   void add_weighted(const double* weights, std::size_t count);
   void add_weights(const double* weights, std::size_t count);
   void add_point(const double* point, double weight);
   void add(const MomentSums& other);
   Moments total() const { return total(of_weights_.first, of_weights_.second); }
-  // With sums of the weights, and of their squares, that were taken elsewhere.
+  // With sums of the weights, and of their squares, kept elsewhere.
   Moments total(const ExactSum<1>& weights, const ExactSum<1>& squares) const;
 
   void save(SavedWriter& to) const;
-  // Those of a state that is saved in slices stand in the first one.
+  // For a state that is saved in slices, the first one has the moments.
   void save_in(std::uint64_t slice, SavedWriter& to) const {
     slice == 0 ? save(to) : MomentSums(of_axes_.size()).save(to);
   }
@@ -73,7 +73,7 @@ class MomentSums {
   double* column(std::size_t which) const;
   void mark(const Binning& binning, std::size_t axis, const double* values, std::size_t count) const;
 
-  // Which points count, and where those of the chunk are, of one axis.
+  // Which points count, and their coordinates on one axis.
   AxisRange range_;
   const double* points_ = nullptr;
 

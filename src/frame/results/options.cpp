@@ -14,7 +14,7 @@
 
 namespace colonnade::frame {
 
-// Derived, so that the header need not know the library.
+// Derived, so that the header does not depend on the library.
 struct Options::Json : nlohmann::json {
   using nlohmann::json::json;
   Json(nlohmann::json other) : nlohmann::json(std::move(other)) {}
@@ -35,7 +35,7 @@ Options::Options(Options&&) noexcept = default;
 
 namespace {
 
-// Options that are null are not there.
+// Options that are null count as missing.
 const nlohmann::json* member(const nlohmann::json& object, std::string_view key) {
   const auto found = object.find(std::string(key));
   return found == object.end() || found->is_null() ? nullptr : &*found;

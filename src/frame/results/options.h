@@ -1,5 +1,5 @@
-// Options of a result: a JSON object whose keys and types are checked. A value of the wrong type or an
-// unknown key is an error that names it and says what is possible.
+// Options of a result: a JSON object with checked keys and types. A value of the wrong type or an unknown key
+// is an error that names it and lists the alternatives.
 #ifndef COLONNADE_FRAME_RESULTS_OPTIONS_H
 #define COLONNADE_FRAME_RESULTS_OPTIONS_H
 
@@ -15,7 +15,7 @@ namespace colonnade::frame {
 
 class Options {
  public:
-  // `what` says whose options they are in messages: "a histogram".
+  // `what`: the owner of the options, for messages: "a histogram".
   Options(const std::string& json, std::string what);
   ~Options();
   Options(Options&&) noexcept;
@@ -30,15 +30,15 @@ class Options {
                       std::uint64_t most) const;
   // Bytes: a number, or a text as "128 MiB".
   std::uint64_t size(std::string_view key, std::uint64_t fallback) const;
-  std::variant<std::int64_t, double> integer_or_real(std::string_view key) const;  // 0 if it is not there
+  std::variant<std::int64_t, double> integer_or_real(std::string_view key) const;  // 0 if it is missing
   std::vector<std::string> texts(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
-  // A list of objects, an object. Empty if it is not there.
+  // A list of objects, or an object. Empty if it is missing.
   std::vector<Options> objects(std::string_view key) const;
   Options object(std::string_view key) const;
   bool is_text(std::string_view key) const;
   bool is_object(std::string_view key) const;
-  // Throws for a key that is not among these.
+  // Throws for a key that is not listed.
   void only(const std::vector<std::string>& known) const;
 
   [[noreturn]] void refuse(std::string_view key, std::string_view wanted) const;

@@ -25,15 +25,15 @@ struct ProfileSettings {
   std::string spread;
   bool weighted = false;
   Binning binning;
-  // Values beyond are not looked at.
+  // Values outside are ignored.
   double least = -std::numeric_limits<double>::infinity();
   double greatest = std::numeric_limits<double>::infinity();
   bool limited = false;
   std::vector<std::string> names;
 };
 
-// Sums per bin of w, w * y, w * y * y and, with weights, w * w, and of all those in range of w * x and
-// w * x * x: what TProfile keeps.
+// Sums per bin of w, w * y, w * y * y and, if weighted, w * w; and over all fills in range, of w * x and w *
+// x * x: the same as TProfile's.
 template <bool weighted>
 class ProfileAccumulator final : public ResultAccumulator {
  public:
@@ -46,10 +46,10 @@ class ProfileAccumulator final : public ResultAccumulator {
     return std::make_unique<ProfileAccumulator>(settings_);
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(*this, context.slot);
+    return std::make_unique<PartialFills>(*this, context.slot);
   }
   void merge(std::unique_ptr<Partial> partial) override {
-    const auto& part = static_cast<const Part&>(*partial);
+    const auto& part = static_cast<const PartialFills&>(*partial);
     const std::lock_guard lock(mutex_);
     entries_ += part.entries;
     moments_.add(part.moments);
@@ -76,7 +76,7 @@ class ProfileAccumulator final : public ResultAccumulator {
       value.sum_w = column(0);
       value.sum_wy = column(1);
       value.sum_wyy = column(2);
-      // Without weights all are 1, and so are their squares.
+      // Unweighted: all weights, and their squares, are 1.
       value.sum_w2 = weighted ? column(columns - 1) : value.sum_w;
     });
     return value;
@@ -112,8 +112,8 @@ class ProfileAccumulator final : public ResultAccumulator {
   static constexpr std::size_t columns = weighted ? 4 : 3;
   using Sums = ExactCells<columns>;
 
-  struct Part final : Partial {
-    Part(ProfileAccumulator& of, unsigned in_slot)
+  struct PartialFills final : Partial {
+    PartialFills(ProfileAccumulator& of, unsigned in_slot)
         : owner(of), slot(in_slot), moments(of.settings_->binning.axes().size()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
@@ -139,7 +139,7 @@ class ProfileAccumulator final : public ResultAccumulator {
         entries += count;
       }
     }
-    // Products as TProfile::Fill makes them.
+    // The same products as in TProfile::Fill.
     static void add_chunk(Sums& to, const std::uint32_t* bins, std::size_t count, const double* y,
                           const double* w) {
       if constexpr (weighted)
@@ -150,7 +150,7 @@ class ProfileAccumulator final : public ResultAccumulator {
       else
         to.add(bins, count, [=](std::size_t i) { return std::array{1., y[i], y[i] * y[i]}; });
     }
-    // What a fill's coordinates count: nothing where its value is beyond the limits.
+    // The weights of the coordinates: zero for fills whose value is out of limits.
     const double* weights_of_coordinates(std::size_t count, const double* y, const double* w) const {
       if (!owner.settings_->limited) return w;
       double* weights = Fills::scratch(3);
@@ -160,7 +160,7 @@ class ProfileAccumulator final : public ResultAccumulator {
     bool is_within_limits(double y) const {
       return y >= owner.settings_->least && y <= owner.settings_->greatest;
     }
-    // Moves what counts to the front. NaN is beyond limits, and a value like others without.
+    // Moves the fills that count to the front. NaN is out of limits; without limits it counts.
     std::size_t keep_within_limits(std::size_t count, std::uint32_t* bins, const double*& y,
                                    const double*& w) const {
       double* kept_y = Fills::scratch(2);
@@ -185,9 +185,9 @@ class ProfileAccumulator final : public ResultAccumulator {
   };
 
   std::shared_ptr<const ProfileSettings> settings_;
-  mutable std::mutex mutex_;  // for what is merged part by part
+  mutable std::mutex mutex_;  // for results merged part by part
   std::uint64_t entries_ = 0;
-  MomentSums moments_;  // without the weights: those are in the bins
+  MomentSums moments_;  // without the weights, which are in the bins
   mutable SharedStores<Sums> stores_;
 };
 
@@ -209,7 +209,7 @@ std::unique_ptr<ResultAccumulator> make_profile(const Request& request) {
     const std::vector<double> limits = options.numbers("limits");
     if (limits.size() != 2 || !(limits[0] <= limits[1]))
       options.refuse("limits", "[least, greatest] of the values");
-    // As in ROOT, equal limits are none.
+    // As in ROOT, equal limits mean no limits.
     settings->limited = limits[0] < limits[1];
     settings->least = limits[0];
     settings->greatest = limits[1];

@@ -1,7 +1,7 @@
 // Counts and reductions to one number: count, sum, min, max, mean, stddev, stats.
 //
 // Sums of floating-point numbers are exact until the end (exact_sum.h), those of integers have 128 bits; so
-// the result does not depend on how the entries are split.
+// the result does not depend on the partition of the entries.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct CountState {
 
 // ---- sum
 
-// Every value once, with the constant ones repeated.
+// Every value once, with constants repeated.
 template <class Use>
 void for_each_value(const ValuesPtr& argument, const Use& use) {
   const Leaves leaves = leaves_of(argument);
@@ -63,7 +63,7 @@ struct IntegerSumState {
     sum += part;
   }
   void merge(const IntegerSumState& later) { sum += later.sum; }
-  // In 64 bits, if it fits there.
+  // In 64 bits, if it fits.
   ResultValue value() const {
     if (const double* start = std::get_if<double>(&settings->start)) return static_cast<double>(sum) + *start;
     const Int128 total = sum + std::get<std::int64_t>(settings->start);
@@ -113,10 +113,10 @@ template <class T>
 using Widest = std::conditional_t<std::is_floating_point_v<T>, double,
                                   std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 
-// Of nothing there is no mean, spread, least or greatest value: all of these are NaN then (decision 47).
+// Without values, mean, spread, minimum and maximum are NaN (decision 47).
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-// Of Kind::min or max. NaN never are the least or greatest, unless there is nothing else.
+// For Kind::min or max. NaN is never the minimum or maximum, unless all values are NaN.
 template <bool is_min>
 struct ExtremeState {
   explicit ExtremeState(std::shared_ptr<const Settings> s) : settings(std::move(s)) {
@@ -208,7 +208,7 @@ struct MeanState {
   ExactSum<1> sum;
 };
 
-// The sum of (a_i b_j) over all parts.
+// Adds the sum of (a_i b_j) over all parts.
 void add_products(ExactSum<2>& to, const Parts& a, const Parts& b, double sign) {
   for (const double x : a)
     for (const double y : b) to.add_product(sign * x, y);
@@ -219,7 +219,7 @@ Parts parts_of(double x) {
 }
 
 // (weights * squares - sum^2): the weighted sum of squared distances from the mean, times the sum of weights.
-// Nothing cancels, for nothing was rounded.
+// There is no cancellation, since nothing was rounded.
 double spread_of(const Parts& weights, const Parts& squares, const Parts& sum) {
   ExactSum<2> difference;
   add_products(difference, weights, squares, 1);
@@ -319,7 +319,7 @@ struct StatsState {
   Range range;
 };
 
-// As TStatistic: values of weight zero do not count at all.
+// Like TStatistic: values of weight zero do not count at all.
 struct WeightedStatsState {
   explicit WeightedStatsState(std::shared_ptr<const Settings> s) : settings(std::move(s)) {}
   void add(const Rows& rows, std::span<const ValuesPtr> arguments) {

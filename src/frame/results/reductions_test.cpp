@@ -18,7 +18,7 @@ T reduce(const std::string& kind, ValuesPtr values, const std::string& options =
   return Pass({kind, {"x"}, options}, {std::move(values)}).get<T>();
 }
 
-// Bits, so that NaN compare and zeros differ.
+// Bits, so that NaNs compare equal and signed zeros differ.
 std::vector<std::uint64_t> bits_of(const ResultValue& value) {
   std::vector<std::uint64_t> bits;
   const auto add = [&](double x) { bits.push_back(std::bit_cast<std::uint64_t>(x)); };
@@ -121,7 +121,7 @@ TEST(Reductions, SpreadSurvivesALargeMean) {
 }
 
 TEST(Reductions, WeightedStatsAreThoseOfTStatistic) {
-  // As ROOT 6.40 has them for these values.
+  // ROOT 6.40's results for these values.
   const Pass pass({"stats", {"f", "i"}}, {column<float>({0.5, 1.5, 2.5}), column<std::int32_t>({0, 1, 2})});
   const auto stats = pass.get<StatsValue>();
   EXPECT_EQ(stats.count, 2u);

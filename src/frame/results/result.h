@@ -1,5 +1,5 @@
-// Results: what a DataFrame computes. An accumulator per kind, made from a specification that can be sent
-// elsewhere, and the values that come out.
+// Results: the values that a DataFrame computes. Each kind has an accumulator, made from a specification that
+// can be sent to other processes.
 //
 // clang-format off
 //   kind        arguments            options (JSON)                                      value
@@ -21,20 +21,20 @@
 //
 // Scalars, and for all but take, display and snapshot the items of lists of any depth: a list counts once per
 // item, a scalar beside it once for every item of its row, as in RDataFrame. An axis is {"bins", "low",
-// "high"} or {"edges": [..]}, with "name", and bins as ROOT's do; without low and high a histogram's axis
-// gets the range of what it sees. Those that bin as `hist` does have a "kind", see special_axis.h. What an
-// axis can be has one spelling.
+// "high"} or {"edges": [..]}, with "name", and bins like ROOT's; without low and high a histogram's axis
+// derives its range from the values. Axes that bin like `hist` have a "kind", see special_axis.h. Every axis
+// has a unique spelling.
 //
-// Sums of integers are integers if 64 bits hold them (unsigned if the type is), those of others double. The
-// least and greatest of integers are integers. Without any value they are the limits of the type; mean and
-// stddev are 0. Of the values of weight zero stats counts none.
+// Sums of integers are integers if 64 bits hold them (unsigned if the type is), other sums are double. The
+// minimum and maximum of integers are integers. Without any value they are the limits of the type; mean and
+// stddev are 0. stats ignores values of weight zero.
 //
-// "write" has the options that Python's colonnade.create() takes, with parallel_sealing on by default. A
-// snapshot is opened in the first begin() and committed in finish(); without finish() nothing of it stays,
-// and a local file that was there before is as it was.
+// "write" has the options of Python's colonnade.create(), with parallel_sealing on by default. A snapshot is
+// opened in the first begin() and committed in finish(); without finish() nothing of it remains, and a local
+// file of that name stays unchanged.
 //
-// Results depend on the entries and their order alone, not on how they are split into parts; those of
-// numbers, histograms and profiles not even on the order. So partial results may be merged in any grouping.
+// Results depend on the entries and their order alone, not on the partition into parts; numbers, histograms
+// and profiles not even on the order. So partial results may be merged in any grouping.
 #ifndef COLONNADE_FRAME_RESULTS_RESULT_H
 #define COLONNADE_FRAME_RESULTS_RESULT_H
 
@@ -69,7 +69,7 @@ class ResultAccumulator : public Accumulator {
   virtual ResultValue value() const = 0;
 };
 
-// Throws ErrorKind::usage or type, saying which argument or option does not fit.
+// Throws ErrorKind::usage or type, and names the argument or option that does not fit.
 std::unique_ptr<ResultAccumulator> make_accumulator(const ResultSpec& spec,
                                                     std::span<const ValueType> argument_types);
 

@@ -1,4 +1,4 @@
-// Results that several threads fill at once, with parts that are merged in entry order.
+// Results that several threads fill concurrently, with parts merged in entry order.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace colonnade::frame {
 namespace {
 
-// Hands out parts to threads and merges them in order, as a pass does.
+// Gives parts to threads and merges them in order, like a pass.
 class Line {
  public:
   class Context final : public PartContext {
@@ -42,7 +42,7 @@ class Line {
     result_.finish();
   }
   unsigned waits() const { return waits_; }
-  // All parts before this one are merged.
+  // Announces that all parts before this one are merged.
   void pass_on(std::size_t part) {
     const std::lock_guard lock(mutex_);
     merged_.store(part, std::memory_order_release);
@@ -135,7 +135,7 @@ TEST(ResultThreads, WaitsForItsTurnRatherThanForMemory) {
   const std::vector<ValuesPtr> block = {column(normal_numbers(2500, 0, 1)),
                                         column(normal_numbers(2500, 1, 0.1, 2))};
   const auto one = std::get<GraphValue>(run(spec, block, 1, 2, 1));
-  // Somebody else has taken all of the budget.
+  // Another user has taken the whole budget.
   MemoryBudget::Share all(MemoryBudget::of_fills());
   all.set(std::size_t{64} << 20);
   auto result = make_accumulator(spec, types_of(block));
@@ -163,7 +163,7 @@ TEST(ResultThreads, NobodyWaitsToFill) {
   Line line(*result, 2, block, 1);
   Line::Context first(line, 0);
   Line::Context second(line, 1);
-  // The later part is through before the earlier one has begun.
+  // The later part ends before the earlier one begins.
   auto later = result->begin(second);
   later->add({2500, 2500}, block);
   auto earlier = result->begin(first);

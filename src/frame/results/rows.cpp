@@ -1,4 +1,4 @@
-// Rows as they are: take keeps all of them as arrays, display the first ones.
+// Rows as values: take keeps all of them as arrays, display the first ones.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -27,9 +27,9 @@ class RowsAccumulator final : public ResultAccumulator {
     return std::make_unique<RowsAccumulator>(settings_);
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(*this, context);
+    return std::make_unique<PartialRows>(*this, context);
   }
-  void merge(std::unique_ptr<Partial> partial) override { static_cast<Part&>(*partial).flush(); }
+  void merge(std::unique_ptr<Partial> partial) override { static_cast<PartialRows&>(*partial).flush(); }
   void finish() override {
     if (rows_.use_count() == 1) rows_->shrink();
   }
@@ -55,9 +55,9 @@ class RowsAccumulator final : public ResultAccumulator {
   }
 
  private:
-  class Part final : public Partial {
+  class PartialRows final : public Partial {
    public:
-    Part(RowsAccumulator& owner, PartContext& context)
+    PartialRows(RowsAccumulator& owner, PartContext& context)
         : owner_(owner), context_(context), rows_(owner.settings_->types) {}
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       if (context_.is_my_turn()) {
@@ -80,7 +80,7 @@ class RowsAccumulator final : public ResultAccumulator {
   };
 
   void append(std::span<const ValuesPtr> values, std::size_t count) {
-    // Who has the value keeps it as it is.
+    // Copy on write: the value may still be in use.
     if (rows_.use_count() > 1) rows_ = ColumnsBuilder::copy_of(*rows_, settings_->types);
     rows_->append(values, std::min(count, settings_->most - rows_->rows()));
     if (rows_->rows() == settings_->most) full_.store(true, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// take and display: the rows as they are, whatever their types and the split.
+// take and display: unchanged rows, for all types and partitions.
 #include <gtest/gtest.h>
 
 #include "frame/results/test_results.h"

@@ -19,8 +19,8 @@ SavedWriter::SavedWriter(std::string_view what) {
 }
 
 void SavedWriter::chunks_of_sum(std::span<const std::int64_t> chunks) {
-  // Sums take a few chunks of many: those from the first to the last that is not empty (-1 fills up negative
-  // sums).
+  // Only a few of a sum's many chunks are used: saves those from the first to the last non-empty one (-1
+  // fills up negative sums).
   std::size_t first = 0;
   while (first + 1 < chunks.size() && chunks[first] == 0) ++first;
   number(static_cast<std::uint16_t>(first));

@@ -1,5 +1,5 @@
-// The bytes of a saved accumulator: a head that says what it is, then numbers. What reads them trusts
-// nothing: everything that does not fit throws ErrorKind::format.
+// The bytes of a saved accumulator: a header that identifies it, then numbers. Readers trust nothing:
+// everything invalid throws ErrorKind::format.
 #ifndef COLONNADE_FRAME_RESULTS_SAVED_H
 #define COLONNADE_FRAME_RESULTS_SAVED_H
 
@@ -14,7 +14,7 @@
 
 namespace colonnade::frame {
 
-// `what` tells apart what cannot be merged: "histogram of 102 bins".
+// `what` identifies compatible accumulators: "histogram of 102 bins".
 class SavedWriter {
  public:
   explicit SavedWriter(std::string_view what);
@@ -48,7 +48,7 @@ class SavedReader {
     return bytes_.le<T>("a saved result");
   }
   bool flag();
-  // At most `most` of them.
+  // At most `most` elements.
   template <Scalar T>
   std::vector<T> array(std::uint64_t most = ~std::uint64_t{0}) {
     const auto size = number<std::uint64_t>();

@@ -1,4 +1,4 @@
-// Saved results: what was changed on the way is an error, never a crash or a wrong amount of memory.
+// Saved results: damage causes an error, never a crash or excessive memory use.
 #include "frame/results/saved.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-// SharedStores: places to add to for any number of threads, of which none waits for another one while there
-// is memory for one more place. What is added must not depend on the order, so that places can be put
-// together.
+// SharedStores: stores to which any number of threads add; none waits for another one while there is
+// memory for one more store. The result of additions must not depend on their order, so that stores can be
+// merged.
 //
-// A thread has a place of its own where that is small; large ones are made only when two threads want to add
-// at the same time, within what the process has for copies. Any thread may use it.
+// Small stores exist once per thread; large ones are added only when two threads add at the same time, within
+// the process's budget for copies. Thread-safe.
 #ifndef COLONNADE_FRAME_RESULTS_SHARED_STORES_H
 #define COLONNADE_FRAME_RESULTS_SHARED_STORES_H
 
@@ -19,53 +19,53 @@
 
 namespace colonnade::frame {
 
-// Store: add(Store&&), empty_copy().
+// Store must have add(Store&&) and empty_copy().
 template <class Store>
 class SharedStores {
-  struct Place {
+  struct ThreadStore {
     Store store;
     bool busy = false;
   };
 
  public:
-  // `empty`: what a place begins as; `bytes`: what one that is in use takes.
+  // `empty`: the initial store; `bytes`: the size of one in use.
   SharedStores(Store empty, std::size_t bytes)
       : total_(std::move(empty)), bytes_(bytes), share_(MemoryBudget::of_fills()) {}
 
-  // The place of a thread while it adds.
+  // The store of a thread while it adds.
   class Lease {
    public:
-    Lease(SharedStores& owner, unsigned slot) : owner_(owner), place_(owner.take(slot)) {}
-    ~Lease() { owner_.give(place_); }
+    Lease(SharedStores& owner, unsigned slot) : owner_(owner), store_(owner.take(slot)) {}
+    ~Lease() { owner_.give(store_); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    Store& operator*() const noexcept { return place_.store; }
+    Store& operator*() const noexcept { return store_.store; }
 
    private:
     SharedStores& owner_;
-    Place& place_;
+    ThreadStore& store_;
   };
 
-  // Puts all together and calls use(Store&), while nobody adds.
+  // Merges all stores and calls use(Store&), while no thread adds.
   template <class Use>
   decltype(auto) with_total(const Use& use) {
     std::unique_lock lock(mutex_);
     given_.wait(lock, [&] { return busy_ == 0; });
-    for (auto& place : places_)
+    for (auto& place : stores_)
       if (place) total_.add(std::move(std::exchange(place, nullptr)->store));
-    places_.clear();
+    stores_.clear();
     share_.set(0);
     return use(total_);
   }
 
  private:
-  // Copies of this size are made without asking.
+  // Copies up to this size ignore the budget.
   static constexpr std::size_t small = std::size_t{256} << 10;
 
-  Place& take(unsigned slot) {
+  ThreadStore& take(unsigned slot) {
     std::unique_lock lock(mutex_);
     while (true) {
-      if (Place* place = find(slot)) {
+      if (ThreadStore* place = find(slot)) {
         place->busy = true;
         ++busy_;
         return *place;
@@ -73,7 +73,7 @@ class SharedStores {
       given_.wait(lock);
     }
   }
-  void give(Place& place) {
+  void give(ThreadStore& place) {
     {
       const std::lock_guard lock(mutex_);
       place.busy = false;
@@ -81,32 +81,32 @@ class SharedStores {
     }
     given_.notify_all();
   }
-  Place* find(unsigned slot) {
-    if (slot >= places_.size()) places_.resize(slot + std::size_t{1});
-    if (places_[slot] && !places_[slot]->busy) return places_[slot].get();
+  ThreadStore* find(unsigned slot) {
+    if (slot >= stores_.size()) stores_.resize(slot + std::size_t{1});
+    if (stores_[slot] && !stores_[slot]->busy) return stores_[slot].get();
     const auto made =
-        static_cast<std::size_t>(std::ranges::count_if(places_, [](auto& p) { return p != nullptr; }));
+        static_cast<std::size_t>(std::ranges::count_if(stores_, [](auto& p) { return p != nullptr; }));
     const bool fits = made == 0 || MemoryBudget::of_fills().fits(bytes_);
-    if (!places_[slot] && fits && (made == 0 || bytes_ <= small)) return make(slot, made);
-    for (auto& place : places_)
+    if (!stores_[slot] && fits && (made == 0 || bytes_ <= small)) return make(slot, made);
+    for (auto& place : stores_)
       if (place && !place->busy) return place.get();
     if (!fits) return nullptr;
-    const auto free = std::ranges::find_if(places_, [](auto& p) { return p == nullptr; });
-    const auto at = static_cast<std::size_t>(free - places_.begin());
-    if (free == places_.end()) places_.emplace_back();
+    const auto free = std::ranges::find_if(stores_, [](auto& p) { return p == nullptr; });
+    const auto at = static_cast<std::size_t>(free - stores_.begin());
+    if (free == stores_.end()) stores_.emplace_back();
     return make(at, made);
   }
-  Place* make(std::size_t at, std::size_t made) {
-    places_[at] = std::make_unique<Place>(Place{total_.empty_copy()});
+  ThreadStore* make(std::size_t at, std::size_t made) {
+    stores_[at] = std::make_unique<ThreadStore>(ThreadStore{total_.empty_copy()});
     share_.set(made * bytes_);  // all but the first
-    return places_[at].get();
+    return stores_[at].get();
   }
 
   std::mutex mutex_;
   std::condition_variable given_;
   Store total_;
   std::size_t bytes_;
-  std::vector<std::unique_ptr<Place>> places_;  // by thread, as far as it goes
+  std::vector<std::unique_ptr<ThreadStore>> stores_;  // by thread, as far as it goes
   std::size_t busy_ = 0;
   MemoryBudget::Share share_;
 };

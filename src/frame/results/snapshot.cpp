@@ -1,8 +1,8 @@
 // Snapshot: the rows written to a data set, in entry order.
 //
-// Parts are not clusters: the part whose turn it is hands its rows to one writer, which cuts clusters as it
-// always does and leaves the compression of pages to the thread pool; later parts keep their rows until they
-// are merged. A budget for the whole process limits what may wait.
+// Parts are not clusters: the part whose turn it is passes its rows to one writer, which cuts clusters as
+// usual and leaves the compression of pages to the thread pool; later parts keep their rows until they are
+// merged. A process-wide budget limits the waiting rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ bool is_product(const ValueType& type) {
          (type.class_name().starts_with("std::pair<") || type.class_name().starts_with("std::tuple<"));
 }
 
-// Can the type be stored as the standard type that it is called?
+// True if the type can be stored as the standard type of its name.
 bool has_standard_name(const ValueType& type) {
   if (type.is_list()) return has_standard_name(type.item());
   if (!type.is_record()) return true;
@@ -57,7 +57,7 @@ std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& 
   std::vector<std::unique_ptr<Field>> members;
   for (const auto& [member, member_type] : type.members())
     members.push_back(make_field_for(member, member_type));
-  // Of other classes not all members need be here, nor those of base classes where they belong.
+  // For other classes some members may be missing, or members of base classes may be misplaced.
   if (vector_type(type)) return make_class_field(name, type.class_name(), std::move(members));
   return make_record_field(name, std::move(members));
 }
@@ -95,11 +95,11 @@ class SnapshotAccumulator final : public ResultAccumulator {
     return std::make_unique<SnapshotAccumulator>(settings_);
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    // So that what cannot be written to is known before all is computed.
+    // Opened early, so that an unwritable target is reported before anything is computed.
     open();
-    return std::make_unique<Part>(*this, context);
+    return std::make_unique<PartialRows>(*this, context);
   }
-  void merge(std::unique_ptr<Partial> partial) override { static_cast<Part&>(*partial).flush(); }
+  void merge(std::unique_ptr<Partial> partial) override { static_cast<PartialRows&>(*partial).flush(); }
 
   void finish() override {
     open();
@@ -119,12 +119,12 @@ class SnapshotAccumulator final : public ResultAccumulator {
   }
 
  private:
-  // Rows of the part whose turn it is are collected up to this before the writer gets them.
+  // Rows of the part whose turn it is are collected up to this size before the writer gets them.
   static constexpr std::size_t most_collected = std::size_t{4} << 20;
 
-  class Part final : public Partial {
+  class PartialRows final : public Partial {
    public:
-    Part(SnapshotAccumulator& owner, PartContext& context)
+    PartialRows(SnapshotAccumulator& owner, PartContext& context)
         : owner_(owner), context_(context), rows_(owner.settings_->types), share_(MemoryBudget::of_rows()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
@@ -152,7 +152,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
     MemoryBudget::Share share_;
   };
 
-  // By the first that comes.
+  // The first part opens it.
   void open() {
     const std::lock_guard lock(opening_);
     if (writer_ != nullptr) return;
@@ -201,12 +201,12 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   settings->update = options.choice("mode", {"recreate", "update"}) == "update";
   settings->write = write_options_of(options.object("write"));
   settings->write.part_of = options.text("part_of");
-  settings->write.replace_at_close = true;  // it may be what the rows are read from
+  settings->write.replace_at_close = true;  // the rows may be read from the replaced file
   settings->names = names_of(request);
-  // Members of records become columns of their own, which may not have dots in their names; as in RDataFrame.
+  // Members of records become columns of their own, whose names may not have dots; as in RDataFrame.
   for (std::string& name : settings->names) std::replace(name.begin(), name.end(), '.', '_');
   settings->types.assign(request.types.begin(), request.types.end());
-  make_model(*settings);  // what cannot be stored is known before anything runs
+  make_model(*settings);  // reports types that cannot be stored before anything runs
   return std::make_unique<SnapshotAccumulator>(std::move(settings));
 }
 

@@ -75,7 +75,7 @@ WriteOptions write_options_of(const Options& options) {
   if (options.choice("durability", {"process", "machine"}) == "machine")
     write.durability = Durability::machine;
   write.discard_unrepaired = options.flag("discard_unrepaired", false);
-  // Entries come in order, one after the other: there is only one order of clusters.
+  // Entries are written in order by one thread: cluster orders do not differ.
   options.choice("cluster_order", {"as_written", "staged"});
   if (options.choice("object_mapping", {"locality", "object_per_page"}) == "object_per_page")
     write.object_mapping = ObjectMapping::object_per_page;

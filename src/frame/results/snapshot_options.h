@@ -1,4 +1,4 @@
-// Options of writers as JSON, with the names and values that Python's colonnade.create() takes.
+// Options of writers as JSON, with the names and values of Python's colonnade.create().
 #ifndef COLONNADE_FRAME_RESULTS_SNAPSHOT_OPTIONS_H
 #define COLONNADE_FRAME_RESULTS_SNAPSHOT_OPTIONS_H
 

@@ -1,4 +1,4 @@
-// Snapshots: read back through a Reader, for every split; what stays of those that do not get to their end.
+// Snapshots: read back through a Reader, for every split; and what remains of incomplete ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -117,7 +117,7 @@ TEST_F(Snapshot, AnAbortedOneLeavesThePreviousFile) {
   }
   EXPECT_EQ(bytes_of(file), before);
   EXPECT_EQ(files(), 1u);
-  // And the same again, to its end.
+  // The same again, completed.
   Pass(spec(file, {"x"}), {column<double>({4})}).value();
   EXPECT_EQ(Reader::open("Events", file)->num_entries(), 1u);
 }
@@ -134,7 +134,7 @@ TEST_F(Snapshot, LinksAndPermissionsStay) {
   EXPECT_EQ(Reader::open("Events", path("target.root"))->num_entries(), 2u);
 }
 
-// With checkpoints too: until its end others may be reading what it replaces, it may itself.
+// With checkpoints, too: until its end, others may read the file that it replaces, and so may the snapshot.
 TEST_F(Snapshot, ReplacesAtItsEnd) {
   for (const std::string& name : {std::string("f.root"), std::string(245, 'n') + ".root"}) {
     const std::string file = path(name);

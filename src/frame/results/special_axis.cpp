@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t most_bins = std::uint64_t{1} << 30;
 
-// By Colonnade's own functions: those of the C library round differently from one processor to the next.
+// With Colonnade's own functions: those of the C library round differently from one processor to the next.
 void transform(Mathematics function, std::size_t count, std::initializer_list<Operand> operands, double* to) {
   math_loop(function, ElementType::float64)(count, operands.begin(), to);
 }
@@ -35,7 +35,7 @@ void add_by(SpecialAxis& made, Index index) {
   };
 }
 
-// What of a regular axis decides: the place of x within it, 0 to 1.
+// The relevant part of a regular axis: the relative position of x, 0 to 1.
 struct Regular {
   double low = 0;
   double width = 1;  // of the whole axis
@@ -55,7 +55,7 @@ struct Regular {
   }
 };
 
-// By the index of what `transformed` makes of the values, some at a time.
+// The bins by the index of the transformed values, in chunks.
 template <class Transformed>
 void add_transformed(SpecialAxis& made, const Regular& axis, Transformed transformed) {
   made.add_bins = [axis, transformed](const double* values, std::size_t count, std::uint32_t stride,
@@ -70,8 +70,8 @@ void add_transformed(SpecialAxis& made, const Regular& axis, Transformed transfo
   };
 }
 
-// {"bins", "low", "width"}, in numbers that the transform gave: {"transform": "log", "sqrt" or "pow"} with
-// {"power"}; {"edges"} in plain numbers; {"circular"}; {"closed"}: the last edge belongs to the last bin.
+// {"bins", "low", "width"} in transformed numbers: {"transform": "log", "sqrt" or "pow"} with {"power"};
+// {"edges"} in plain numbers; {"circular"}; {"closed"}: the last edge belongs to the last bin.
 void parse_regular(SpecialAxis& made, const Options& options) {
   options.only({"kind", "name", "bins", "low", "width", "edges", "transform", "power", "circular", "closed"});
   const auto bins = static_cast<int>(options.count("bins", 0, 1, most_bins));
@@ -97,7 +97,7 @@ void parse_regular(SpecialAxis& made, const Options& options) {
   add_by(made, [axis](double x) { return axis.index(x); });
 }
 
-// {"edges"}, and {"circular"} or {"closed"}: with edges alone it is an axis without a kind.
+// {"edges"}, and {"circular"} or {"closed"}: an axis with edges only has no kind.
 void parse_variable(SpecialAxis& made, const Options& options) {
   options.only({"kind", "name", "edges", "circular", "closed"});
   made.edges = options.numbers("edges");

@@ -1,6 +1,6 @@
-// Axes as `hist` and Boost.Histogram have them, which put each value into the bin that those put it into:
-// regular ones with a transform, circular ones, integers, categories. Bin 0 takes what is below, the last one
-// what is above or nowhere, as on all axes; who does not want them leaves them out of what comes back.
+// Axes of `hist` and Boost.Histogram, with the same binning: regular ones with a transform, circular ones,
+// integers, categories. Bin 0 is the underflow, the last one the overflow and values without a bin, as on all
+// axes; callers that do not want them drop them from the result.
 #ifndef COLONNADE_FRAME_RESULTS_SPECIAL_AXIS_H
 #define COLONNADE_FRAME_RESULTS_SPECIAL_AXIS_H
 
@@ -17,14 +17,14 @@ namespace colonnade::frame {
 
 struct SpecialAxis {
   std::vector<double> edges;  // of categories: 0, 1, ...
-  std::string text;           // tells apart axes whose bins cannot be added
+  std::string text;           // identifies compatible axes
   bool integral = false;      // refuses values that are not integers or Boolean
-  bool ordered = true;        // are bins ranges of the values?
+  bool ordered = true;        // bins are ranges of the values
   // to[i] += stride * bin of values[i]
   std::function<void(const double* values, std::size_t count, std::uint32_t stride, std::uint32_t* to)>
       add_bins;
 
-  // {"kind": "regular", "variable", "integer", "category" or "boolean"}; see the .cpp file for what goes with
+  // {"kind": "regular", "variable", "integer", "category" or "boolean"}; the .cpp file lists the options of
   // each.
   static std::shared_ptr<const SpecialAxis> parse(const Options& options);
 };

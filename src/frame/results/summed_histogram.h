@@ -1,7 +1,7 @@
 // SummedHistogram: a histogram whose bins are exact sums, filled by any number of threads in any order.
 //
-// Threads add to stores of their own as far as there is memory for that (shared_stores.h). The store says
-// what its bins are: those of the model (histogram.cpp), or of a grid that follows the values
+// Threads add to stores of their own as far as memory permits (shared_stores.h). The store defines the
+// bins: those of the model (histogram.cpp), or of a grid that follows the values
 // (automatic_histogram.cpp).
 #ifndef COLONNADE_FRAME_RESULTS_SUMMED_HISTOGRAM_H
 #define COLONNADE_FRAME_RESULTS_SUMMED_HISTOGRAM_H
@@ -41,10 +41,10 @@ class SummedHistogram final : public ResultAccumulator {
     return std::make_unique<SummedHistogram>(settings_);
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(*this, context.slot);
+    return std::make_unique<PartialFills>(*this, context.slot);
   }
   void merge(std::unique_ptr<Partial> partial) override {
-    const auto& part = static_cast<const Part&>(*partial);
+    const auto& part = static_cast<const PartialFills&>(*partial);
     const std::lock_guard lock(mutex_);
     moments_.add(part.moments);
     entries_ += part.entries;
@@ -95,8 +95,8 @@ class SummedHistogram final : public ResultAccumulator {
  private:
   static constexpr bool has_inner_sums = requires(const Store& store) { store.inner_sums(); };
 
-  struct Part final : Partial {
-    Part(SummedHistogram& of, unsigned in_slot)
+  struct PartialFills final : Partial {
+    PartialFills(SummedHistogram& of, unsigned in_slot)
         : owner(of), slot(in_slot), moments(of.settings_->binning.axes().size()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
@@ -141,7 +141,7 @@ class SummedHistogram final : public ResultAccumulator {
   }
 
   std::shared_ptr<const HistogramSettings> settings_;
-  mutable std::mutex mutex_;  // for what is merged part by part
+  mutable std::mutex mutex_;  // for results merged part by part
   std::uint64_t entries_ = 0;
   MomentSums moments_;
   mutable SharedStores<Store> stores_;

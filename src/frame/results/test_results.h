@@ -55,7 +55,7 @@ class TestContext final : public PartContext {
   bool turn_;
 };
 
-// How a pass goes through the entries.
+// How a pass processes the entries.
 struct Way {
   std::size_t parts = 1;
   std::size_t block = 1024;
@@ -83,7 +83,7 @@ class Pass {
         auto partial = of_part->begin(context);
         fill(*partial, part, way);
         of_part->merge(std::move(partial));
-        // In slices, if it may be: from the last one on.
+        // In slices, if possible: from the last one on.
         const std::uint64_t slices = of_part->slices(part % 2 == 0 ? 100 : ~std::uint64_t{0});
         for (std::uint64_t slice = slices; slice > 0; --slice)
           result->merge_saved(of_part->save_slice(slice - 1, slices));
@@ -138,7 +138,7 @@ inline std::vector<double> normal_numbers(std::size_t count, double mean, double
   return numbers;
 }
 
-// The error has this kind, and its text all of these words.
+// Expects an error of this kind, whose text has all of these words.
 template <class Work>
 void expect_error(Work&& work, ErrorKind kind, std::initializer_list<const char*> words) {
   const Error error = error_of(std::forward<Work>(work));

@@ -1,8 +1,8 @@
-// OrderedAccumulator: a result that has to see its fills in entry order, one after the other.
+// OrderedAccumulator: a result that must get its fills in entry order.
 //
 // The part whose turn it is adds to the result directly. Later parts keep their fills until they are merged,
-// within a budget for the whole process; whoever would go beyond it waits for its turn. So the result is that
-// of one thread, whatever the parts and the threads, and no thread has a copy of the result.
+// within a process-wide budget; a part that would exceed it waits for its turn. So the result equals that of
+// one thread, for any parts and threads, and there is only one copy of it.
 #ifndef COLONNADE_FRAME_RESULTS_TURNS_H
 #define COLONNADE_FRAME_RESULTS_TURNS_H
 
@@ -37,9 +37,9 @@ class OrderedAccumulator final : public ResultAccumulator {
     return std::make_unique<OrderedAccumulator>(settings_);
   }
   std::unique_ptr<Partial> begin(PartContext& context) override {
-    return std::make_unique<Part>(*this, context);
+    return std::make_unique<PartialFills>(*this, context);
   }
-  void merge(std::unique_ptr<Partial> partial) override { static_cast<Part&>(*partial).flush(); }
+  void merge(std::unique_ptr<Partial> partial) override { static_cast<PartialFills&>(*partial).flush(); }
   ResultValue value() const override {
     const std::lock_guard lock(mutex_);
     return state_.value();
@@ -59,16 +59,16 @@ class OrderedAccumulator final : public ResultAccumulator {
  private:
   using Batch = typename State::Batch;
 
-  class Part final : public Partial {
+  class PartialFills final : public Partial {
    public:
-    Part(OrderedAccumulator& owner, PartContext& context)
+    PartialFills(OrderedAccumulator& owner, PartContext& context)
         : owner_(owner), context_(context), share_(MemoryBudget::of_fills()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       Fills fills(rows, arguments, owner_.settings_->names);
       for (std::size_t first = 0; first < fills.size(); first += Fills::chunk) {
         const std::size_t count = std::min(Fills::chunk, fills.size() - first);
-        // Never while the lock is held: those before this part need it.
+        // Never while holding the lock: earlier parts need it.
         if (!context_.is_my_turn() && !MemoryBudget::of_fills().fits(Fills::chunk * sizeof(double)))
           context_.wait_for_turn();
         if (context_.is_my_turn()) {
@@ -106,7 +106,7 @@ class OrderedAccumulator final : public ResultAccumulator {
   State state_;
 };
 
-// Columns of numbers that wait.
+// Columns of waiting numbers.
 template <std::size_t columns>
 struct NumberBatch {
   void clear() {

@@ -13,7 +13,7 @@
 namespace colonnade::frame {
 namespace {
 
-// The values of a path below some values, or how many items they have; null if there are none.
+// The values of a path below other values, or their numbers of items; null if the path does not exist.
 ValuesPtr find_below(const ValuesPtr& values, std::string_view path, bool count);
 
 ValuesPtr counts_of(const ValuesPtr& lists) {
@@ -26,7 +26,7 @@ ValuesPtr counts_of(const ValuesPtr& lists) {
   return make_scalars(ElementType::uint64, lists->size, counts->data(), counts);
 }
 
-// Lists like those, of other items.
+// The same lists with other items.
 ValuesPtr with_items(const ValuesPtr& lists, ValuesPtr items) {
   auto values = std::make_shared<Values>(*lists);
   values->type = lists->type.is_optional() ? ValueType::optional(items->type) : ValueType::list(items->type);
@@ -91,7 +91,7 @@ class ArrayCursor final : public Cursor {
   }
 
  private:
-  // Bytes of the elements [first, last).
+  // The size of the elements [first, last).
   static std::uint64_t bytes_below(const Values& values, std::uint64_t first, std::uint64_t last) {
     if (values.constant) return 0;
     if (values.type.is_scalar()) return (last - first) * size_of(values.type.element());

@@ -27,7 +27,7 @@ void BorderPages::remove(const std::deque<Offered>::iterator& found) {
 
 BorderPages::Page BorderPages::take(std::uint32_t column, ElementType element, std::size_t cluster,
                                     std::size_t page) {
-  // Who misses one that is just being offered decodes it himself.
+  // A cursor that misses a page which is just being offered decodes the page itself.
   if (is_empty_.load(std::memory_order_relaxed)) return nullptr;
   const std::lock_guard lock(mutex_);
   const auto found = find(column, element, cluster, page);

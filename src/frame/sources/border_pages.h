@@ -1,8 +1,8 @@
-// BorderPages: decoded pages that lie across the border of two parts, passed from the cursor that had one of
-// them to the one that has the other, so that such a page is decoded once.
+// BorderPages: decoded pages that span the border of two parts, passed from the cursor of one part to that of
+// the other, so that such a page is decoded once.
 //
-// The cursors in one file share one. Pages that nobody comes for go when others need the room. Any thread may
-// use it.
+// The cursors of one file share an object. Unused pages are dropped when space is needed.
+// Thread-safe.
 #ifndef COLONNADE_FRAME_SOURCES_BORDER_PAGES_H
 #define COLONNADE_FRAME_SOURCES_BORDER_PAGES_H
 
@@ -21,7 +21,7 @@ class BorderPages {
 
   // `column` is the physical one.
   Page take(std::uint32_t column, ElementType element, std::size_t cluster, std::size_t page);
-  // If it is here already both have decoded it, and nobody needs it any more.
+  // If the page is here already, both cursors have decoded it, and it is dropped.
   void offer(std::uint32_t column, Page page);
 
  private:

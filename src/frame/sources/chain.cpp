@@ -34,7 +34,7 @@ std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std:
   }
 }
 
-// Of records that differ the members are compared; they themselves are when somebody asks for them.
+// Records that differ are compared member by member; the records themselves only when they are used.
 void check_compatible(const dataset::ChainFiles::Schemas& before, const dataset::ChainIndex::Schema& schema) {
   if (before.empty()) return;
   for (const std::string& path : column_paths(schema.descriptor)) {
@@ -48,7 +48,7 @@ void check_compatible(const dataset::ChainFiles::Schemas& before, const dataset:
   }
 }
 
-// Every worker decodes what it needs: threads beside them would only take their processors.
+// Each worker decodes its own pages: additional threads would only compete for processors.
 ReadOptions for_workers(ReadOptions options) {
   options.parallel_decompression = false;
   return options;
@@ -201,7 +201,7 @@ const std::vector<std::uint64_t>& Chain::part_borders_of(unsigned sample) const 
   return state.part_borders;
 }
 
-// Of the files before `first` only the number of parts counts.
+// For the files before `first`, only the number of parts matters.
 std::vector<Part> Chain::parts(std::uint64_t first, std::uint64_t last) const {
   std::vector<Part> all;
   std::uint64_t number = 0;
@@ -220,7 +220,7 @@ std::vector<Part> Chain::parts(std::uint64_t first, std::uint64_t last) const {
 
 namespace {
 
-// Of the pages of a column in a cluster, with its offsets and all that is below it.
+// The stored bytes of a column's pages in a cluster, including its offsets and everything below.
 std::uint64_t stored_bytes_in(const ClusterDescriptor& cluster, const ColumnShape& shape) {
   std::uint64_t bytes = 0;
   const auto add = [&](const ColumnShape::Stored& stored) {
@@ -234,7 +234,7 @@ std::uint64_t stored_bytes_in(const ClusterDescriptor& cluster, const ColumnShap
   return bytes;
 }
 
-// Of entries [first, last), counted from the beginning of the file, what is in each cluster by their share.
+// Of entries [first, last), counted from the beginning of the file: each cluster contributes its share.
 std::uint64_t bytes_between(const Descriptor& descriptor, const std::vector<std::uint64_t>& of_clusters,
                             std::uint64_t first, std::uint64_t last) {
   double bytes = 0;
@@ -261,7 +261,7 @@ double bytes_per_entry_of(std::span<const double> of_columns, const ColumnShape&
 
 }  // namespace
 
-// Of a file that was not opened here: by what its schema takes elsewhere.
+// For a file that was not opened here: estimated from other files of its schema.
 std::uint64_t Chain::estimated_bytes(const Part& part, std::span<const std::uint32_t> columns) const {
   constexpr double bytes_of_a_value = 4;
   double per_entry = 0;
@@ -276,7 +276,7 @@ std::uint64_t Chain::estimated_bytes(const Part& part, std::span<const std::uint
 std::vector<std::uint64_t> Chain::stored_bytes(std::span<const Part> parts,
                                                std::span<const std::uint32_t> columns) const {
   std::vector<std::uint64_t> bytes;
-  std::vector<std::uint64_t> of_clusters;  // of the file of the part before
+  std::vector<std::uint64_t> of_clusters;  // of the previous part's file
   std::shared_ptr<const Descriptor> descriptor;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Part& part = parts[k];

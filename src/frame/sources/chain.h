@@ -1,7 +1,7 @@
 // Chain: data sets one behind the other as one source.
 //
-// Which files there are and which are open is the matter of dataset::ChainFiles. Here is what files of the
-// same schema share of what was found out about it: columns, and how they are read.
+// dataset::ChainFiles manages the files and which are open. This class adds what files of the same schema
+// share: columns, and how they are read.
 #ifndef COLONNADE_FRAME_SOURCES_CHAIN_H
 #define COLONNADE_FRAME_SOURCES_CHAIN_H
 
@@ -24,13 +24,14 @@
 
 namespace colonnade::frame {
 
-// What one process has found out about files, so that another one opens none of them to cut their entries.
+// What another process has learned about files, so that this one opens none of them to cut their
+// entries.
 struct ChainSurvey {
   dataset::ChainIndex index;
   std::vector<std::vector<std::uint64_t>> part_borders;  // of each file
   std::vector<std::vector<std::uint64_t>> column_bytes;  // of each schema: stored in all of its files
 
-  // Adds the files behind those that are there.
+  // Appends the files of another survey.
   void append(ChainSurvey more);
 };
 
@@ -38,9 +39,9 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
  public:
   // `uris` without wildcards.
   Chain(std::string name, const std::vector<std::string>& uris, ReadOptions options);
-  // Files that are known: each is opened when it is read first, and must be the one that is known.
+  // Known files: each is opened when it is first read, and must still be the known one.
   Chain(std::string name, dataset::ChainIndex index, ReadOptions options);
-  // Also their parts. Throws ErrorKind::format where the survey contradicts itself.
+  // With their parts. Throws ErrorKind::format if the survey is inconsistent.
   Chain(std::string name, ChainSurvey survey, ReadOptions options);
 
   std::uint64_t entries() const override;
@@ -57,16 +58,16 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   std::string specification(bool with_index) const override;
   ChainSurvey survey() const;
 
-  // Fields of any file that no column shows.
+  // Fields of any file that no column includes.
   std::vector<LeftOut> left_out() const;
 
-  // The shape of a column in a sample; null where it is not there.
+  // The shape of a column in a sample; null if the sample lacks it.
   const ColumnShape* shape(std::uint32_t column, unsigned sample) const;
-  // A file for one more thread: opened if nobody has it open.
+  // A file for another thread: opened unless it is open already.
   std::shared_ptr<const page::PageSource> acquire(unsigned sample) const { return files_.acquire(sample); }
-  // Whether acquire() would have to open the file.
+  // True if acquire() would have to open the file.
   bool is_closed(unsigned sample) const { return files_.is_closed(sample); }
-  // What the cursors that are in the file have in common.
+  // Shared by the cursors in the file.
   std::shared_ptr<BorderPages> borders(unsigned sample) const;
   const ReadOptions& options() const noexcept { return files_.options(); }
 

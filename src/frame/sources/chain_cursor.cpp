@@ -29,7 +29,7 @@ void add(ReadMetrics& sum, const page::ReadCounters& c) {
   sum.cache_dropped += c.cache_dropped;
 }
 
-// Decoded bytes of a column in a cluster.
+// The decoded size of a column in a cluster.
 std::uint64_t bytes_in(const ClusterDescriptor& cluster, const ColumnShape& shape) {
   std::uint64_t bytes = 0;
   const auto add_stored = [&](const ColumnShape::Stored& stored) {
@@ -187,7 +187,7 @@ ValuesPtr ChainCursor::read(std::uint32_t column, const Rows& rows, BlockMemory&
   }
 }
 
-// From what the clusters of the part hold.
+// Derived from the contents of the part's clusters.
 std::uint64_t ChainCursor::row_bytes(std::span<const std::uint32_t> columns) {
   std::uint64_t most = 0;
   const Sample& sample = chain_->samples()[part_.sample];

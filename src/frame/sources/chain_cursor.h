@@ -1,4 +1,4 @@
-// ChainCursor: a worker's place in a chain; see chain.h.
+// ChainCursor: a worker's cursor in a chain; see chain.h.
 #ifndef COLONNADE_FRAME_SOURCES_CHAIN_CURSOR_H
 #define COLONNADE_FRAME_SOURCES_CHAIN_CURSOR_H
 

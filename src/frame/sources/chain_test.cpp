@@ -1,4 +1,4 @@
-// Several files as one source: names, schemas that differ, what is open when.
+// Several files as one source: names, different schemas, open files.
 #include "frame/sources/chain.h"
 
 #include <gmock/gmock.h>
@@ -332,7 +332,7 @@ TEST(Chain, AnIndexSaysEverythingButTheValues) {
     try {
       const auto made = source_from(damaged);
       if (const auto x = made->find("x")) static_cast<void>(all_of(*made, *x));
-    } catch (const Error&) {  // as a rule
+    } catch (const Error&) {  // in most cases
     }
   }
 }
@@ -354,7 +354,7 @@ TEST(Chain, SurveysOfItsFilesMakeItWithoutOpeningThem) {
   EXPECT_EQ(made->specification(true), whole->specification(true));
   EXPECT_EQ(all_of(*made, *made->find("x")), all_of(*whole, *whole->find("x")));
 
-  // Damage is an error, or another survey that agrees with itself.
+  // Damage gives an error, or another consistent survey.
   EXPECT_EQ(error_of([&] { surveyed_chain("Data", std::vector<std::string>{"{}"}, {}); }).kind(),
             ErrorKind::format);
   std::string& text = surveys[1];
@@ -385,7 +385,7 @@ TEST(Chain, AnEmptySourceHasEntriesAndNothingElse) {
   for (std::size_t i = 1; i < parts.size(); ++i) EXPECT_EQ(parts[i].first, parts[i - 1].last);
   EXPECT_EQ(parts.back().last, 200'000u);
   EXPECT_EQ(source_from(source->specification())->entries(), 200'000u);
-  // Any number of entries makes no more than a bearable number of parts.
+  // Any number of entries makes a bounded number of parts.
   EXPECT_LE(empty_source(~std::uint64_t{0})->parts(0, ~std::uint64_t{0}).size(), (1u << 20) + 1);
   EXPECT_EQ(error_of([&] {
               BlockMemory memory;

@@ -21,7 +21,7 @@ class Walk {
  public:
   Walk(const Descriptor& descriptor, bool count) : descriptor_(descriptor), count_(count) {}
 
-  // The shape of what `rest` names below a field, or of the field itself.
+  // The shape of `rest` below a field, or of the field itself.
   std::optional<ColumnShape> find(std::uint32_t id, std::string_view rest) const {
     const FieldDescriptor& f = descriptor_.fields[id];
     if (rest.empty()) return count_ ? count_of(f) : std::optional(whole(f));
@@ -39,7 +39,7 @@ class Walk {
     }
   }
 
-  // The child whose name starts the path, the longest one, and what follows it.
+  // The child with the longest name that starts the path, and the rest of the path.
   template <class Ids>
   std::optional<ColumnShape> find_among(const Ids& ids, std::string_view path) const {
     std::uint32_t best = invalid_id;
@@ -74,7 +74,7 @@ class Walk {
       case Kind::record:
         return record(f);
       case Kind::count: {
-        // With a sign, so that "n - 3 < 0" means what it says (decision 49).
+        // Signed, so that "n - 3 < 0" behaves as expected (decision 49).
         const bool is_wide = f.type_name.find("uint64") != std::string::npos;
         ColumnShape shape = make(f, Kind::count, is_wide ? ElementType::int64 : ElementType::int32);
         shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
@@ -83,19 +83,19 @@ class Walk {
       default:
         break;
     }
-    // Enums and atomics have their value in their only child.
+    // The only child of enums and atomics holds their value.
     if (f.representations.empty() && f.children.size() == 1)
       return whole(descriptor_.fields[f.children.front()]);
     return scalar(f);
   }
 
-  // A path for every field that has a type, and for those below it.
+  // A path for every field with a supported type, including nested ones.
   void collect(const FieldDescriptor& f, const std::string& path, std::vector<std::string>& paths) const {
     if (whole_if_supported(f)) paths.push_back(path);
     collect_members(f, path, paths);
   }
 
-  // The outermost fields that have none.
+  // The outermost fields without a supported type.
   void collect_left_out(const FieldDescriptor& f, const std::string& path,
                         std::vector<LeftOut>& left_out) const {
     try {
@@ -161,7 +161,7 @@ class Walk {
     check_readable(f);
     const bool nullable =
         f.type_name.starts_with("std::optional<") || f.type_name.starts_with("std::unique_ptr<");
-    // wrap() gives it its item.
+    // wrap() sets its item.
     ColumnShape shape = make(f, Kind::list, nullable ? ValueType::optional({}) : ValueType::list({}));
     shape.stored = {dataset::columns_of(f, 0), ElementType::index, 1};
     if (const auto counter = dataset::counting_column(descriptor_, f.children.front()))
@@ -194,7 +194,7 @@ class Walk {
         name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
       name += "}";
     }
-    // With the types that its parts have here: arrays of a fixed size are lists.
+    // With the types of its members here: arrays of fixed size become lists.
     for (const std::string_view product : {"std::pair", "std::tuple"})
       if (name.starts_with(fmt::format("{}<", product))) name = product_name(product, members);
     shape.type = ValueType::record(std::move(name), std::move(members));
@@ -208,7 +208,7 @@ class Walk {
     return fmt::format("{}<{}>", product, name);
   }
 
-  // Members that have no type are left out; those of base classes are members.
+  // Skips members without a supported type; includes those of base classes.
   void add_members(const FieldDescriptor& f, ColumnShape& shape,
                    std::vector<ValueType::Member>& members) const {
     for (const dataset::NamedMember& named : dataset::members_of(descriptor_, f.id)) {
@@ -231,7 +231,7 @@ class Walk {
     return find(member->field, ends ? std::string_view() : path.substr(member->name.size() + 1));
   }
 
-  // "jets.pt" and "jets._0.pt", as stored, are the same.
+  // "jets.pt" and, as stored, "jets._0.pt" are the same.
   std::optional<ColumnShape> find_in_item(const FieldDescriptor& f, std::string_view path) const {
     const std::uint32_t item = f.children.front();
     if (auto found = find(item, path)) return found;
@@ -338,7 +338,7 @@ bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& 
     case Kind::array:
       return read_as(shape.children.front(), descriptor, type.item());
     case Kind::record: {
-      // Members stand in the order of the common type.
+      // Orders the members as in the common type.
       std::vector<ColumnShape> ordered;
       for (const auto& [name, member_type] : type.members()) {
         const std::size_t member = own.find_member(name);

@@ -1,5 +1,5 @@
-// ColumnShape: what a path means in a schema - the nesting of lists and records, and the stored columns under
-// it -, and which type its values have in expressions.
+// ColumnShape: the meaning of a path in a schema - the nesting of lists and records, and the stored columns
+// below - and the type of its values in expressions.
 #ifndef COLONNADE_FRAME_SOURCES_COLUMN_SHAPE_H
 #define COLONNADE_FRAME_SOURCES_COLUMN_SHAPE_H
 
@@ -19,12 +19,12 @@ struct ColumnShape {
     scalar,
     text,
     list,
-    array,   // a list of always `length` items
+    array,   // a list with exactly `length` items
     record,  // a child for each member
-    count,   // how many items a list has
+    count,   // the number of items of a list
     array_count
   };
-  // A stored column, by its physical ids: one per representation.
+  // A stored column by its physical ids, one per representation.
   struct Stored {
     std::vector<std::uint32_t> columns;
     ElementType element = ElementType::index;
@@ -36,30 +36,31 @@ struct ColumnShape {
   std::uint32_t field = invalid_id;
   Stored stored;                // scalar: the elements; text, list, count: the ends
   Stored characters;            // of a text
-  std::optional<Stored> items;  // of a list, count: tells how many items there are
+  std::optional<Stored> items;  // of a list, count: gives the number of items
   std::uint64_t length = 0;     // of an array
   std::vector<ColumnShape> children;
 };
 
-// "pt", "jets.pt", "#jets", "R_rdf_sizeof_jets"; nullopt if there is no such thing. Throws
-// ErrorKind::unsupported where it has no type in expressions.
+// "pt", "jets.pt", "#jets", "R_rdf_sizeof_jets"; nullopt if the path does not exist. Throws
+// ErrorKind::unsupported if expressions do not support its type.
 std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path);
 
-// Every path that has a type: top-level fields and the members of records behind each.
+// Every path with a supported type: top-level fields, each followed by the members of records.
 std::vector<std::string> column_paths(const Descriptor& descriptor);
 
-// A field that is no column, nor any of its members.
+// A field that is not a column, and has no members that are.
 struct LeftOut {
   std::string path;
   std::string why;
 };
 std::vector<LeftOut> left_out_paths(const Descriptor& descriptor);
 
-// The type that holds the values of both without loss where the reader converts them; nullopt if none does.
+// The type that holds the values of both without loss, which the reader can convert; nullopt if none
+// does.
 std::optional<ValueType> common_type(const ValueType& a, const ValueType& b);
 
-// Has the column's values read as `type`, a common type of its own and others. False where a stored column
-// cannot be read so.
+// Makes the column's values read as `type`, a common type. Returns false if a stored column cannot be read as
+// such.
 bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& type);
 
 }  // namespace colonnade::frame

@@ -1,4 +1,4 @@
-// Damaged offsets: an error that says where, never a wrong value or memory without bound.
+// Damaged offsets: an error with the position, never a wrong value or unbounded memory.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -30,7 +30,7 @@ class CorruptEnds : public ::testing::Test {
     writer->close();
   }
 
-  // Puts a number in place of element `index` of a column of ends in the second cluster.
+  // Overwrites element `index` of an index column in the second cluster.
   void damage(const std::string& field, std::uint64_t index, std::uint64_t end) {
     const auto reader = Reader::open("Data", file_);
     const Descriptor& descriptor = reader->descriptor();
@@ -60,7 +60,7 @@ class CorruptEnds : public ::testing::Test {
       EXPECT_EQ(error.context().data_set, "Data");
       EXPECT_EQ(error.context().field, field);
       EXPECT_EQ(error.context().cluster, 1u);
-      // The cursor goes on with what is sound.
+      // The cursor continues with valid data.
       EXPECT_EQ(cursor->read(column, {0, 50, nullptr}, memory)->size, 50u);
     }
   }
@@ -108,7 +108,7 @@ TEST_F(CorruptEnds, RowsBeyondTheDataSetAreAnError) {
             ErrorKind::usage);
 }
 
-// Any byte of the file changed: an error, or values, of bounded size.
+// With any byte of the file changed: an error, or values of bounded size.
 TEST_F(CorruptEnds, AnyByteMayBeWrong) {
   const Bytes sound = file_.content();
   testing::Random random(1);

@@ -15,9 +15,9 @@ namespace {
 
 using Kind = ColumnShape::Kind;
 
-// Sets of rows of one block, and lists of one column in it, that are remembered.
+// The number of cached sets of rows per block, and of cached lists per column.
 constexpr std::size_t most_remembered = 16;
-// More are not in a cluster; their sums can be counted.
+// No cluster has more; their sums cannot overflow.
 constexpr std::uint64_t most_items = std::uint64_t{1} << 62;
 
 }  // namespace
@@ -181,7 +181,7 @@ ValuesPtr DataSetCursor::read_scalars(PageReader& pages, const Wanted& wanted, B
   pages.check(wanted);
   if (wanted.spans.size() == 1) {
     const Span& span = wanted.spans.front();
-    const PageReader::Stretch& stretch = pages.map(span.cluster, span.begin);
+    const PageReader::MappedElements& stretch = pages.map(span.cluster, span.begin);
     if (stretch.data != nullptr && span.end <= stretch.first + stretch.count)
       return make_scalars(pages.element(), wanted.size,
                           stretch.data + (span.begin - stretch.first) * size_of(pages.element()),
@@ -274,7 +274,7 @@ std::uint64_t DataSetCursor::items_in(EndsReader& reader, std::size_t cluster) {
   return reader.items != nullptr ? reader.items->elements(cluster) / reader.items_per_value : most_items;
 }
 
-// Lists that mostly stand alone, in one cluster.
+// Lists that are mostly isolated, in one cluster.
 void DataSetCursor::add_scattered(EndsReader& reader, const Wanted& wanted, std::int64_t* out,
                                   Wanted& items) {
   const std::size_t cluster = wanted.spans.front().cluster;
@@ -284,7 +284,7 @@ void DataSetCursor::add_scattered(EndsReader& reader, const Wanted& wanted, std:
   std::uint64_t count = 0;
   const auto end_of = [&](std::uint64_t list) {
     if (list - first >= count) [[unlikely]] {
-      const PageReader::Stretch& stretch = reader.pages->map(cluster, list);
+      const PageReader::MappedElements& stretch = reader.pages->map(cluster, list);
       ends = &stretch.at<std::uint64_t>(stretch.first);
       first = stretch.first;
       count = stretch.count;
@@ -308,7 +308,7 @@ void DataSetCursor::add_scattered(EndsReader& reader, const Wanted& wanted, std:
   }
 }
 
-// The ends of the lists in one span, relative to the items of the spans before.
+// The ends of the lists in one span, relative to the items of the previous spans.
 void DataSetCursor::add_lists(EndsReader& reader, const Span& span, std::int64_t*& out, std::int64_t& base,
                               Wanted& items) {
   PageReader& pages = *reader.pages;
@@ -317,11 +317,11 @@ void DataSetCursor::add_lists(EndsReader& reader, const Span& span, std::int64_t
       span.begin == 0 ? 0 : pages.map(span.cluster, span.begin - 1).at<std::uint64_t>(span.begin - 1);
   std::uint64_t end = begin;
   for (std::uint64_t at = span.begin; at < span.end;) {
-    const PageReader::Stretch& stretch = pages.map(span.cluster, at);
+    const PageReader::MappedElements& stretch = pages.map(span.cluster, at);
     const std::uint64_t* ends = &stretch.at<std::uint64_t>(at);
     const std::size_t count = std::min(span.end, stretch.first + stretch.count) - at;
-    // First all, then the question whether any was wrong, by the top bits of the ends and of their
-    // differences: a loop that vectorises.
+    // Computes all first, then checks the top bits of all ends and of their differences: a loop that
+    // vectorises.
     const std::uint64_t shift = static_cast<std::uint64_t>(base) - begin;
     std::uint64_t signs = ends[0] | (ends[0] - end);
     out[0] = static_cast<std::int64_t>(ends[0] + shift);

@@ -1,8 +1,8 @@
 // DataSetCursor: the columns of one open data set as Values, block by block.
 //
-// Rows become spans of elements per cluster; a list turns spans of itself into spans of its items, and so on
-// down to the stored columns. What is worked out for a list in a block is kept for the other columns that
-// have the same ends.
+// Rows become spans of elements per cluster; a list maps its spans to spans of its items, and so on
+// down to the stored columns. The items of a list in a block are cached for other columns with the same
+// ends.
 #ifndef COLONNADE_FRAME_SOURCES_DATA_SET_CURSOR_H
 #define COLONNADE_FRAME_SOURCES_DATA_SET_CURSOR_H
 
@@ -36,7 +36,7 @@ class DataSetCursor {
 
  private:
   using WantedRef = std::shared_ptr<const Wanted>;
-  // Where the lists of some rows end, and which items they have.
+  // The ends of some rows' lists, and their items.
   struct Lists {
     WantedRef of;
     const std::int64_t* offsets = nullptr;  // one more than `of` has elements, from 0 on
@@ -45,7 +45,7 @@ class DataSetCursor {
   };
   struct EndsReader {
     std::unique_ptr<PageReader> pages;
-    PageReader* items = nullptr;  // tells how many there are; null: not known
+    PageReader* items = nullptr;  // gives the number of items; null: unknown
     std::uint64_t items_per_value = 1;
     std::uint32_t field = 0;
     std::vector<Lists> recent;  // in this block

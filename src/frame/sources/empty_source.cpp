@@ -1,4 +1,4 @@
-// A source of entries that have no columns: everything in them is defined.
+// A source of entries without columns: all columns are defined.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace colonnade::frame {
 namespace {
 
-// Work of unknown cost hangs on every entry: small parts, of which all workers get some, but not any number
-// of them.
+// The cost per entry is unknown: small parts, so that all workers get some, but a bounded number of
+// them.
 constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
 
 [[noreturn]] void fail_column() {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "frame/sources/friend_place.h"
+#include "frame/sources/friend_cursors.h"
 
 namespace colonnade::frame {
 
@@ -40,7 +40,7 @@ class FriendsCursor final : public Cursor {
   }
   void start(const Part& part, const Part* next) override {
     first_->start(part, next);
-    for (FriendPlace& place : places_) place.start(part);
+    for (FriendCursors& place : places_) place.start(part);
   }
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
     const Friends::Column& wanted = friends_->columns_[column];
@@ -58,14 +58,14 @@ class FriendsCursor final : public Cursor {
   }
   ReadMetrics metrics() const override {
     ReadMetrics sum = first_->metrics();
-    for (const FriendPlace& place : places_) place.add_to(sum);
+    for (const FriendCursors& place : places_) place.add_to(sum);
     return sum;
   }
 
  private:
   std::shared_ptr<const Friends> friends_;
   std::unique_ptr<Cursor> first_;
-  std::vector<FriendPlace> places_;
+  std::vector<FriendCursors> places_;
 };
 
 Friends::Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others) : first_(std::move(first)) {
@@ -100,7 +100,7 @@ std::optional<std::uint32_t> Friends::find_in(std::size_t source, std::string_vi
 }
 
 std::optional<Friends::Column> Friends::find_in_friends(std::string_view path) {
-  // The number of items is asked for by a sign or a word in front of the whole name.
+  // A prefix of the whole name, a sign or a word, requests the number of items.
   std::string_view sign;
   for (const std::string_view each : {std::string_view("#"), std::string_view("R_rdf_sizeof_")})
     if (path.starts_with(each)) sign = each;

@@ -1,8 +1,9 @@
-// Friends: a source with the columns of others beside its own, entry by entry, as TTrees have friends.
+// Friends: a source with other sources' columns in addition to its own, entry by entry, as in
+// TTrees.
 //
-// Entries, parts and samples are those of the first source. A friend has as many entries; where its files,
-// clusters and pages end is its own matter. A column "x" of the friend "f" is "f.x", and "x" where nothing
-// else is called so.
+// Entries, parts and samples are those of the first source. A friend has equally many entries, but its
+// own files, clusters and pages. A column "x" of the friend "f" is "f.x", and also "x" if that name is
+// free.
 #ifndef COLONNADE_FRAME_SOURCES_FRIENDS_H
 #define COLONNADE_FRAME_SOURCES_FRIENDS_H
 
@@ -18,7 +19,7 @@ namespace colonnade::frame {
 
 class Friends final : public Source, public std::enable_shared_from_this<Friends> {
  public:
-  // Throws ErrorKind::usage for a friend with another number of entries, or two of the same name.
+  // Throws ErrorKind::usage for a friend with another number of entries, or for duplicate names.
   Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others);
 
   std::uint64_t entries() const override { return first_->entries(); }
@@ -45,9 +46,9 @@ class Friends final : public Source, public std::enable_shared_from_this<Friends
  private:
   friend class FriendsCursor;
   struct Column {
-    std::string path;  // as it was asked for
+    std::string path;  // as requested
     std::size_t source = 0;
-    std::uint32_t number = 0;  // there
+    std::uint32_t number = 0;  // in its own source
   };
   std::optional<Column> find_in_friends(std::string_view path);
   std::optional<std::uint32_t> find_in(std::size_t source, std::string_view path);

@@ -1,4 +1,4 @@
-// Friends: columns of several sources side by side, wherever each of them is cut.
+// Friends: columns of several sources side by side, with independent borders.
 #include "frame/sources/friends.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Columns x and v of entries [first, last): x counts on, v has x % 4 items.
+// Columns x and v of entries [first, last): x counts, v has x % 4 items.
 void write_numbers(const std::string& uri, int first, int last, std::size_t page,
                    const std::string& extra = {}) {
   auto model = Model::create();

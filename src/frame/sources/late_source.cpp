@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "frame/sources/friend_place.h"
+#include "frame/sources/friend_cursors.h"
 
 namespace colonnade::frame {
 
@@ -23,14 +23,14 @@ class LateCursor final : public Cursor {
       if (place) place->start(part);
   }
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
-    const LateSource::Place place = source_->place_of(column);
+    const LateSource::FetchedColumn place = source_->fetched_column(column);
     return at(place.source).read(place.number, rows, memory);
   }
   std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override {
     std::uint64_t most = 0;
     for (const std::uint32_t column : columns) {
       if (!source_->has(column, part_.sample)) continue;
-      const LateSource::Place place = source_->place_of(column);
+      const LateSource::FetchedColumn place = source_->fetched_column(column);
       most = std::max(most, at(place.source).row_bytes(place.number));
     }
     return most;
@@ -43,7 +43,7 @@ class LateCursor final : public Cursor {
   }
 
  private:
-  FriendPlace& at(std::size_t source) {
+  FriendCursors& at(std::size_t source) {
     if (places_.size() <= source) places_.resize(source + 1);
     if (!places_[source]) {
       places_[source].emplace(source_->fetched(source));
@@ -54,7 +54,7 @@ class LateCursor final : public Cursor {
 
   std::shared_ptr<const LateSource> source_;
   Part part_;
-  std::vector<std::optional<FriendPlace>> places_;
+  std::vector<std::optional<FriendCursors>> places_;
 };
 
 LateSource::LateSource(std::shared_ptr<Source> shape, std::vector<Sample> samples, Fetch fetch,
@@ -115,13 +115,13 @@ void LateSource::prepare(std::span<const std::uint32_t> columns) {
 bool LateSource::look_up(Column& column, std::size_t source) const {
   const auto found = fetched_[source]->find(column.path);
   if (!found) return false;
-  // A file that has more than it was asked for does not speak for the others.
+  // A file with extra columns does not represent the others.
   for (unsigned k = 0; k < samples_.size(); ++k)
     if (samples_[k].entries != 0 && shape_->has(column.shape, k) && !fetched_[source]->has(*found, k))
       return false;
-  // Of a record, perhaps only some members were asked for then.
+  // Of a record, only some members may have been requested then.
   if (!(fetched_[source]->type(*found) == shape_->type(column.shape))) return false;
-  column.place = Place{source, *found};
+  column.place = FetchedColumn{source, *found};
   return true;
 }
 
@@ -162,7 +162,7 @@ void LateSource::fetch(std::span<const std::uint32_t> columns) const {
     if (!look_up(columns_[column], fetched_.size() - 1)) fail_missing(columns_[column]);
 }
 
-LateSource::Place LateSource::place_of(std::uint32_t column) const {
+LateSource::FetchedColumn LateSource::fetched_column(std::uint32_t column) const {
   {
     const std::lock_guard lock(mutex_);
     if (columns_[column].place) return *columns_[column].place;

@@ -1,9 +1,9 @@
-// LateSource: columns that are brought when a pass needs them, as those of TTrees, which are imported as they
-// are used.
+// LateSource: columns that are fetched when a pass needs them, such as those of TTrees, which are imported on
+// demand.
 //
-// What there is to ask for is known from the beginning: a source without entries, or with some, has the
-// names and types. What a pass needs and nobody has brought yet is fetched before it begins, all of it at
-// once. Parts are of equal size, so that they do not depend on what was fetched together.
+// The available names and types are known from the beginning, from a source with or without entries. Before a
+// pass begins, all columns that it needs and that are missing are fetched at once. Parts are of equal size,
+// so that they do not depend on what was fetched together.
 #ifndef COLONNADE_FRAME_SOURCES_LATE_SOURCE_H
 #define COLONNADE_FRAME_SOURCES_LATE_SOURCE_H
 
@@ -24,10 +24,10 @@ namespace colonnade::frame {
 
 class LateSource final : public Source, public std::enable_shared_from_this<LateSource> {
  public:
-  // A source with these columns, of the same entries. Called by one thread at a time.
+  // Returns a source with these columns and the same entries. Called by one thread at a time.
   using Fetch = std::function<std::shared_ptr<Source>(const std::vector<std::string>& paths)>;
 
-  // `shape` has the names and types, and as many samples. `fetched`: what is there already.
+  // `shape` has the names and types, and equally many samples. `fetched`: columns that are here already.
   LateSource(std::shared_ptr<Source> shape, std::vector<Sample> samples, Fetch fetch,
              std::vector<std::shared_ptr<Source>> fetched = {});
 
@@ -43,23 +43,23 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override;
   void prepare(std::span<const std::uint32_t> columns) override;
   std::unique_ptr<Cursor> open() const override;
-  // Fetches all columns that were found.
+  // Fetches all columns that were looked up.
   std::string specification(bool with_index) const override;
 
   const std::shared_ptr<Source>& shape() const noexcept { return shape_; }
 
  private:
   friend class LateCursor;
-  struct Place {
-    std::size_t source = 0;  // of fetched_
+  struct FetchedColumn {
+    std::size_t source = 0;  // index into fetched_
     std::uint32_t number = 0;
   };
   struct Column {
     std::string path;
     std::uint32_t shape = 0;
-    std::optional<Place> place;  // none: not fetched yet
+    std::optional<FetchedColumn> place;  // empty: not fetched yet
   };
-  Place place_of(std::uint32_t column) const;
+  FetchedColumn fetched_column(std::uint32_t column) const;
   std::shared_ptr<Source> fetched(std::size_t source) const;
   void check(const Source& brought) const;
   void fetch(std::span<const std::uint32_t> columns) const;
@@ -74,10 +74,10 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   std::uint64_t part_entries_ = PartLimits::of_process().array_entries;
   std::map<std::string, std::optional<std::uint32_t>, std::less<>> by_path_;
 
-  // Held while columns are brought; what is below is not locked meanwhile, so that whoever brings them may
-  // wait for others that look something up.
+  // Held while columns are fetched; mutex_ is not locked meanwhile, so that the fetching thread may wait for
+  // others that look something up.
   mutable std::mutex fetching_;
-  mutable std::mutex mutex_;  // for what is below
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::deque<Column> columns_;
   mutable std::vector<std::shared_ptr<Source>> fetched_;
 };

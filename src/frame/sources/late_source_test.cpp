@@ -1,4 +1,4 @@
-// Columns that are brought when a pass needs them.
+// Columns that are fetched when a pass needs them.
 #include "frame/sources/late_source.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(LateSource, BringsWhatAPassNeedsInOneGo) {
   std::iota(expected.begin(), expected.end(), 3.);
   EXPECT_EQ(values_of(*source, c), expected);
   std::iota(expected.begin(), expected.end(), 2.);
-  EXPECT_EQ(values_of(*source, b), expected);  // without having said so
+  EXPECT_EQ(values_of(*source, b), expected);  // without prepare()
   EXPECT_EQ(asked.size(), 2U);
 }
 

@@ -12,26 +12,26 @@
 namespace colonnade::frame {
 namespace {
 
-// What stands for elements that were never written because their column came later.
+// Represents elements that were never written because their column is deferred.
 constexpr std::size_t zero_bytes = 64 * 1024;
 alignas(64) const std::byte zeros[zero_bytes] = {};
 
 // Spans of fewer elements are copied element by element.
 constexpr std::uint64_t short_span = 8;
 
-// Where at least one element of so many is wanted, decoding all is faster than picking those.
+// If at least one element in this many is wanted, decoding all is faster than picking.
 constexpr std::uint64_t worth_decoding = 6;
-// Elements that are decoded at a time, so that they are picked from the cache.
+// The number of elements decoded at a time, so that they are picked from the cache.
 constexpr std::size_t most_decoded = 2048;
 
-// Is the page at this place of the cluster? Below collections, whose elements may be spread unevenly over the
-// entries, places are only roughly known.
+// True if the page is at this position of the cluster. Below collections, whose elements may be unevenly
+// distributed over the entries, positions are approximate.
 bool is_near(const page::PageJob& page, double fraction) {
   const double width = page.end_fraction - page.fraction;
   return page.fraction - width <= fraction && fraction <= page.end_fraction + width;
 }
 
-// The elements at `begin` + each of the places; either may be negative, modulo 2^64.
+// The elements at `begin` plus each of the indices; either may be negative, modulo 2^64.
 template <std::size_t width>
 void pick(const std::byte* from, std::uint64_t begin, const std::uint32_t* places, std::size_t count,
           std::byte* out) {
@@ -58,7 +58,7 @@ PageReader::PageReader(page::PageSource& source, BorderPages* borders,
       representations_(std::move(representations)),
       element_(element),
       width_(size_of(element)),
-      stretches_(1) {}
+      mapped_(1) {}
 
 PageReader::~PageReader() {
   if (stream_ != nullptr) source_->pool().close(*stream_);
@@ -67,7 +67,7 @@ PageReader::~PageReader() {
 const std::shared_ptr<const page::ColumnSegment>& PageReader::segment(std::size_t cluster) {
   for (std::size_t i = segments_.size(); i > 0; --i)
     if (segments_[i - 1]->cluster == cluster) return segments_[i - 1];
-  // Cursors go forwards, so that the clusters behind the last few are done.
+  // Cursors move forwards, so the clusters before the last few are done.
   constexpr std::size_t few = 4;
   if (segments_.size() == few) segments_.erase(segments_.begin());
   segments_.push_back(
@@ -88,31 +88,31 @@ void PageReader::check(const Wanted& wanted) {
   }
 }
 
-const PageReader::Stretch& PageReader::find(std::size_t cluster, std::uint64_t index) {
-  for (std::size_t i = 0; i < stretches_.size(); ++i) {
-    Stretch& stretch = stretches_[i];
+const PageReader::MappedElements& PageReader::find(std::size_t cluster, std::uint64_t index) {
+  for (std::size_t i = 0; i < mapped_.size(); ++i) {
+    MappedElements& stretch = mapped_[i];
     if (cluster != stretch.cluster || index - stretch.first >= stretch.count) continue;
     recent_ = i;
     stretch.used = block_;
     return stretch;
   }
-  // Before the next one is there, so that its memory may be used again: memory that is touched for the first
-  // time costs as much as decoding a page.
-  std::erase_if(stretches_, [&](const Stretch& stretch) { return stretch.used < block_; });
+  // Before the next one is mapped, so that its memory can be reused: first use of memory costs as much as
+  // decoding a page.
+  std::erase_if(mapped_, [&](const MappedElements& stretch) { return stretch.used < block_; });
   recent_ = 0;
-  if (stretches_.empty()) stretches_.emplace_back();
-  Stretch loaded = load(cluster, index);
+  if (mapped_.empty()) mapped_.emplace_back();
+  MappedElements loaded = load(cluster, index);
   loaded.used = block_;
-  if (stretches_.front().count == 0) {
-    stretches_.front() = std::move(loaded);
+  if (mapped_.front().count == 0) {
+    mapped_.front() = std::move(loaded);
   } else {
-    stretches_.push_back(std::move(loaded));
+    mapped_.push_back(std::move(loaded));
   }
-  recent_ = stretches_.size() - 1;
-  return stretches_.back();
+  recent_ = mapped_.size() - 1;
+  return mapped_.back();
 }
 
-PageReader::Stretch PageReader::load(std::size_t cluster, std::uint64_t index) {
+PageReader::MappedElements PageReader::load(std::size_t cluster, std::uint64_t index) {
   const std::shared_ptr<const page::ColumnSegment> in = segment(cluster);
   if (index < in->extent.leading_zeros) {
     const std::uint64_t fit = zero_bytes / width_;
@@ -146,13 +146,13 @@ void PageReader::jump_to(const PartEnds& part) {
   is_at_begin_ = true;
 }
 
-// The page at the end of the part. The ends of collections are needed by who has the next part even if no
-// page of them goes on there.
+// The page at the end of the part. The cursor of the next part needs the last end of a collection even if no
+// page of ends spans the border.
 void PageReader::offer_last() {
   if (borders_ == nullptr || part_.end == 1) return;
   const page::PageJob* last = nullptr;
   page::ClusterPool::Page page;
-  for (const Stretch& stretch : stretches_) {
+  for (const MappedElements& stretch : mapped_) {
     const page::PageJob* job = stretch.owner.get();
     if (job == nullptr || job->cluster != part_.last_cluster) continue;
     if (last != nullptr && job->page < last->page) continue;
@@ -167,7 +167,7 @@ void PageReader::offer_last() {
 void PageReader::copy_spans(const Wanted& wanted, std::byte* out) {
   for (const Span& span : wanted.spans) {
     for (std::uint64_t at = span.begin; at < span.end;) {
-      const Stretch& stretch = map(span.cluster, at);
+      const MappedElements& stretch = map(span.cluster, at);
       const std::uint64_t step = std::min(span.end, stretch.first + stretch.count) - at;
       if (stretch.data != nullptr) {
         std::memcpy(out, stretch.data + (at - stretch.first) * width_, step * width_);
@@ -181,7 +181,7 @@ void PageReader::copy_spans(const Wanted& wanted, std::byte* out) {
   }
 }
 
-// Of a page that is decoded in parts, the elements at `begin` + each of the places, which grow.
+// From a page that is decoded in parts, the elements at `begin` plus each of the ascending indices.
 template <std::size_t width>
 void PageReader::decode_elements(const page::PageJob& page, std::uint64_t begin, const std::uint32_t* places,
                                  std::size_t count, std::byte* out) {
@@ -210,12 +210,12 @@ void PageReader::copy_elements(const Wanted& wanted, std::byte* out) {
   const std::uint64_t first = wanted.spans.front().begin;
   const std::vector<std::uint32_t>& indices = wanted.indices;
   for (std::size_t i = 0; i < indices.size();) {
-    const Stretch& stretch = map(cluster, first + indices[i]);
+    const MappedElements& stretch = map(cluster, first + indices[i]);
     const std::uint64_t end = stretch.first + stretch.count - first;
     const auto behind =
         std::lower_bound(indices.begin() + static_cast<std::ptrdiff_t>(i), indices.end(), end);
     const auto stop = static_cast<std::size_t>(behind - indices.begin());
-    // The page may begin behind the first element, so that the difference wraps around.
+    // The page may begin after the first element, so that the difference wraps around.
     const std::uint64_t shift = first - stretch.first;
     if (stretch.data != nullptr) {
       pick<width>(stretch.data, shift, indices.data() + i, stop - i, out + i * width);

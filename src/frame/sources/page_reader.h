@@ -1,9 +1,9 @@
-// PageReader: the elements of one stored column for a cursor, which looks at blocks of rows one after the
-// other and at the rows of a block as often as it likes.
+// PageReader: the elements of one stored column for a cursor, which processes blocks of rows in order and may
+// read the rows of a block repeatedly.
 //
-// It keeps the page that was looked at last, and those that the current block looked at; whoever is given a
-// pointer into one shares it and may keep it for good. Of pages that can be decoded in parts, only what is
-// wanted is. One thread at a time.
+// It keeps the page used last, and those used by the current block; callers share ownership of pages that
+// they get pointers into. Pages that can be decoded in parts are decoded only as far as needed. One thread at
+// a time.
 #ifndef COLONNADE_FRAME_SOURCES_PAGE_READER_H
 #define COLONNADE_FRAME_SOURCES_PAGE_READER_H
 
@@ -25,11 +25,11 @@ struct Span {
   std::uint64_t end = 0;
 };
 
-// Which elements are wanted: spans in growing order, none of them empty, none adjacent to the one before.
+// The wanted elements: spans in ascending order, not empty, not adjacent.
 struct Wanted {
   std::vector<Span> spans;
   std::uint64_t size = 0;  // elements
-  // Where spans are short and all in one cluster: the elements one by one, counted from the first one.
+  // For short spans in a single cluster: the elements one by one, counted from the first one.
   std::vector<std::uint32_t> indices;
 
   void add(std::size_t cluster, std::uint64_t begin, std::uint64_t end) {
@@ -41,11 +41,11 @@ struct Wanted {
       spans.push_back({cluster, begin, end});
     }
   }
-  // After the last add().
+  // To be called after the last add().
   void finish();
 };
 
-// Where a part begins and ends: as fractions of the entries of its first and last cluster.
+// The beginning and end of a part, as fractions of the entries of its first and last cluster.
 struct PartEnds {
   std::size_t first_cluster = 0;
   double begin = 0;
@@ -69,26 +69,26 @@ class PageReader {
     return element == ElementType::index ? Form::elements : Form::parts;
   }
 
-  // Goes on to another part, which is not the one behind the current one.
+  // Moves to another part that does not follow the current one.
   void jump_to(const PartEnds& part);
-  // Goes on to the part that is; only the end changes.
+  // Moves to the following part; only the end changes.
   void go_on_to(const PartEnds& part) noexcept { part_ = part; }
-  // Lets go of pages that the block did not look at, when it needs another one.
+  // Releases pages that the block has not used, once it needs another one.
   void next_block() noexcept { ++block_; }
 
-  // Elements that are there in a cluster.
+  // The number of elements in a cluster.
   std::uint64_t elements(std::size_t cluster) { return segment(cluster)->extent.elements; }
-  // Throws ErrorKind::format if any of them is not there.
+  // Throws ErrorKind::format if any of them does not exist.
   void check(const Wanted& wanted);
 
-  // Elements [first, first + count) of a cluster around `index`, which is there.
-  struct Stretch {
+  // Elements [first, first + count) of a cluster around `index`, which exists.
+  struct MappedElements {
     std::size_t cluster = 0;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     const std::byte* data = nullptr;  // null: a page that is decoded in parts; ends of lists never are
-    page::ClusterPool::Page owner;    // null: it is always there
-    std::uint64_t used = 0;           // number of the block
+    page::ClusterPool::Page owner;    // null: permanent memory
+    std::uint64_t used = 0;           // number of the last block
 
     template <class T>
     const T& at(std::uint64_t i) const noexcept {
@@ -96,8 +96,8 @@ class PageReader {
     }
   };
   // Valid until the next call.
-  const Stretch& map(std::size_t cluster, std::uint64_t index) {
-    Stretch& recent = stretches_[recent_];
+  const MappedElements& map(std::size_t cluster, std::uint64_t index) {
+    MappedElements& recent = mapped_[recent_];
     if (cluster == recent.cluster && index - recent.first < recent.count) {
       recent.used = block_;
       return recent;
@@ -105,13 +105,13 @@ class PageReader {
     return find(cluster, index);
   }
 
-  // Copies the wanted elements, which are there, one behind the other.
+  // Copies the wanted elements, which must exist, contiguously.
   void copy(const Wanted& wanted, void* out);
 
  private:
   const std::shared_ptr<const page::ColumnSegment>& segment(std::size_t cluster);
-  const Stretch& find(std::size_t cluster, std::uint64_t index);
-  Stretch load(std::size_t cluster, std::uint64_t index);
+  const MappedElements& find(std::size_t cluster, std::uint64_t index);
+  MappedElements load(std::size_t cluster, std::uint64_t index);
   page::ClusterPool::Page page_of(const std::shared_ptr<const page::ColumnSegment>& in, std::size_t number);
   void offer_last();
   void copy_spans(const Wanted& wanted, std::byte* out);
@@ -127,14 +127,14 @@ class PageReader {
   ElementType element_;
   std::size_t width_;
   page::ClusterPool::Stream* stream_ = nullptr;                       // opened when the first page is needed
-  std::vector<std::shared_ptr<const page::ColumnSegment>> segments_;  // few: of the clusters of a part
-  std::vector<Stretch> stretches_;                                    // never empty
+  std::vector<std::shared_ptr<const page::ColumnSegment>> segments_;  // few: of a part's clusters
+  std::vector<MappedElements> mapped_;                                // never empty
   std::size_t recent_ = 0;
   std::uint64_t block_ = 2;
   PartEnds part_;
-  const page::PageJob* passed_ = nullptr;  // the page that came from another cursor last
-  bool is_at_begin_ = false;  // no page of the part was loaded, and another cursor has the part before
-  std::vector<std::byte> part_elements_;  // decoded, of which some are wanted
+  const page::PageJob* passed_ = nullptr;  // the page that another cursor passed on last
+  bool is_at_begin_ = false;  // no page of the part was loaded, and another cursor has the previous part
+  std::vector<std::byte> part_elements_;  // decoded, some of which are wanted
 };
 
 }  // namespace colonnade::frame

@@ -12,10 +12,10 @@
 namespace colonnade::frame {
 namespace {
 
-// How many elements of the field's first column belong to each entry; 0 where that varies.
+// The number of elements of the field's first column per entry; 0 if it varies.
 std::vector<std::uint64_t> elements_per_entry(const Descriptor& descriptor) {
   std::vector<std::uint64_t> per_entry(descriptor.fields.size(), 0);
-  for (std::uint32_t id = 0; id < per_entry.size(); ++id) {  // parents stand before their children
+  for (std::uint32_t id = 0; id < per_entry.size(); ++id) {  // parents precede their children
     const FieldDescriptor& field = descriptor.fields[id];
     if (field.parent == id) {
       per_entry[id] = 1;
@@ -29,7 +29,7 @@ std::vector<std::uint64_t> elements_per_entry(const Descriptor& descriptor) {
   return per_entry;
 }
 
-// A stored column: bits of an element, and elements of each entry or 0.
+// A stored column: bits per element, and elements per entry or 0.
 struct Stored {
   std::uint64_t bits = 0;
   std::uint64_t per_entry = 0;
@@ -39,7 +39,7 @@ std::vector<Stored> stored_columns(const Descriptor& descriptor) {
   const std::vector<std::uint64_t> per_entry = elements_per_entry(descriptor);
   std::vector<Stored> columns(descriptor.columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].bits = descriptor.columns[i].encoding.bits;
-  // Second columns, as the characters of a text, have as many elements as they like.
+  // Second columns, such as the characters of a text, have any number of elements.
   for (std::uint32_t id = 0; id < descriptor.fields.size(); ++id)
     for (const ColumnIds& representation : descriptor.fields[id].representations)
       if (!representation.empty() && representation.front() < columns.size() &&
@@ -48,7 +48,7 @@ std::vector<Stored> stored_columns(const Descriptor& descriptor) {
   return columns;
 }
 
-// What the columns say about one cluster.
+// The information from all columns about one cluster.
 struct ClusterLayout {
   std::uint64_t largest = 0;  // bytes of a column
   // Entries of the cluster at which pages begin, and the bytes of the pages that end there.
@@ -57,7 +57,7 @@ struct ClusterLayout {
 
 void add_borders(const PageList& pages, std::uint64_t skipped, const Stored& stored, std::uint64_t bytes,
                  ClusterLayout& layout) {
-  std::uint64_t at = skipped;  // what is missing in front was never written
+  std::uint64_t at = skipped;  // elements before it were never written
   for (std::size_t page = 0; page + 1 < pages.size(); ++page) {
     at += pages[page].elements;
     if (at % stored.per_entry == 0) layout.borders[at / stored.per_entry] += bytes / pages.size();
@@ -66,7 +66,7 @@ void add_borders(const PageList& pages, std::uint64_t skipped, const Stored& sto
 
 ClusterLayout lay_out(const ClusterDescriptor& cluster, std::span<const Stored> columns) {
   ClusterLayout layout;
-  // Columns with pages of the same sizes, as most of a data set have, are looked at once.
+  // Columns with equal page sizes, as most of a data set have, are processed once.
   struct Alike {
     const PageList* pages = nullptr;
     Stored stored;
@@ -104,7 +104,7 @@ std::uint64_t pieces_of(std::uint64_t entries, const ClusterLayout& layout, cons
   return is_large ? std::max(pieces, limits.of_large_cluster) : pieces;
 }
 
-// The border around `ideal` that most bytes of pages end at; the nearest one of these. 0: there is none.
+// The border around `ideal` at which most bytes of pages end; the nearest one of several. 0: none.
 std::uint64_t best_border(const ClusterLayout& layout, double ideal, double reach) {
   std::uint64_t best = 0;
   std::uint64_t weight = 0;
@@ -154,7 +154,7 @@ PartLimits PartLimits::of_process() {
 
 std::vector<std::uint64_t> part_borders(const Descriptor& descriptor, const PartLimits& limits) {
   const std::vector<Stored> columns = stored_columns(descriptor);
-  // Small clusters go together until they are worth it.
+  // Small clusters are joined until they are worth a part.
   std::vector<std::uint64_t> borders;
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// Where data sets are cut into parts, and that a part costs its own pages.
+// Where data sets are cut into parts, and that a part reads only its own pages.
 #include "frame/sources/parts.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(Parts, OfALargeClusterEndWherePagesEnd) {
   ASSERT_EQ(borders.size(), 5u);
   EXPECT_EQ(borders.front(), 0u);
   EXPECT_EQ(borders.back(), 700'000u);
-  // Pages of y have twice as many entries as those of x; where they end pages of x end as well.
+  // Pages of y have twice as many entries as those of x; where they end, pages of x end as well.
   for (std::size_t i = 1; i + 1 < borders.size(); ++i) {
     EXPECT_EQ(borders[i] % 16384, 0u);
     EXPECT_NEAR(static_cast<double>(borders[i]), static_cast<double>(i) * 175'000, 8192 + 1);
@@ -161,7 +161,7 @@ TEST(Parts, SmallClustersGoTogether) {
   write(file, clusters, pages_of(64 << 10));
   const auto source = open(file);
   EXPECT_THAT(borders_of(parts_of(*source)), ElementsAre(0u, 20'000u));
-  // Medium ones stay alone.
+  // Medium ones are not joined.
   const std::vector<std::uint64_t> medium(3, 50'000);
   write(file, medium, pages_of(64 << 10));
   EXPECT_THAT(borders_of(parts_of(*open(file))), ElementsAre(0u, 50'000u, 100'000u, 150'000u));
@@ -178,7 +178,7 @@ TEST(Parts, CoverTheRangeAndNothingElse) {
     const auto borders = borders_of(parts_of(*source, first, last));
     EXPECT_EQ(borders.front(), first);
     EXPECT_EQ(borders.back(), last);
-    // Within the range they are where they are for all entries.
+    // Within the range the borders are those for all entries.
     for (std::size_t i = 1; i + 1 < borders.size(); ++i) EXPECT_THAT(whole, ::testing::Contains(borders[i]));
   }
   EXPECT_THAT(parts_of(*source, 7, 7), IsEmpty());
@@ -193,9 +193,9 @@ TEST(Parts, OfAFileWithoutEntriesAreNone) {
   EXPECT_THAT(parts_of(*source), IsEmpty());
 }
 
-// ---- What reading a part costs
+// ---- The cost of reading a part
 
-// Reads in threads, so that what is read ahead is really read.
+// Reads in threads, so that read-ahead takes place.
 class PartCosts : public ::testing::Test {
  protected:
   PartCosts() {
@@ -253,7 +253,7 @@ TEST_F(PartCosts, TheNextPartIsReadAhead) {
   const std::vector<std::uint32_t> columns = {*source_->find("x")};
   const auto parts = source_->parts(0, source_->entries());
   const auto cursor = source_->open();
-  // Parts 1 and 5 lie in different clusters.
+  // Parts 1 and 5 are in different clusters.
   cursor->start(parts[1], &parts[5]);
   read(*cursor, columns, parts[1]);
   EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[5]));

@@ -32,7 +32,7 @@ struct Right : Root {
   std::vector<std::int32_t> right;
 };
 struct Both : Left, Right {
-  std::int64_t weight = 0;  // hides two
+  std::int64_t weight = 0;  // hides two others
   bool own = false;
 };
 enum class Color : std::int8_t { red, green };
@@ -319,7 +319,7 @@ TEST_F(Jets, ColumnsWithTheSameEndsShareThem) {
   }
 }
 
-// ---- Reading no more than needed
+// ---- Reads only what is needed
 
 // One column of doubles in pages of 512, 4 pages in each of 3 clusters.
 class Pages : public ::testing::Test {
@@ -359,10 +359,10 @@ TEST_F(Pages, BlocksWithinAPageAreNotCopied) {
   const ValuesPtr first = values_;
   EXPECT_EQ(read(100, 100), start + 100);
   EXPECT_EQ(read(412, 100), start + 412);
-  // Across the border there are no neighbours.
+  // There are no adjacent pages across the border.
   const double* across = read(500, 100);
   for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(across[i], static_cast<double>(500 + i) * 1.1);
-  // The page of the first block stays for who holds it.
+  // Values keep the page of the first block alive.
   for (std::uint64_t at = 600; at + 100 <= per_cluster; at += 100) read(at, 100);
   cursor_.reset();
   source_.reset();
@@ -385,7 +385,7 @@ TEST_F(Pages, AreDecodedOnceForAllRowsOfABlock) {
   static_cast<void>(cursor_->read(column_, {0, 2, early}, memory_));
   static_cast<void>(cursor_->read(column_, {0, 3, all_over}, memory_));
   EXPECT_EQ(cursor_->metrics().pages, 3u);
-  // The next block goes on in the last of them.
+  // The next block continues in the last of them.
   read(1500, 100);
   EXPECT_EQ(cursor_->metrics().pages, 4u);
 }
@@ -403,7 +403,7 @@ TEST_F(Pages, ACursorReadsNoMetadataAgain) {
   EXPECT_EQ(cursor_->metrics().metadata_bytes, 0u);
 }
 
-// ---- Columns that came later, and projected ones
+// ---- Deferred and projected columns
 
 TEST(Source, ReadsLateColumnsAsEmptyBefore) {
   for (const int before : {3, 10, 23}) {
@@ -461,7 +461,7 @@ TEST(Source, ReadsProjectedFields) {
   expect_same(*source, "Hit", entries_as_arrays(file, "Hit"));
 }
 
-// ---- What ROOT wrote
+// ---- Files written by ROOT
 
 std::uint64_t elements_in(const Descriptor& descriptor) {
   std::uint64_t elements = 0;
@@ -477,7 +477,7 @@ TEST(Source, ReadsWhatRootWrote) {
     const std::string path = file.path();
     for (const std::string& name : data_sets(path)) {
       const auto reader = Reader::open(name, path);
-      if (elements_in(reader->descriptor()) > 50'000) continue;  // texts of so many take long
+      if (elements_in(reader->descriptor()) > 50'000) continue;  // texts of so many elements take long
       const auto source = open_chain(name, std::span(&path, 1));
       for (const std::uint32_t id : reader->descriptor().top_level_fields()) {
         const std::string& field = reader->descriptor().fields[id].name;
@@ -485,7 +485,7 @@ TEST(Source, ReadsWhatRootWrote) {
         if (std::find(paths.begin(), paths.end(), field) == paths.end()) continue;
         const auto column = source->find(field);
         ASSERT_TRUE(column);
-        // Members without a type are not there.
+        // Members without a supported type are missing.
         if (source->type(*column).innermost().is_record()) continue;
         SCOPED_TRACE(path + " " + field);
         const auto expected = entries_as_arrays(path, field, name);
@@ -498,7 +498,7 @@ TEST(Source, ReadsWhatRootWrote) {
   EXPECT_GT(columns, 100u);
 }
 
-// ---- What has no type
+// ---- Unsupported types
 
 TEST(Source, VariantsHaveNoType) {
   using Variant = std::variant<int, float>;

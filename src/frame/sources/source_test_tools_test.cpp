@@ -56,7 +56,7 @@ class Arrays {
   }
 
  private:
-  // Those of base classes are members.
+  // Those of base classes are members, too.
   std::string members(const FieldDescriptor& f, std::uint64_t index) const {
     std::string all;
     for (const std::uint32_t child : f.children) {

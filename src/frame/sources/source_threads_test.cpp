@@ -15,7 +15,7 @@ using testing::MemoryFile;
 class Workers : public ::testing::Test {
  protected:
   static constexpr int files = 3;
-  static constexpr std::uint64_t entries = 20'000;  // of a file
+  static constexpr std::uint64_t entries = 20'000;  // per file
   Workers() {
     std::uint64_t entry = 0;
     for (const MemoryFile& file : files_) {
@@ -36,7 +36,7 @@ class Workers : public ::testing::Test {
     }
   }
 
-  // Parts are taken by whoever is free; the values that are kept outlive the cursors.
+  // Idle threads take parts; values that are kept outlive the cursors.
   void run(const Source& source, std::span<const std::uint32_t> columns, unsigned threads) {
     std::vector<Part> parts;
     for (std::uint64_t first = 0; first < source.entries(); first += 2500)
@@ -88,7 +88,7 @@ TEST_F(Workers, HaveACursorEach) {
   for (const unsigned threads : {1u, 2u, 5u}) run(*source, columns, threads);
 }
 
-// Files are opened and closed while others are in them.
+// Files are opened and closed while other workers read them.
 TEST_F(Workers, ShareTheFilesOfALongChain) {
   std::vector<std::string> many;
   for (int i = 0; i < 30; ++i) many.insert(many.end(), uris_.begin(), uris_.begin() + 1);

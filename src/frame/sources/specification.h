@@ -1,4 +1,4 @@
-// Sources as JSON: what remakes them elsewhere.
+// Sources as JSON, to remake them elsewhere.
 #ifndef COLONNADE_FRAME_SOURCES_SPECIFICATION_H
 #define COLONNADE_FRAME_SOURCES_SPECIFICATION_H
 
@@ -9,7 +9,7 @@
 namespace colonnade::frame {
 
 nlohmann::json to_json(const ReadOptions& options);
-// Options that are not named are the default. Throws nlohmann's exceptions.
+// Missing options have their defaults. Throws nlohmann's exceptions.
 ReadOptions read_options_from(const nlohmann::json& json);
 
 }  // namespace colonnade::frame

@@ -1,5 +1,5 @@
-// Surveys of chains as text: workers open files, and whoever plans their work makes the chain without doing
-// so.
+// Surveys of chains as text: workers open the files, and the planning process makes the chain without opening
+// any.
 #ifndef COLONNADE_FRAME_SOURCES_SURVEY_H
 #define COLONNADE_FRAME_SOURCES_SURVEY_H
 
@@ -14,11 +14,11 @@
 
 namespace colonnade::frame {
 
-// Opens files and says what is in them, as JSON. `options` are those of options_text(). None where a schema
-// cannot be described, as it has what this version does not write.
+// Opens files and describes their contents as JSON. `options` are those of options_text(). Empty if a schema
+// cannot be described, as it has parts that this version does not write.
 std::optional<std::string> survey_files(const std::string& name, std::span<const std::string> uris,
                                         std::string_view options);
-// The chain of what surveys found, in their order; opens nothing. Throws ErrorKind::format for anything else.
+// The chain of surveyed files, in their order; opens nothing. Throws ErrorKind::format for invalid texts.
 std::shared_ptr<Source> surveyed_chain(const std::string& name, std::span<const std::string> surveys,
                                        const ReadOptions& options);
 std::string options_text(const ReadOptions& options);

@@ -17,7 +17,7 @@ namespace colonnade {
 
 struct ValueType::Parts {
   std::string class_name;
-  std::vector<Member> members;  // of a record; the item of a list alone
+  std::vector<Member> members;  // of a record; for a list, only the item
 };
 
 ValueType::ValueType(ElementType element) : element_(element) {}
@@ -125,11 +125,11 @@ bool operator==(const ValueType& a, const ValueType& b) {
 
 // ---- BlockMemory
 
-// Free arrays by the power of two that they hold. Those that live on when the BlockMemory is gone free
+// Free arrays by their power-of-two size. Arrays that outlive the BlockMemory free
 // themselves.
 struct BlockMemory::Pool {
   static constexpr std::size_t smallest = 256;
-  static constexpr std::size_t slack = 64;  // kernels may load whole vectors behind the end
+  static constexpr std::size_t slack = 64;  // kernels may load whole vectors beyond the end
   static constexpr std::size_t most_kept = std::size_t{64} << 20;
 
   std::mutex mutex;
@@ -156,7 +156,7 @@ struct BlockMemory::Pool {
         kept += std::size_t{1} << power;
         return;
       }
-    } catch (...) {  // no memory for the list: the array goes back to the system
+    } catch (...) {  // no memory for the list: the array is freed
     }
     ::operator delete(array, std::align_val_t{64});
   }

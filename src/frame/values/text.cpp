@@ -1,4 +1,4 @@
-// Values as text for people; see values.h.
+// Values as readable text; see values.h.
 #include <fmt/format.h>
 
 #include "frame/values/values.h"

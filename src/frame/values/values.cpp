@@ -18,11 +18,11 @@ struct Span {
 };
 using Spans = std::span<const Span>;
 
-struct Wide {  // SwitchElement and the like
+struct Wide {  // SwitchElement and similar types
   std::uint64_t words[2];
 };
 
-// Calls f with a value of an unsigned type as wide as the element.
+// Calls f with a value of the unsigned type that has the element's width.
 template <class F>
 auto with_width(ElementType element, F&& f) {
   switch (size_of(element)) {
@@ -53,7 +53,7 @@ std::shared_ptr<Values> resized(const Values& constant, std::size_t size) {
   return result;
 }
 
-// The member of a record. One that was made from a single element counts for every row.
+// The member of a record. A member made from a single element applies to every row.
 ValuesPtr member(const Values& record, std::size_t i) {
   const ValuesPtr& child = record.children[i];
   return child->size == record.size ? child : repeat(child, record.size);
@@ -84,8 +84,8 @@ std::int64_t* offsets(Values& values, BlockMemory& memory) {
 
 // ---- Copying spans
 
-// Most lists are short: a fixed number of bytes is copied as long as it stays within the source; what is too
-// much is overwritten by the next span, and behind the last one the destination has room (BlockMemory).
+// Most lists are short: copies a fixed number of bytes if that stays within the source; the next span
+// overwrites the surplus, and after the last one the destination has slack (BlockMemory).
 template <class T>
 void copy_spans_of(const T* from, std::size_t available, Spans spans, T* to) {
   constexpr std::size_t chunk = 32 / sizeof(T);
@@ -254,7 +254,7 @@ ValuesPtr repeat(const ValuesPtr& one, std::size_t size) {
     return result;
   }
   if (one->type.is_scalar() || one->constant || one->size == 1) return resized(*one, size);
-  BlockMemory memory;  // a list of several: only the first is meant
+  BlockMemory memory;  // a list of several: only the first is used
   return resized(*slice(one, 0, 1, memory), size);
 }
 
@@ -262,7 +262,7 @@ ValuesPtr repeat(const ValuesPtr& one, std::size_t size) {
 
 namespace {
 
-// Anything but scalars: one behind the other, then picked from there.
+// Anything but scalars: concatenates both and gathers from the result.
 template <class IsYes>
 ValuesPtr pick(std::size_t size, const ValuesPtr& yes, const ValuesPtr& no, bool compacted, IsYes&& is_yes,
                BlockMemory& memory) {
@@ -412,7 +412,7 @@ namespace {
 
 std::shared_ptr<void> copy_array(const void* from, std::size_t bytes) {
   constexpr auto alignment = std::align_val_t{64};
-  constexpr std::size_t slack = 64;  // as BlockMemory promises
+  constexpr std::size_t slack = 64;  // guaranteed by BlockMemory
   std::shared_ptr<void> to(::operator new(bytes + slack, alignment),
                            [](void* p) { ::operator delete(p, alignment); });
   if (bytes > 0) std::memcpy(to.get(), from, bytes);

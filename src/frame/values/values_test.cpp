@@ -1,4 +1,4 @@
-// Values of every shape against the same elements in C++ containers, by way of their text.
+// Values of every shape against the same elements in C++ containers, compared as text.
 #include "frame/values/values.h"
 
 #include <gtest/gtest.h>
@@ -122,7 +122,7 @@ std::vector<std::string> texts_of(const Values& values) {
   return texts;
 }
 
-// Sizes and offsets are what block.h says.
+// Sizes and offsets satisfy the rules of block.h.
 void expect_whole(const Values& values) {
   if (values.offsets != nullptr) {
     EXPECT_EQ(values.offsets[0], 0);

@@ -70,7 +70,7 @@ Api load_api(const std::string& path) {
 }
 
 bool at_end(const Anchor& anchor) noexcept {
-  // libdaos 2.x keeps the kind of position in the first two bytes; 3 is "no more".
+  // libdaos 2.x keeps the kind of position in the first two bytes; 3 is the end.
   std::uint16_t kind = 0;
   std::memcpy(&kind, anchor.opaque, sizeof kind);
   return kind == 3;

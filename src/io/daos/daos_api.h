@@ -1,5 +1,5 @@
-// The part of the C interface of libdaos 2.6 (x86-64) that the back end uses, as own declarations: DAOS is in
-// no package registry, so nothing of it can be needed to build. The library is loaded when the first store is
+// The part of the C interface of libdaos 2.6 (x86-64) that the back end uses, as own declarations: no
+// package registry has DAOS, so the build must not need it. The library is loaded when the first store is
 // opened.
 #ifndef COLONNADE_IO_DAOS_DAOS_API_H
 #define COLONNADE_IO_DAOS_DAOS_API_H
@@ -16,9 +16,9 @@ struct Handle {
 };
 inline constexpr Handle no_transaction{};
 
-// `hi`: its low 32 bits are the user's, the others are filled in by obj_generate_oid: type 8 bits |
-// redundancy 8 | number of groups 16. A class is its lower 24 of these, with 0xffff for as many groups as
-// there are targets up.
+// `hi`: its low 32 bits are the user's, obj_generate_oid fills in the others: type 8 bits | redundancy 8 |
+// number of groups 16. A class is the lower 24 of these; 0xffff stands for as many groups as there are
+// targets up.
 struct Oid {
   std::uint64_t lo = 0;
   std::uint64_t hi = 0;
@@ -50,7 +50,7 @@ struct Iod {
   Recx* recxs = nullptr;
 };
 
-// libdaos wants all of it to be zero at first: no byte is left to the compiler.
+// libdaos requires all of it to be zero initially, so there is no padding.
 struct Event {
   std::int32_t error = 0;
   std::uint32_t reserved_too = 0;
@@ -100,7 +100,7 @@ inline constexpr int type_hashed_keys = 0;  // keys of any length
 inline constexpr int type_number_akeys = 3;
 inline constexpr int type_number_keys = 4;  // distribution and attribute keys are of 8 bytes
 inline constexpr std::uint32_t class_by_hints = 0;
-// Redundancy as the container has it; one group of targets, or as many as there are targets up.
+// The container's redundancy; one group of targets, or as many as there are targets up.
 inline constexpr std::uint32_t hint_one_group = 1 | 16;
 inline constexpr std::uint32_t hint_all_groups = 1 | 512;
 
@@ -125,7 +125,7 @@ inline constexpr int der_agent_comm = 2034;
 inline constexpr int der_no_cert = 2043;
 inline constexpr int der_bad_cert = 2044;
 
-// All return 0 or a negative error, and with an event as soon as they are launched; eq_poll returns a count,
+// All return 0 or a negative error; with an event they return once launched. eq_poll returns a count,
 // oclass_name2id a class.
 struct Api {
   int (*init)() = nullptr;
@@ -168,12 +168,12 @@ struct Api {
 // The library's file: COLONNADE_LIBDAOS if that is set, else "libdaos.so.2".
 std::string library_path();
 
-// Loads the library for as long as the process lives. Throws ErrorKind::unsupported without it, or where it
-// lacks a function, naming both.
+// Loads the library for the life of the process. Throws ErrorKind::unsupported if the library or one of its
+// functions is missing, and names it.
 Api load_api(const std::string& path);
 
-// A listing is at its end. Other than by this, the end shows in a call that brings nothing and leaves the
-// anchor as it was.
+// True at the end of a listing. The end may also show as a call that returns nothing and leaves the anchor
+// unchanged.
 bool at_end(const Anchor& anchor) noexcept;
 
 }  // namespace colonnade::io::daos

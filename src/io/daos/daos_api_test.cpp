@@ -50,7 +50,7 @@ TEST(DaosApi, KnowsTheEndOfAListing) {
 
 TEST(DaosUris, NamePoolAndContainer) {
   const auto expect = [](const std::string& uri, const std::string& pool, const std::string& container) {
-    const Place place = place_of(uri);
+    const PoolAddress place = parse_daos_uri(uri);
     EXPECT_EQ(place.pool, pool) << uri;
     EXPECT_EQ(place.container, container) << uri;
   };
@@ -66,12 +66,13 @@ TEST(DaosUris, AreRefusedIfTheyNameSomethingElse) {
        {"daos://", "daos://tank", "daos://tank/", "daos:///c", "daos://tank/c/d", "daos:tank/c",
         "daos://tank/c?x=1", "daos://tank/c#x", "daos://tank/%", "daos://tank/%4", "daos://tank/%zz",
         "daos://tank/%00", "daos://tank/a%2Fb", "daos://ta nk/c", "daos://tank//c"}) {
-    const Error error = error_of([&] { place_of(uri); });
+    const Error error = error_of([&] { parse_daos_uri(uri); });
     EXPECT_EQ(error.kind(), ErrorKind::usage) << uri;
     EXPECT_EQ(error.context().uri, uri);
     EXPECT_THAT(error.advice(), HasSubstr("daos://pool/container"));
   }
-  EXPECT_EQ(error_of([] { place_of("daos://tank/" + std::string(200, 'x')); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([] { parse_daos_uri("daos://tank/" + std::string(200, 'x')); }).kind(),
+            ErrorKind::usage);
 }
 
 TEST(DaosErrors, HaveNameAndNumber) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::align_val_t alignment{4096};
 
-// Four sizes for each power of two, so that values of about the same size share buffers.
+// Four sizes per power of two, so that values of similar sizes share buffers.
 std::size_t rounded(std::size_t size) {
   constexpr std::size_t smallest = 4096;
   if (size <= smallest) return smallest;
@@ -50,7 +50,7 @@ void Buffers::give_back(std::byte* data, std::size_t size) noexcept {
       return;
     }
   } catch (const std::bad_alloc&) {
-    // then it is freed
+    // freed instead
   }
   ::operator delete(data, alignment);
 }

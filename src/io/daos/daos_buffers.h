@@ -1,6 +1,6 @@
-// Memory for values on their way. It is used again and again, so that it stays mapped (and registered with
-// the network), and it belongs to the operation that uses it: libdaos may still touch it when a caller has
-// stopped waiting.
+// Memory for values in flight. It is reused, so that it stays mapped (and registered with the network),
+// and it belongs to the operation that uses it: libdaos may still access it after a caller has stopped
+// waiting.
 #ifndef COLONNADE_IO_DAOS_DAOS_BUFFERS_H
 #define COLONNADE_IO_DAOS_DAOS_BUFFERS_H
 
@@ -41,10 +41,10 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// For any number of threads. Must outlive its buffers.
+// Thread-safe. Must outlive its buffers.
 class Buffers {
  public:
-  static constexpr std::size_t most_kept = std::size_t{64} << 20;  // bytes that nobody uses
+  static constexpr std::size_t most_kept = std::size_t{64} << 20;  // bytes kept unused
 
   Buffers() = default;
   Buffers(const Buffers&) = delete;

@@ -9,7 +9,7 @@
 
 namespace colonnade::io::daos {
 
-// "DER_NOSPACE -1007: no space left". `code` as returned, negative.
+// "DER_NOSPACE -1007: no space left". `code` is the negative return value.
 std::string code_text(int code);
 
 // "cannot write object 1:2 (DER_NOSPACE -1007: no space left)"

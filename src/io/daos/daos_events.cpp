@@ -11,12 +11,12 @@
 namespace colonnade::io::daos {
 namespace {
 
-constexpr std::int64_t longest_pause = 100'000;  // us; so that the timeout is looked at
+constexpr std::int64_t longest_pause = 100'000;  // us; so that the timeout is checked
 constexpr std::int64_t settling_pause = 1'000;   // us
 
 }  // namespace
 
-// An operation on its way. Its address does not change: libdaos knows those of the events.
+// An operation in flight. Its address does not change: libdaos keeps pointers to the events.
 struct EventQueue::Flight {
   enum class State { launched, answered, settling };
 
@@ -76,7 +76,7 @@ void EventQueue::launch_round(Flight& flight) {
   int code = api.event_init(&flight.event, queue_, nullptr);
   if (code == 0) {
     code = flight.operation->launch(api, 0, &flight.event);
-    // Refused before it was launched: no event will come. (One that is in flight all the same is "busy".)
+    // Refused before the launch: no event will come. (An event that is in flight anyway is "busy".)
     if (code != 0 && api.event_fini(&flight.event) == -der_busy) code = 0;
   }
   if (code != 0) {
@@ -104,7 +104,7 @@ void EventQueue::launch_children(Flight& flight) {
     }
     flight.results[i] = failure;
   }
-  // A parent whose children were not all launched cannot wait for them; then this queue does.
+  // A parent cannot wait for children that were not all launched; then this queue waits.
   const int barrier = failure != 0 ? failure : api.event_parent_barrier(&flight.event);
   if (barrier != 0) {
     if (failure == 0) flight.results.back() = barrier;
@@ -112,8 +112,8 @@ void EventQueue::launch_children(Flight& flight) {
   }
 }
 
-// Finalises the events of a flight whose event has come, and looks at their errors. False: some event is
-// still in flight.
+// Finalises the events of a flight whose event has come, and checks their errors. Returns false if some event
+// is still in flight.
 bool EventQueue::land(Flight& flight) {
   const Api& api = runtime_->api();
   if (flight.results.size() == 1) {
@@ -128,7 +128,7 @@ bool EventQueue::land(Flight& flight) {
   return api.event_fini(&flight.event) != -der_busy;
 }
 
-// Finalises the children that are not in flight any more; true: all of them.
+// Finalises the children that are no longer in flight; returns true if all are finalised.
 bool EventQueue::settle_children(Flight& flight) {
   bool all = true;
   for (std::size_t i = 0; i < flight.open.size(); ++i) {
@@ -167,7 +167,7 @@ void EventQueue::take_events(std::int64_t timeout_us) {
   });
 }
 
-// Of an operation that was given up and now has its answers.
+// Continues an operation that timed out and now has its answers.
 bool EventQueue::goes_on(Flight& flight) noexcept {
   if (!flight.operation->must_end()) return false;
   try {
@@ -179,7 +179,7 @@ bool EventQueue::goes_on(Flight& flight) noexcept {
   }
 }
 
-// Hands out what has been answered, or launches its next calls; true: something was handed out.
+// Delivers the answered operation, or launches its next calls; returns true if it was delivered.
 bool EventQueue::deliver(std::vector<Finished>& finished) {
   for (auto flight = running_.begin(); flight != running_.end();) {
     const bool answered = (*flight)->state == Flight::State::answered;
@@ -211,8 +211,8 @@ void EventQueue::deliver_one(std::unique_ptr<Flight> flight, std::vector<Finishe
   }
 }
 
-// Gives up what has been without an answer for too long. An answer to anything shows that the engines are
-// alive and busy.
+// Gives up operations that timed out. Any answer shows that the engines are alive and
+// busy.
 void EventQueue::give_up_late() {
   const Clock::time_point now = Clock::now();
   for (auto flight = running_.begin(); flight != running_.end();) {
@@ -244,7 +244,7 @@ void EventQueue::poll(std::vector<Finished>& finished, bool block) {
     const std::int64_t longest = pause();
     take_events(longest);
     if (deliver(finished)) return;
-    // Without a parent in the queue it did not wait.
+    // Without a parent in the queue the poll did not wait.
     if (longest == settling_pause) std::this_thread::sleep_for(std::chrono::microseconds(longest));
     give_up_late();
     if (deliver(finished)) return;
@@ -257,7 +257,7 @@ void EventQueue::drain() noexcept {
     std::vector<Finished> forgotten;
     while (running() != 0 && abandoned_.empty()) poll(forgotten, true);
   } catch (...) {
-    // then they are left behind
+    // left behind instead
   }
   for (std::unique_ptr<Flight>& flight : running_) abandoned_.push_back(std::move(flight));
   running_.clear();
@@ -270,7 +270,7 @@ void EventQueue::collect_abandoned() noexcept {
   try {
     take_events(0);
   } catch (...) {
-    return;  // they stay
+    return;  // kept
   }
 }
 

@@ -1,9 +1,9 @@
 // Calls of libdaos in flight: operations of one or several calls, launched with events on an event queue. An
 // operation of several calls has an event for each of them and a parent that waits for all (a barrier); the
-// parent says nothing of their failures, so each child's error is looked at.
+// parent does not report their failures, so each child's error is checked.
 //
-// libdaos cannot take a call back. An operation therefore owns all memory that its calls use, and one that is
-// given up (no answer in time) stays with its queue until its events have come after all.
+// libdaos cannot cancel a call. An operation therefore owns all memory that its calls use, and an operation
+// that timed out stays with its queue until its events have come.
 #ifndef COLONNADE_IO_DAOS_DAOS_EVENTS_H
 #define COLONNADE_IO_DAOS_DAOS_EVENTS_H
 
@@ -23,15 +23,15 @@ namespace colonnade::io::daos {
 class Operation {
  public:
   virtual ~Operation() = default;
-  virtual std::size_t calls() const = 0;  // that are to be launched now; at least 1
+  virtual std::size_t calls() const = 0;  // to be launched now; at least 1
   virtual int launch(const Api& api, std::size_t call, Event* event) noexcept = 0;
-  // The results of all calls; true: there are more to launch.
+  // Gets the results of all calls; returns true if there are more to launch.
   virtual bool finish(std::span<const int> results) = 0;
-  // Goes on to its end also when it was given up and nobody waits for it.
+  // True if the operation must run to its end even after it timed out.
   virtual bool must_end() const noexcept { return false; }
 };
 
-// Belongs to one thread at a time.
+// One thread at a time.
 class EventQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,26 +39,27 @@ class EventQueue {
   EventQueue(Runtime& runtime, const std::string& uri);
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
-  ~EventQueue();  // with operations still running it leaves the queue and their memory as they are
+  ~EventQueue();  // while operations run, it leaks the queue and their memory
 
   void launch(std::uint64_t id, std::unique_ptr<Operation> operation);
-  // How long to wait for the answer to what runs; else the runtime's.
+  // Overrides the runtime's timeout.
   void set_timeout(Runtime::Duration timeout) noexcept { timeout_ = timeout; }
 
   struct Finished {
     std::uint64_t id = 0;
-    std::unique_ptr<Operation> operation;  // null: failed here, or given up without an answer
-    std::exception_ptr failure;            // null: none but what the operation has
+    std::unique_ptr<Operation> operation;  // null: failed here, or timed out
+    std::exception_ptr failure;            // null: see the operation for other failures
   };
-  // Moves what is done to the end of `finished`; with `block` waits until something is or one that runs has
-  // timed out. Throws ErrorKind::io if the queue itself fails.
+  // Appends completed operations to `finished`; with `block`, waits until one has completed or timed out.
+  // Throws ErrorKind::io if the queue itself fails.
   void poll(std::vector<Finished>& finished, bool block);
 
   std::size_t running() const noexcept { return running_.size() + ready_.size(); }
   std::size_t abandoned() const noexcept { return abandoned_.size(); }
-  // Waits for what runs, as long as one may who closes something, and forgets it; the rest is abandoned.
+  // Waits for running operations, at most the runtime's closing_time(); abandons the
+  // others.
   void drain() noexcept;
-  void collect_abandoned() noexcept;  // drops those whose answers have come
+  void collect_abandoned() noexcept;  // drops those that have been answered
 
  private:
   struct Flight;
@@ -78,8 +79,8 @@ class EventQueue {
   Handle queue_;
   std::vector<std::unique_ptr<Flight>> running_;
   std::vector<std::unique_ptr<Flight>> ready_;      // answered and not delivered
-  std::vector<std::unique_ptr<Flight>> abandoned_;  // unanswered, nobody waits
-  std::vector<std::uint64_t> late_;                 // ids that were given up and not delivered
+  std::vector<std::unique_ptr<Flight>> abandoned_;  // unanswered, without a waiting caller
+  std::vector<std::uint64_t> late_;                 // ids that timed out and were not delivered
   Clock::time_point last_answer_;
   Runtime::Duration timeout_;
 };

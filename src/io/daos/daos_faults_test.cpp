@@ -1,4 +1,4 @@
-// What the DAOS back end makes of refusals, faults and silence of libdaos, and of what is special in DAOS.
+// The DAOS back end under refusals, faults and silence of libdaos, and with DAOS's peculiarities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -75,7 +75,7 @@ TEST_F(DaosFaults, SaysWhetherThePoolOrTheContainerIsMissing) {
 
 TEST_F(DaosFaults, OpensAContainerThatAnotherWasFasterToCreate) {
   store_.reset();
-  standin_.fail("cont_open", 1, 1, -der_nonexist);  // then creating it says that it exists
+  standin_.fail("cont_open", 1, 1, -der_nonexist);  // then creation says that it exists
   EXPECT_NO_THROW(open_object_store(uri_, {.create = true}));
 }
 
@@ -257,7 +257,7 @@ TEST_F(DaosFaults, TellsThatThePoolIsFull) {
   standin_.set("capacity", 1'000'000);
   const std::string half(600'000, 'x');
   put(2, half);
-  const Error error = error_of([&] { put(2, half); });  // the space of the first is not free at once
+  const Error error = error_of([&] { put(2, half); });  // the space of the first is not freed at once
   EXPECT_THAT(error.problem(), HasSubstr("DER_NOSPACE"));
   EXPECT_FALSE(error.advice().empty());
   EXPECT_EQ(text(2, 3), "xxx");
@@ -342,7 +342,7 @@ TEST_F(DaosFaults, TimesOutAndLeavesTheMemoryAlone) {
       taken += count;
     }
   }
-  EXPECT_FALSE(Runtime::finish());  // unanswered
+  EXPECT_FALSE(Runtime::finish());  // unanswered calls
   standin_.set("stopped", 0);
   store_.reset();
   store_ = open_object_store(uri_);  // the engines are back
@@ -368,7 +368,7 @@ TEST_F(DaosFaults, ClosesInTimeWithoutAnAnswer) {
   store_.reset();
 }
 
-// However many containers are open: who closes them waits once for engines that are gone.
+// With any number of open containers, closing them waits only once for engines that are down.
 TEST_F(DaosFaults, ClosesManyStoresWithinOneTimeout) {
   store_.reset();
   const Timeout timeout("0.1");
@@ -391,7 +391,7 @@ TEST_F(DaosFaults, ClosesManyStoresWithinOneTimeout) {
   store_.reset();
 }
 
-// What timed out before counts, too; so do operations of queues.
+// Earlier timeouts count, too; so do operations of queues.
 TEST_F(DaosFaults, ClosingDoesNotWaitAgainForWhatTimedOut) {
   store_.reset();
   const Timeout timeout("0.05");
@@ -436,7 +436,7 @@ TEST_F(DaosFaults, RefusesAnImpossibleTimeout) {
 
 // --- Forks ---
 
-// Runs in a child; what it returns is the exit status.
+// Runs in a child; the result is the exit status.
 template <class Work>
 int in_child(Work&& work) {
   const pid_t child = ::fork();
@@ -465,12 +465,12 @@ TEST_F(DaosFaults, RefusesToWorkInAChild) {
     expect_refusal([&] { store_->open_queue(1); });
     expect_refusal([&] { queue->wait(done); });
     expect_refusal([&] { open_object_store(uri_); });
-    queue.reset();  // says nothing to libdaos, whose stand-in would abort
+    queue.reset();  // does not call libdaos, whose stand-in would abort
     store_.reset();
     return refused;
   });
   EXPECT_EQ(status, 7);
-  EXPECT_EQ(text(1, 3), "aaa");  // the parent goes on
+  EXPECT_EQ(text(1, 3), "aaa");  // the parent continues
 }
 
 TEST_F(DaosFaults, WorksInAChildOfAParentWithoutDaos) {

@@ -13,11 +13,11 @@ namespace colonnade::io::daos {
 namespace {
 
 constexpr std::uint32_t keys_per_call = 512;
-// Calls in a row that may bring nothing before the end: one for each part of an object, of which there are
-// not so many.
+// The maximum number of consecutive calls without results before the end: one per part of an object, and no
+// object has that many parts.
 constexpr unsigned most_empty_calls = 100'000;
 
-// What libdaos reads and writes during a call.
+// The memory that libdaos uses during a call.
 struct Page {
   std::shared_ptr<const Object> object;
   std::optional<std::uint64_t> dkey;

@@ -12,7 +12,7 @@
 
 namespace colonnade::io::daos {
 
-// The distribution keys of the object, or the attribute keys under `dkey`, in ascending order; also such
+// The distribution keys of the object, or the attribute keys under `dkey`, in ascending order; includes keys
 // whose values were removed.
 std::vector<std::uint64_t> list_keys(Session& session, const std::shared_ptr<const Object>& object,
                                      const ObjectId& id, std::optional<std::uint64_t> dkey);

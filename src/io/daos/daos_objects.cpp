@@ -11,8 +11,8 @@
 namespace colonnade::io::daos {
 namespace {
 
-// What the store itself keeps lies beside the caller's objects, in objects of other types: the type is part
-// of their id, too. The versions of an object's values are in the object of another type that has its number.
+// The store's own records are objects of other types, beside the caller's: the type is part of their id. The
+// versions of an object's values are in the object with the same number and another type.
 constexpr int type_of_records = type_number_akeys;
 constexpr int type_of_versions = type_hashed_keys;
 constexpr Oid records_oid{0, 0};
@@ -67,7 +67,7 @@ std::shared_ptr<const Object> Objects::kept(const ObjectId& id) {
 }
 
 void Objects::keep(const ObjectId& id, const std::shared_ptr<const Object>& object) {
-  std::shared_ptr<const Object> dropped;  // closed after the mutex
+  std::shared_ptr<const Object> dropped;  // closed outside of the mutex
   const std::lock_guard lock(mutex_);
   if (by_id_.contains(id)) return;
   kept_.emplace_front(id, object);
@@ -119,7 +119,7 @@ std::shared_ptr<const Object> Objects::records() {
   return opened;
 }
 
-// An object over thousands of targets is slow to open and to remove, and columns are not as many.
+// An object over thousands of targets is slow to open and to remove, and there are fewer columns than that.
 std::uint64_t Objects::new_high_word(std::uint32_t group) const {
   const Oid user{0, group};
   if (class_ != class_by_hints) return new_id(user, type_number_keys, class_, hint_one_group).hi;
@@ -171,7 +171,7 @@ std::uint64_t Objects::high_word_to_write(std::uint32_t group) {
       session_->run(std::make_unique<Update>(records(), ObjectId{}, group, items, if_akey_absent),
                     fmt::format("record the object ids of group {}", group));
   static_cast<const Update&>(*done).check();
-  // Ours, or that of who was faster.
+  // Ours, or that of a faster process.
   const std::optional<std::uint64_t> recorded = high_word(group);
   if (!recorded)
     throw Error(ErrorKind::io, fmt::format("the record of the object ids of group {} is gone", group),

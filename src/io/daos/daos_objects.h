@@ -1,11 +1,11 @@
-// Objects by id. The upper half of an id's high word says how an object is spread over the targets and
-// replicated, and libdaos makes it from the class and from how many targets are up at that moment. Each group
-// of objects therefore records the high word that its first writer was given, in an object of its own kind
-// that everybody finds: all ids of the group are made of it, by whoever comes later, however many targets
-// there are then.
+// Objects by id. The upper half of an id's high word determines how an object is spread over the targets
+// and replicated; libdaos derives it from the class and from the number of targets that are up at that
+// moment. Each group of objects therefore records the high word that its first writer got, in an object
+// that every process finds: later processes use it for all ids of the group, however many targets are up
+// then.
 //
-// The directory (group 0), the records and the versions of values have a rule instead of a record: the
-// container's redundancy and one group of targets, which do not depend on what is up.
+// The directory (group 0), the records and the versions of values follow a rule instead of a record: the
+// container's redundancy and one group of targets, which do not depend on the targets that are up.
 #ifndef COLONNADE_IO_DAOS_DAOS_OBJECTS_H
 #define COLONNADE_IO_DAOS_DAOS_OBJECTS_H
 
@@ -23,25 +23,25 @@
 
 namespace colonnade::io::daos {
 
-// For any number of threads.
+// Thread-safe.
 class Objects {
  public:
-  static constexpr std::size_t most_open = 256;     // handles that are kept
+  static constexpr std::size_t most_open = 256;     // handles kept open
   static constexpr std::uint32_t most_groups = 32;  // by default: docs/decisions/0019-daos-object-ids.md
 
-  // `object_class`: of groups that this process is the first to write; empty: the container's redundancy, and
+  // `object_class`: for groups that this process is the first to write; empty: the container's redundancy,
   // spread over `most_groups` groups of targets or fewer. Throws ErrorKind::usage for a class that libdaos
   // does not know or the pool cannot serve now.
   Objects(std::shared_ptr<Session> session, const std::string& object_class);
 
-  // Null if nothing was ever written to the group.
+  // Null if the group was never written to.
   std::shared_ptr<const Object> to_read(const ObjectId& id);
-  // Records how the group is spread if this is the first time. Throws ErrorKind::io if the container is open
-  // for reading alone.
+  // Records the spread of the group on first use. Throws ErrorKind::io if the container is open
+  // read-only.
   std::shared_ptr<const Object> to_write(const ObjectId& id);
-  // A handle of its own, which is not kept. Null as above.
+  // A separate handle, which is not kept. Null if the group was never written to.
   std::shared_ptr<const Object> to_remove(const ObjectId& id);
-  // The object with the versions of values in `id`, under their keys.
+  // The object with the versions of the values in `id`, under the same keys.
   std::shared_ptr<const Object> versions(const ObjectId& id);
 
   void check_writable() const;
@@ -63,7 +63,7 @@ class Objects {
   std::shared_ptr<Session> session_;
   std::uint32_t class_ = class_by_hints;
   std::mutex mutex_;
-  Kept kept_;  // the latest first
+  Kept kept_;  // most recently used first
   std::map<ObjectId, Kept::iterator> by_id_;
   std::map<std::uint32_t, std::uint64_t> high_words_;  // by group
   std::shared_ptr<const Object> records_;

@@ -1,4 +1,4 @@
-// Ids of objects in DAOS: the same for whoever comes later, whatever targets are up then.
+// Ids of objects in DAOS: the same for every later process, whichever targets are up then.
 #include "io/daos/daos_objects.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ class DaosObjects : public testing::Test {
   DaosObjects() : uri_(fresh_daos_uri("objects")) { open_object_store(uri_, {.create = true}); }
   ~DaosObjects() override { standin_.reset(); }
 
-  // As another process would, which knows nothing yet.
+  // Like another process without any cached state.
   std::shared_ptr<ObjectStore> open(const std::string& object_class = {}) const {
     return open_object_store(uri_, {.object_class = object_class});
   }

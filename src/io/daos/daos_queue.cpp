@@ -15,7 +15,7 @@ namespace colonnade::io::daos {
 DaosQueue::DaosQueue(const DaosStore& store, unsigned depth)
     : ObjectQueue(depth), store_(&store), events_(store.session().borrow_queue()) {}
 
-// What is in flight has memory of its own, so nobody waits for it here.
+// Operations in flight own their memory, so this does not wait for them.
 DaosQueue::~DaosQueue() {
   store_->session().give_back(std::move(events_));
 }
@@ -25,7 +25,7 @@ void DaosQueue::fail_in_child() const {
   CompletionQueue::fail_in_child();
 }
 
-// Fails in wait(), not here: what one operation lacks is no matter of the others.
+// Fails in wait(), not here: the failure of one operation must not affect the others.
 template <class Make>
 void DaosQueue::submit(const Waiting& what, Make&& make) {
   begin();

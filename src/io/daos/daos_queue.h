@@ -1,5 +1,5 @@
-// The object queue of DAOS: one event queue, lent by the session for as long as this one lives; an operation
-// of several items is one call of libdaos.
+// The object queue of DAOS: one event queue, lent by the session for this object's lifetime; an operation of
+// several items is one call of libdaos.
 #ifndef COLONNADE_IO_DAOS_DAOS_QUEUE_H
 #define COLONNADE_IO_DAOS_DAOS_QUEUE_H
 

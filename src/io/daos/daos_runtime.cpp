@@ -48,12 +48,12 @@ double timeout_of_environment(const std::string& uri) {
 
 // Never destroyed, since stores may live as long as the process.
 struct Runtime::Global {
-  std::atomic<pid_t> process = 0;  // that has initialised libdaos; 0: none
+  std::atomic<pid_t> process = 0;  // the process that has initialised libdaos; 0: none
   std::atomic<std::size_t> users = 0;
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::optional<Api> api;
   std::unique_ptr<Runtime> runtime;
-  std::vector<std::unique_ptr<EventQueue>> graves;
+  std::vector<std::unique_ptr<EventQueue>> abandoned_queues;
   bool ends_with_process = false;
 };
 
@@ -70,7 +70,7 @@ Runtime::Runtime(const std::string& uri) : timeout_(timeout_of_environment(uri))
 
 Runtime& Runtime::start(const std::string& uri) {
   Global& all = global();
-  // Before the mutex, which another thread may have held during the fork.
+  // Checked before locking: another thread may have held the mutex during the fork.
   if (const pid_t process = all.process; process != 0 && process != ::getpid()) fail_in_child(uri);
   const std::lock_guard lock(all.mutex);
   if (!all.runtime) {
@@ -87,9 +87,9 @@ Runtime& Runtime::start(const std::string& uri) {
 bool Runtime::finish() noexcept {
   Global& all = global();
   if (all.process != ::getpid()) return false;
-  all.runtime->visit_graves();
+  all.runtime->drop_answered();
   const std::lock_guard lock(all.mutex);
-  if (all.users != 0 || !all.graves.empty()) return false;
+  if (all.users != 0 || !all.abandoned_queues.empty()) return false;
   all.runtime->api_.fini();
   all.runtime.reset();
   all.process = 0;
@@ -97,7 +97,7 @@ bool Runtime::finish() noexcept {
 }
 
 Runtime::Duration Runtime::closing_time() const noexcept {
-  // Whether they are back by now is worth a look.
+  // They may be back by now: always wait a little.
   const Duration least = std::min(timeout_, shortest_closing_time);
   return std::max(timeout_ - Duration(waited_in_vain_.load()), least);
 }
@@ -124,33 +124,33 @@ void Runtime::leave() noexcept {
   --global().users;
 }
 
-void Runtime::bury(std::unique_ptr<EventQueue> queue) noexcept {
+void Runtime::abandon(std::unique_ptr<EventQueue> queue) noexcept {
   Global& all = global();
   const std::lock_guard lock(all.mutex);
   try {
-    all.graves.push_back(std::move(queue));
+    all.abandoned_queues.push_back(std::move(queue));
   } catch (const std::bad_alloc&) {
     leave_behind(queue);
   }
 }
 
-void Runtime::visit_graves() noexcept {
+void Runtime::drop_answered() noexcept {
   Global& all = global();
   std::vector<std::unique_ptr<EventQueue>> visited;
   {
     const std::lock_guard lock(all.mutex);
-    visited.swap(all.graves);
+    visited.swap(all.abandoned_queues);
   }
   for (std::unique_ptr<EventQueue>& queue : visited) {
     queue->collect_abandoned();
-    if (queue->abandoned() != 0) bury(std::move(queue));
+    if (queue->abandoned() != 0) abandon(std::move(queue));
   }
 }
 
-std::size_t Runtime::graves() const noexcept {
+std::size_t Runtime::abandoned_queues() const noexcept {
   Global& all = global();
   const std::lock_guard lock(all.mutex);
-  return all.graves.size();
+  return all.abandoned_queues.size();
 }
 
 }  // namespace colonnade::io::daos

@@ -63,7 +63,7 @@ bool is_uuid(std::string_view name) {
 
 }  // namespace
 
-Place place_of(const std::string& uri) {
+PoolAddress parse_daos_uri(const std::string& uri) {
   std::string_view rest = uri;
   const bool has_scheme = rest.size() >= scheme.size() &&
                           std::equal(scheme.begin(), scheme.end(), rest.begin(), [](char want, char is) {
@@ -80,8 +80,8 @@ Place place_of(const std::string& uri) {
   return {decoded(uri, rest.substr(0, slash), "pool"), decoded(uri, container, "container")};
 }
 
-// The end of a session: its container, then its pool, as far as they were opened. Only then libdaos may be
-// finished.
+// Ends a session: closes its container, then its pool, as far as they were opened. Only then may libdaos be
+// finalised.
 class Closing final : public Operation {
  public:
   Closing(Runtime& runtime, std::optional<Handle> container, std::optional<Handle> pool)
@@ -106,27 +106,27 @@ class Closing final : public Operation {
   std::optional<Handle> pool_;
 };
 
-// The sessions that are open, since each costs the pool a connection, and its end an answer of the servers.
+// Open sessions are shared: each costs the pool a connection, and closing it a round trip.
 class OpenSessions {
  public:
   static OpenSessions& get() {
     static OpenSessions& sessions = *new OpenSessions;  // stores may live as long as the process
     return sessions;
   }
-  std::shared_ptr<Session> find(const Place& place) {
+  std::shared_ptr<Session> find(const PoolAddress& place) {
     const std::lock_guard lock(mutex_);
-    const auto found = by_place_.find(place);
-    return found == by_place_.end() ? nullptr : found->second.lock();
+    const auto found = by_address_.find(place);
+    return found == by_address_.end() ? nullptr : found->second.lock();
   }
-  void add(const Place& place, const std::shared_ptr<Session>& session) {
+  void add(const PoolAddress& place, const std::shared_ptr<Session>& session) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(by_place_, [](const auto& row) { return row.second.expired(); });
-    by_place_[place] = session;
+    std::erase_if(by_address_, [](const auto& row) { return row.second.expired(); });
+    by_address_[place] = session;
   }
 
  private:
   std::mutex mutex_;
-  std::map<Place, std::weak_ptr<Session>> by_place_;
+  std::map<PoolAddress, std::weak_ptr<Session>> by_address_;
 };
 
 Session::Session(Runtime& runtime, std::string uri) : runtime_(&runtime), uri_(std::move(uri)) {
@@ -134,9 +134,9 @@ Session::Session(Runtime& runtime, std::string uri) : runtime_(&runtime), uri_(s
 }
 
 std::shared_ptr<Session> Session::open(const std::string& uri, bool create) {
-  const Place place = place_of(uri);
+  const PoolAddress place = parse_daos_uri(uri);
   Runtime& runtime = Runtime::start(uri);
-  runtime.visit_graves();
+  runtime.drop_answered();
   if (auto known = OpenSessions::get().find(place); known && !known->lost_) return known;
   std::shared_ptr<Session> session(new Session(runtime, uri));
   session->connect(place, create);
@@ -144,12 +144,12 @@ std::shared_ptr<Session> Session::open(const std::string& uri, bool create) {
   return session;
 }
 
-void Session::connect(const Place& place, bool create) {
+void Session::connect(const PoolAddress& place, bool create) {
   connect_pool(place);
   open_container(place, create);
 }
 
-void Session::connect_pool(const Place& place) {
+void Session::connect_pool(const PoolAddress& place) {
   const std::string action = fmt::format("connect to the DAOS pool \"{}\"", place.pool);
   int code = 0;
   for (const unsigned flags : {open_read_write, open_read_only}) {
@@ -162,7 +162,7 @@ void Session::connect_pool(const Place& place) {
       read_only_ = flags == open_read_only;
       return;
     }
-    if (code != -der_no_perm) break;  // else reading may be allowed
+    if (code != -der_no_perm) break;  // otherwise read access may be allowed
   }
   if (code == -der_nonexist)
     throw Error(ErrorKind::not_found, fmt::format("there is no DAOS pool \"{}\"", place.pool),
@@ -170,7 +170,7 @@ void Session::connect_pool(const Place& place) {
   throw call_error(uri_, action, code);
 }
 
-int Session::try_container(const Place& place, unsigned flags) {
+int Session::try_container(const PoolAddress& place, unsigned flags) {
   auto memory = std::make_shared<std::pair<std::string, Handle>>(place.container, Handle{});
   const int code =
       call(fmt::format("open the DAOS container \"{}\"", place.container),
@@ -183,7 +183,7 @@ int Session::try_container(const Place& place, unsigned flags) {
   return code;
 }
 
-void Session::open_container(const Place& place, bool create) {
+void Session::open_container(const PoolAddress& place, bool create) {
   int code = try_container(place, read_only_ ? open_read_only : open_read_write);
   if (code == -der_nonexist && create) {
     if (is_uuid(place.container))
@@ -197,7 +197,7 @@ void Session::open_container(const Place& place, bool create) {
     const int made = call(action, [label, pool = *pool_](const Api& api, Event* event) {
       return api.cont_create(pool, label->c_str(), nullptr, nullptr, event);
     });
-    if (made != 0 && made != -der_exist) throw call_error(uri_, action, made);  // another was faster
+    if (made != 0 && made != -der_exist) throw call_error(uri_, action, made);  // another process was faster
     code = try_container(place, open_read_write);
   }
   if (code == -der_no_perm && !read_only_) {
@@ -247,14 +247,14 @@ void Session::give_back(std::unique_ptr<EventQueue> queue) noexcept {
   }
   queue->drain();
   if (queue->abandoned() != 0) {
-    runtime_->bury(std::move(queue));
+    runtime_->abandon(std::move(queue));
     return;
   }
   try {
     const std::lock_guard lock(mutex_);
     if (idle_.size() < most_idle_queues) idle_.push_back(std::move(queue));
   } catch (const std::bad_alloc&) {
-    // then it is destroyed
+    // destroyed instead
   }
 }
 
@@ -294,7 +294,7 @@ void Session::note(int result) noexcept {
 }
 
 Object::~Object() {
-  // Needs no answer of a server.
+  // A local operation, without the servers.
   if (!session_->runtime().forked()) session_->api().obj_close(handle_, nullptr);
 }
 

@@ -1,5 +1,5 @@
-// A pool and a container, open, and the objects in it. What is in flight keeps the object that it works on,
-// the objects keep the container and the pool; so handles are closed in order: objects, container, pool.
+// An open pool and container, and the objects in it. An operation in flight keeps its object alive, and
+// objects keep the container and the pool; so handles are closed in order: objects, container, pool.
 #ifndef COLONNADE_IO_DAOS_DAOS_SESSION_H
 #define COLONNADE_IO_DAOS_DAOS_SESSION_H
 
@@ -23,16 +23,16 @@
 
 namespace colonnade::io::daos {
 
-struct Place {
+struct PoolAddress {
   std::string pool;       // label or uuid
   std::string container;  // label or uuid
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const PoolAddress&, const PoolAddress&) = default;
 };
 
 // "daos://pool/container", percent-encoded. Throws ErrorKind::usage.
-Place place_of(const std::string& uri);
+PoolAddress parse_daos_uri(const std::string& uri);
 
-// A call that needs no more than it has captured by value. The captured memory lives as long as the call.
+// A call that uses only values that it has captured by copy. They live as long as the call.
 class SimpleCall final : public Operation {
  public:
   using Function = std::function<int(const Api&, Event*)>;
@@ -52,8 +52,8 @@ class SimpleCall final : public Operation {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // The one that is open already, where there is one. Throws ErrorKind::not_found for a pool or a container
-  // that is not there.
+  // Returns the open session if there is one. Throws ErrorKind::not_found for a missing pool or
+  // container.
   static std::shared_ptr<Session> open(const std::string& uri, bool create);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -67,26 +67,26 @@ class Session : public std::enable_shared_from_this<Session> {
   Buffers& buffers() noexcept { return buffers_; }
   void check_process() const { runtime_->check_process(uri_); }
 
-  // Event queues are made once and lent, since each has a network context of its own.
+  // Event queues are reused and lent, since each has its own network context.
   std::unique_ptr<EventQueue> borrow_queue();
-  // Of a queue with operations that were given up only the memory is kept.
+  // Of a queue with operations that timed out, only the memory is kept.
   void give_back(std::unique_ptr<EventQueue> queue) noexcept;
 
   using Duration = Runtime::Duration;
-  // Does an operation and waits for it. `action` is for messages: "write object 1:2".
+  // Runs an operation and waits for it. `action` is for messages: "write object 1:2".
   std::unique_ptr<Operation> run(std::unique_ptr<Operation> operation, const std::string& action);
   int call(const std::string& action, SimpleCall::Function function);
-  // Looks at a result: a session whose handles are no longer valid is not given to whoever opens next.
+  // Checks a result: a session whose handles are no longer valid is not shared with later openers.
   void note(int result) noexcept;
 
  private:
   std::unique_ptr<Operation> run(std::unique_ptr<Operation> operation, const std::string& action,
                                  Duration timeout);
   Session(Runtime& runtime, std::string uri);
-  void connect(const Place& place, bool create);
-  void connect_pool(const Place& place);
-  void open_container(const Place& place, bool create);
-  int try_container(const Place& place, unsigned flags);
+  void connect(const PoolAddress& place, bool create);
+  void connect_pool(const PoolAddress& place);
+  void open_container(const PoolAddress& place, bool create);
+  int try_container(const PoolAddress& place, unsigned flags);
 
   Runtime* runtime_;
   std::string uri_;
@@ -95,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool read_only_ = false;
   std::atomic<bool> lost_ = false;
   Buffers buffers_;
-  std::mutex mutex_;  // of the queues
+  std::mutex mutex_;  // guards the queues
   std::vector<std::unique_ptr<EventQueue>> idle_;
 };
 

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t usual_small_value = 1024;  // larger ones take a second call
 
-// A token that every replacement by put_if() changes, and the value, which anything else changes.
+// A token that every put_if() changes, and the value, which other updates change.
 std::string version_of(const std::optional<Bytes>& token, const Bytes& value) {
   std::string version;
   for (const Bytes& part : {token.value_or(Bytes{}), Bytes{std::byte{'/'}}, value})
@@ -107,14 +107,14 @@ std::optional<std::uint64_t> DaosStore::size(const ValueAddress& address) const 
 
 std::optional<Bytes> DaosStore::whole(const std::shared_ptr<const Object>& object,
                                       const ValueAddress& address) const {
-  std::array<std::byte, usual_small_value> room{};  // for its size alone
+  std::array<std::byte, usual_small_value> room{};  // only its size matters
   const std::array items{FetchItem{address.akey, 0, room}};
   const auto done = session_->run(std::make_unique<Fetch>(object, address.object, address.dkey, items),
                                   fmt::format("read {}", to_text(address)));
   return static_cast<const Fetch&>(*done).whole();
 }
 
-// The token is read on both sides of the value: the two belong together.
+// Reads the token before and after the value: equal tokens prove that both belong together.
 std::optional<ObjectStore::Versioned> DaosStore::get(const ValueAddress& address) const {
   session_->check_process();
   const auto object = objects_->to_read(address.object);
@@ -142,8 +142,8 @@ bool DaosStore::put_if(const ValueAddress& address, ByteSpan value,
   const Bytes token = new_token();
   return transact(session_, fmt::format("replace {}", to_text(address)), [&](Transaction& transaction) {
     const std::optional<Bytes> token_there = transaction.read(versions, address);
-    // The commit was done, and its answer said to start again: libdaos cannot always tell when it repeats
-    // one.
+    // The commit succeeded although its answer said to restart: libdaos cannot always tell when it repeats a
+    // commit.
     if (token_there == token) return true;
     const std::optional<Bytes> there = transaction.read(object, address);
     if (there ? version_of(token_there, *there) != expected : expected.has_value()) return false;
@@ -206,11 +206,11 @@ void DaosStore::remove_objects(std::uint32_t group, std::uint64_t first, std::ui
       return api.obj_punch(object->handle(), no_transaction, 0, event);
     });
     if (code != 0 && code != -der_nonexist) throw call_error(uri(), action, code);
-    if (number == last) return;  // it may be the largest there is
+    if (number == last) return;  // it may be the largest number
   }
 }
 
-// What DAOS has acknowledged survives.
+// Everything that DAOS has acknowledged survives.
 void DaosStore::sync() {
   session_->check_process();
 }

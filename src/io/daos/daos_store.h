@@ -54,7 +54,7 @@ class DaosStore final : public ObjectStore {
 
   const std::string uri_;
   std::shared_ptr<Session> session_;  // other stores of the container may have it, too
-  std::unique_ptr<Objects> objects_;  // thread-safe: also for what is const here
+  std::unique_ptr<Objects> objects_;  // thread-safe, so const functions use it, too
 };
 
 }  // namespace colonnade::io::daos

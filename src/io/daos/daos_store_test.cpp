@@ -1,4 +1,4 @@
-// The DAOS back end on a stand-in for libdaos: the conformance suite, and what only it can meet.
+// The DAOS back end on a stand-in for libdaos: the conformance suite, and cases particular to it.
 #include "io/daos/daos_store.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 
 const RegisterStore plain({.name = "Daos", .fresh_uri = fresh_daos_uri});
 
-// As DAOS may be: keys of removed values stay, listings come in parts, some of them empty.
+// DAOS may behave like this: keys of removed values remain, and listings come in parts, some of them empty.
 const RegisterStore awkward({.name = "DaosWithRests",
                              .fresh_uri =
                                  [](const std::string& name) {

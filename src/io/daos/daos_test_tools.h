@@ -1,4 +1,4 @@
-// For the tests of the DAOS back end: the stand-in library, and stores in it.
+// For tests of the DAOS back end: the stand-in library, and stores in it.
 #ifndef COLONNADE_IO_DAOS_DAOS_TEST_TOOLS_H
 #define COLONNADE_IO_DAOS_DAOS_TEST_TOOLS_H
 
@@ -17,7 +17,7 @@
 
 namespace colonnade::io::daos {
 
-// The functions with which the stand-in is set (tests/daos/standin.h).
+// The functions that control the stand-in (tests/daos/standin.h).
 class Standin {
  public:
   static Standin& get() {
@@ -53,14 +53,14 @@ class Standin {
   }
 };
 
-// Of a container that is not there yet.
+// Of a container that does not exist yet.
 inline std::string fresh_daos_uri(const std::string& name) {
   static std::atomic<unsigned> number = 0;
   Standin::get().reset();
   return "daos://tank/" + name + "-" + std::to_string(++number);
 }
 
-// Another timeout, for a test. No store may be open at its ends.
+// Overrides the timeout for a test. No store may be open when it begins or ends.
 class Timeout {
  public:
   explicit Timeout(const char* seconds) {

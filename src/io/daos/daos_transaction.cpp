@@ -25,7 +25,7 @@ TransactionHandle::TransactionHandle(std::shared_ptr<Session> session) : session
 }
 
 TransactionHandle::~TransactionHandle() {
-  // Needs no answer of a server.
+  // A local operation, without the servers.
   if (!session_->runtime().forked()) session_->api().tx_close(handle_, nullptr);
 }
 
@@ -36,7 +36,7 @@ Transaction::Transaction(std::shared_ptr<Session> session, std::string action)
 
 std::optional<Bytes> Transaction::read(const std::shared_ptr<const Object>& object,
                                        const ValueAddress& address) {
-  std::array<std::byte, usual_size> room{};  // for its size alone
+  std::array<std::byte, usual_size> room{};  // only its size matters
   const std::array items{FetchItem{address.akey, 0, room}};
   const auto done =
       session_->run(std::make_unique<Fetch>(object, address.object, address.dkey, items, handle_), action_);
@@ -78,7 +78,8 @@ void Transaction::restart() {
                 fmt::format("cannot {}: others have changed it again and again for {:g} s", action_,
                             session_->runtime().timeout().count()),
                 "have fewer processes write this data set at once", {.uri = session_->uri()});
-  // libdaos waits here, longer each time and at random, so that two do not keep each other from it.
+  // libdaos backs off here, ever longer and randomly, so that two do not block each other
+  // forever.
   const int code = session_->call(action_, [handle = handle_](const Api& api, Event* event) {
     return api.tx_restart(handle->get(), event);
   });

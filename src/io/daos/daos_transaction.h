@@ -1,7 +1,7 @@
-// What is read and written in a transaction happens at one moment, or not at all: that is how a value is
-// compared and replaced. DAOS has no locks. Changes stay here until they are committed; a transaction that
-// another one has overtaken is refused, and done again from its first call on. One whose process dies leaves
-// nothing.
+// Reads and writes of a transaction happen at one moment, or not at all: this implements conditional
+// replacement. DAOS has no locks. Changes stay in memory until they are committed; a transaction that
+// conflicts with another one is refused and restarted from its first call. A transaction whose process dies
+// leaves nothing.
 #ifndef COLONNADE_IO_DAOS_DAOS_TRANSACTION_H
 #define COLONNADE_IO_DAOS_DAOS_TRANSACTION_H
 
@@ -16,13 +16,13 @@
 
 namespace colonnade::io::daos {
 
-// The open handle. Belongs to all calls that use it: one that was given up may still be served.
+// The open handle. All calls that use it share ownership: a call that timed out may still run.
 class TransactionHandle {
  public:
   explicit TransactionHandle(std::shared_ptr<Session> session);
   TransactionHandle(const TransactionHandle&) = delete;
   TransactionHandle& operator=(const TransactionHandle&) = delete;
-  ~TransactionHandle();  // what was not committed never was
+  ~TransactionHandle();  // uncommitted changes are lost
   Handle get() const noexcept { return handle_; }
 
  private:
@@ -32,19 +32,19 @@ class TransactionHandle {
 
 class Transaction {
  public:
-  // Thrown by all calls: another one was in the way, start again.
+  // Thrown by all calls after a conflict with another transaction: restart.
   struct Conflict {};
 
   // `action` is for messages: "replace object 1:2".
   Transaction(std::shared_ptr<Session> session, std::string action);
 
-  // What was there when the transaction began; never what it wrote itself.
+  // The value at the beginning of the transaction; never one that it wrote itself.
   std::optional<Bytes> read(const std::shared_ptr<const Object>& object, const ValueAddress& address);
   void write(const std::shared_ptr<const Object>& object, const ValueAddress& address, ByteSpan value);
-  // Throws ErrorKind::io where nobody can say whether it was done: then it may have been.
+  // Throws ErrorKind::io if the outcome is unknown: it may have been committed.
   void commit();
 
-  // After a conflict. Throws ErrorKind::io once they go on for longer than the timeout.
+  // After a conflict. Throws ErrorKind::io if conflicts last longer than the timeout.
   void restart();
 
  private:
@@ -54,7 +54,7 @@ class Transaction {
   std::optional<std::chrono::steady_clock::time_point> first_conflict_;
 };
 
-// Calls `work` with a transaction, which it commits or leaves, again after each conflict.
+// Calls `work` with a transaction, which it commits or drops, and again after each conflict.
 template <class Work>
 auto transact(std::shared_ptr<Session> session, std::string action, Work&& work) {
   Transaction transaction(std::move(session), std::move(action));

@@ -1,5 +1,5 @@
-// Values that are compared and replaced in DAOS, by several at once, and by such as die on the way; and that
-// the stand-in refuses in transactions what DAOS refuses.
+// Conditional replacement in DAOS, by concurrent processes, some of which die; and checks that the stand-in
+// refuses in transactions what DAOS refuses.
 #include "io/daos/daos_transaction.h"
 
 #include <gmock/gmock.h>
@@ -75,7 +75,7 @@ TEST_F(DaosTransactions, TellsAValueThatWasRemovedAndPutAgainApart) {
   }
 }
 
-// One is on its way when another one is quicker: the slow one does nothing, whenever it arrives.
+// Another transaction overtakes a slow one: the slow one changes nothing, whenever it arrives.
 TEST_F(DaosTransactions, WhoIsOvertakenChangesNothing) {
   ASSERT_TRUE(put("before"));
   const std::string version = store_->get(address_)->version;
@@ -137,7 +137,7 @@ TEST_F(DaosTransactions, NoTwoReplaceTheSameVersion) {
   EXPECT_GE(replaced_by.size(), 60u);
 }
 
-// libdaos repeats a commit whose answer was lost, and may then not know its own work.
+// libdaos repeats a commit whose answer was lost, and may then not recognise its own work.
 TEST_F(DaosTransactions, AreDoneOnceIfTheAnswerSaysToStartAgain) {
   ASSERT_TRUE(put("before"));
   standin_.fail("committed", 1, 1, -der_tx_restart);
@@ -167,7 +167,7 @@ TEST_F(DaosTransactions, GiveUpIfTheConflictsDoNotEnd) {
   store_.reset();
 }
 
-// The answer does not come, the commit is done when nobody waits any more. The handle is closed then.
+// The answer does not come, and the commit is applied after the timeout. The handle is then closed.
 TEST_F(DaosTransactions, SayWhatIsNotKnown) {
   store_.reset();
   const Timeout timeout("0.05");
@@ -196,7 +196,7 @@ TEST_F(DaosTransactions, ReportWhatDaosSays) {
 
 // --- The stand-in ---
 
-// Calls of libdaos on one value, as some process makes them that has opened the container.
+// Calls of libdaos on one value, as made by a process that has opened the container.
 class Caller {
  public:
   explicit Caller(const std::string& uri) : session_(Session::open(uri, true)), api_(session_->api()) {
@@ -266,7 +266,7 @@ TEST_F(DaosTransactions, OfAWriterThatDiedLeaveNothing) {
   EXPECT_EQ(caller.fetch(dead, 1, value), -der_nonexist);
   EXPECT_EQ(caller.update(dead, 1, "never"), 0);
   standin_.reset();
-  EXPECT_TRUE(put("after"));  // without waiting: no more calls than ever
+  EXPECT_TRUE(put("after"));  // does not block: there are no more calls than usual
   EXPECT_EQ(read("commits"), 1);
   EXPECT_EQ(caller.text(1), "");
   EXPECT_EQ(caller.close(dead), 0);
@@ -276,7 +276,7 @@ TEST_F(DaosTransactions, StandinKnowsTheirStates) {
   const Caller caller(uri_);
   std::string value;
   const Handle first = caller.open();
-  EXPECT_EQ(caller.restart(first), -der_no_perm);  // nothing was in the way
+  EXPECT_EQ(caller.restart(first), -der_no_perm);  // there was no conflict
   EXPECT_EQ(caller.update(first, 1, "a"), 0);
   EXPECT_EQ(caller.text(1), "");
   EXPECT_EQ(caller.commit(first), 0);
@@ -308,7 +308,7 @@ TEST_F(DaosTransactions, StandinChecksConditions) {
   const Handle next = caller.open();
   EXPECT_EQ(caller.update(next, 1, "b", if_akey_absent), -der_exist);
   EXPECT_EQ(caller.update(next, 1, "b", if_akey_present), 0);
-  EXPECT_EQ(caller.update(no_transaction, 1, "c"), 0);  // what the condition said is no longer true
+  EXPECT_EQ(caller.update(no_transaction, 1, "c"), 0);  // the condition no longer holds
   EXPECT_EQ(caller.commit(next), -der_tx_restart);
   EXPECT_EQ(caller.text(1), "c");
   EXPECT_EQ(caller.update(next, 1, "d"), -der_no_perm);
@@ -319,7 +319,7 @@ TEST_F(DaosTransactions, StandinChecksConditions) {
   EXPECT_EQ(caller.close(next), 0);
 }
 
-// Who begins later and relies on a value keeps an earlier one from changing it.
+// A later transaction that relies on a value keeps an earlier one from changing it.
 TEST_F(DaosTransactions, StandinRefusesTheEarlierOfTwo) {
   const Caller caller(uri_);
   std::string value;
@@ -337,8 +337,8 @@ TEST_F(DaosTransactions, StandinRefusesTheEarlierOfTwo) {
   EXPECT_EQ(caller.close(late), 0);
 }
 
-// Transactions that overlap at random, on few values: what those saw that were committed is what they would
-// have seen one after the other, in some order: each value they write names all that they read.
+// Randomly overlapping transactions on few values: the committed ones saw what they would have seen in some
+// serial order; each value that they write names everything they read.
 TEST_F(DaosTransactions, StandinLetsNothingGetLost) {
   const Caller caller(uri_);
   constexpr std::uint64_t keys = 3;

@@ -14,13 +14,13 @@
 namespace colonnade::io::daos {
 namespace {
 
-// Chosen at random, once for all. Who wants to store just these bytes is told that they are reserved.
+// Random bytes, fixed forever. Storing exactly this value is refused, as it is reserved.
 constexpr std::array<unsigned char, empty_mark_size> empty_mark = {
     0x9d, 0x3e, 0x71, 0xc4, 0x08, 0xb6, 0x5f, 0xea, 0x42, 0x17, 0xd9, 0x8c, 0x63, 0xf0, 0x2b, 0xa5};
 
-constexpr unsigned most_rounds = 12;  // of a value that grows whenever it is read
+constexpr unsigned most_rounds = 12;  // for a value that grows with every read
 
-// Buffers of fetches that want the end of a value do not know where it ends.
+// A fetch to the end of a value does not know its size in advance.
 constexpr std::size_t usual_value = (std::size_t{1} << 20) + (std::size_t{64} << 10);
 
 constexpr std::size_t aligned(std::size_t size) {
@@ -34,7 +34,7 @@ bool is_empty_mark(ByteSpan stored) noexcept {
          std::memcmp(stored.data(), empty_mark.data(), empty_mark.size()) == 0;
 }
 
-// Values are grouped in their order.
+// Groups values in their order.
 void Transfer::split_into_calls() {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -156,7 +156,7 @@ Removal::Removal(std::shared_ptr<const Object> object, const ObjectId& id, std::
     : Transfer(std::move(object), id, dkey) {
   values_.push_back({.akey = akey});
   split_into_calls();
-  prepare(all_[0]);  // with a size of 0
+  prepare(all_[0]);  // prints a size of 0
 }
 
 int Removal::launch(const Api& api, std::size_t, Event* event) noexcept {
@@ -220,7 +220,7 @@ bool Fetch::finish(std::span<const int> results) {
     for (std::size_t k = call.first; k < call.first + call.count; ++k) values_[k].size = iods_[k].size;
   }
   if (missing_ && values_.size() > 1 && !failure_) {
-    looks_for_missing_ = true;  // which?
+    looks_for_missing_ = true;  // finds out which
     pending_.resize(all_.size());
     for (std::size_t i = 0; i < all_.size(); ++i) pending_[i] = i;
     return true;
@@ -230,7 +230,7 @@ bool Fetch::finish(std::span<const int> results) {
   return !pending_.empty();
 }
 
-// Makes the buffers large enough for what the store said.
+// Enlarges the buffers to the sizes that the store reported.
 bool Fetch::grow(Call& call) {
   bool grown = false;
   for (std::size_t i = call.first; i < call.first + call.count; ++i) {
@@ -253,7 +253,7 @@ bool Fetch::grow(Call& call) {
         "check that nothing else writes this data set", {.uri = uri()}));
     return false;
   }
-  // The call said that a buffer is too small, but of none how large it should be: ask for the sizes.
+  // The call reported that a buffer is too small, but not the required size: query the sizes.
   call.sizes_only = !grown && !call.sizes_only;
   if (!call.sizes_only) take_buffer(call);
   return true;
@@ -271,7 +271,7 @@ void Fetch::note_failure(const Call& call, int result) {
   failure_ = std::make_exception_ptr(call_error(uri(), fmt::format("read {}", what), result));
 }
 
-// The answer to a question without conditions: what is not there has no size.
+// The result of a query without conditions: missing values have no size.
 bool Fetch::look_for_missing() {
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i].size = iods_[i].size;
   return false;
@@ -317,7 +317,7 @@ SizeQuery::SizeQuery(std::shared_ptr<const Object> object, const ObjectId& id, s
   for (Call& call : all_) prepare(call);
 }
 
-// Without conditions: a key that is not there succeeds with size 0, among others that are.
+// Without conditions: a missing key succeeds with size 0, among existing ones.
 int SizeQuery::launch(const Api& api, std::size_t call, Event* event) noexcept {
   const Call& what = all_[pending_[call]];
   return api.obj_fetch(object_->handle(), no_transaction, 0, &dkey_iov_, static_cast<unsigned>(what.count),

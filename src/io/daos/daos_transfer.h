@@ -2,8 +2,8 @@
 // attribute keys, or some calls if there are very many.
 //
 // All values are single values of DAOS: they are replaced as a whole and know their size, but cannot be read
-// in part, so a fetch brings the whole value. A value of no bytes cannot be stored, since writing none
-// removes the value; a reserved value of 16 bytes stands for it.
+// in part, so a fetch transfers the whole value. An empty value cannot be stored, since writing one removes
+// the value; a reserved value of 16 bytes represents it.
 #ifndef COLONNADE_IO_DAOS_DAOS_TRANSFER_H
 #define COLONNADE_IO_DAOS_DAOS_TRANSFER_H
 
@@ -28,10 +28,10 @@ inline constexpr std::size_t empty_mark_size = 16;
 
 bool is_empty_mark(ByteSpan stored) noexcept;
 
-// What fetches and updates have in common: values, in calls.
+// Common base of fetches and updates: values, grouped into calls.
 class Transfer : public Operation {
  public:
-  using InTransaction = std::shared_ptr<const TransactionHandle>;  // null: at once
+  using InTransaction = std::shared_ptr<const TransactionHandle>;  // null: no transaction
 
   Transfer(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,
            InTransaction transaction = nullptr)
@@ -41,13 +41,13 @@ class Transfer : public Operation {
   void check() const {
     if (failure_) std::rethrow_exception(failure_);
   }
-  // The transaction has to start again; nothing else went wrong.
+  // True if the transaction must restart; there was no other error.
   bool conflict() const noexcept { return conflict_; }
 
  protected:
   struct Value {
     std::uint64_t akey = 0;
-    std::uint64_t size = 0;  // of the value, or wanted of a buffer
+    std::uint64_t size = 0;  // of the value, or requested from a buffer
     std::size_t offset = 0;  // in the buffer of its call
     std::size_t capacity = 0;
     std::uint64_t flags = 0;
@@ -110,8 +110,8 @@ class Fetch final : public Transfer {
         std::span<const FetchItem> items, InTransaction transaction = nullptr);
   int launch(const Api& api, std::size_t call, Event* event) noexcept override;
   bool finish(std::span<const int> results) override;
-  void copy_out() const;  // throws what went wrong, or that a value ends too early
-  // Of a fetch of one value with an item of any size: nullopt if it is not there.
+  void copy_out() const;  // throws the error, or if a value ends too early
+  // For a fetch of one value with an item of any size: nullopt if it does not exist.
   std::optional<Bytes> whole() const;
 
  private:
@@ -127,7 +127,7 @@ class Fetch final : public Transfer {
   bool looks_for_missing_ = false;
 };
 
-// Sizes of values; 0: not there. A value of no bytes has the size of its mark here.
+// Sizes of values; 0: missing. An empty value has the size of its mark here.
 class SizeQuery final : public Transfer {
  public:
   SizeQuery(std::shared_ptr<const Object> object, const ObjectId& id, std::uint64_t dkey,

@@ -40,8 +40,8 @@ bool FileMapping::copy(std::uint64_t offset, MutableByteSpan into) const noexcep
     from += done;
     rest = rest.subspan(static_cast<std::size_t>(done));
   }
-  // The last page of a file goes on behind its end, with zeros: they are content only if the file is still as
-  // long now.
+  // The last page of a mapping continues after the end of the file, with zeros: they are content only if the
+  // file still has its old length.
   struct stat status{};
   return ::fstat(file_, &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= offset + into.size();
 }

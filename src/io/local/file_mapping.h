@@ -1,5 +1,5 @@
-// A file as memory, read safely: whoever touches a mapping of a file that another program has truncated is
-// killed (SIGBUS), so the kernel copies from it for us and says how far it came.
+// A file as memory, read safely: accessing a mapping of a file that another program has truncated kills the
+// process (SIGBUS), so the kernel copies from it and reports how far it came.
 #ifndef COLONNADE_IO_LOCAL_FILE_MAPPING_H
 #define COLONNADE_IO_LOCAL_FILE_MAPPING_H
 
@@ -17,10 +17,10 @@ class FileMapping {
   FileMapping& operator=(const FileMapping&) = delete;
   ~FileMapping();
 
-  // Maps the first `size` bytes. What the system refuses leaves it empty; `errno` says why.
+  // Maps the first `size` bytes. On failure the mapping stays empty; `errno` has the reason.
   bool map(int file, std::uint64_t size) noexcept;
-  // Copies a range. False if a part of it cannot be had this way, as what lies behind the mapping: then read
-  // the file.
+  // Copies a range. Returns false if part of it is not mapped or not readable: then read the
+  // file.
   bool copy(std::uint64_t offset, MutableByteSpan into) const noexcept;
 
  private:

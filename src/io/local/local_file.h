@@ -15,7 +15,7 @@ std::shared_ptr<FileSystem> local_file_system();
 std::unique_ptr<RandomAccessFile> open_local_for_reading(const std::string& uri,
                                                          const ReadFileOptions& options);
 
-// The path that a local URI means. Throws ErrorKind::usage for another host or a broken percent sequence.
+// The path of a local URI. Throws ErrorKind::usage for another host or a malformed percent sequence.
 std::string local_path(const std::string& uri);
 std::string local_path(const std::string& uri, std::string_view scheme);  // with another scheme, "obj:"
 

@@ -1,7 +1,7 @@
 // The names of local files. A writer takes an exclusive advisory lock (flock) before it changes anything, so
-// that a second writer is refused and the first one's file stays whole. The lock goes with the descriptor: a
-// process that died leaves none. Between the opening of a file and its lock another writer may put a new file
-// in its place: what is locked is compared with what the name means now.
+// that a second writer is refused and the first one's file stays intact. The lock belongs to the descriptor:
+// a process that died leaves none. Between the opening of a file and its lock another writer may put a new
+// file in its place: the locked file is therefore compared with what the name refers to now.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
@@ -44,8 +44,8 @@ bool is_called(const FileDescriptor& file, const std::string& path) {
          ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-// Whom a file belongs to and who may do what with it is copied as far as the system lets us. Where the group
-// cannot be the same, it may do no more than everybody.
+// Copies owner and permissions as far as the system allows. If the group cannot be kept, it gets no more
+// rights than all other users.
 void make_like(const FileDescriptor& file, const struct stat& like, const std::string& uri) {
   mode_t mode = like.st_mode & 0777;
   if (::fchown(file.get(), like.st_uid, like.st_gid) != 0 &&
@@ -72,12 +72,12 @@ class LocalFileSystem final : public FileSystem {
   }
 
   std::string path_of(const std::string& uri) override {
-    constexpr int most_links = 40;  // as the kernel
+    constexpr int most_links = 40;  // the kernel's limit
     fs::path path = local_path(uri);
     for (int links = 0;; ++links) {
       std::error_code failure;
       const fs::path next = fs::read_symlink(path, failure);
-      if (failure) return path.string();  // no link
+      if (failure) return path.string();  // not a link
       if (links == most_links) fail_system(uri, "open for writing", ELOOP);
       path = next.is_absolute() ? next : path.parent_path() / next;
     }
@@ -96,7 +96,7 @@ class LocalFileSystem final : public FileSystem {
       FileDescriptor file = open_regular(path, uri, O_RDWR, status);
       const Lock lock = lock_exclusively(file, uri);
       if (lock == Lock::busy) return {};
-      if (!is_called(file, path)) continue;  // another one has taken its place, or none has
+      if (!is_called(file, path)) continue;  // another file has replaced it, or it was removed
       return {writable_file(uri, std::move(file), calls_, options), lock == Lock::taken};
     }
   }
@@ -105,10 +105,10 @@ class LocalFileSystem final : public FileSystem {
                     const WriteFileOptions& options) override {
     struct stat old{};
     if (!like.empty() && ::stat(like.c_str(), &old) != 0) fail_system(uri, "examine", errno);
-    // Nobody reads what will not be theirs to read, not even while it is written.
+    // Users who may not read the result cannot read it during the writing, either.
     FileDescriptor file = make_new(path, uri, like.empty() ? 0666 : 0600);
     const Lock lock = lock_exclusively(file, uri);
-    // Another writer has looked for leftovers before it was locked, and has removed it.
+    // Another writer has looked for leftovers before this file was locked, and has removed it.
     if (lock == Lock::busy || !is_called(file, path)) return {};
     if (!like.empty()) make_like(file, old, uri);
     return {writable_file(uri, std::move(file), calls_, options), lock == Lock::taken};
@@ -140,7 +140,7 @@ class LocalFileSystem final : public FileSystem {
     if (folder.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\" to flush it", name), errno);
     while (calls_.fsync(folder.get()) != 0) {
       if (errno == EINTR) continue;
-      if (errno == EINVAL || errno == ENOTSUP) return;  // there is nothing to flush
+      if (errno == EINVAL || errno == ENOTSUP) return;  // the file system needs no flush
       fail_system(uri, fmt::format("flush the folder \"{}\" to the device", name), errno);
     }
   }
@@ -154,7 +154,7 @@ class LocalFileSystem final : public FileSystem {
     return names;
   }
 
-  // Snapshots of version 0.1 were written in folders ".f.root.PID-0", under their own name.
+  // Snapshots of version 0.1 were written in folders ".f.root.PID-0", under their final name.
   void remove_old_leftovers(const std::string& path) override {
     const std::string name = fs::path(path).filename().string();
     for (const std::string& other : names_beside(path)) {
@@ -168,7 +168,7 @@ class LocalFileSystem final : public FileSystem {
       try {
         const LockedFile found = open((folder / name).string(), path, {});
         if (found.file != nullptr && found.is_locked) remove((folder / name).string());
-      } catch (const Error&) {  // it is empty, or somebody else's
+      } catch (const Error&) {  // not empty, or another user's
       }
       ::rmdir(folder.c_str());
     }

@@ -1,5 +1,5 @@
-// New local files beside what they replace: names, links, permissions, what killed writers leave, and what is
-// refused.
+// New local files next to what they replace: names, links, permissions, leftovers of killed writers, and
+// refusals.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class NewFile : public testing::Test {
 
 class NewFiles : public NewFile, public testing::WithParamInterface<std::string> {};
 
-// As long as a name may be, with characters of several bytes, and with dots.
+// The maximum length of a name, with multi-byte characters and dots.
 INSTANTIATE_TEST_SUITE_P(Names, NewFiles,
                          testing::Values("f.root", ".hidden", "a b.c.d", std::string(250, 'x') + ".root",
                                          std::string(200, 'y') + "\xc3\xa4\xc3\xa4.root", [] {
@@ -89,7 +89,7 @@ TEST_P(NewFiles, RemovesWhatAKilledWriterLeft) {
   EXPECT_EQ(text(".other.0123456789abcdef.part"), "not ours");
 }
 
-// Killed between the second link and the removal of the first, where files cannot be renamed otherwise.
+// Killed between the second link and the removal of the first, on file systems without another way to rename.
 TEST_F(NewFile, ASecondNameThatAKilledWriterLeftKeepsNobodyOut) {
   store("f.root", "old");
   fs::create_hard_link(path("f.root"), path(".f.root.0123456789abcdef.part"));
@@ -214,7 +214,7 @@ TEST_F(NewFile, TakesThePlaceOfOneThatWasRemovedMeanwhile) {
   EXPECT_EQ(text("f"), "new");
 }
 
-// Processes that make the same new file at the same moment: one of them does.
+// Processes that create the same new file at the same moment: one of them succeeds.
 TEST_F(NewFile, IsMadeByOneOfMany) {
   for (int round = 0; round < 30; ++round) {
     std::vector<pid_t> children;
@@ -249,7 +249,7 @@ TEST_F(NewFile, IsMadeByOneOfMany) {
   }
 }
 
-// What is on the device, in which order: the file, its new name, the folder.
+// The order of flushes to the device: the file, its new name, the folder.
 TEST_F(NewFile, WaitsForTheDeviceBeforeItReplaces) {
   for (const bool there : {false, true}) {
     if (there) store("f", "old");
@@ -306,11 +306,11 @@ TEST_F(NewFile, SaysThatItsFolderCannotBeFlushed) {
   const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
   file->publish();
   EXPECT_THAT(error_of([&] { file->sync(); }).problem(), HasSubstr("cannot flush the folder"));
-  code = EINVAL;  // a file system that has nothing to flush
+  code = EINVAL;  // a file system that needs no flush
   EXPECT_NO_THROW(file->sync());
 }
 
-// The first writer's new file takes its place between the second's opening of the old one and its lock.
+// The first writer's new file is renamed into place between the second's opening of the old one and its lock.
 TEST_F(NewFile, IsWhatASecondWriterGets) {
   store("f", "old");
   const auto files = local_file_system(WriteCalls::of_system());

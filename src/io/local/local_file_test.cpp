@@ -1,4 +1,4 @@
-// Local files: the conformance suite, and what only a file system can do wrong.
+// Local files: the conformance suite, and failures particular to file systems.
 #include "io/local/local_file.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ const std::map<std::string, LocalIo> ways_to_read{{"Automatic", LocalIo::automat
                                                   {"IoUring", LocalIo::io_uring},
                                                   {"Mmap", LocalIo::mmap}};
 
-// A folder of this process that goes with it.
+// A folder of this process, removed with it.
 const fs::path& scratch() {
   static const TestFolder folder;
   return folder.path();
@@ -60,7 +60,7 @@ const RegisterTransport by_uri({.name = "LocalUri",
                                 .store = store,
                                 .content = content});
 
-// Every way of reading, on the same terms.
+// Every way of reading must pass the same tests.
 const bool every_way = [] {
   const auto add = [](const std::string& name, LocalIo method, bool direct) {
     RegisterTransport(

@@ -1,5 +1,5 @@
-// See local_reader.h. Direct I/O is a flag of the open file (O_DIRECT) that is taken back when the file
-// system turns out not to serve it; everything can be read without it.
+// See local_reader.h. Direct I/O is a flag of the open file (O_DIRECT), which is cleared if the file system
+// turns out not to support it; everything can be read without it.
 #include "io/local/local_reader.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 namespace colonnade::io {
 namespace {
 
-constexpr std::size_t bounce_size = std::size_t{1} << 20;  // bytes; for what is not aligned
+constexpr std::size_t bounce_size = std::size_t{1} << 20;  // bytes; for unaligned requests
 
 constexpr std::uint64_t round_down(std::uint64_t value, std::size_t alignment) noexcept {
   return value & ~(std::uint64_t{alignment} - 1);
@@ -34,7 +34,7 @@ bool is_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t alignmen
   return (bits & (alignment - 1)) == 0;
 }
 
-// What direct I/O asks of this file's offsets and memory, if the system can tell.
+// The alignment that direct I/O requires of this file's offsets and memory, if the system reports it.
 std::size_t direct_alignment(int file, std::size_t least) noexcept {
 #ifdef STATX_DIOALIGN
   struct statx answer{};
@@ -47,7 +47,7 @@ std::size_t direct_alignment(int file, std::size_t least) noexcept {
   return least;
 }
 
-// Every open file may fall back for the same reason; one line is enough.
+// Every open file may fall back for the same reason; one warning is enough.
 void warn_once_of_uring(int code) {
   static std::atomic<bool> warned = false;
   if (!warned.exchange(true))
@@ -90,8 +90,8 @@ void LocalFile::stop_direct(int code) const {
 }
 
 // Measured, see docs/local-storage.md. Through the page cache the kernel reads ahead by itself, and a few
-// threads copy faster than one: that is what `automatic` does. Past the page cache there is nothing to copy,
-// and the kernel's queue takes the least time of the processor.
+// threads copy faster than one: `automatic` uses them. Past the page cache there is nothing to copy, and the
+// kernel's queue takes the least processor time.
 LocalIo LocalFile::method() const noexcept {
   if (method_ != LocalIo::automatic) return method_;
   return is_direct() || ThreadPool::processors() == 1 ? LocalIo::io_uring : LocalIo::threads;
@@ -132,7 +132,8 @@ void LocalFile::opened() const noexcept {
     size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
-// Fills the first `needed` bytes; `into` is what may be written to. False if direct I/O is not served.
+// Fills the first `needed` bytes, and may write to all of `into`. False if direct I/O is not
+// supported.
 bool LocalFile::read_aligned(std::uint64_t offset, MutableByteSpan into, std::size_t needed) const {
   for (std::size_t have = 0; have < needed;) {
     const iovec rest{into.data() + have, into.size() - have};
@@ -144,8 +145,8 @@ bool LocalFile::read_aligned(std::uint64_t offset, MutableByteSpan into, std::si
     }
     if (done < 0) fail_system(uri_, fmt::format("read {} bytes", into.size() - have), errno, offset + have);
     if (have + static_cast<std::size_t>(done) >= needed) return true;
-    // A short read that ends off the alignment, or with nothing, has met the end of the file; the page cache
-    // says exactly where that is.
+    // A short read of unaligned length, or of nothing, has reached the end of the file; the page cache gives
+    // its exact position.
     const auto whole = static_cast<std::size_t>(round_down(static_cast<std::uint64_t>(done), alignment_));
     struct stat status{};
     if (::fstat(file_.get(), &status) != 0) fail_system(uri_, "examine", errno);
@@ -180,7 +181,7 @@ void LocalFile::read_direct(std::uint64_t offset, MutableByteSpan into) const {
   }
 }
 
-// Requests that lie back to back in the file become one system call each, whatever their order in the list.
+// Merges requests that are adjacent in the file into one system call each, whatever their order in the list.
 void LocalFile::read_vector(std::span<const ReadRequest> requests) const {
   for (const ReadRequest& request : requests) check_range(uri_, size_, request.offset, request.into.size());
   if (is_direct() || method_ == LocalIo::mmap) return RandomAccessFile::read_vector(requests);

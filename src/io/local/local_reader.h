@@ -1,5 +1,5 @@
-// Reading local files with system calls, through the page cache or past it (direct I/O). How requests are
-// kept in flight is the queue's matter, see LocalIo.
+// Reading local files with system calls, through the page cache or past it (direct I/O). The queues keep
+// requests in flight, see LocalIo.
 #ifndef COLONNADE_IO_LOCAL_LOCAL_READER_H
 #define COLONNADE_IO_LOCAL_LOCAL_READER_H
 
@@ -18,7 +18,7 @@ namespace colonnade::io {
 
 class LocalFile final : public RandomAccessFile {
  public:
-  // `size` is that of the opening; see opened().
+  // `size`: at opening; see opened().
   LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, const ReadFileOptions& options,
             ReadCalls calls);
 
@@ -30,7 +30,7 @@ class LocalFile final : public RandomAccessFile {
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
   void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override;
-  // Takes the size again: what a writer at work has just made known may lie behind the size at open.
+  // Updates the size: data that a running writer has just committed may lie behind the size at opening.
   void opened() const noexcept override;
 
   const ReadCalls& calls() const noexcept { return calls_; }
@@ -50,12 +50,12 @@ class LocalFile final : public RandomAccessFile {
   std::string uri_;
   FileDescriptor file_;
   mutable std::atomic<std::uint64_t> size_;
-  std::string version_;  // number of the file, times of its last changes
+  std::string version_;  // inode number, times of the last changes
   ReadCalls calls_;
   LocalIo method_;
   std::size_t alignment_ = 4096;
   mutable std::atomic<bool> direct_ = false;
-  FileMapping mapping_;  // of LocalIo::mmap
+  FileMapping mapping_;  // for LocalIo::mmap
 };
 
 }  // namespace colonnade::io

@@ -1,5 +1,5 @@
-// Reading local files when the system does not do as it is asked: short and interrupted reads, errors of the
-// device, no direct I/O, no io_uring, files that are truncated or replaced while they are open.
+// Reading local files when the system does not cooperate: short and interrupted reads, device errors, no
+// direct I/O, no io_uring, files that are truncated or replaced while they are open.
 #include "io/local/local_reader.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ std::string stored(const std::string& name, ByteSpan content) {
   return path;
 }
 
-// Takes the warnings while it lives.
+// Collects the warnings during its lifetime.
 struct Warnings {
   std::vector<std::string> taken;
   WarningHandler before = set_warning_handler([this](const std::string& text) { taken.push_back(text); });
@@ -158,7 +158,7 @@ TEST_P(EveryWay, SaysThatAnOpenFileWasTruncated) {
   EXPECT_THAT(error_of([&] { file->read(49500, into); }).problem(), HasSubstr("the file ends at byte 50000"));
 }
 
-// A writer commits between the opening of the file and the reading of what names the pages.
+// A writer commits between the opening of the file and the reading of its page list.
 TEST_P(EveryWay, ReadsWhatWasAddedBeforeTheDataSetWasOpened) {
   const Bytes content = scrambled(300000, 1);
   const std::string uri = stored("growing", ByteSpan(content).first(50000));
@@ -261,7 +261,7 @@ TEST(DirectReading, FallsBackWithAWarningWhereReadingFails) {
   }
 }
 
-// From now on the process's io_uring_setup() fails with `code`, as it does in most containers.
+// Makes the process's io_uring_setup() fail with `code`, as in most containers.
 bool deny_io_uring(int code) {
   const std::array program{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -274,7 +274,7 @@ bool deny_io_uring(int code) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// What a child process that cannot use io_uring makes of the file, as its exit status.
+// Reads the file in a child process that cannot use io_uring; returns its exit status.
 int read_in_child_without_uring(const std::string& uri, const Bytes& content, LocalIo method, int code) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// See local_store.h for the layout. No operation takes a lock of the process while it calls the system, and
-// none but put_if() and removals in group 0 takes the one of the store.
+// See local_store.h for the layout. No operation holds a lock of the process during a system call, and only
+// put_if() and removals in group 0 take the lock of the store.
 #include "io/local/local_store.h"
 
 #include <dirent.h>
@@ -55,7 +55,7 @@ auto uninterrupted(Call&& call) {
   }
 }
 
-// Calls `use` with the name of each entry of a folder; what the system says if it cannot, else 0.
+// Calls `use` with the name of each entry of a folder; returns the system's error, or 0.
 template <class Use>
 int for_each_name(int root, const std::string& path, Use&& use) {
   const int number =
@@ -142,7 +142,7 @@ class LocalStore final : public ObjectStore {
 
 // "cannot read object 7:42, distribution key 3, attribute key 0 in "/data/store/7/42/3-0" (reason)".
 void LocalStore::fail(std::string_view action, const std::string& place, int code) const {
-  // What is not there is no missing store here, but something wrong with it.
+  // A missing path here means that the store is damaged, not that it is missing.
   if (code == ENOENT || code == ENOTDIR)
     throw Error(ErrorKind::io, fmt::format("cannot {} in \"{}\" ({})", action, place, system_text(code)),
                 "check that no other program moves or removes files of the store", {.uri = uri_});
@@ -196,7 +196,8 @@ void LocalStore::read(const ValueAddress& address, const OpenValue& value, const
     const ssize_t done =
         uninterrupted([&] { return calls_.preadv(value.file.get(), &part, 1, static_cast<off_t>(offset)); });
     if (done < 0) fail(fmt::format("read {}", to_text(address)), place_of(path_, address), errno);
-    if (done == 0) check_value_range(uri_, address, offset, offset, into.size());  // somebody cut the file
+    if (done == 0)
+      check_value_range(uri_, address, offset, offset, into.size());  // another process truncated the file
     offset += static_cast<std::uint64_t>(done);
     into = into.subspan(static_cast<std::size_t>(done));
   }
@@ -215,7 +216,7 @@ void LocalStore::will_need(const ValueAddress& address, std::uint64_t offset,
   try {
     static_cast<void>(::posix_fadvise(find_value(address)->file.get(), static_cast<off_t>(offset),
                                       static_cast<off_t>(size), POSIX_FADV_WILLNEED));
-  } catch (...) {  // fetch() will say what is wrong
+  } catch (...) {  // fetch() will report the error
   }
 }
 
@@ -253,14 +254,14 @@ std::optional<std::string> LocalStore::version_of(const ValueAddress& address) c
 
 // --- Writing ---
 
-// What is written now must not outlive what says that this is a store.
+// New values must not outlive the marker that makes the folder a store.
 void flush_marker_of(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
                      const std::string& path) {
   if (uninterrupted([&] { return calls.fsync(root.get()); }) != 0 && errno != EINVAL)
     fail_system(uri, fmt::format("flush the folder \"{}\" to the device", path), errno);
 }
 
-// Before the first change: whoever made the store may have died before it did.
+// Before the first change: the process that made the store may have died before flushing it.
 void LocalStore::flush_marker() const {
   if (is_marker_flushed_) return;
   flush_marker_of(calls_, root_, uri_, path_);
@@ -273,8 +274,8 @@ void LocalStore::make_folders(const ObjectId& object) const {
       fail(fmt::format("make a folder for {}", to_text(object)), fmt::format("{}/{}", path_, path), errno);
 }
 
-// The folder is nearly always there, so it is made only if the file cannot be; and again if somebody who
-// removes an empty one was in between.
+// The folder nearly always exists, so it is made only if creating the file fails; and again if another
+// process removed the empty folder meanwhile.
 FileDescriptor LocalStore::create(const ObjectId& object, const std::string& path,
                                   const std::string& place) const {
   flush_marker();
@@ -287,7 +288,7 @@ FileDescriptor LocalStore::create(const ObjectId& object, const std::string& pat
   }
 }
 
-// A value under its temporary name: removed unless it gets its own.
+// A value under its temporary name: removed unless it is renamed.
 class LocalStore::Staged {
  public:
   Staged(const LocalStore& store, const ValueAddress& address, std::span<const ByteSpan> parts)
@@ -295,7 +296,7 @@ class LocalStore::Staged {
         address_(address),
         path_(fmt::format("{}/{}", path_of(address.object), temporary_name())),
         file_(store.create(address.object, path_, to_text(address))) {
-    // As long as it has this name it is locked, which tells it from what a process has left that ended.
+    // It is locked while it has this name, which distinguishes it from leftovers of dead processes.
     static_cast<void>(::flock(file_.get(), LOCK_EX | LOCK_NB));
     try {
       store.write(file_.get(), address, parts);
@@ -310,8 +311,8 @@ class LocalStore::Staged {
     if (!done_) remove();
   }
 
-  // False if `replace` is not set and there is a value. Where the file system cannot tell, whoever has the
-  // lock, and has looked, may `insist`.
+  // Returns false if `replace` is not set and there is a value. If the file system cannot check that, a
+  // caller that holds the lock, and has looked, may `insist`.
   bool become_value(bool replace, bool insist = false) {
     if (rename(replace) || (insist && errno == ENOTSUP && rename(true))) return done_ = true;
     if (!replace && errno == EEXIST) return false;
@@ -350,13 +351,13 @@ void LocalStore::write(int file, const ValueAddress& address, std::span<const By
     offset += static_cast<std::uint64_t>(done);
     first = advance(vectors, first, static_cast<std::size_t>(done));
   }
-  // The time that the system sets is coarser: it is part of the version.
+  // The system's own timestamps are too coarse: they are part of the version.
   std::array<timespec, 2> times{};
   ::clock_gettime(CLOCK_REALTIME, times.data());
   times[1] = times[0];
   ::futimens(file, times.data());
-  // A record replaces one that is committed: whatever happens to the machine, its bytes are there with its
-  // name.
+  // A record replaces a committed one: even after a crash of the machine, its name must have its
+  // bytes.
   if (address.object.group == 0 && uninterrupted([&] { return calls_.fsync(file); }) != 0)
     fail(fmt::format("flush {} to the device", to_text(address)), place_of(path_, address), errno);
 }
@@ -371,8 +372,8 @@ void LocalStore::update(const ObjectId& object, std::uint64_t dkey, std::span<co
   }
 }
 
-// Who replaces on condition holds the lock for a few milliseconds; only one that is stopped holds it longer.
-// Without `needed` a file system that has no locks is put up with.
+// A conditional replacement holds the lock for a few milliseconds; only a stopped process holds it longer.
+// Unless `needed`, a file system without locks is acceptable.
 FileDescriptor LocalStore::lock(bool needed, bool* is_locked) const {
   constexpr std::chrono::milliseconds step{2};
   constexpr std::chrono::seconds longest{30};
@@ -441,7 +442,7 @@ void LocalStore::remove_file(const std::string& path) const {
 }
 
 void LocalStore::remove(const ValueAddress& address) {
-  // Not while somebody who has looked at its version replaces it.
+  // Not while another process that has read its version replaces it.
   const FileDescriptor held = address.object.group == 0 ? lock(false) : FileDescriptor(-1);
   remove_file(path_of(address));
   open_.forget(address);
@@ -452,7 +453,7 @@ void LocalStore::remove_object(const ObjectId& object) const {
   const std::string folder = path_of(object);
   for (const std::string& name : names_in(folder))
     if (keys_in(name) || is_temporary(name)) remove_file(fmt::format("{}/{}", folder, name));
-  ::unlinkat(root_.get(), folder.c_str(), AT_REMOVEDIR);  // stays if it holds something else
+  ::unlinkat(root_.get(), folder.c_str(), AT_REMOVEDIR);  // fails unless it is empty
 }
 
 void LocalStore::remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) {
@@ -466,7 +467,7 @@ void LocalStore::remove_objects(std::uint32_t group, std::uint64_t first, std::u
 
 // --- Leftovers ---
 
-// File systems of this machine alone, whose locks all processes see that may use the store.
+// Local file systems, whose locks all processes see that may use the store.
 bool is_of_this_machine(int file) noexcept {
   constexpr std::array<std::uint32_t, 7> local{0xef53,     0x58465342, 0x9123683e, 0x01021994,
                                                0x794c7630, 0xf2f52010, 0x2fc12fc1};
@@ -489,7 +490,7 @@ std::vector<std::string> LocalStore::temporary_files() const {
   return files;
 }
 
-// Elsewhere a lock may not be seen; nobody takes so long for a value.
+// On other file systems a lock may be invisible; no process takes this long for a value.
 bool LocalStore::is_abandoned(const std::string& path, std::int64_t now) const {
   constexpr std::int64_t longest = 600;  // seconds
   const FileDescriptor file(uninterrupted(
@@ -512,7 +513,7 @@ std::vector<std::uint32_t> LocalStore::list_groups() const {
 std::uint64_t LocalStore::remove_leftovers(bool only_look) {
   std::vector<std::string> files = temporary_files();
   if (files.empty()) return 0;
-  // One that was made just now may not be locked yet.
+  // A file that was just created may not be locked yet.
   environment().sleep_for(std::chrono::milliseconds(100));
   const std::int64_t now = environment().unix_time();
   std::erase_if(files, [&](const std::string& path) { return !is_abandoned(path, now); });
@@ -528,12 +529,12 @@ void LocalStore::sync_file(const std::string& path, bool is_folder) const {
   const FileDescriptor file(uninterrupted([&] {
     return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK | (is_folder ? O_DIRECTORY : 0));
   }));
-  if (file.get() < 0 && errno == ENOENT) return;  // replaced or removed since
+  if (file.get() < 0 && errno == ENOENT) return;  // replaced or removed meanwhile
   if (file.get() < 0 || uninterrupted([&] { return calls_.fsync(file.get()); }) != 0)
     fail("flush to the device what is", fmt::format("{}/{}", path_, path), errno);
 }
 
-// The values before the folders, so that no name comes to be without its bytes.
+// Values before folders, so that no name survives without its bytes.
 void LocalStore::sync_values(const std::vector<ValueAddress>& addresses) const {
   std::vector<std::string> folders{"."};
   for (const ValueAddress& address : addresses) {
@@ -546,8 +547,8 @@ void LocalStore::sync_values(const std::vector<ValueAddress>& addresses) const {
   for (const std::string& folder : folders) sync_file(folder, true);
 }
 
-// Whoever made the store may have died before it was on the device. The folder that it is in may not be ours
-// to open.
+// The process that made the store may have died before the store was on the device. Its parent folder may not
+// be accessible.
 void LocalStore::sync_folder_of_store() const {
   try {
     sync_file("..", true);
@@ -584,7 +585,7 @@ void LocalStore::sync() {
               "check the path; writing creates a store in a folder that is empty or not there", {.uri = uri});
 }
 
-// Whether the folder is a store. Throws ErrorKind::unsupported for a layout of another version.
+// True if the folder is a store. Throws ErrorKind::unsupported for the layout of another version.
 bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
                 const std::string& path) {
   const std::string place = fmt::format("{}/{}", path, marker_name);
@@ -612,7 +613,7 @@ void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std:
   const int code = for_each_name(root.get(), ".",
                                  [&](std::string_view name) { is_empty = is_empty && is_temporary(name); });
   if (code != 0) fail_system(uri, fmt::format("list \"{}\"", path), code);
-  // Somebody else may have made it a store since we looked.
+  // Another process may have made it a store meanwhile.
   if (!is_empty && has_marker(calls, root, uri, path)) return;
   if (!is_empty) fail_no_store(uri, path, "the folder holds other things");
   const std::string name = temporary_name();

@@ -1,5 +1,5 @@
-// An object store in a folder, "obj:///path": the one that needs nothing but a file system. Any number of
-// processes may use a store at once, a child after a fork included. Each value is a file:
+// An object store in a folder, "obj:///path": it needs nothing but a file system. Any number of processes may
+// use a store at once, including a child after a fork. Each value is a file:
 //
 //   path/
 //     colonnade-store          what tells a store from any other folder: "Colonnade object store, layout 1"
@@ -9,10 +9,10 @@
 //         3-0                  the value of distribution key 3 and attribute key 0, all its bytes
 //         .5f3c...-12.tmp      a value while it is written (locked), or what a process that died has left
 //
-// A value is written under a temporary name and renamed, so there is the old one, the new one or none,
+// A value is written under a temporary name and renamed, so that there is the old one, the new one or none,
 // whatever happens to the process. After sync() that holds for the machine, too. The version of a value is
 // the number, time and size of its file; the time is set to the nanosecond, so that two replacements never
-// have the same. Whatever else lies in a store is not looked at and not removed.
+// have the same one. Other files in a store are ignored and never removed.
 #ifndef COLONNADE_IO_LOCAL_LOCAL_STORE_H
 #define COLONNADE_IO_LOCAL_LOCAL_STORE_H
 
@@ -27,18 +27,18 @@
 
 namespace colonnade::io {
 
-// With `create` the folder is made if need be (not those above it), and an empty folder becomes a store.
+// With `create` the folder is made if necessary (but not its parents), and an empty folder becomes a store.
 std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const StoreOptions& options = {});
 
-// The system calls that moving values consists of, as values, so that tests can let any of them fail. Each as
-// the system's: -1 and errno on failure. Paths are relative to the folder of the store.
+// The system calls for moving values, as function objects, so that tests can make each of them fail. They
+// return -1 and set errno on failure, like the system's. Paths are relative to the folder of the store.
 struct StoreCalls {
   std::function<int(int folder, const char* path, int flags)> open;  // O_CREAT makes files of mode 0666
   std::function<int(int folder, const char* path)> make_folder;
   std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)> pwritev;
   std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)> preadv;
   std::function<int(int folder, const char* from, const char* to, bool replace)> rename;
-  std::function<int(int file)> lock;  // flock, without waiting
+  std::function<int(int file)> lock;  // flock, non-blocking
   std::function<int(int file)> fsync;
   std::function<int(int file)> syncfs;
 

@@ -35,8 +35,8 @@ std::string path_of(const ValueAddress& address) {
   return fmt::format("{}/{}/{}-{}", address.object.group, address.object.number, address.dkey, address.akey);
 }
 
-// The process number tells a child after a fork from its parent, the random number processes of different
-// machines.
+// The process number distinguishes a child after a fork from its parent, the random number processes on
+// different machines.
 std::string temporary_name() {
   static const std::uint64_t process = random_number();
   static std::atomic<std::uint64_t> number = 0;

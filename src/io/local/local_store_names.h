@@ -1,4 +1,4 @@
-// The names of what lies in a local object store (see local_store.h), and back.
+// Converts between keys and file names of a local object store (see local_store.h).
 #ifndef COLONNADE_IO_LOCAL_LOCAL_STORE_NAMES_H
 #define COLONNADE_IO_LOCAL_LOCAL_STORE_NAMES_H
 
@@ -21,11 +21,11 @@ std::string path_of(std::uint32_t group);
 std::string path_of(const ObjectId& object);
 std::string path_of(const ValueAddress& address);
 
-// A name that nobody else makes, in this process or another.
+// A name that is unique among all processes.
 std::string temporary_name();
 bool is_temporary(std::string_view name) noexcept;
 
-// Nothing for names that are not exactly as path_of() writes them.
+// Empty for names that differ from what path_of() makes.
 std::optional<std::uint64_t> number_in(std::string_view name) noexcept;
 // Distribution key and attribute key.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> keys_in(std::string_view name) noexcept;

@@ -1,4 +1,4 @@
-// What sync() of a local object store has to bring to the device. Any thread may use it.
+// The changes that sync() of a local object store must flush to the device. Thread-safe.
 #ifndef COLONNADE_IO_LOCAL_LOCAL_STORE_PENDING_H
 #define COLONNADE_IO_LOCAL_LOCAL_STORE_PENDING_H
 
@@ -14,7 +14,7 @@ namespace colonnade::io {
 
 class PendingValues {
  public:
-  // Values that are flushed one by one; when there are more, the whole file system is.
+  // Up to this number, values are flushed one by one; beyond, the whole file system is.
   static constexpr std::size_t most = 256;
 
   struct Taken {
@@ -48,7 +48,7 @@ class PendingValues {
     return std::exchange(taken_, {});
   }
 
-  // What could not be flushed.
+  // Returns what could not be flushed.
   void give_back(Taken taken) {
     change([&] {
       taken_.root |= taken.root;
@@ -60,7 +60,7 @@ class PendingValues {
   }
 
  private:
-  // After a fork the lock may be held by a thread that the child does not have: it flushes everything.
+  // After a fork a thread that the child does not have may hold the lock: the child flushes everything.
   bool is_child() const noexcept { return !process_.is_current(); }
   template <class Change>
   void change(Change&& change) {

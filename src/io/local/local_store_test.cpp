@@ -1,4 +1,4 @@
-// Object stores in folders: the conformance suite, several processes, crashes, and what the system refuses.
+// Object stores in folders: the conformance suite, concurrent processes, crashes, and refusals of the system.
 #include "io/local/local_store.h"
 
 #include <fcntl.h>
@@ -121,7 +121,7 @@ TEST_F(LocalStore, TakesNoOtherFolderForAStore) {
 
 TEST_F(LocalStore, MakesAStoreOfAnEmptyFolder) {
   fs::create_directory(path_);
-  // What a process left that died while it made one.
+  // The leftover of a process that died while it made a store.
   std::ofstream(path_ + "/.0123456789abcdef-1-0.tmp") << "Colo";
   put(*open(), somewhere, as_bytes("x"));
   EXPECT_EQ(open_object_store(uri_)->size(somewhere), 1u);
@@ -204,7 +204,7 @@ TEST_F(LocalStore, GarbageCollectionRemovesUnfinishedValuesOfThoseWhoAreGone) {
   EXPECT_EQ(store->get(somewhere)->value.size(), 1u);
 }
 
-// A value is locked as long as it has its temporary name.
+// A value is locked while it has its temporary name.
 TEST_F(LocalStore, GarbageCollectionLeavesValuesAloneThatAreBeingWritten) {
   open();
   StoreCalls calls = StoreCalls::of_system();
@@ -280,7 +280,7 @@ TEST_F(LocalStore, KeepsAFewFilesOpen) {
   EXPECT_LE(in_use() - before, 128);
   opened = 0;
   for (int i = 0; i < 100; ++i) fetch(299);
-  EXPECT_LE(opened, 10);  // one a second
+  EXPECT_LE(opened, 10);  // one per second
 }
 
 TEST_F(LocalStore, ClosesFilesWhenTheProcessHasNoMore) {
@@ -315,7 +315,7 @@ TEST_F(LocalStore, SyncsWhatAnotherHasWritten) {
   EXPECT_GE(flushed, 3);  // the value, and the folders that its name is in
 }
 
-// A file system that cannot rename without replacing and has no hard links, as FAT. Nobody ever sees an empty
+// A file system like FAT, without hard links and exclusive renames. No reader ever sees an empty
 // value.
 TEST_F(LocalStore, MakesRecordsWhereNothingTellsThatANameIsNew) {
   StoreCalls calls = StoreCalls::of_system();
@@ -333,7 +333,7 @@ TEST_F(LocalStore, MakesRecordsWhereNothingTellsThatANameIsNew) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->value.size(), 5u);
   EXPECT_TRUE(store->put_if(somewhere, as_bytes("second"), found->version));
-  // Without locks either nobody can tell, and nothing is made.
+  // Without locks, exclusive creation is impossible, and fails.
   calls.lock = [](int) {
     errno = ENOLCK;
     return -1;
@@ -348,7 +348,7 @@ TEST_F(LocalStore, KnowsAnOldVersionOfTheSameBytes) {
   const auto store = open();
   put(*store, somewhere, as_bytes("same"));
   std::vector<std::string> versions;
-  for (int i = 0; i < 50; ++i) {  // the file system gives the same numbers to new files again
+  for (int i = 0; i < 50; ++i) {  // the file system reuses inode numbers
     versions.push_back(store->get(somewhere)->version);
     put(*store, somewhere, as_bytes("same"));
   }
@@ -387,7 +387,7 @@ TEST_F(LocalStore, SaysWhyAValueCannotBeWritten) {
     EXPECT_THAT(error.problem(), HasSubstr(refusal.text));
     EXPECT_FALSE(error.advice().empty());
     EXPECT_EQ(error.context().uri, uri_);
-    // The old value is there, and no trace of the new one.
+    // The old value stays, and the new one leaves no trace.
     EXPECT_EQ(read(*good, somewhere), bytes_of("old value"));
     EXPECT_THAT(names_in(path_ + "/1/2"), ElementsAre("3-4"));
   }
@@ -517,14 +517,14 @@ TEST_F(LocalStore, BringsToTheDeviceWhatIsNew) {
   put(*store, {{1, 2}, 3, 5}, as_bytes("x"));
   ASSERT_TRUE(store->put_if({{0, 0}, 1, 0}, as_bytes("x"), std::nullopt));
   store->sync();
-  // The record before it gets its name; values; the folders 1/2, 1, 0/0, 0 and that of the store.
+  // The record before its rename; values; the folders 1/2, 1, 0/0, 0 and that of the store.
   EXPECT_EQ(flushed, 1 + 3 + 5);
   store->sync();
   EXPECT_EQ(flushed, 1 + 3 + 5);
   put(*store, {{1, 2}, 3, 6}, as_bytes("x"));
   fails = true;
   EXPECT_EQ(error_of([&] { store->sync(); }).kind(), ErrorKind::io);
-  EXPECT_EQ(error_of([&] { store->sync(); }).kind(), ErrorKind::io);  // it still is not there
+  EXPECT_EQ(error_of([&] { store->sync(); }).kind(), ErrorKind::io);  // it still does not exist
   fails = false;
   EXPECT_NO_THROW(store->sync());
   EXPECT_EQ(all_flushed, 0);
@@ -535,8 +535,8 @@ TEST_F(LocalStore, BringsToTheDeviceWhatIsNew) {
   EXPECT_EQ(all_flushed, 1);
 }
 
-// Whoever made the store may have died before its marker was on the device: then all values would be in a
-// folder that is no store.
+// The process that made the store may have died before its marker was on the device: all values would be in a
+// folder that is not a store.
 TEST_F(LocalStore, WhatSaysThatItIsAStoreIsOnTheDeviceBeforeAnythingElseIsWritten) {
   open();
   std::vector<std::string> done;
@@ -569,7 +569,7 @@ TEST_F(LocalStore, WhatSaysThatItIsAStoreIsOnTheDeviceBeforeAnythingElseIsWritte
 
 // --- Several processes ---
 
-// Runs `work` in another process; its result is what the process ends with.
+// Runs `work` in another process; its result is the exit status.
 template <class Work>
 pid_t start_process(Work&& work) {
   const pid_t child = ::fork();
@@ -642,7 +642,7 @@ TEST_F(LocalStore, IsUsableAfterAFork) {
   EXPECT_EQ(read(*store, {{1, 2}, 3, 5}), bytes_of("of the child"));
 }
 
-// A process is killed while it replaces values: each is an old or a new one, whole, and the rest goes on.
+// A process is killed while it replaces values: each is a whole old or new one, and other processes continue.
 TEST_F(LocalStore, HoldsWholeValuesAfterAKill) {
   constexpr std::size_t size = 300000;
   const auto store = open();
@@ -673,7 +673,7 @@ TEST_F(LocalStore, HoldsWholeValuesAfterAKill) {
     }
     const auto anchor = store->get({{0, 0}, 1, 0});
     ASSERT_TRUE(anchor.has_value());
-    // Nothing is locked any more.
+    // All locks are released.
     EXPECT_TRUE(store->put_if({{0, 0}, 1, 0}, anchor->value, anchor->version));
   }
   EXPECT_THAT(store->list_dkeys({1, 2}), ElementsAre(0u, 1u, 2u));

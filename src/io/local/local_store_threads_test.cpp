@@ -1,5 +1,5 @@
-// Many threads read and replace values of one store in a folder: its open files and what waits for sync() are
-// theirs together.
+// Threads that read and replace values of one store in a folder share its open files and its pending
+// flushes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -66,7 +66,7 @@ void FileDescriptor::unlock() noexcept {
   if (number_ >= 0 && std::exchange(locked_by_, 0) == ::getpid()) ::flock(number_, LOCK_UN);
 }
 
-// O_NONBLOCK keeps the open of a pipe from waiting for its other end; it has no effect on regular files.
+// O_NONBLOCK keeps open() from waiting for the other end of a pipe; it has no effect on regular files.
 FileDescriptor open_regular(const std::string& path, const std::string& uri, int flags, struct stat& status,
                             mode_t mode) {
   int number = -1;
@@ -99,7 +99,7 @@ bool is_same(int folder, const char* one, const char* other) noexcept {
 int rename_or_link(int folder, const char* from, const char* to) noexcept {
   if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return -1;
-  // A server that does not hear that its answer has come makes the link twice.
+  // If the answer of a server was lost, the system makes the link twice.
   if (::linkat(folder, from, folder, to, 0) == 0 || (errno == EEXIST && is_same(folder, from, to))) {
     ::unlinkat(folder, from, 0);
     return 0;

@@ -1,5 +1,5 @@
-// What reading and writing local files share: descriptors, the loops around system calls, and errors that say
-// what the system refused. Every loop continues after a signal (EINTR) and after a short transfer.
+// Helpers shared by reading and writing of local files: descriptors, loops around system calls, and errors
+// that name the refused operation. Every loop continues after a signal (EINTR) and after a short transfer.
 #ifndef COLONNADE_IO_LOCAL_LOCAL_SYSTEM_H
 #define COLONNADE_IO_LOCAL_LOCAL_SYSTEM_H
 
@@ -19,10 +19,10 @@
 
 namespace colonnade::io {
 
-// What the system calls an errno.
+// The system's text for an errno.
 std::string system_text(int code);
 
-// Throws the error of the system `code` (errno) for `action` ("read 5 bytes").
+// Throws the system's error `code` (errno) for `action` ("read 5 bytes").
 [[noreturn]] void fail_system(const std::string& uri, std::string_view action, int code,
                               std::optional<std::uint64_t> offset = {});
 
@@ -36,40 +36,40 @@ class FileDescriptor {
   ~FileDescriptor();
   int get() const noexcept { return number_; }
   int release() noexcept { return std::exchange(number_, -1); }
-  // That this process holds a lock (flock). A child that is forked meanwhile has it, too, for as long as it
-  // lives: closing alone would not end it.
+  // Records that this process holds a lock (flock) on the file. A forked child shares the lock for as long as
+  // it lives: closing alone would not release it.
   void note_lock() noexcept;
   void unlock() noexcept;
 
  private:
   int number_;
-  int locked_by_ = 0;  // a process
+  int locked_by_ = 0;  // a process id
 };
 
-// Opens a regular file, or throws; `status` becomes that of the file. A new one gets the permissions `mode`.
+// Opens a regular file, or throws; fills `status`. A new file gets the permissions `mode`.
 FileDescriptor open_regular(const std::string& path, const std::string& uri, int flags, struct stat& status,
                             mode_t mode = 0666);
 
-// Renames within a folder (AT_FDCWD for paths), unless something has that name: -1 and EEXIST. File systems
-// that cannot do this in one step make a second link. Where there are no links either it is -1 and ENOTSUP.
+// Renames within a folder (AT_FDCWD for paths), unless the new name exists: -1 and EEXIST. File systems that
+// cannot do this atomically make a second link. Without links it returns -1 and ENOTSUP.
 int rename_or_link(int folder, const char* from, const char* to) noexcept;
-// The same, but without links it is looked first: other writers are kept out by their locks until it is done.
-// (A name that is reserved by an empty file would be seen, locked, and left behind by whoever is killed.)
+// The same, but without links it checks first: locks keep other writers out until it is done. (An empty file
+// that reserves the name would be visible, could be locked, and would remain if the process is killed.)
 int rename_exclusively(int folder, const char* from, const char* to) noexcept;
 
 // Drops the first `done` bytes of the vectors from `first` on; returns the new first one.
 std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done);
 
-// How many vectors from `first` on fit one system call. A single larger one is passed as it is: the kernel
-// shortens it.
+// The number of vectors from `first` on that fit one system call. A single larger one is passed unchanged:
+// the kernel shortens it.
 int batch_of(const std::vector<iovec>& vectors, std::size_t first);
 
-// Reads all vectors from `offset` on with `preadv`. `size` is that of the opening, for the message.
+// Reads all vectors from `offset` on with `preadv`. `size`: at opening, for the message.
 using PreadvCall = std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)>;
 void read_all(int file, const std::string& uri, std::uint64_t size, std::uint64_t offset,
               std::vector<iovec>& vectors, const PreadvCall& preadv);
 
-// A read met the end of the file at `end`, before the size seen at opening.
+// A read reached the end of the file at `end`, before its size at opening.
 [[noreturn]] void fail_truncated(const std::string& uri, std::uint64_t end, std::uint64_t size);
 
 // Throws ErrorKind::format unless the range lies in a file of `size` bytes.

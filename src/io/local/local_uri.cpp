@@ -1,4 +1,4 @@
-// The path that a local URI means.
+// The path of a local URI.
 #include <fmt/format.h>
 
 #include <algorithm>

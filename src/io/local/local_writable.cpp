@@ -20,8 +20,8 @@
 namespace colonnade::io {
 namespace {
 
-// Space that the file system was asked for ahead of the writing, behind the end of the file. Only large files
-// get any; the steps grow with the file, so that a file has few pieces and a small one costs nothing.
+// Space behind the end of the file that is allocated in advance. Only large files get any; the steps grow
+// with the file, so that a file has few extents and a small one costs nothing.
 class Preallocation {
  public:
   void reach(const WriteCalls& calls, int file, std::uint64_t size) {
@@ -32,13 +32,13 @@ class Preallocation {
     const std::lock_guard lock(mutex_);
     if (size <= end_) return;
     const std::uint64_t step = std::clamp(size, first_step, largest_step);
-    // Where there is no room, or no such call, the writing itself will tell or do without.
+    // Without space, or without support for the call, writing itself reports the error or does without.
     static_cast<void>(
         calls.fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size), static_cast<off_t>(step)));
     end_ = size + step;
   }
 
-  // Returns what is not used. Truncating to the size a file has frees what lies behind it.
+  // Releases unused space. Truncating a file to its own size frees everything behind it.
   int give_back(const WriteCalls& calls, int file, std::uint64_t size) {
     if (end_ <= size) return 0;
     end_ = 0;
@@ -50,7 +50,7 @@ class Preallocation {
   std::atomic<std::uint64_t> end_ = 0;
 };
 
-// What both ways have in common.
+// Common base of both ways.
 class LocalWritable : public WritableFile {
  public:
   LocalWritable(std::string uri, FileDescriptor file, WriteCalls calls)
@@ -75,8 +75,8 @@ class LocalWritable : public WritableFile {
     return file_.get();
   }
 
-  // Throws what `flush` throws, else what the system says to closing; the descriptor is gone in any case.
-  // Closing is never repeated after EINTR: the number may be another thread's by then.
+  // Throws the error of `flush`, else that of closing; the descriptor is gone in any case. Closing is never
+  // repeated after EINTR: another thread may have got the same number.
   template <class Flush>
   void close_after(Flush&& flush) {
     std::exception_ptr failure;
@@ -234,7 +234,7 @@ class DirectWritable final : public LocalWritable {
   std::unique_ptr<WriteStaging> staging_;
 };
 
-// What the file system wants direct requests to be multiples of; 0 if it does not say.
+// The alignment of direct requests that the file system requires; 0 if it does not report any.
 std::uint64_t direct_alignment(int file) {
 #ifdef STATX_DIOALIGN
   struct statx status{};

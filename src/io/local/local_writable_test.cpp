@@ -1,5 +1,5 @@
-// Writing local files: direct I/O passes the conformance suite and equals a model in memory; what the system
-// may refuse is reported or gone around.
+// Writing local files: direct I/O passes the conformance suite and equals a model in memory; refusals of the
+// system are reported or worked around.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ using testing_tools::scratch;
 constexpr WriteFileOptions direct{.direct_io = true};
 constexpr std::size_t window = WriteStaging::window_size;
 
-// Nothing is there yet, or no longer.
+// A path without a file.
 std::string fresh(const std::string& name) {
   std::filesystem::remove(scratch() / name);
   return (scratch() / name).string();
@@ -51,7 +51,7 @@ const RegisterTransport direct_files({.name = "LocalDirect",
                                       .content = content,
                                       .write_options = direct});
 
-// Takes the warnings as long as it lives.
+// Collects the warnings during its lifetime.
 class Warnings {
  public:
   Warnings()
@@ -145,7 +145,7 @@ struct Request {
   std::size_t count = 0;
 };
 
-// The system's calls, and a list of what was written.
+// The system's calls, with a record of all writes.
 WriteCalls recording(std::vector<Request>& requests, std::mutex& mutex) {
   WriteCalls calls = WriteCalls::of_system();
   calls.pwrite = [&](int file, const void* from, std::size_t count, off_t offset) {
@@ -209,7 +209,7 @@ TEST(DirectFile, GoesOnAfterInterruptsAndShortWrites) {
   calls.pwrite = [&](int file, const void* from, std::size_t count, off_t offset) -> ssize_t {
     const unsigned number = call++;
     if (number % 3 == 0) return failing(EINTR);
-    // As a direct write may be shortened, also within a block where the file cannot grow further.
+    // Direct writes may be shortened like this, also within a block if the file cannot grow further.
     const std::size_t most = number % 3 == 1 ? 12345 : count;
     return ::pwrite(file, from, std::min(count, most) / 512 * 512, offset);
   };
@@ -260,7 +260,7 @@ TEST(DirectFile, WarnsOfNothingWhereItWorks) {
 
 class FailingWrites : public testing::TestWithParam<int> {
  protected:
-  // Everything from `first_bad` on fails.
+  // All calls from `first_bad` on fail.
   static WriteCalls calls(std::uint64_t first_bad) {
     WriteCalls calls = WriteCalls::of_system();
     calls.pwrite = [first_bad](int file, const void* from, std::size_t count, off_t offset) -> ssize_t {
@@ -319,10 +319,10 @@ TEST_P(FailingWrites, StayUntilTheLostBytesAreCutOff) {
 TEST_P(FailingWrites, AreReportedByCloseThoughTheBytesWereCutOff) {
   const std::string uri = fresh("failing");
   const auto file = create(uri, calls(window));
-  file->write(0, scrambled(3 * window));  // returns before anything was written, or not
+  file->write(0, scrambled(3 * window));  // may return before anything was written
   file->truncate(window);
-  // Whether the write was tried before it was cut off is chance; what stays must be whole if close() is
-  // silent.
+  // Whether the write was tried before the truncation is a matter of timing; what remains must be whole if
+  // close() succeeds.
   try {
     file->close();
     EXPECT_TRUE(content(uri) == scrambled(window));
@@ -437,8 +437,8 @@ TEST(DirectFile, ReportsAFileSizeLimit) {
   EXPECT_THAT(message, HasSubstr("(File too large); try: raise the limit of file sizes"));
 }
 
-// A disk of 2 MiB, in a namespace of a child process's own; where such namespaces are forbidden, the calls
-// of a file on a full disk.
+// A disk of 2 MiB, in a namespace of a child process; where namespaces are not allowed, simulated calls of a
+// file on a full disk.
 WriteCalls calls_on_full_disk() {
   WriteCalls calls = WriteCalls::of_system();
   calls.pwrite = [](int file, const void* from, std::size_t count, off_t offset) -> ssize_t {

@@ -6,8 +6,8 @@
 namespace colonnade::io {
 namespace {
 
-// A file that was replaced or removed has no name any more. Network file systems may know it only after a
-// while, or give it another name instead; hence the time.
+// A replaced or removed file has no name any more. Network file systems may report that late, or rename it
+// instead; hence the time limit.
 bool is_current(const OpenValue& value) noexcept {
   constexpr std::chrono::seconds longest{1};
   struct stat status{};

@@ -1,5 +1,5 @@
-// Files of values that were read lately, kept open: opening and closing one costs more than reading a page
-// from it. Any thread may use it.
+// Keeps files of recently read values open: opening and closing one costs more than reading a page from it.
+// Thread-safe.
 #ifndef COLONNADE_IO_LOCAL_OPEN_VALUES_H
 #define COLONNADE_IO_LOCAL_OPEN_VALUES_H
 
@@ -27,7 +27,7 @@ class OpenValues {
  public:
   explicit OpenValues(std::size_t most) : most_(most) {}
 
-  // Null if the file is not open, or not the one that is there now.
+  // Null if the file is not open, or was replaced.
   std::shared_ptr<const OpenValue> find(const ValueAddress& address);
   void keep(const ValueAddress& address, std::shared_ptr<const OpenValue> value);
   void forget(const ValueAddress& address);
@@ -39,14 +39,14 @@ class OpenValues {
     std::list<ValueAddress>::iterator place;  // in used_
   };
   void drop(std::map<ValueAddress, Entry>::iterator entry);
-  // After a fork the lock may be held by a thread that the child does not have.
+  // After a fork a thread that the child does not have may hold the lock.
   bool is_child() const noexcept;
 
   const std::size_t most_;
   const Process process_;
   std::mutex mutex_;
   std::map<ValueAddress, Entry> entries_;
-  std::list<ValueAddress> used_;  // latest first
+  std::list<ValueAddress> used_;  // most recently used first
 };
 
 }  // namespace colonnade::io

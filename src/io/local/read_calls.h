@@ -1,4 +1,4 @@
-// The system calls that reading a local file consists of, as values, so that tests can let any of them fail.
+// The system calls for reading a local file, as function objects, so that tests can make each of them fail.
 #ifndef COLONNADE_IO_LOCAL_READ_CALLS_H
 #define COLONNADE_IO_LOCAL_READ_CALLS_H
 
@@ -13,11 +13,11 @@
 
 namespace colonnade::io {
 
-// Each as the system's: -1 and errno on failure.
+// They return -1 and set errno on failure, like the system's.
 struct ReadCalls {
   std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)> preadv;
-  std::function<int(int file, bool on)> set_direct;  // past the page cache from now on, or through it
-  // What the ring says of a request: bytes read or a negative errno.
+  std::function<int(int file, bool on)> set_direct;  // switches direct I/O on or off
+  // The ring's result of a request: bytes read or a negative errno.
   std::function<int(int result)> completion;
 
   static ReadCalls of_system();

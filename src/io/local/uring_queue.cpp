@@ -1,6 +1,6 @@
-// See uring_queue.h. The ring does the plain case. Whatever else comes back, an error, the end of the file,
-// an interrupted or refused request, is repeated with LocalFile::read(), which knows how to go on and what to
-// say.
+// See uring_queue.h. The ring handles the normal case. Everything else - an error, the end of the file, an
+// interrupted or refused request - is repeated with LocalFile::read(), which continues or reports the
+// error.
 #include "io/local/uring_queue.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ std::unique_ptr<ReadQueue> make_uring_queue(const LocalFile&, unsigned, int& cod
 
 namespace {
 
-// A ring may get the addresses of one that another thread has just closed. The kernel orders that, but
-// liburing asks it by system calls of its own, which ThreadSanitizer does not see; this mutex it sees.
+// A ring may get the addresses of one that another thread has just closed. The kernel orders these events,
+// but liburing makes the system calls itself, invisible to ThreadSanitizer; the mutex is visible.
 std::mutex& opening_and_closing() {
   static std::mutex mutex;
   return mutex;
@@ -37,7 +37,7 @@ std::mutex& opening_and_closing() {
 
 class Ring {
  public:
-  // Newer kernels need not interrupt this thread to tell it of a completion: it looks when it wants to know.
+  // Newer kernels need not interrupt this thread for completions: it polls.
   int open(unsigned depth) noexcept {
     const std::lock_guard lock(opening_and_closing());
     int code = -EINVAL;
@@ -75,7 +75,7 @@ class UringQueue final : public ReadQueue {
     return -::io_uring_register_files(ring_.get(), &number, 1);
   }
 
-  // Nobody may be told of what still arrives, but its memory must not be given back before.
+  // Late completions are not delivered, but their memory must stay valid until they arrive.
   ~UringQueue() override {
     while (is_of_this_process() && free_.size() < slots_.size() && enter(1)) reap(false);
   }
@@ -107,8 +107,8 @@ class UringQueue final : public ReadQueue {
   };
   struct Slot {
     Request request;
-    std::uint64_t offset = 0;  // of what is read
-    MutableByteSpan target;    // where to: the request's memory, or `bounce` if it is not aligned
+    std::uint64_t offset = 0;  // of the read
+    MutableByteSpan target;    // the request's memory, or `bounce` if that is unaligned
     AlignedBuffer bounce;
   };
 
@@ -152,7 +152,7 @@ class UringQueue final : public ReadQueue {
     finish(request.id);
   }
 
-  // Takes what has arrived; with `tell` it becomes completions.
+  // Takes arrived results; with `tell` they become completions.
   void reap(bool tell) {
     io_uring_cqe* entry = nullptr;
     while (::io_uring_peek_cqe(ring_.get(), &entry) == 0) {
@@ -164,8 +164,8 @@ class UringQueue final : public ReadQueue {
     }
   }
 
-  // Hands the kernel what is prepared and waits for `count` completions. What it does not take now it takes
-  // the next time. False if nothing can be waited for any more.
+  // Submits prepared requests and waits for `count` completions. Requests that the kernel does not take now
+  // are submitted the next time. Returns false if waiting is no longer possible.
   bool enter(unsigned count) noexcept {
     while (true) {
       const int code = ::io_uring_submit_and_wait(ring_.get(), count);
@@ -179,7 +179,7 @@ class UringQueue final : public ReadQueue {
     reap(true);
   }
 
-  static constexpr std::size_t max_size = std::size_t{1} << 30;  // bytes of one request that the kernel takes
+  static constexpr std::size_t max_size = std::size_t{1} << 30;  // bytes; the maximum of one kernel request
 
   const LocalFile* file_;
   Ring ring_;

@@ -9,8 +9,8 @@
 
 namespace colonnade::io {
 
-// Null where the kernel has no io_uring, denies it, or this library was built without; `code` (an errno) says
-// why.
+// Null if the kernel has no io_uring, denies it, or this library was built without; `code` (an errno) has the
+// reason.
 std::unique_ptr<ReadQueue> make_uring_queue(const LocalFile& file, unsigned depth, int& code);
 
 }  // namespace colonnade::io

@@ -1,4 +1,4 @@
-// The system calls that writing a local file consists of, as values, so that tests can let any of them fail.
+// The system calls for writing a local file, as function objects, so that tests can make each of them fail.
 #ifndef COLONNADE_IO_LOCAL_WRITE_CALLS_H
 #define COLONNADE_IO_LOCAL_WRITE_CALLS_H
 
@@ -14,7 +14,7 @@
 
 namespace colonnade::io {
 
-// Each as the system's: -1 and errno on failure.
+// They return -1 and set errno on failure, like the system's.
 struct WriteCalls {
   std::function<ssize_t(int file, const void* from, std::size_t count, off_t offset)> pwrite;
   std::function<ssize_t(int file, const iovec* parts, int count, off_t offset)> pwritev;
@@ -29,12 +29,12 @@ struct WriteCalls {
   std::function<int(const char* from, const char* to)> rename;
   std::function<int(const char* from, const char* to)> rename_new;  // rename_exclusively()
   std::function<int(int file)> close;
-  std::function<int(int file, bool on)> set_direct;  // past the page cache from now on, or through it
+  std::function<int(int file, bool on)> set_direct;  // switches direct I/O on or off
 
   static WriteCalls of_system();
 };
 
-// An open file as one that is written.
+// Wraps an open file for writing.
 std::unique_ptr<WritableFile> writable_file(const std::string& uri, FileDescriptor file, WriteCalls calls,
                                             const WriteFileOptions& options);
 

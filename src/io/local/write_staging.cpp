@@ -1,4 +1,4 @@
-// See write_staging.h. Whoever waits for `changed_` looks at everything again afterwards: while the lock was
+// See write_staging.h. Code that waits for `changed_` checks everything again afterwards: while the lock was
 // released, windows and blocks may have come and gone.
 #include "io/local/write_staging.h"
 
@@ -35,7 +35,7 @@ std::size_t block_in_window(std::uint64_t offset) noexcept {
 
 }  // namespace
 
-// The bytes of one write, taken from the front.
+// The bytes of one write, consumed from the front.
 class WriteStaging::Parts {
  public:
   explicit Parts(std::span<const ByteSpan> parts) : parts_(parts) {}
@@ -142,7 +142,7 @@ void WriteStaging::write_edge(Lock& lock, std::uint64_t offset, std::size_t coun
   if (open.given.all()) promote(lock, begin);
 }
 
-// Afterwards, if it was not done, the block is in no window and not being written, and there is room for it.
+// Returns true if done. Otherwise the block is in no window and not being written, and there is room for it.
 bool WriteStaging::write_edge_to_window(Lock& lock, std::uint64_t offset, std::size_t count, Parts& from) {
   while (true) {
     const auto found = resident_.find(window_of(offset));
@@ -163,7 +163,7 @@ bool WriteStaging::write_edge_to_window(Lock& lock, std::uint64_t offset, std::s
   }
 }
 
-// True if the lock was released.
+// Returns true if the lock was released.
 bool WriteStaging::wait_for_busy(Lock& lock, std::uint64_t offset, std::uint64_t end) {
   for (auto block = blocks_.lower_bound(round_down(offset)); block != blocks_.end() && block->first < end;
        ++block)
@@ -174,7 +174,7 @@ bool WriteStaging::wait_for_busy(Lock& lock, std::uint64_t offset, std::uint64_t
   return false;
 }
 
-// Moves a block whose bytes were all given to its window, unless somebody else has done it meanwhile.
+// Moves a complete block to its window, unless another thread has done it meanwhile.
 void WriteStaging::promote(Lock& lock, std::uint64_t offset) {
   while (true) {
     Window* const window = try_window(lock, window_of(offset));
@@ -225,7 +225,7 @@ WriteStaging::Window& WriteStaging::adopt(Window& window, std::uint64_t index) {
   return window;
 }
 
-// Has the window written that nobody has used for longest, unless more than half of all are on their way.
+// Starts writing the least recently used window, unless more than half of all are in flight.
 void WriteStaging::evict() {
   Window* oldest = nullptr;
   std::size_t in_flight = 0;
@@ -249,7 +249,7 @@ void WriteStaging::submit(Window& window) {
     try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // Those there are will do; without any, whoever waits writes.
+      // Fewer threads suffice; without any, the waiting thread writes.
     }
   }
   work_.notify_one();
@@ -266,7 +266,7 @@ void WriteStaging::work() {
   }
 }
 
-// File systems let only one writer at a time make a file longer; a second one would spin on their lock.
+// File systems let only one writer at a time extend a file; a second one would spin on their lock.
 bool WriteStaging::can_write_next() const {
   return !to_write_.empty() && !(extending_ && window_end(*to_write_.front()) > on_file_);
 }
@@ -292,8 +292,8 @@ void WriteStaging::write_next(Lock& lock) {
   changed_.notify_all();
 }
 
-// Where a long write is to come, the file gets its length first, so that windows are written side by side.
-// Never more than was given: what is behind the end of the file is nobody's.
+// Before a long write, the file gets its length first, so that windows are written in parallel. The length
+// never exceeds the data: bytes behind the end of the file must not appear.
 void WriteStaging::grow_file(Lock& lock, std::uint64_t end) {
   constexpr std::uint64_t worthwhile = 4 * window_size;
   const std::uint64_t size = round_down(size_);
@@ -303,7 +303,7 @@ void WriteStaging::grow_file(Lock& lock, std::uint64_t end) {
   const bool grown =
       calls_.fallocate(file_, 0, static_cast<off_t>(from), static_cast<off_t>(size - from)) == 0;
   lock.lock();
-  if (!grown) return;  // the writing does it, or says why not
+  if (!grown) return;  // writing extends the file, or reports the error
   on_file_ = std::max(on_file_, size);
   work_.notify_all();
 }
@@ -359,8 +359,8 @@ WriteStaging::Written WriteStaging::write_blocks(std::uint64_t offset, const std
   return written;
 }
 
-// The file system refuses a request: an unaligned rest of one that was shortened, or all of them. What it
-// refuses goes through the page cache, whole blocks as always.
+// The file system refuses a request: an unaligned rest of one that was shortened, or all requests. Refused
+// requests go through the page cache, in whole blocks as always.
 void WriteStaging::stop_direct() {
   calls_.set_direct(file_, false);
   if (!wrote_ && !refused_.exchange(true))
@@ -371,7 +371,7 @@ void WriteStaging::resume_direct() {
   if (!refused_) calls_.set_direct(file_, true);
 }
 
-// As much of whole blocks as the file has; the rest becomes zeros.
+// Reads whole blocks as far as the file has them; the rest becomes zeros.
 std::optional<WriteStaging::Failure> WriteStaging::read_blocks(std::uint64_t offset, MutableByteSpan into) {
   while (!into.empty()) {
     const ssize_t done = calls_.pread(file_, into.data(), into.size(), static_cast<off_t>(offset));
@@ -379,7 +379,7 @@ std::optional<WriteStaging::Failure> WriteStaging::read_blocks(std::uint64_t off
     if (done < 0) return Failure{errno, offset, into.size()};
     offset += static_cast<std::uint64_t>(done);
     into = into.subspan(static_cast<std::size_t>(done));
-    // A direct read goes on only from a whole block; what ends within one ends there because the file does.
+    // A direct read continues only from a whole block; it ends within a block only at the end of the file.
     if (done == 0 || offset % block_size != 0) break;
   }
   if (!into.empty()) std::memset(into.data(), 0, into.size());
@@ -388,7 +388,7 @@ std::optional<WriteStaging::Failure> WriteStaging::read_blocks(std::uint64_t off
 
 // ---- open blocks ----
 
-// True if the lock was released.
+// Returns true if the lock was released.
 bool WriteStaging::make_room_for_block(Lock& lock) {
   if (blocks_.size() < limits_.open_blocks) return false;
   auto oldest = blocks_.end();
@@ -401,12 +401,12 @@ bool WriteStaging::make_room_for_block(Lock& lock) {
   }
   const bool dirty = oldest->second.given.any();
   if (dirty) write_open_block(lock, oldest);
-  // Nobody has had the lock between the end of the writing and here.
+  // The lock was held since the end of the write.
   blocks_.erase(oldest);
   return dirty;
 }
 
-// Afterwards the block is all known, and nothing of it is missing in the file unless that failed.
+// Afterwards the block is completely known, and is in the file unless that failed.
 void WriteStaging::write_open_block(Lock& lock, OpenBlocks::iterator block) {
   const std::uint64_t offset = block->first;
   OpenBlock& open = block->second;
@@ -423,7 +423,7 @@ void WriteStaging::write_open_block(Lock& lock, OpenBlocks::iterator block) {
   changed_.notify_all();
 }
 
-// Takes the bytes that were not given from the file.
+// Reads the bytes that were not given from the file.
 std::optional<WriteStaging::Failure> WriteStaging::fill_up(std::uint64_t offset, OpenBlock& block) {
   AlignedBuffer before(block_size, block_size);
   if (const auto failure = read_blocks(offset, before.span())) return failure;
@@ -439,7 +439,7 @@ void WriteStaging::flush() {
   flush(lock);
 }
 
-// Open blocks before the wait for windows: one that somebody completes meanwhile is in a window then.
+// Open blocks before waiting for windows: a block completed meanwhile is then in a window.
 void WriteStaging::flush(Lock& lock) {
   for (const auto& [index, window] : resident_)
     if (!window->in_flight && window->fillers == 0) submit(*window);
@@ -457,7 +457,7 @@ void WriteStaging::flush(Lock& lock) {
   throw_failure();
 }
 
-// All windows that are there now, but not those that other threads go on to fill.
+// All current windows, but not those that other threads continue to fill.
 void WriteStaging::write_windows(Lock& lock) {
   const std::uint64_t now = clock_;
   while (true) {

@@ -1,6 +1,6 @@
-// WriteStaging: what stands between writes of any size and a file that takes only whole, aligned blocks
-// (O_DIRECT). Everything goes to the file in whole blocks through one descriptor, so no block is ever written
-// in two ways.
+// WriteStaging: converts writes of any size to whole, aligned blocks for a file that accepts only those
+// (O_DIRECT). All data go to the file in whole blocks through one descriptor, so that no block is written by
+// both kinds of I/O.
 //
 //   write(offset, bytes) -- whole blocks --> window: 4 MiB of the file in aligned memory, with a mark per
 //   block
@@ -10,13 +10,13 @@
 //   flush() ------------------------------> the marked blocks of every window; open blocks as well, with what
 //                                           the file has in the bytes that were not given
 //
-// A block is in one window or in one open block or in neither. Windows and open blocks are limited in number:
-// where none is free, the one used least recently is written. A window that is being written is not touched;
-// who needs it waits.
+// A block is in one window, in one open block, or in neither. Windows and open blocks are limited in number:
+// if none is free, the least recently used one is written. A window being written is not modified; a thread
+// that needs it waits.
 //
-// Any number of threads may write at once, to bytes apart, which may share blocks. The copying of whole
-// blocks is done outside of the lock. An error of the background stays until clear_failure(): the bytes are
-// lost, and every later call says so.
+// Any number of threads may write at once, to disjoint bytes, which may share blocks. Whole blocks are copied
+// outside of the lock. An error of a background write persists until clear_failure(): the bytes are lost, and
+// every later call reports that.
 #ifndef COLONNADE_IO_LOCAL_WRITE_STAGING_H
 #define COLONNADE_IO_LOCAL_WRITE_STAGING_H
 
@@ -52,10 +52,10 @@ class WriteStaging {
     unsigned threads = 2;
   };
 
-  // `file` takes aligned blocks of at most block_size and has `size` bytes; it and the calls outlive this.
-  // `uri` is for messages.
+  // `file` accepts aligned blocks of at most block_size and has `size` bytes; it and the calls outlive this
+  // object. `uri` is for messages.
   WriteStaging(const WriteCalls& calls, int file, std::string uri, std::uint64_t size, const Limits& limits);
-  ~WriteStaging();  // drops what was not flushed
+  ~WriteStaging();  // drops unflushed data
   WriteStaging(const WriteStaging&) = delete;
   WriteStaging& operator=(const WriteStaging&) = delete;
 
@@ -63,7 +63,7 @@ class WriteStaging {
   void write(std::uint64_t offset, std::span<const ByteSpan> parts);
   void flush();
   void read(std::uint64_t offset, MutableByteSpan into);
-  // Drops what is behind `size`, and a failure if all that was lost lies there and was reported.
+  // Drops all data behind `size`, and a failure if it was reported and all lost data lie there.
   void truncate(std::uint64_t size);
 
  private:
@@ -72,14 +72,14 @@ class WriteStaging {
     AlignedBuffer memory;
     std::bitset<blocks_per_window> full;
     unsigned fillers = 0;    // threads that copy into it
-    bool in_flight = false;  // given to be written
+    bool in_flight = false;  // being written
     std::uint64_t adopted = 0;
     std::uint64_t last_use = 0;
   };
   struct OpenBlock {
     AlignedBuffer memory;
     std::bitset<block_size> given;  // and not in the file yet
-    bool known = false;             // the other bytes are those of the file
+    bool known = false;             // the other bytes equal the file's
     bool busy = false;              // being written
     std::uint64_t last_use = 0;
   };
@@ -137,7 +137,7 @@ class WriteStaging {
   const std::string uri_;
   const Limits limits_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a window or a block is free again, a copy is done
+  std::condition_variable changed_;  // a window or a block became free, or a copy is done
   std::condition_variable work_;
   std::vector<std::unique_ptr<Window>> windows_;
   std::vector<Window*> free_;
@@ -148,13 +148,13 @@ class WriteStaging {
   std::vector<std::thread> threads_;
   unsigned idle_threads_ = 0;
   std::uint64_t clock_ = 0;
-  std::uint64_t size_ = 0;     // with what is still here
-  std::uint64_t on_file_ = 0;  // what the file has, the rest of its last block included
+  std::uint64_t size_ = 0;     // including data not in the file yet
+  std::uint64_t on_file_ = 0;  // the file's size, including padding of its last block
   std::optional<Failure> failure_;
   std::uint64_t first_lost_ = 0;  // of all failures
   bool reported_ = false;
-  std::atomic<bool> wrote_ = false;    // something, so the file system can
-  std::atomic<bool> refused_ = false;  // direct I/O, by the file system
+  std::atomic<bool> wrote_ = false;    // a write succeeded, so the file system can write
+  std::atomic<bool> refused_ = false;  // direct I/O was refused by the file system
   bool stopping_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Many threads write pieces of all sizes through few windows, so that blocks are shared, evicted and written
-// again; the file must have every byte.
+// Many threads write pieces of all sizes through few windows, so that blocks are shared, evicted and
+// rewritten; the file must have every byte.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@ namespace {
 
 using testing_tools::scrambled;
 
-// A file to write through a staging of its own limits.
+// A file with a staging of reduced limits.
 class StagedFile {
  public:
   StagedFile(const std::string& name, const WriteStaging::Limits& limits)
       : path_((testing_tools::scratch() / name).string()),
         file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666)) {
-    calls_.set_direct(file_, true);  // where that is refused, the same goes through the page cache
+    calls_.set_direct(file_, true);  // if refused, the same goes through the page cache
     staging_ = std::make_unique<WriteStaging>(calls_, file_, path_, 0, limits);
   }
   ~StagedFile() {
@@ -54,7 +54,7 @@ std::vector<Piece> pieces_of(std::size_t size, std::mt19937& random) {
     pieces.push_back({offset, count});
     offset += count;
   }
-  // Not wholly random: neighbours are written at about the same time, as they are in life.
+  // Not wholly random: neighbours are written at about the same time, as in practice.
   for (std::size_t i = 0; i < pieces.size(); i += 16)
     std::shuffle(pieces.begin() + static_cast<std::ptrdiff_t>(i),
                  pieces.begin() + static_cast<std::ptrdiff_t>(std::min(i + 16, pieces.size())), random);
@@ -88,7 +88,7 @@ TEST(WriteStaging, ThreadsThatShareBlocksLoseNothing) {
     std::mt19937 random(seed);
     const std::size_t size = 9'000'000 + random() % 4'000'000;
     StagedFile file("shared", {.windows = 2, .open_blocks = 4, .threads = 1 + seed % 3});
-    // Twice, so that the second round goes over what is on file already.
+    // Twice, so that the second round overwrites the file's content.
     for (unsigned round = 0; round < 2; ++round) {
       const Bytes whole = scrambled(size, 10 * seed + round);
       write_in_threads(file.staging(), whole, pieces_of(size, random));

@@ -1,4 +1,4 @@
-// What the tests of writing local files share: a folder, contents, and system calls that fail on demand.
+// Helpers for tests of local writing: a folder, contents, and system calls that fail on demand.
 #ifndef COLONNADE_IO_LOCAL_WRITE_TEST_TOOLS_H
 #define COLONNADE_IO_LOCAL_WRITE_TEST_TOOLS_H
 
@@ -17,7 +17,7 @@
 
 namespace colonnade::io::testing_tools {
 
-// A folder of this process that goes with it.
+// A folder of this process, removed with it.
 inline const std::filesystem::path& scratch() {
   static const TestFolder folder;
   return folder.path();
@@ -31,7 +31,7 @@ inline Bytes content(const std::string& uri) {
   return bytes;
 }
 
-// Fills `into` with what depends on the seed and on nothing else.
+// Fills `into` with bytes that depend on the seed alone.
 inline void scramble(MutableByteSpan into, std::uint64_t seed) {
   std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
   for (std::byte& byte : into) {

@@ -1,4 +1,4 @@
-// A write that is cut by `space` leaves its first bytes in the file, as a full device or a crash would.
+// A write that `space` cuts leaves its first bytes in the file, as on a full device or in a crash.
 #include "io/memory/fault_file.h"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ bool touches(std::uint64_t offset, std::uint64_t count, std::uint64_t byte) noex
               {.uri = uri, .offset = offset});
 }
 
-// Hands on what the file answers in the reverse order, after everything has arrived. Belongs, as all queues,
-// to one thread.
+// Delivers the completions in reverse order, after all have arrived. One thread at a time, like all
+// queues.
 class ReversedQueue final : public ReadQueue {
  public:
   explicit ReversedQueue(std::unique_ptr<ReadQueue> queue) : queue_(std::move(queue)) {}
@@ -60,7 +60,7 @@ class FaultyFile final : public RandomAccessFile {
                   "check that the file was transferred completely", {.uri = uri(), .offset = offset});
     file_->read(offset, into);
   }
-  // Its requests are read by read() above, in threads if the file is read several requests at a time.
+  // read() above serves its requests, in threads if the file benefits from concurrency.
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override {
     std::unique_ptr<ReadQueue> queue = RandomAccessFile::open_queue(depth);
     if (faults_.answers_reversed) return std::make_unique<ReversedQueue>(std::move(queue));

@@ -1,4 +1,4 @@
-// The wrappers fail where they are told to, and only there.
+// The wrappers fail exactly where they are told to.
 #include "io/memory/fault_file.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Every operation of the wrapper asks StoreFaults first, then the store. Its queues are the default ones,
-// whose operations come through here too.
+// whose operations come through here, too.
 #include "io/memory/fault_store.h"
 
 #include <fmt/format.h>

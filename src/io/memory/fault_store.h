@@ -1,6 +1,6 @@
-// A wrapper that makes another object store fail on purpose, for the tests of everything that uses one. What
-// goes wrong is told to a StoreFaults, at any time, also while operations run; with wrap_memory_store() it
-// reaches whoever opens "memory+obj:name".
+// A wrapper that injects faults into another object store, for tests of its users. StoreFaults controls the
+// faults, at any time, even during operations; with wrap_memory_store() they affect every process that opens
+// "memory+obj:name".
 //
 //   const auto faults = std::make_shared<StoreFaults>();
 //   wrap_memory_store("name", [&](auto store) { return with_faults(std::move(store), faults); });
@@ -32,41 +32,42 @@ class StoreFaults {
  public:
   static constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
 
-  // The operations of this kind from the n-th on that is begun after this call (0: the next one), `count` of
-  // them, fail before they reach the store.
+  // Makes operations of this kind fail before they reach the store: `count` of them, from the n-th on that
+  // begins after this call (0: the next one).
   void fail(StoreOperation kind, std::uint64_t n = 0, std::uint64_t count = 1,
             ErrorKind error = ErrorKind::io);
-  // Like fail(), but the operation is done before the failure is reported, as when an answer is lost.
+  // Like fail(), but the operation is performed before it reports the failure: its answer is lost.
   void lose_answer(StoreOperation kind, std::uint64_t n = 0, std::uint64_t count = 1);
-  // After `operations` more of any kind all fail, as if the server were gone; until restore().
+  // After `operations` more of any kind all fail, as if the server were down; until restore().
   void lose_server(std::uint64_t operations = 0);
-  void restore();  // takes back fail(), lose_answer(), lose_server(), come_late() and before()
-  // The n-th put_if() from now on fails, and is carried out when arrive() says so: whoever asked for it has
-  // given up, and others have acted. The store must not be destroyed meanwhile.
+  void restore();  // undoes fail(), lose_answer(), lose_server(), come_late() and before()
+  // The n-th put_if() from now on fails, and is performed by arrive(): after its caller has given up, and
+  // others have acted. The store must not be destroyed meanwhile.
   void come_late(std::uint64_t n = 0);
   void arrive();
-  // Something else happens right before the n-th operation of this kind from now on.
+  // Runs `work` right before the n-th operation of this kind from now on.
   void before(StoreOperation kind, std::uint64_t n, std::function<void()> work);
 
-  // From now on byte `offset` of the value comes back other than it is stored.
+  // From now on byte `offset` of the value is returned with a wrong value.
   void corrupt(const ValueAddress& address, std::uint64_t offset);
-  // Updates and puts may write this many bytes more in all; what does not fit fails.
+  // Updates and puts may write this many more bytes in total; what does not fit fails.
   void limit_space(std::uint64_t bytes);
-  // Each operation of this kind takes this much longer.
+  // Delays each operation of this kind by `time`.
   void delay(StoreOperation kind, std::chrono::microseconds time);
 
-  // Operations of this kind wait when they begin, until release(). The store must not be destroyed meanwhile.
+  // Blocks operations of this kind until release(). The store must not be destroyed
+  // meanwhile.
   void hold(StoreOperation kind);
   void release(StoreOperation kind);
-  void wait_until_held(StoreOperation kind, std::uint64_t operations);  // that many are waiting
+  void wait_until_held(StoreOperation kind, std::uint64_t operations);  // waits until that many are blocked
 
-  std::uint64_t count(StoreOperation kind) const;  // operations that were begun
+  std::uint64_t count(StoreOperation kind) const;  // operations begun
 
  private:
   friend class FaultyStore;
   static constexpr std::size_t kinds = static_cast<std::size_t>(StoreOperation::sync) + 1;
   struct Range {
-    std::uint64_t first = all;  // counted as in Kind::begun
+    std::uint64_t first = all;  // counted like Kind::begun
     std::uint64_t count = 0;
     ErrorKind error = ErrorKind::io;
     bool covers(std::uint64_t n) const noexcept { return n >= first && n - first < count; }
@@ -75,7 +76,7 @@ class StoreFaults {
     std::uint64_t begun = 0;
     Range failing;
     Range losing;
-    std::uint64_t interrupted = all;  // which of them work() comes before
+    std::uint64_t interrupted = all;  // the operation before which work() runs
     std::function<void()> work;
     std::chrono::microseconds delay{0};
     bool held = false;
@@ -84,7 +85,7 @@ class StoreFaults {
   Kind& of(StoreOperation kind) noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
   const Kind& of(StoreOperation kind) const noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
   bool is_late();
-  // Throws if the operation is to fail; else whether its answer is to be lost.
+  // Throws if the operation is to fail; returns true if its answer is to be lost.
   bool begin(StoreOperation kind, const std::string& uri, const std::string& place);
   void take_space(std::uint64_t bytes, const std::string& uri, const std::string& place);
   void spoil(const ValueAddress& address, std::uint64_t offset, MutableByteSpan bytes) const;
@@ -92,7 +93,7 @@ class StoreFaults {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Kind, kinds> kinds_;
-  std::optional<std::uint64_t> left_;  // operations before the server is gone
+  std::optional<std::uint64_t> left_;  // operations before the server is down
   std::multimap<ValueAddress, std::uint64_t> corrupt_;
   std::uint64_t space_ = all;
   std::uint64_t late_put_ = all;

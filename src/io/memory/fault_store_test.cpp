@@ -1,4 +1,4 @@
-// The wrapper fails where it is told to, and only there.
+// The wrapper fails exactly where it is told to.
 #include "io/memory/fault_store.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Without faults it is a store like any other.
+// Without faults it behaves like any other store.
 const RegisterStore faultless({.name = "Faultless", .fresh_uri = [](const std::string& name) {
                                  remove_memory_store("faultless" + name);
                                  if (name != "missing")

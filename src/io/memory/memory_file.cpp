@@ -1,6 +1,6 @@
-// Buffers are kept in a map by name. Each has a lock of its own, shared by readers, so that several threads
-// may write at different offsets; the flag `has_writer` plays the part of the advisory lock of local files.
-// Names may have folders ("a/b.root"), which are nothing but the beginnings of names.
+// Buffers are kept in a map by name. Each has its own lock, shared by readers, so that several threads may
+// write at different offsets; the flag `has_writer` emulates the advisory lock of local files. Names may have
+// folders ("a/b.root"), which are just prefixes.
 #include "io/memory/memory_file.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::uint64_t next_number() noexcept {
 
 struct Buffer {
   std::shared_mutex mutex;
-  const std::uint64_t number = next_number();  // of no other one, as an address would be once this is gone
+  const std::uint64_t number = next_number();  // unique, while an address could be reused later
   std::uint64_t changes = 0;
   Bytes bytes;
   bool has_writer = false;
@@ -107,7 +107,7 @@ class MemoryFile final : public RandomAccessFile {
 
 class MemoryWritableFile final : public WritableFile {
  public:
-  // Of a buffer whose `has_writer` is set for this one.
+  // For a buffer whose `has_writer` is set for this object.
   MemoryWritableFile(std::string uri, std::shared_ptr<Buffer> buffer)
       : uri_(std::move(uri)), buffer_(std::move(buffer)) {}
   ~MemoryWritableFile() override { release(); }

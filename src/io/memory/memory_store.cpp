@@ -1,5 +1,5 @@
-// A store is an ordered map from address to value. Values are never changed but replaced, so that readers
-// copy from them without holding the lock.
+// A store is an ordered map from address to value. Values are replaced, never modified, so that readers copy
+// from them without holding the lock.
 #include "io/memory/memory_store.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Object stores in the memory of this process, "memory+obj:name", for tests. A store lives until
-// remove_memory_store() even when nobody has it open; whoever has it open keeps what there was. Any thread
-// may use any of this. After a fork the child has a copy of its own.
+// remove_memory_store(), even if it is not open; open handles keep their content. Thread-safe. After a fork
+// the child has a copy of its own.
 #ifndef COLONNADE_IO_MEMORY_MEMORY_STORE_H
 #define COLONNADE_IO_MEMORY_MEMORY_STORE_H
 
@@ -16,13 +16,13 @@ namespace colonnade::io {
 
 std::shared_ptr<ObjectStore> open_memory_store(const std::string& uri, const StoreOptions& options = {});
 
-// In all that follows `uri` is with or without "memory+obj:". A store that is not there is made.
+// Below, `uri` may omit "memory+obj:". A missing store is created.
 
-// What the store declares from now on, also to those who have it open; sizes and numbers of items are
+// Sets the traits that the store reports, also to open handles; sizes and numbers of items are
 // enforced.
 void set_memory_store_traits(const std::string& uri, const StoreTraits& traits);
 
-// Operations that were asked for, whether they failed or not, and what they moved if they did not.
+// Requested operations, whether they failed or not, and the bytes moved by successful ones.
 struct StoreCounts {
   std::uint64_t fetches = 0;
   std::uint64_t fetched_items = 0;
@@ -43,7 +43,7 @@ void reset_memory_store_counts(const std::string& uri);
 // All addresses that have a value, in ascending order.
 std::vector<ValueAddress> memory_store_addresses(const std::string& uri);
 
-// Whoever opens the store from now on gets what `wrap` makes of it (see fault_store.h); null: the store
+// From now on, opening the store returns the result of `wrap` (see fault_store.h); null: the store
 // itself.
 void wrap_memory_store(const std::string& uri,
                        std::function<std::shared_ptr<ObjectStore>(std::shared_ptr<ObjectStore>)> wrap);

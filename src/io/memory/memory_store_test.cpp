@@ -19,7 +19,7 @@ const RegisterStore memory({.name = "Memory", .fresh_uri = [](const std::string&
                               return "memory+obj:" + name;
                             }});
 
-// As a store whose values are moved as a whole, and few at a time.
+// Like a store whose values are moved as a whole, and few at a time.
 const RegisterStore narrow({.name = "NarrowMemory", .fresh_uri = [](const std::string& name) {
                               remove_memory_store("memory+obj:narrow" + name);
                               if (name != "missing")

@@ -1,5 +1,5 @@
-// The functions of librados that are used, found when the first store is opened: nothing but a user of rados:
-// needs the library. The declarations are those of its stable C interface (since version 14, "Nautilus").
+// The functions of librados in use, loaded when the first store is opened: only users of rados: need the
+// library. The declarations follow its stable C interface (since version 14, "Nautilus").
 #ifndef COLONNADE_IO_RADOS_RADOS_API_H
 #define COLONNADE_IO_RADOS_RADOS_API_H
 
@@ -21,7 +21,7 @@ using rados_object_list_cursor = struct RadosCursor*;
 using rados_callback_t = void (*)(rados_completion_t completion, void* argument);
 
 inline constexpr int rados_create_exclusive = 1;
-inline constexpr int rados_full_try = 64;  // of an operation: fail on a full cluster, do not wait
+inline constexpr int rados_full_try = 64;  // of an operation: fail on a full cluster instead of waiting
 
 struct RadosListItem {
   std::size_t name_length;
@@ -82,11 +82,11 @@ struct RadosApi {
   int (*aio_read_op_operate)(rados_read_op_t, rados_ioctx_t, rados_completion_t, const char* name, int flags);
 };
 
-// Loads the first of `libraries` that there is. Throws ErrorKind::unsupported saying which package to
+// Loads the first available one of `libraries`. Throws ErrorKind::unsupported and names the package to
 // install.
 RadosApi load_rados(std::span<const char* const> libraries);
 
-// Of the system's librados, loaded once.
+// The functions of the system's librados, loaded once.
 const RadosApi& rados_api();
 
 }  // namespace colonnade::io

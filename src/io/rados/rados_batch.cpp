@@ -29,9 +29,9 @@ class WriteSteps {
   ~WriteSteps() { api_->release_write_op(steps_); }
   rados_write_op_t get() const noexcept { return steps_; }
 
-  // The object consists of `parts` afterwards, whatever it was before. They are made one first: librados
-  // copies what it gets anyhow, each further write of an operation costs the OSD more than the copy (measured
-  // for parts of 4 KiB to 1 MiB), and pools with erasure coding take nothing but whole objects.
+  // The object then consists of `parts`, whatever its content was. They are concatenated first: librados
+  // copies them anyway, each further write of an operation costs the OSD more than the copy (measured for
+  // parts of 4 KiB to 1 MiB), and erasure-coded pools accept only whole objects.
   void replace(std::span<const ByteSpan> parts) {
     if (parts.size() == 1) return write_all(parts.front());
     std::size_t size = 0;
@@ -79,10 +79,10 @@ RadosBatch::Operation& RadosBatch::read(const std::string& name, std::span<const
     settle(operation, -ENOMEM);
     throw;
   }
-  // The size says afterwards which ranges lie inside.
+  // The size tells afterwards which ranges lie inside.
   api.read_op_stat(steps.get(), &operation.size, nullptr, nullptr);
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    // To read nothing would mean to read everything.
+    // A length of zero would mean to read everything.
     if (const auto& [offset, into] = ranges[i]; !into.empty())
       api.read_op_read(steps.get(), offset, into.size(), reinterpret_cast<char*>(into.data()),
                        &operation.got_[i], nullptr);
@@ -93,7 +93,7 @@ RadosBatch::Operation& RadosBatch::read(const std::string& name, std::span<const
 }
 
 void RadosBatch::submit_write(Operation& operation, const std::string& name, rados_write_op_t steps) {
-  // A full cluster is an error for the user to see; librados would wait until somebody makes space.
+  // A full cluster is reported as an error; by default librados would wait for space.
   const int code = pool_->api().aio_write_op_operate(steps, pool_->handle(), operation.completion_,
                                                      name.c_str(), nullptr, rados_full_try);
   if (code < 0) settle(operation, code);
@@ -124,7 +124,7 @@ void RadosBatch::close() noexcept {
 }
 
 void RadosBatch::cancel() noexcept {
-  // The completion stays until this batch goes, so that it may be complete by now.
+  // The completion lives as long as this batch, so that it may be complete by now.
   for (Operation& operation : operations_)
     if (operation.is_under_way_) pool_->api().aio_cancel(pool_->handle(), operation.completion_);
 }
@@ -145,7 +145,7 @@ void RadosBatch::settle(Operation& operation, int code) noexcept {
 void RadosBatch::leave(Operation* operation) noexcept {
   if (operation != nullptr) operation->is_under_way_ = false;
   if (--pending_ > 0) return;
-  const Done done = std::move(done_);  // the batch may go before it returns
+  const Done done = std::move(done_);  // the callback may destroy the batch
   done();
 }
 

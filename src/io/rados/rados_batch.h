@@ -1,6 +1,6 @@
-// Operations on RADOS objects that are in flight together: what one operation of a store consists of. Values
-// are RADOS objects; operations on different ones are independent of each other, several reads of one object
-// are one operation, and so is the replacement of its content.
+// Operations on RADOS objects that are in flight together, for one operation of a store. Values are RADOS
+// objects; operations on different ones are independent of each other, several reads of one object are one
+// operation, and so is the replacement of its content.
 #ifndef COLONNADE_IO_RADOS_RADOS_BATCH_H
 #define COLONNADE_IO_RADOS_RADOS_BATCH_H
 
@@ -20,8 +20,8 @@
 
 namespace colonnade::io {
 
-// Belongs to one thread. Lives until it is complete, which a thread of librados says by calling `done`, once;
-// the batch may be gone before that returns.
+// One thread uses a batch. It must live until it is complete, when a thread of librados calls `done` once;
+// `done` may destroy it.
 class RadosBatch {
  public:
   struct Range {
@@ -29,11 +29,11 @@ class RadosBatch {
     MutableByteSpan into;
   };
   struct Condition {
-    std::optional<std::uint64_t> version;  // nullopt: that the object does not exist
+    std::optional<std::uint64_t> version;  // nullopt: requires that the object does not exist
   };
-  // One operation on one RADOS object, and what became of it.
+  // One operation on one RADOS object, and its outcome.
   struct Operation {
-    int code = 0;  // 0 or an error number with a minus
+    int code = 0;  // 0 or a negative errno
     std::uint64_t version = 0;
     std::uint64_t size = 0;  // of the object, after a read
 
@@ -52,14 +52,15 @@ class RadosBatch {
   RadosBatch& operator=(const RadosBatch&) = delete;
   ~RadosBatch();
 
-  // Begin; none is complete for the user before close(). Ranges past the end of the object are not filled.
+  // Start an operation; none completes before close(). Ranges past the end of the object are not
+  // filled.
   Operation& read(const std::string& name, std::span<const Range> ranges);
   Operation& replace(const std::string& name, std::span<const ByteSpan> parts,
                      const std::optional<Condition>& condition = std::nullopt);
   Operation& remove(const std::string& name);
-  // Nothing is added any more.
+  // No operation may be added after this.
   void close() noexcept;
-  // Gives up what is under way; close() and waiting are as necessary as without.
+  // Cancels operations in flight; close() and waiting are still necessary.
   void cancel() noexcept;
 
  private:
@@ -73,10 +74,10 @@ class RadosBatch {
   const RadosPool* pool_;
   Done done_;
   std::deque<Operation> operations_;      // librados keeps pointers to them
-  std::atomic<std::size_t> pending_ = 1;  // operations under way, and close()
+  std::atomic<std::size_t> pending_ = 1;  // operations in flight, plus one until close()
 };
 
-// Does the operations of one batch, and waits.
+// Runs the operations of one batch, and waits for them.
 class RadosWaiter final : private CompletionQueue {
  public:
   explicit RadosWaiter(const RadosPool& pool) : batch_(pool, [this] { finish(0); }) { begin(); }

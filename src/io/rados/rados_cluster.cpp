@@ -20,11 +20,11 @@
 namespace colonnade::io {
 namespace {
 
-// Long enough for a cluster that moves its data after a loss, short enough to be waited for.
+// Long enough for a cluster that moves its data after a loss, short enough for a user to wait.
 constexpr unsigned default_timeout = 60;  // seconds
 constexpr unsigned connect_timeout = 30;
 
-// Fails before there is a connection, so that the configuration is the likely reason.
+// An error before there is a connection, so that the configuration is the likely reason.
 Error connect_error(int code, const RadosPlace& place) {
   const std::string problem = "the Ceph cluster cannot be reached";
   if (code == -ENOENT)
@@ -110,7 +110,7 @@ std::shared_ptr<RadosCluster> RadosCluster::connect(const RadosPlace& place) {
     if (const auto found = shared.clusters.find(key); found != shared.clusters.end())
       if (std::shared_ptr<RadosCluster> cluster = found->second.lock()) return cluster;
   }
-  // Outside of the lock, for it may take long; two at the same time make two connections.
+  // Outside of the lock, since it may take long; two threads at the same time make two connections.
   auto cluster = std::make_shared<RadosCluster>(place);
   const std::lock_guard lock(shared.mutex);
   std::erase_if(shared.clusters, [](const auto& entry) { return entry.second.expired(); });
@@ -144,7 +144,7 @@ void RadosCluster::configure(const RadosPlace& place) {
   const std::string& file = place.access.configuration;
   const int code = api_->conf_read_file(handle_, file.empty() ? nullptr : file.c_str());
   const std::string named = file.empty() ? variable("CEPH_CONF") : file;
-  // Without any file the environment may say enough; a file that was named must be there.
+  // Without any file the environment may suffice; a file that was named must exist.
   if (code != 0 && !(code == -ENOENT && named.empty())) {
     const std::string problem = fmt::format("the configuration file \"{}\" of Ceph cannot be read: {}", named,
                                             std::generic_category().message(-code));
@@ -152,11 +152,11 @@ void RadosCluster::configure(const RadosPlace& place) {
                 "check CEPH_CONF, CEPH_ARGS or ?conf=", {.uri = place.uri});
   }
   api_->conf_parse_env(handle_, nullptr);
-  // What goes wrong is thrown, not printed.
+  // Errors are thrown, not printed.
   for (const char* option : {"log_to_stderr", "err_to_stderr"}) set(option, "false");
   const auto& timeout = place.access.timeout;
   set("client_mount_timeout", std::to_string(timeout.value_or(connect_timeout)));
-  // Never to give up is Ceph's own default.
+  // By default Ceph never times out.
   for (const char* option : {"rados_osd_op_timeout", "rados_mon_op_timeout"}) {
     std::array<char, 64> configured{};
     const bool is_set = api_->conf_get(handle_, option, configured.data(), configured.size()) == 0 &&
@@ -166,7 +166,7 @@ void RadosCluster::configure(const RadosPlace& place) {
 }
 
 void RadosCluster::set(const char* option, const std::string& value) {
-  // An option that this version of Ceph does not have has no effect to miss.
+  // Ignores options that this version of Ceph does not have.
   api_->conf_set(handle_, option, value.c_str());
 }
 

@@ -1,5 +1,5 @@
 // Connections to Ceph clusters. A connection has a dozen threads and takes tens of milliseconds to make, so
-// that all stores of a process share it if they look for the cluster in the same way.
+// all stores of a process with the same access parameters share one.
 #ifndef COLONNADE_IO_RADOS_RADOS_CLUSTER_H
 #define COLONNADE_IO_RADOS_RADOS_CLUSTER_H
 
@@ -13,14 +13,14 @@
 
 namespace colonnade::io {
 
-// What librados reported: `code` is an error number with a minus. `doing` begins the problem: "object 1:2:
-// the value cannot be read".
+// An error of librados: `code` is a negative errno. `doing` begins the problem: "object 1:2: the value cannot
+// be read".
 Error rados_error(int code, const std::string& doing, const std::string& uri);
 
 class RadosCluster {
  public:
-  // Throws ErrorKind::unsupported without librados, ErrorKind::io if the cluster cannot be reached, all in
-  // bounded time.
+  // Throws ErrorKind::unsupported without librados, ErrorKind::io if the cluster cannot be reached, within a
+  // timeout.
   static std::shared_ptr<RadosCluster> connect(const RadosPlace& place);
 
   RadosCluster(const RadosPlace& place);
@@ -30,7 +30,7 @@ class RadosCluster {
 
   const RadosApi& api() const noexcept { return *api_; }
   rados_t handle() const noexcept { return handle_; }
-  // The threads of the connection are not in a child process, where it must not even be closed.
+  // False in a child process, which lacks the connection's threads and must not even close it.
   bool is_usable() const noexcept;
 
  private:
@@ -42,11 +42,11 @@ class RadosCluster {
   const Process process_;
 };
 
-// A pool of a cluster, seen through one namespace.
+// A pool of a cluster, accessed through one namespace.
 class RadosPool {
  public:
-  // Throws ErrorKind::not_found for a pool that is not there. Objects with a `key` lie all at one position of
-  // the pool, that of the key; without, each at that of its name.
+  // Throws ErrorKind::not_found for a missing pool. Objects with a `key` are all at the key's position in the
+  // pool; without one, each is at the position of its name.
   RadosPool(std::shared_ptr<RadosCluster> cluster, const RadosPlace& place, std::string name_space,
             std::string key = {});
   RadosPool(const RadosPool&) = delete;

@@ -1,4 +1,4 @@
-// What the rados store does when Ceph does not: everything ends, with an error that says why.
+// The rados store while Ceph fails: every operation ends, with an error that says why.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace colonnade::io {
 
 namespace {
 
-// Whether no thread of a process runs, as /proc says: a signal to stop reaches a thread when it runs next.
+// True if no thread of a process runs, according to /proc: a stop signal reaches a thread when it runs next.
 bool has_stopped(pid_t process) {
   const auto threads = std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task");
   return std::ranges::all_of(threads, [](const auto& thread) {
@@ -55,7 +55,7 @@ void tell_osd(const std::string& words) {
             words);
 }
 
-// The monitor hears of it within seconds.
+// The monitor learns of it within seconds.
 void wait_for_pool(bool full) {
   for (int attempt = 0; attempt < 300; ++attempt) {
     const std::string pools = output_of("ceph osd pool ls detail -f json");
@@ -135,7 +135,7 @@ TEST(RadosFaults, AnOsdThatDoesNotAnswerEndsInAnError) {
     for (const auto& completion : completions)
       EXPECT_EQ(error_of([&] { std::rethrow_exception(completion.failure); }).kind(), ErrorKind::io);
   }
-  // The same handle goes on when the OSD does.
+  // The same handle works again once the OSD does.
   put(*store, place, as_bytes("after."));
   EXPECT_EQ(read(*store, place, 6), Bytes(as_bytes("after.").begin(), as_bytes("after.").end()));
 }
@@ -173,7 +173,7 @@ TEST(RadosFaults, QueuesNeedNotWaitForAnOsd) {
     queue->submit_update(1, place.object, 1, {&updated, 1});
     queue->submit_fetch(2, place.object, 7, {&fetched, 1});
   }
-  // What the OSD still sends finds nobody.
+  // Late answers of the OSD have no receiver.
   put(*store, {place.object, 8, 8}, value);
   EXPECT_EQ(into, Bytes(value.size(), std::byte{1}));
 }

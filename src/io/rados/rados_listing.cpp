@@ -83,7 +83,7 @@ void list_rados_objects(const RadosPool& pool, const std::function<void(std::str
   Cursor at(pool, api.object_list_begin(handle));
   Cursor end(pool, api.object_list_end(handle));
   if (!pool.key().empty()) {
-    // Positions are in the order of the reversed bits of their hash.
+    // Positions are sorted by the reversed bits of their hash.
     const std::uint32_t hash = rados_hash(pool.name_space() + '\x1f' + pool.key());
     const Cursor first(pool, api.object_list_begin(handle));
     const Cursor last(pool, api.object_list_end(handle));

@@ -13,7 +13,7 @@
 namespace colonnade::io {
 namespace {
 
-// No value is as large: what is asked for behind this needs no reading to be refused.
+// No value is this large: larger offsets are refused without reading.
 constexpr std::uint64_t beyond = std::uint64_t{1} << 40;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One operation of the rados store, as its caller knows it: which values, and what is thrown if it failed.
+// One operation of the rados store from its caller's view: the values, and the error if it failed.
 #ifndef COLONNADE_IO_RADOS_RADOS_OPERATION_H
 #define COLONNADE_IO_RADOS_RADOS_OPERATION_H
 
@@ -12,22 +12,22 @@
 
 namespace colonnade::io {
 
-// The name of the RADOS object that is the value: "<group>.<number>.<dkey>.<akey>", hexadecimal, of fixed
+// The name of a value's RADOS object: "<group>.<number>.<dkey>.<akey>", hexadecimal, of fixed
 // width.
 std::string rados_name(const ValueAddress& address);
-// What rados_name() made it from; nullopt for the name of something else.
+// The inverse of rados_name(); nullopt for other names.
 std::optional<ValueAddress> parse_rados_name(std::string_view name);
 
-// Lives until it is complete, as its batch does.
+// Must live until it is complete, like its batch.
 class RadosOperation {
  public:
   RadosOperation(const RadosPool& pool, RadosBatch::Done done)
       : pool_(&pool), batch_(pool, std::move(done)) {}
 
-  // Begin it; once. Throw only if nothing is under way.
+  // Start the operation; once. They throw only if nothing is in flight.
   void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items);
   void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items);
-  // When it is complete. Throws what went wrong.
+  // To be called when it is complete. Throws its error.
   void check() const;
   RadosBatch& batch() noexcept { return batch_; }
 

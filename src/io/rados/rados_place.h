@@ -1,4 +1,4 @@
-// What a URI of rados: says, and what the environment adds to it.
+// The contents of a rados: URI, and what the environment adds to it.
 #ifndef COLONNADE_IO_RADOS_RADOS_PLACE_H
 #define COLONNADE_IO_RADOS_RADOS_PLACE_H
 
@@ -8,12 +8,12 @@
 
 namespace colonnade::io {
 
-// Which cluster, and as whom; the same for all stores that can share a connection.
+// Cluster and user; equal for all stores that can share a connection.
 struct RadosAccess {
-  std::string cluster = "ceph";  // its name, for where its configuration is looked for
-  std::string configuration;     // file; empty: where Ceph's tools look for it
+  std::string cluster = "ceph";  // its name, which determines the path of its configuration
+  std::string configuration;     // file; empty: the default paths of Ceph's tools
   std::string user = "client.admin";
-  std::optional<unsigned> timeout;  // seconds; nullopt: what the configuration says, or the default
+  std::optional<unsigned> timeout;  // seconds; nullopt: from the configuration, or the default
   friend bool operator==(const RadosAccess&, const RadosAccess&) = default;
 };
 
@@ -28,9 +28,9 @@ struct RadosPlace {
 // the query is optional. Throws ErrorKind::usage.
 RadosPlace parse_rados_uri(const std::string& uri);
 
-// Of what CEPH_ARGS says, what must be known before there is a handle that can be told: -c, --conf, -n,
-// --name,
-// --id, --user, --cluster.
+// Applies the part of CEPH_ARGS that is needed before there
+// is a handle: -c, --conf, -n, --name, --id, --user,
+// --cluster.
 void apply_ceph_args(std::string_view arguments, RadosAccess& access);
 
 }  // namespace colonnade::io

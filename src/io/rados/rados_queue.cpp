@@ -13,7 +13,7 @@ RadosQueue::RadosQueue(const RadosStore& store, unsigned depth) : ObjectQueue(de
 
 RadosQueue::~RadosQueue() {
   if (!store_->is_usable()) {
-    // In a child process nobody completes what is under way, nor may it be given back.
+    // In a child process operations in flight never complete, nor may they be destroyed.
     for (auto& [ticket, entry] : under_way_) {
       [[maybe_unused]] const auto* of_parent = entry.operation.release();
     }

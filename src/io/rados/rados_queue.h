@@ -1,5 +1,5 @@
-// The queue of the rados store: operations are under way in librados, whose threads say when they are
-// complete.
+// The queue of the rados store: operations run in librados, whose threads report their
+// completion.
 #ifndef COLONNADE_IO_RADOS_RADOS_QUEUE_H
 #define COLONNADE_IO_RADOS_RADOS_QUEUE_H
 

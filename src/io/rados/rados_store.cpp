@@ -38,7 +38,7 @@ RadosStore::RadosStore(const RadosPlace& place)
 
 StoreTraits RadosStore::traits() const noexcept {
   StoreTraits traits;
-  // A cluster takes 90 MB in one write, and 128 MiB in one object.
+  // A cluster accepts 90 MB in one write, and 128 MiB in one object.
   traits.max_value = std::size_t{64} << 20;
   traits.best_value = std::size_t{1} << 20;
   traits.ranges = true;
@@ -92,7 +92,7 @@ std::optional<ObjectStore::Versioned> RadosStore::get(const ValueAddress& addres
     waiter.complete();
     if (done.code == -ENOENT) return std::nullopt;
     if (done.code != 0) throw failure_at(pool, address, done.code);
-    // Size, bytes and version are of one moment; if the value is larger than expected, of a later one.
+    // Size, bytes and version belong to one moment; if the value is larger than expected, to a later one.
     const bool fits = done.size <= value.size();
     if (!fits) check_value_size(uri_, traits(), address, done.size);
     value.resize(static_cast<std::size_t>(done.size));
@@ -108,7 +108,7 @@ bool RadosStore::put_if(const ValueAddress& address, ByteSpan value,
   if (expected) {
     std::uint64_t version = 0;
     const char* end = expected->data() + expected->size();
-    // What get() cannot have said is the version of nothing.
+    // A version that get() cannot have returned matches nothing.
     if (std::from_chars(expected->data(), end, version).ptr != end || version == 0) return false;
     condition.version = version;
   }
@@ -117,7 +117,7 @@ bool RadosStore::put_if(const ValueAddress& address, ByteSpan value,
   const RadosBatch::Operation& done = waiter.batch().replace(rados_name(address), {&value, 1}, condition);
   waiter.complete();
   if (done.code == 0) return true;
-  // Older, newer, or gone.
+  // Older, newer, or removed.
   if (expected && (done.code == -ERANGE || done.code == -EOVERFLOW || done.code == -ENOENT)) return false;
   if (!expected && done.code == -EEXIST) return false;
   throw failure_at(pool, address, done.code);
@@ -175,7 +175,7 @@ void RadosStore::remove_objects(std::uint32_t group, std::uint64_t first, std::u
 }
 
 std::shared_ptr<ObjectStore> open_rados_store(const std::string& uri, const StoreOptions&) {
-  // Namespaces are there as soon as something is in them, and pools are for administrators to make.
+  // Namespaces exist as soon as they have content, and administrators make pools.
   return std::make_shared<RadosStore>(parse_rados_uri(uri));
 }
 

@@ -1,6 +1,6 @@
 // The object store in a pool of a Ceph cluster: "rados://pool/namespace". Values are RADOS objects in the
 // namespace. Those of group 0, the directory, have the locator key "directory", so that data sets are found
-// without a look at all objects of the pool; whatever else is listed needs that look.
+// without listing all objects of the pool; other listings must do that.
 #ifndef COLONNADE_IO_RADOS_RADOS_STORE_H
 #define COLONNADE_IO_RADOS_RADOS_STORE_H
 

@@ -1,4 +1,4 @@
-// What is particular to the rados store: how values lie in the pool, how many operations are sent, which
+// Tests particular to the rados store: how values are placed in the pool, how many operations are sent, which
 // connections are made.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -104,7 +104,7 @@ TEST(RadosStore, KnowsWhereItsDirectoryIs) {
   put(*store, {{1, 0}, 4, 0}, as_bytes("page"));
   EXPECT_THAT(store->list_dkeys({0, 0}), ElementsAre(1u, 2u, 3u));
   EXPECT_THAT(store->list_dkeys({1, 0}), ElementsAre(4u));
-  // Ceph places an object of this name as it does those with this key.
+  // Ceph places an object of this name like those with this key.
   const std::string name_space = name_space_of(uri);
   const std::string map = output_of("ceph osd map -f json " + ceph_pool() + " directory " + name_space);
   EXPECT_THAT(map, HasSubstr(fmt::format(".{:x}\"", rados_hash(name_space + "\x1f"
@@ -218,7 +218,7 @@ TEST(RadosStore, RefusesToBeUsedInAChildProcess) {
     refuses([&] { store->open_queue(1); });
     refuses([&] { queue->wait({&completion, 1}); });
     queue.reset();
-    // A connection of its own works.
+    // A separate connection works.
     const auto again = open_object_store(store->uri());
     const bool reads = read(*again, {{1, 1}, 1, 1}, 1, 0) == Bytes(1, std::byte{'x'});
     ::_exit(reads ? refused : 100);

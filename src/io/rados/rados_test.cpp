@@ -1,4 +1,4 @@
-// What of the rados store needs no cluster: URIs, names, the environment, a library that is not there.
+// Tests of the rados store without a cluster: URIs, names, the environment, a missing library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Rados, NamesLeadBackToAddresses) {
     EXPECT_EQ(parse_rados_name(name), std::nullopt) << name;
 }
 
-// As `ceph osd map` says.
+// As printed by `ceph osd map`.
 TEST(Rados, HashesAsCephDoes) {
   EXPECT_EQ(rados_hash("a"), 0x29eec818u);
   EXPECT_EQ(rados_hash("directory"), 0x8f8a0214u);

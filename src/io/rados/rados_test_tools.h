@@ -1,4 +1,4 @@
-// The Ceph that tests/servers/run_with.py has started, and what tests do to it.
+// The Ceph cluster started by tests/servers/run_with.py, and operations of tests on it.
 #ifndef COLONNADE_IO_RADOS_RADOS_TEST_TOOLS_H
 #define COLONNADE_IO_RADOS_RADOS_TEST_TOOLS_H
 
@@ -12,22 +12,22 @@
 
 namespace colonnade::io {
 
-// Of a namespace that nobody has used; `options` such as "?timeout=2".
+// The URI of an unused namespace; `options` such as "?timeout=2".
 std::string fresh_rados_uri(const std::string& name, const std::string& options = {});
 std::string ceph_pool();
 std::string ceph_configuration();
 pid_t ceph_osd();
 
-// Runs a command; what it printed. Fails the test if it fails.
+// Runs a command and returns its output. Fails the test if it fails.
 std::string output_of(const std::string& command);
-// By the OSD's own count since it started: operations of clients.
+// Client operations, counted by the OSD since it started.
 struct CephCounts {
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
 };
 CephCounts count_ceph_operations();
 
-// The OSD answers nothing while this lives, with its connections open.
+// While this lives, the OSD answers nothing, but keeps its connections open.
 class StoppedOsd {
  public:
   StoppedOsd();
@@ -37,7 +37,7 @@ class StoppedOsd {
   void resume();
 };
 
-// The cluster believes that it has no space while this lives.
+// While this lives, the cluster reports that it is full.
 class FullCluster {
  public:
   FullCluster();

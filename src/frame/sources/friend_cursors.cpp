@@ -1,5 +1,5 @@
-// See friend_place.h.
-#include "frame/sources/friend_place.h"
+// See friend_cursors.h.
+#include "frame/sources/friend_cursors.h"
 
 #include <span>
 
@@ -8,7 +8,7 @@
 namespace colonnade::frame {
 namespace {
 
-// Of the rows, how many are before an entry.
+// The number of rows before an entry.
 std::size_t rows_before(const Rows& rows, std::uint64_t entry) {
   if (rows.indices == nullptr)
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(entry, rows.first, rows.first + rows.size) -
@@ -27,7 +27,7 @@ Rows part_of(const Rows& rows, std::size_t from, std::size_t to) {
 
 }  // namespace
 
-ValuesPtr FriendPlace::read(std::uint32_t column, const Rows& rows, BlockMemory& memory) {
+ValuesPtr FriendCursors::read(std::uint32_t column, const Rows& rows, BlockMemory& memory) {
   enter();
   std::vector<ValuesPtr> pieces;
   std::size_t done = 0;
@@ -41,7 +41,7 @@ ValuesPtr FriendPlace::read(std::uint32_t column, const Rows& rows, BlockMemory&
   return pieces.size() == 1 ? pieces.front() : concatenate(pieces, memory);
 }
 
-std::uint64_t FriendPlace::row_bytes(std::uint32_t column) {
+std::uint64_t FriendCursors::row_bytes(std::uint32_t column) {
   enter();
   std::uint64_t most = 0;
   for (std::size_t k = 0; k < parts_.size(); ++k)
@@ -49,11 +49,11 @@ std::uint64_t FriendPlace::row_bytes(std::uint32_t column) {
   return most;
 }
 
-void FriendPlace::enter() {
+void FriendCursors::enter() {
   if (!parts_.empty()) return;
   parts_ = source_->parts(first_, last_);
   while (cursors_.size() < parts_.size()) cursors_.push_back(source_->open());
-  // What was the last one before goes on with the first one now.
+  // The previous last cursor continues as the first one.
   if (used_ > 1) std::swap(cursors_[0], cursors_[used_ - 1]);
   used_ = parts_.size();
   for (std::size_t k = 0; k < used_; ++k) cursors_[k]->start(parts_[k], nullptr);

@@ -1,6 +1,6 @@
-// FriendPlace: a source whose columns are read beside those of another one, whatever its own parts are.
-#ifndef COLONNADE_FRAME_SOURCES_FRIEND_PLACE_H
-#define COLONNADE_FRAME_SOURCES_FRIEND_PLACE_H
+// FriendCursors: reads a source's columns for the parts of another source.
+#ifndef COLONNADE_FRAME_SOURCES_FRIEND_CURSORS_H
+#define COLONNADE_FRAME_SOURCES_FRIEND_CURSORS_H
 
 #include <algorithm>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace colonnade::frame {
 
-// A friend while one part of the first source is gone through: a cursor for each of its own parts that have
-// entries of that one, so that no column makes another one go back.
-class FriendPlace {
+// The position in a friend within one part of the first source: a cursor for each of the friend's own parts
+// with entries of that one, so that cursors never move backwards.
+class FriendCursors {
  public:
-  explicit FriendPlace(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+  explicit FriendCursors(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
   void start(const Part& part) {
     first_ = part.first;
@@ -35,7 +35,7 @@ class FriendPlace {
   std::shared_ptr<const Source> source_;
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;
-  std::vector<Part> parts_;  // empty: not asked for yet
+  std::vector<Part> parts_;  // empty: not requested yet
   std::vector<std::unique_ptr<Cursor>> cursors_;
   std::size_t used_ = 0;
 };
