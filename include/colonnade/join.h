@@ -25,7 +25,7 @@
 
 namespace colonnade {
 
-struct JoinOptions {
+struct ReaderJoinOptions {
   // Fields of the first chain, or of a side that was added before ("weights.run"). An entry that has no such
   // key has no match.
   std::vector<std::string> keys;
@@ -113,7 +113,8 @@ class JoinReader {
   void add_friend(const std::string& name, std::shared_ptr<ChainReader> other);
   // Throws the same, ErrorKind::usage without keys, not_found for those that are not there, and type for
   // those that are no integers.
-  void add_join(const std::string& name, std::shared_ptr<ChainReader> other, const JoinOptions& options);
+  void add_join(const std::string& name, std::shared_ptr<ChainReader> other,
+                const ReaderJoinOptions& options);
 
   std::uint64_t num_entries() const noexcept;
   IndexRange entries() const { return {0, num_entries()}; }

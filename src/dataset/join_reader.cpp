@@ -27,7 +27,7 @@ class JoinSide {
   JoinSide(std::string name, std::shared_ptr<ChainReader> reader, std::uint64_t entries)
       : name_(std::move(name)), reader_(std::move(reader)), entries_(entries) {}
   JoinSide(std::string name, std::shared_ptr<ChainReader> reader, std::uint64_t entries,
-           std::vector<Key> keys, JoinOptions options)
+           std::vector<Key> keys, ReaderJoinOptions options)
       : JoinSide(std::move(name), std::move(reader), entries) {
     keys_ = std::move(keys);
     options_ = std::move(options);
@@ -100,7 +100,7 @@ class JoinSide {
   std::shared_ptr<ChainReader> reader_;
   std::uint64_t entries_;
   std::vector<Key> keys_;
-  JoinOptions options_;
+  ReaderJoinOptions options_;
   dataset::JoinMemory memory_;
   std::optional<KeyTable> table_;
 };
@@ -193,9 +193,9 @@ void JoinReader::add_friend(const std::string& name, std::shared_ptr<ChainReader
 }
 
 void JoinReader::add_join(const std::string& name, std::shared_ptr<ChainReader> other,
-                          const JoinOptions& options) {
+                          const ReaderJoinOptions& options) {
   check_name(name);
-  JoinOptions wanted = options;
+  ReaderJoinOptions wanted = options;
   if (wanted.keys.empty()) throw Error(ErrorKind::usage, "a join needs at least one key");
   if (wanted.other_keys.empty()) wanted.other_keys = wanted.keys;
   if (wanted.other_keys.size() != wanted.keys.size())
