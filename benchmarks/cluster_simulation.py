@@ -187,9 +187,9 @@ class Cluster:
                     self._active += 1
                     heapq.heappush(self._ending, (self._done + attempt.work, next(self._numbers), attempt))
             elif then == ends:
-                attempt = heapq.heappop(self._ending)[2]
+                ended: _Attempt = heapq.heappop(self._ending)[2]
                 self._active -= 1
-                return attempt
+                return ended
             else:
                 return None
 

@@ -61,7 +61,7 @@ std::string why_it_ends(const page::PageSource& data_set, const page::PageSource
 
 // ---- looking at the sources ----
 
-void AttributeSetCopy::add(Open open, std::uint64_t first_entry, std::vector<std::string>& notes,
+void AttributeSetCopy::add(const Open& open, std::uint64_t first_entry, std::vector<std::string>& notes,
                            std::string_view but) {
   const std::vector<AttributeSetRecord> records = open().descriptor().attribute_sets;
   for (const AttributeSetRecord& record : records) {

@@ -33,7 +33,8 @@ class AttributeSetCopy {
   // version cannot carry over is left out, and `notes` says why; so is the one called `but`, without a note.
   // `open` gives the source, now and when its sets are copied; it need not stay open between.
   using Open = std::function<const page::PageSource&()>;
-  void add(Open open, std::uint64_t first_entry, std::vector<std::string>& notes, std::string_view but = {});
+  void add(const Open& open, std::uint64_t first_entry, std::vector<std::string>& notes,
+           std::string_view but = {});
   // The most bytes of a page that will be copied as it is.
   std::size_t largest_page() const;
   // Whether the data set has all of them: they are committed together.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "colonnade/error.h"
 #include "dataset/chain_schema.h"
@@ -244,7 +245,7 @@ std::vector<ColumnArray> GatheredArrays::take(std::span<const std::string> paths
   Rows order(entries.size());
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   const bool is_in_order = std::ranges::is_sorted(block_of);
-  if (!is_in_order) std::ranges::stable_sort(order, {}, [&](std::uint64_t i) { return block_of[i]; });
+  if (!is_in_order) std::ranges::sort(order, {}, [&](std::uint64_t i) { return std::pair(block_of[i], i); });
 
   const std::string name = fmt::format("{}", fmt::join(paths, "\n"));
   std::map<Key, std::vector<ColumnArray>> pieces;

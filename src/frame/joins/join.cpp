@@ -411,7 +411,7 @@ ValuesPtr gather_pieces(std::span<const Sample> files, std::span<const ValuesPtr
                         BlockMemory& memory) {
   std::vector<std::uint32_t> order(entries.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return file_of[i]; });
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::pair(file_of[i], i); });
   std::vector<std::uint32_t> place(entries.size());  // of each entry, in that order
   std::vector<ValuesPtr> gathered;
   std::vector<std::int64_t> rows;
