@@ -738,7 +738,6 @@ def test_wrong_values_name_the_entry(expression, problem):
         ("Map(x, z, [](double v) { return v; })", "Map has 2 lists for a lambda of 1 parameter"),
         ("Filter(x, z, [](double v, double w) { return v > w; })", "Filter has 2 lists"),
         ("Map([](double v) { return v; })", "Map has 0 lists"),
-        ("Sort(x, [](double v, double w) { return v > w; })", "a lambda can only be the last argument"),
         ("Map(x, [](double v) { return w; })", "there is no column 'w'"),
         ("Map(x, [](Muon v) { return v; })", "unknown type 'Muon'"),
         ("Map(x, [](std::string v) { return v; })", "does not convert"),

@@ -254,7 +254,9 @@ def _sendable(error: Exception) -> Exception:
         pickle.loads(pickle.dumps(error))
         return error
     except Exception:  # whatever an exception of the user does when it is pickled
-        made = RuntimeError(f"{type(error).__name__}: {error}")
+        made: Exception = RuntimeError(f"{type(error).__name__}: {error}")
+        if isinstance(error, Error):  # the class says what is to be done, even where the rest cannot travel
+            made = type(error)(str(error))
         for note in getattr(error, "__notes__", []):
             made.add_note(note)
         return made
