@@ -1346,7 +1346,7 @@ def test_arguments_that_make_no_sense(files: list[str]) -> None:
     for wrong, why in (
         ({"executor": object()}, "nothing that runs tasks"),
         ({"executor": 0}, "not a number of processes"),
-        ({"executor": 1, "npartitions": 0}, "no number of tasks"),
+        ({"executor": 1, "npartitions": 0}, "not a number of tasks"),
         ({"executor": 1, "on_error": "ignore"}, "not known"),
         ({"npartitions": 3}, "with an executor"),
         ({"checkpoint": "x"}, "with an executor"),

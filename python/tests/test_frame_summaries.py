@@ -85,7 +85,7 @@ def test_luminosity_masks(tmp_path):
     renamed = frame.alias("r", "run").alias("ls", "luminosityBlock")
     assert renamed.filter(colonnade.json_mask(mask, run="r", block="ls")).count().value == 3
     mask.write_text("[1]")
-    with pytest.raises(colonnade.FormatError, match="no luminosity mask"):
+    with pytest.raises(colonnade.FormatError, match="not a luminosity mask"):
         colonnade.json_mask(mask)
     with pytest.raises(colonnade.StorageError, match="cannot be read"):
         colonnade.json_mask(tmp_path / "nothing.json")
