@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TextIO
 
@@ -145,7 +146,7 @@ class _Block(NamedTuple):
 _AT_ONCE = 4096
 
 
-class RNTupleProcessor:
+class RNTupleProcessor(ABC):
     """Goes through the entries of data sets that are chained and joined: `for entry in processor`."""
 
     def __init__(self, name: str) -> None:
@@ -251,17 +252,17 @@ class RNTupleProcessor:
 
     # ---- Of each kind
 
-    def _has(self, name: str) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def _has(self, name: str) -> bool: ...
 
-    def _blocks(self, names: list[str], at_once: int) -> Iterator[_Block]:
-        raise NotImplementedError
+    @abstractmethod
+    def _blocks(self, names: list[str], at_once: int) -> Iterator[_Block]: ...
 
-    def _data_set(self) -> DataSet:
-        raise NotImplementedError
+    @abstractmethod
+    def _data_set(self) -> DataSet: ...
 
-    def _picture(self) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _picture(self) -> list[str]: ...
 
 
 class _OfDataSet(RNTupleProcessor):
@@ -274,8 +275,8 @@ class _OfDataSet(RNTupleProcessor):
             self._opened = self._open()
         return self._opened
 
-    def _open(self) -> DataSet:
-        raise NotImplementedError
+    @abstractmethod
+    def _open(self) -> DataSet: ...
 
     def _has(self, name: str) -> bool:
         return name in self._data_set().schema
