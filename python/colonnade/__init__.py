@@ -189,5 +189,5 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """List what users need: the modules behind it are not completed."""
+    """List the public names only, without submodules."""
     return sorted(__all__)

@@ -1,7 +1,7 @@
-"""The cache: what it has, and what is done with it on purpose. `colonnade.open(..., cache=...)` reads through it.
+"""The cache: its contents, and explicit operations on it. `colonnade.open(..., cache=...)` reads through it.
 
-A home is what `cache` takes there: a folder or an object store. Left out, it is what COLONNADE_CACHE or the
-configuration says, or else the folder of this user.
+A home is a folder or an object store, as for `cache` there. The default comes from COLONNADE_CACHE or the
+configuration, or is this user's folder.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CachedColumn:
-    """What a cache has of a column."""
+    """A cached column."""
 
     field: str
     column: int
     clusters: int
-    """Of which there is something."""
+    """With at least one cached page."""
     pages: int
     bytes: int
-    """At most; up to an eighth less."""
+    """An upper bound, at most an eighth too high."""
     pinned: bool
     last_use: datetime | None
 
 
 @dataclass(frozen=True)
 class CachedDataSet:
-    """What a cache has of a data set, in one of its states."""
+    """A cached data set, in one of its states."""
 
     uri: str
-    """Empty where the record of it is damaged."""
+    """Empty if its record is damaged."""
     name: str
     version: str
-    """Entity tag or time of the origin."""
+    """Entity tag or modification time of the origin."""
     bytes: int
     pinned: bool
     users: tuple[str, ...]
@@ -71,32 +71,32 @@ class CachedDataSet:
 
 @dataclass(frozen=True)
 class CacheCheck:
-    """What `verify` found."""
+    """The result of `verify`."""
 
     pages: int
     bytes: int
     damaged: int
-    """Values that were damaged, and removed."""
+    """Damaged values, now removed."""
     unknown: int
     """Values of data sets whose metadata are missing."""
 
 
 @dataclass(frozen=True)
 class CacheGarbage:
-    """What `gc` removed."""
+    """The result of `gc`."""
 
     leftovers: int
-    """Unfinished values of processes that ended."""
+    """Unfinished values of processes that have ended."""
     outdated: int
-    """Bytes of states of data sets that a later one has replaced."""
+    """Bytes of data sets that have changed since."""
     evicted: int
     """Bytes above the budget."""
     bytes: int
-    """That are left."""
+    """What remains."""
 
 
 def ls(home: PathLike | None = None) -> list[CachedDataSet]:
-    """List what a cache has, the data sets used last first; those of TTrees behind them.
+    """List the data sets of a cache, most recently used first; those of TTrees come last.
 
     Raises:
         FileMissingError: no such home.
@@ -112,7 +112,7 @@ def ls(home: PathLike | None = None) -> list[CachedDataSet]:
 
 
 def info(target: PathLike, home: PathLike | None = None) -> list[CachedDataSet]:
-    """List what a cache has of one file: a data set for each of its states."""
+    """List the cached data sets of one file, one for each of its states."""
     uri = _full(split_target(target)[0])
     return [one for one in ls(home) if one.uri == uri]
 
@@ -125,17 +125,17 @@ def warm(
     home: PathLike | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> int:
-    """Read a data set, or some of its columns, so that the cache has them.
+    """Read a data set, or some of its columns, so that they are in the cache.
 
     Args:
         target: the file; or file and data set.
         name: the data set in the file.
         columns: fields by name; None for all.
         home: the cache.
-        progress: called now and then with what is done, from 0 to 1.
+        progress: called now and then with the fraction done, from 0 to 1.
 
     Returns:
-        The bytes that the cache did not have before.
+        The number of bytes added.
     """
     uri, found = split_target(target, name)
     try:
@@ -145,7 +145,7 @@ def warm(
 
 
 def verify(home: PathLike | None = None) -> CacheCheck:
-    """Check every page of a cache; what is damaged is removed."""
+    """Check every page of a cache, and remove damaged ones."""
     trees = _trees(home)
     pages = moved = damaged = 0
     for one in trees:
@@ -162,19 +162,19 @@ def verify(home: PathLike | None = None) -> CacheCheck:
 
 
 def pin(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
-    """Have a data set, or some of its columns, stay when room is made. Returns how many data sets that is."""
+    """Protect a data set, or some of its columns, from eviction. Returns the number of data sets."""
     return _core.pin_cached(split_target(target)[0], list(columns or ()), _text(home))
 
 
 def unpin(target: PathLike, home: PathLike | None = None) -> int:
-    """Take `pin` back."""
+    """Undo `pin`."""
     return _core.unpin_cached(split_target(target)[0], _text(home))
 
 
 def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
-    """Remove a data set, or some of its columns, from a cache. Returns the bytes.
+    """Remove a data set, or some of its columns, from a cache. Returns the number of bytes.
 
-    Imported columns of a TTree go together with those that were imported with them.
+    Columns of a TTree that were imported together are removed together.
     """
     uri = split_target(target)[0]
     wanted = set(columns or ())
@@ -189,7 +189,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
 
 
 def gc(home: PathLike | None = None) -> CacheGarbage:
-    """Remove what killed processes left, what is outdated, and what is above the budget."""
+    """Remove leftovers of killed processes, outdated data, and data above the budget."""
     from .importing.tree_columns import collect_garbage
 
     uri, budget = _core.cache_home(_text(home), True)
@@ -203,7 +203,7 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
 
 
 def flush(seconds: float = 60) -> bool:
-    """Wait until what was read has been added. Not needed: a process does so when it ends. False: some is left."""
+    """Wait until all pages read so far are in the cache; False if some are left. Exiting processes wait anyway."""
     return _core.flush_cache(seconds)
 
 
@@ -255,7 +255,7 @@ def _warm_tree(
 
 
 def _is_there(home: PathLike | None) -> bool:
-    """Whether the home has pages, too."""
+    """True if the home has pages, too."""
     try:
         _core.cached_data_sets(_text(home))
     except NotFoundError:

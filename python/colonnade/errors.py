@@ -1,8 +1,8 @@
 """The exceptions of Colonnade.
 
-Every failure that comes from a file, a schema or the storage is an `Error`. Its subclasses are also the built-in
-exceptions that fit (`ConversionError` is a `ValueError`, `StorageError` an `OSError`), so that code that does not know
-Colonnade handles them well. The message says what is wrong and why, and what to try; the place is in the attributes.
+All failures that come from a file, a schema or the storage are an `Error`. Its subclasses also derive from the matching
+built-in exceptions (`ConversionError` is a `ValueError`, `StorageError` an `OSError`), so that code that does not know
+Colonnade handles them well. The message says what is wrong and why, and what to try; the attributes have the place.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = [
 
 
 def redacted(text: object) -> str:
-    """Give the text without the secrets of URIs; what is no UTF-8, as paths may have it, is shown as \\udcff."""
+    """Return the text without the secrets of URIs; invalid UTF-8, as in some paths, is shown as \\udcff."""
     return _core.redacted(str(text).encode("utf-8", "backslashreplace").decode())
 
 
 class Error(Exception):
-    """Any failure of Colonnade; what is known about its place is in the attributes, the rest is None."""
+    """Any failure of Colonnade. The attributes have its place, as far as known; the others are None."""
 
     kind: str = "usage"
     """What went wrong, for code: "io", "format", "checksum", "unsupported", "type", "schema", "not_found",
@@ -56,7 +56,7 @@ class Error(Exception):
     """Byte offset in the file."""
 
     def __init__(self, problem: str, advice: str = "", **place: str | int | None) -> None:
-        # As those of C++: what only its owner should know is in no message.
+        # Like those of C++: messages contain no secrets.
         problem, advice = redacted(problem), redacted(advice)
         place = {key: redacted(value) if isinstance(value, str) else value for key, value in place.items()}
         super().__init__(_message(problem, advice, place))
@@ -67,7 +67,7 @@ class Error(Exception):
 
 def _message(problem: str, advice: str, place: dict[str, str | int | None]) -> str:
     known = ", ".join(f"{key.replace('_', ' ')}={value}" for key, value in place.items() if value is not None)
-    # What says what there is, rather than what to do, reads on by itself: as in base/error.cpp.
+    # An advice that states a fact continues the sentence, as in base/error.cpp.
     reads_on = advice.startswith(
         ("did you mean ", "there is ", "there are", "it is ", "it has ", "see ", "fields are ")
     )
@@ -76,11 +76,11 @@ def _message(problem: str, advice: str, place: dict[str, str | int | None]) -> s
 
 
 class LeftOutWarning(UserWarning):
-    """Fields that cannot be read were left out, where all fields or those of a wildcard were asked for."""
+    """Unreadable fields were left out of a request for all fields or for those of a wildcard."""
 
 
 def warn_left_out(fields: Iterable[tuple[str, str]], place: str, stacklevel: int) -> None:
-    """Warn of fields, given with the reasons; `stacklevel` 1 is whoever calls this."""
+    """Warn of fields, given with the reasons; `stacklevel` 1 is the caller."""
     named = [f"'{name}' ({why})" for name, why in fields]
     if not named:
         return
@@ -97,7 +97,7 @@ class StorageError(Error, OSError):
 
 
 class FormatError(Error, ValueError):
-    """The bytes are not what the format allows: the file is damaged, or no RNTuple at all."""
+    """The bytes are not what the format allows: the file is damaged, or not an RNTuple at all."""
 
     kind = "format"
 
@@ -109,16 +109,16 @@ class ChecksumError(FormatError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Valid, but there is no way to do it here; the message says what to use instead.
+    """Valid, but not supported here; the message names an alternative.
 
-    Callers who catch `NotImplementedError`, which pyarrow and Awkward raise for this, get it as well.
+    Callers that catch `NotImplementedError`, which pyarrow and Awkward raise in such cases, catch it as well.
     """
 
     kind = "unsupported"
 
 
 class TypeMismatchError(Error, TypeError):
-    """Data do not have the type that the schema says."""
+    """Data do not have the type of the schema."""
 
     kind = "type"
 
@@ -146,7 +146,7 @@ class ConversionError(Error, ValueError):
 
 
 class UsageError(Error, ValueError):
-    """A call that makes no sense, or not now."""
+    """An invalid call, or one that is invalid in this state."""
 
     kind = "usage"
 
@@ -201,7 +201,7 @@ def make_error(
 
 
 def locate(error: Error, **place: str | None) -> Error:
-    """Return the same error with the blanks of its place filled."""
+    """Return the same error with empty parts of its place filled in."""
     known = {
         key: getattr(error, key)
         for key in ("uri", "data_set", "field", "column", "cluster", "page", "offset")

@@ -1,4 +1,4 @@
-"""What everything that belongs to one data set of one file shares."""
+"""Common base of everything that belongs to one data set of one file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class Located:
-    """Knows its place and tells it in errors."""
+    """Knows its place and adds it to errors."""
 
     def __init__(self, uri: str, name: str) -> None:
         self._uri, self._name = uri, name

@@ -22,13 +22,13 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def folded_table(
     head: Sequence[str], rows: Sequence[Sequence[object]], what: str, total: int | None = None
 ) -> str:
-    """Return a table of the first rows; others can be unfolded, up to a number that keeps notebooks small.
+    """Return a table of the first rows; more can be unfolded, up to a number that keeps notebooks small.
 
     Args:
         head: titles.
         rows: cells.
-        what: what the rows are, "columns".
-        total: how many there are, if not all are in `rows`.
+        what: the name of the rows, for example "columns".
+        total: the number of rows, if `rows` is incomplete.
     """
     total = len(rows) if total is None else total
     made = html_table(head, rows[:_SHOWN])
@@ -41,7 +41,7 @@ def folded_table(
 
 
 def most_rows() -> int:
-    """How many rows of a table are worth being made."""
+    """The maximum number of rows worth rendering."""
     return _FOLDED
 
 

@@ -29,17 +29,17 @@ def scan(
 ) -> pl.LazyFrame:
     """Scan a data set.
 
-    Polars says which columns a query needs, and which rows: the columns of the condition are read first, and the others
-    only where a row passed it.
+    Polars tells which columns and rows a query needs: the columns of the condition are read first, the others only
+    where a row passes.
 
     Args:
-        source: an open data set, or what `colonnade.open` opens.
+        source: an open data set, or an argument of `colonnade.open`.
         name: of the data set.
-        fields: columns of the frame; all that can be read if None.
+        fields: columns of the frame; by default all readable ones.
         **options: see `colonnade.open`.
 
     Raises:
-        UnsupportedError: a column is of a type that Polars does not have, a variant.
+        UnsupportedError: a column has a type that Polars lacks, such as a variant.
     """
     from polars.io.plugins import register_io_source
 

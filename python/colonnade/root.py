@@ -1,8 +1,8 @@
-"""What analysis scripts import from ROOT for RDataFrame, over the engine of Colonnade.
+"""The names that analysis scripts import from ROOT for RDataFrame, implemented by Colonnade.
 
-`from colonnade import root as ROOT` instead of `import ROOT`, and a script that uses RDataFrame runs: ROOT.RDataFrame,
+Replace `import ROOT` by `from colonnade import root as ROOT`, and a script that uses RDataFrame runs: ROOT.RDataFrame,
 ROOT.TChain with friends, ROOT.Experimental.RNTupleProcessor, ROOT.RDF.RunGraphs,
-ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. What is not there says so.
+ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. Other names raise an error that says so.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def __getattr__(name: str) -> NoReturn:
 
 
 class MissingNameError(UnsupportedError, AttributeError):
-    """A name of ROOT's that there is no counterpart of."""
+    """A name of ROOT's without a counterpart."""
 
 
 class _Namespace(type):
-    """A namespace of ROOT's: says what it does not have."""
+    """A namespace of ROOT's; missing names raise an error."""
 
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -72,24 +72,24 @@ class _Namespace(type):
 
 
 class _Dask(metaclass=_Namespace):
-    """RDataFrames on Dask, as they were made before `executor`."""
+    """RDataFrames on Dask, as made before `executor`."""
 
     @staticmethod
     def RDataFrame(
         *arguments: Any, daskclient: Any = None, executor: Any = None, npartitions: int | None = None
     ) -> RDataFrame:
-        """Make an RDataFrame whose work is done on a cluster of Dask."""
+        """Make an RDataFrame that runs on a Dask cluster."""
         return _on(arguments, daskclient if executor is None else executor, npartitions)
 
 
 class _Spark(metaclass=_Namespace):
-    """RDataFrames on Spark, as they were made before `executor`."""
+    """RDataFrames on Spark, as made before `executor`."""
 
     @staticmethod
     def RDataFrame(
         *arguments: Any, sparkcontext: Any = None, executor: Any = None, npartitions: int | None = None
     ) -> RDataFrame:
-        """Make an RDataFrame whose work is done on a cluster of Spark."""
+        """Make an RDataFrame that runs on a Spark cluster."""
         return _on(arguments, sparkcontext if executor is None else executor, npartitions)
 
 
@@ -100,7 +100,7 @@ def _on(arguments: tuple[Any, ...], executor: Any, npartitions: int | None) -> R
 
 
 class _Distributed(metaclass=_Namespace):
-    """The module for clusters: most of it is what RDataFrames without a cluster use, too."""
+    """The module for clusters: mostly the same as without a cluster."""
 
     Dask = _Dask
     Spark = _Spark
@@ -119,7 +119,7 @@ class Experimental(metaclass=_Namespace):
 
 
 class _Experimental(metaclass=_Namespace):
-    """What is experimental in ROOT."""
+    """ROOT's experimental names."""
 
     Distributed = _Distributed
     FromSpec = staticmethod(_facade.FromSpec)

@@ -1,8 +1,8 @@
 """Made-up samples with the schema and the distributions of well-known open data sets.
 
-Each generator yields dictionaries of columns, chunk by chunk, and knows nothing about files. Events are made in blocks
-of `BLOCK` with a random generator of their own, seeded with (seed, sample, block): the same seed gives the same events
-whatever the chunk size, a shorter sample is the beginning of a longer one, and several processes can each make a part.
+Each generator yields dictionaries of columns, chunk by chunk, and does not depend on files. Events are made in blocks
+of `BLOCK`, each with a random generator seeded with (seed, sample, block): the same seed gives the same events for any
+chunk size, a shorter sample is the beginning of a longer one, and several processes can each make a part.
 """
 
 from __future__ import annotations
@@ -115,11 +115,11 @@ def _chunks(
         yield _join(parts)
 
 
-# ---- Kinematics. Momenta are arrays of shape (3, n), x, y, z first.
+# ---- Kinematics. Momenta are arrays of shape (3, n): x, y, z.
 
 
 def _directions(generator: np.random.Generator, count: int) -> Floats:
-    """Unit vectors, evenly over the sphere."""
+    """Unit vectors, uniform over the sphere."""
     cosine = generator.uniform(-1.0, 1.0, count)
     phi = generator.uniform(-np.pi, np.pi, count)
     sine = np.sqrt(1.0 - cosine * cosine)
@@ -159,7 +159,7 @@ def _decay(
 def _pair_masses(
     generator: np.random.Generator, parent: Floats, one: Floats, two: Floats, three: Floats
 ) -> Floats:
-    """Mass of the pair (one, two) in three-body decays, distributed as phase space has it (flat Dalitz plots)."""
+    """Mass of the pair (one, two) in three-body decays, distributed according to phase space (flat Dalitz plots)."""
     low, high = one + two, parent - three
     pair = np.empty_like(parent)
     # The density is the product of the two break-up momenta; each factor is largest at the other one's threshold.
@@ -205,7 +205,7 @@ def _lhcb_masses(generator: np.random.Generator, kind: NDArray[np.int64]) -> Flo
 
 
 def _lhcb_species(generator: np.random.Generator, kind: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What each of the three tracks is, shape (3, n)."""
+    """The species of each of the three tracks, shape (3, n)."""
     uniform = generator.random((3, kind.size))
     species = np.where(uniform < 0.16, _KAON, np.where(uniform < 0.985, _PION, _MUON))
     species[:, (kind == 1) | (kind == 3)] = _KAON
@@ -223,7 +223,7 @@ def _lhcb_momenta(
     phi = generator.uniform(-np.pi, np.pi, count)
     parent = transverse * np.stack([np.cos(phi), np.sin(phi), np.sinh(pseudorapidity)])
 
-    # Everything but B -> K pi pi has its mass under the kaon hypothesis, as the analysis computes it.
+    # Everything except B -> K pi pi has its mass under the kaon hypothesis, as the analysis computes it.
     heavy = np.full(count, KAON_MASS)
     light = np.where(kind == 2, PION_MASS, KAON_MASS)
     pair = _pair_masses(generator, mass, heavy, light, light)
@@ -277,9 +277,9 @@ def _lhcb_block(generator: np.random.Generator, _at: int) -> Columns:
 def lhcb(events: int, *, first: int = 0, chunk_size: int = BLOCK, seed: int = 2011) -> Iterator[Columns]:
     """B mesons that decay into three charged hadrons, after the LHCb open data B2HHH.
 
-    Most events are combinatorial background, some are B+ -> K+ K+ K- decays, generated as sequential two-body decays
-    in phase space (with phi(1020) K among them); B+ -> K+ pi+ pi- and partly reconstructed decays are there too. With
-    8.5 million events about 24 thousand pass the selection of `colonnade.analysis.b_mass`.
+    Most events are combinatorial background, some are B+ -> K+ K+ K- decays, generated as sequential two-body decays in
+    phase space (including phi(1020) K); B+ -> K+ pi+ pi- and partly reconstructed decays are included, too. With 8.5
+    million events about 24 thousand pass the selection of `colonnade.analysis.b_mass`.
 
     Args:
         events: how many events.
@@ -296,7 +296,7 @@ def lhcb(events: int, *, first: int = 0, chunk_size: int = BLOCK, seed: int = 20
 
 # ---- CMS: events with muons
 
-# Mass, width as seen by the detector (both GeV/c^2) and share of the resonances; the rest is a falling continuum.
+# Mass, observed width (both GeV/c^2) and share of the resonances; the rest is a falling continuum.
 _RESONANCES = np.array(
     [
         [0.7827, 0.012, 0.02],
@@ -327,7 +327,7 @@ def _dimuon_block(generator: np.random.Generator, _at: int) -> Columns:
     counts = generator.choice(6, BLOCK, p=[0.18, 0.2, 0.48, 0.1, 0.03, 0.01])
     starts = np.concatenate([[0], np.cumsum(counts)])
     total = int(starts[-1])
-    # Every muon is a single one first; then the first two of each event that has two become a pair.
+    # All muons are single ones at first; then the first two of each event with at least two become a pair.
     pt = 3.0 + generator.exponential(8.0, total)
     eta = generator.uniform(-2.4, 2.4, total)
     phi = generator.uniform(-np.pi, np.pi, total)
@@ -349,7 +349,7 @@ def _dimuon_block(generator: np.random.Generator, _at: int) -> Columns:
 
 
 def dimuon(events: int, *, first: int = 0, chunk_size: int = BLOCK, seed: int = 2012) -> Iterator[Columns]:
-    """Events with muons as CMS NanoAOD names them; the pairs show the well-known resonances, from the omega to the Z.
+    """Events with muons, named as in CMS NanoAOD; the pairs show the well-known resonances, from the omega to the Z.
 
     Args:
         events: how many events.
@@ -377,7 +377,7 @@ def _random_block(generator: np.random.Generator, at: int) -> Columns:
 
 
 def gen_random(events: int, *, first: int = 0, chunk_size: int = BLOCK, seed: int = 5) -> Iterator[Columns]:
-    """Event numbers and lists of random numbers, on average five per event, evenly between 0 and 100.
+    """Event numbers and lists of random numbers, on average five per event, uniform between 0 and 100.
 
     Args:
         events: how many events.
@@ -391,12 +391,12 @@ def gen_random(events: int, *, first: int = 0, chunk_size: int = BLOCK, seed: in
     return _chunks(_random_block, 3, events, first=first, chunk_size=chunk_size, seed=seed)
 
 
-# ---- What `colonnade generate` offers
+# ---- Samples of `colonnade generate`
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample by name: what it is, how the data set is called and what it holds, and how it is made."""
+    """A sample by name: its description, its data set's name and schema, and its generator."""
 
     description: str
     dataset: str
@@ -404,7 +404,7 @@ class Sample:
     schema: Mapping[str, str]
     """Type of each column, as RNTuple spells types."""
     events: int
-    """Events of the original."""
+    """The number of events of the original."""
     generate: Callable[..., Iterator[Columns]]
     """Called as generate(events, first=, chunk_size=, seed=)."""
 

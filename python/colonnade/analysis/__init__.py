@@ -1,1 +1,1 @@
-"""Small analyses that the examples and the demo share."""
+"""Small analyses shared by the examples and the demo."""

@@ -1,6 +1,6 @@
 """Mass of B mesons from their decays into three kaons: selection, mass, histogram and plot.
 
-The analysis of the LHCb open data (B2HHH): of the 26 columns it reads 18. It works on arrays, one block of events at a
+The analysis of the LHCb open data (B2HHH) reads 18 of the 26 columns. It works on arrays, one block of events at a
 time, so that `Dataset.iterate()` can feed it with data sets of any size.
 """
 
@@ -26,7 +26,7 @@ COLUMNS = tuple(
     for name in ("isMuon", "ProbK", "ProbPi", "PX", "PY", "PZ")
     for track in ("H1", "H2", "H3")
 )
-"""What the analysis reads."""
+"""The columns that the analysis reads."""
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def select(columns: Mapping[str, ArrayLike]) -> Candidates:
         selected &= _column(columns, f"{track}_ProbK") > 0.5
         selected &= _column(columns, f"{track}_ProbPi") < 0.5
 
-    # Few events are left: the mass is computed for those only.
+    # Few events remain: the mass is computed only for these.
     events = np.flatnonzero(selected)
     energy = np.zeros(events.size)
     total = np.zeros((3, events.size))
@@ -98,7 +98,7 @@ def plot(masses: Any, path: str | Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    # Without pyplot: no display, no state that is shared with the caller's own plots.
+    # Without pyplot: no display, and no state shared with the caller's own plots.
     figure = Figure(figsize=(8, 6), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

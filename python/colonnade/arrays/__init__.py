@@ -1,1 +1,1 @@
-"""Arrays as users have them: Awkward, NumPy, Arrow and pandas, out of columns and into columns."""
+"""Conversion between columns and users' arrays: Awkward, NumPy, Arrow and pandas."""

@@ -21,7 +21,7 @@ class ArrowBuilder:
     """The `Builder` of Arrow arrays.
 
     Lists and strings have 64-bit offsets, pairs and tuples become structs with the members "0", "1", ..., variants
-    sparse unions, which more programs take than dense ones (a variant without value is a missing value of the first
+    sparse unions, which more programs accept than dense ones (a variant without value is a missing value of the first
     alternative). All types are the same for every part of a data set.
     """
 
@@ -41,7 +41,7 @@ class ArrowBuilder:
         )
 
     def text(self, offsets: Flat, characters: Flat) -> pa.Array:
-        """See `Builder`; raises `ConversionError` for what is not UTF-8."""
+        """See `Builder`; raises `ConversionError` for invalid UTF-8."""
         pa = self._pa
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(characters)]
         array = pa.Array.from_buffers(pa.large_utf8(), len(offsets) - 1, buffers)

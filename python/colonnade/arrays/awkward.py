@@ -1,4 +1,4 @@
-"""Awkward arrays from flat arrays, without copying them, in the memory where those are."""
+"""Awkward arrays from flat arrays, without copying, in the same memory (host or GPU)."""
 
 from __future__ import annotations
 
@@ -77,10 +77,11 @@ def array_library(content: Content) -> Any:
 
 
 def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], bool]:
-    """Split an array into plain ones.
+    """Split an array into arrays without unions.
 
     Returns:
-        For each value which of them has it (-1: missing) and where; the plain arrays; whether there is an option type.
+        For each value the index of its array (-1: missing) and its index there; the arrays; true if there is an option
+        type.
     """
     count = content.length
     xp = array_library(content)
@@ -119,7 +120,7 @@ def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Con
         return ak.contents.IndexedOptionArray(ak.index.Index64(np.where(tags < 0, -1, index)), parts[0])
     if not optional:
         return ak.contents.UnionArray(ak.index.Index8(tags), ak.index.Index64(index), parts)
-    # Awkward keeps missing values in the alternatives: those here are one missing value at the end of the first.
+    # Awkward keeps missing values in the alternatives: they become one missing value at the end of the first.
     first = array_library(parts[0]).arange(parts[0].length + 1, dtype=np.int64)
     first[-1] = -1
     contents = [

@@ -1,4 +1,4 @@
-"""From nested arrays to the flat arrays that a columnar write takes: the way back of `forms`.
+"""From nested arrays to the flat arrays of a columnar write: the inverse of `forms`.
 
 Everything is checked here, with the path of the field, before anything is written.
 """
@@ -40,7 +40,7 @@ def dtype_of(element: ElementType) -> np.dtype[Any]:
 
 
 def flatten(field: _core.Field, content: Content, path: str = "") -> list[PathArray]:
-    """Split an array into the arrays of a field and all below it.
+    """Split an array into the arrays of a field and its sub-fields.
 
     Raises:
         TypeMismatchError: the array is of another kind than the field.
@@ -128,7 +128,7 @@ class _Flattener:
         for number, part in enumerate(parts):
             if part.length and np.any(tags == number):
                 chosen[number] = _best_alternative(field, part, path)
-        mapped = chosen[tags]  # tag -1, a missing value, finds the -1 at the end
+        mapped = chosen[tags]  # tag -1, a missing value, gets the -1 at the end
         self.arrays.append((path, ArrayRole.tags, ElementType.int32, (mapped + 1).astype(np.int32)))
         for number, alternative in enumerate(alternatives):
             here = mapped == number
@@ -166,7 +166,7 @@ class _Flattener:
 
 
 def members_problem(what: str, missing: list[str], extra: list[str]) -> str:
-    """Say which names are missing and which are too many."""
+    """Describe missing and superfluous names."""
     parts = [f"the {what} {', '.join(missing)} are missing"] if missing else []
     parts += [f"the {what} {', '.join(extra)} are not in the schema"] if extra else []
     return " and ".join(parts)
@@ -190,7 +190,7 @@ def _type_of(field: _core.Field) -> str:
 
 
 def _required(field: _core.Field, content: Content, path: str) -> Content:
-    """The content without its option type; no value may be missing."""
+    """The content without its option type; raises if a value is missing."""
     if content.is_option:
         missing = np.asarray(content.mask_as_bool(valid_when=False))
         if missing.any():
@@ -224,7 +224,7 @@ def _with_dimensions(content: Content) -> Content:
 
 
 def _list_parts(content: Content) -> tuple[Flat, Content]:
-    """Offsets from 0, and the items that they cover."""
+    """Offsets from 0, and the items in their range."""
     whole = content.to_ListOffsetArray64(True)
     offsets = np.asarray(whole.offsets.data)
     return offsets, whole.content[: int(offsets[-1])]
@@ -257,7 +257,7 @@ def _numbers(field: _core.Field, content: Content, path: str) -> NDArray[Any]:
 
 
 def _choose(tags: Flat, index: Flat, parts: list[Content]) -> Content:
-    """The values that tags and index name, in their order."""
+    """The values selected by tags and index, in order."""
     if len(parts) == 1:
         if len(index) == parts[0].length and np.array_equal(index, np.arange(len(index))):
             return parts[0]
@@ -266,7 +266,7 @@ def _choose(tags: Flat, index: Flat, parts: list[Content]) -> Content:
 
 
 def _merged(content: Content) -> Content:
-    """Numbers of several types as numbers of one type."""
+    """Numbers of several types converted to one type."""
     merged = ak.contents.UnionArray.simplified(content.tags, content.index, content.contents)
     return merged.project() if merged.is_indexed else merged
 
@@ -275,7 +275,7 @@ def _merged(content: Content) -> Content:
 
 
 def to_element(values: NDArray[Any], element: ElementType, type_name: str, path: str) -> NDArray[Any]:
-    """Convert numbers to the element type of a field: losslessly, but for the rounding of floating-point numbers."""
+    """Convert numbers to the element type of a field, losslessly except for rounding of floating-point numbers."""
     target = dtype_of(element)
     if values.dtype == target:
         return np.ascontiguousarray(values)
@@ -321,7 +321,7 @@ def _best_alternative(field: _core.Field, content: Content, path: str) -> int:
 
 
 def _score(field: _core.Field, content: Content) -> int:
-    """How well an array fits a field: 0 not at all, 1 with a change of type, 2 exactly."""
+    """Rate how well an array fits a field: 0 not at all, 1 with a change of type, 2 exactly."""
     kind = field.kind
     content = content.project() if content.is_indexed and not content.is_option else content
     if content.is_unknown:

@@ -1,7 +1,7 @@
-"""From the arrays that a columnar read returns to nested arrays, for any array library.
+"""From the arrays of a columnar read to nested arrays, for any array library.
 
 A read returns flat arrays: values, offsets, tags (see include/colonnade/columnar.h). The `Assembler` walks the schema
-and hands them to a `Builder`, which knows one array library and nothing about RNTuple.
+and passes them to a `Builder`, which knows one array library and nothing about RNTuple.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ A = TypeVar("A")
 
 
 class Builder(Protocol[A]):
-    """How an array library puts arrays together. `count` is the number of values where it does not follow."""
+    """Builds arrays of one library. `count` is the number of values where the arguments do not determine it."""
 
     def numbers(self, values: Flat) -> A:
         """Values of a plain type."""
@@ -42,7 +42,7 @@ class Builder(Protocol[A]):
         ...
 
     def option(self, offsets: Flat, content: A) -> A:
-        """Value i is missing where offsets[i] == offsets[i + 1], else content[offsets[i]]."""
+        """Value i is missing if offsets[i] == offsets[i + 1], else content[offsets[i]]."""
         ...
 
     def record(self, names: Sequence[str] | None, contents: Sequence[A], count: int) -> A:
@@ -50,7 +50,7 @@ class Builder(Protocol[A]):
         ...
 
     def variant(self, tags: Flat, contents: Sequence[A]) -> A:
-        """Value i comes from contents[tags[i] - 1], which hold their values in order; missing where the tag is 0."""
+        """Value i comes from contents[tags[i] - 1], which hold their values in order; missing if the tag is 0."""
         ...
 
 
@@ -62,7 +62,7 @@ class Assembler(Generic[A]):
         self._builder = builder
 
     def field(self, info: FieldInfo, count: int) -> A:
-        """Build the array of a field at any depth: records above it vanish, lists and options above it stay."""
+        """Build the array of a field at any depth: enclosing records are dropped, enclosing lists and options stay."""
         way: list[FieldInfo] = []
         above = info.parent
         while above is not None:
@@ -81,7 +81,7 @@ class Assembler(Generic[A]):
         if outer.kind == FieldKind.array:
             return self._builder.regular(self._along(rest, info, count * outer.size), outer.size, count)
         if outer.kind == FieldKind.variant:
-            # Missing where the variant holds another alternative.
+            # Missing if the variant holds another alternative.
             number = next(i for i, child in enumerate(outer.children) if child is (rest[0] if rest else info))
             here = self._tags(outer) == number + 1
             offsets = np.zeros_like(here, dtype=np.int64, shape=len(here) + 1)

@@ -1,4 +1,4 @@
-"""Awkward, imported when it is first used: it takes longer than all the rest, and most commands have no use for it."""
+"""Awkward, imported on first use: that takes longer than everything else, and most commands do not need it."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ __all__ = ["to_numpy", "to_series"]
 
 
 def to_numpy(layout: Content) -> NDArray[Any]:
-    """Numbers, fixed-size arrays and records of these as they are; anything else as an array of objects.
+    """Return numbers, fixed-size arrays and records of these as such; anything else as an array of objects.
 
     The objects are NumPy arrays for lists of numbers, str for strings, None for missing values, and lists, dicts and
-    tuples for what is deeper.
+    tuples for deeper types.
     """
     if _is_flat(layout):
         return np.asarray(ak.to_numpy(layout))
@@ -60,7 +60,7 @@ def _is_flat(layout: Content) -> bool:
 
 
 def to_series(array: pa.Array, index: pd.Index) -> pd.Series[Any]:
-    """Numbers as NumPy holds them, strings as pandas holds them, the rest as Arrow types without a copy."""
+    """Return numbers and strings in the form of pandas, everything else as Arrow types without a copy."""
     import pandas as pd
     from pyarrow import types
 

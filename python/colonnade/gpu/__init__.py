@@ -1,4 +1,4 @@
-"""Sealed pages for accelerators, and their decoding there.
+"""Sealed pages for accelerators, and decoding there.
 
 from colonnade import gpu
 

@@ -1,7 +1,7 @@
-"""Fields of clusters as arrays in the memory of the GPU, or by the same code in that of the processor.
+"""Fields of clusters as arrays in GPU memory or, by the same code, in host memory.
 
-It follows `columnar_reader.cpp`: ranges of elements, one per cluster, go down the schema; a collection turns ranges of
-itself into ranges of its items. The ends of collections count from the beginning of their cluster.
+It follows `columnar_reader.cpp`: ranges of elements, one per cluster, descend the schema; a collection maps its ranges
+to ranges of its items. The ends of collections count from the beginning of their cluster.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _COLUMNS = {**dict.fromkeys(_COUNTED, ElementType.index), FieldKind.variant: Ele
 
 
 class FlatField(NamedTuple):
-    """The arrays of a field; None where it has none. They take `__dlpack__`, as PyTorch and JAX ask for it."""
+    """The arrays of a field; None for those that it lacks. They implement `__dlpack__`, for PyTorch and JAX."""
 
     values: Any = None
-    """Numbers; of a string its characters."""
+    """Numbers; for a string its characters."""
     offsets: Any = None
-    """Item i of a collection, or text i, spans offsets[i] to offsets[i + 1]; a value that is missing spans nothing."""
+    """Item i of a collection, or text i, spans offsets[i] to offsets[i + 1]; a missing value spans nothing."""
     tags: Any = None
-    """Which alternative of a variant: 1 for the first one, 0 for no value."""
+    """The alternative of a variant: 1 for the first one, 0 for no value."""
 
 
 def arrays(
@@ -63,17 +63,17 @@ def arrays(
     """Read fields as an Awkward array with the backend "cuda", or "cpu" for backend="numpy".
 
     Args:
-        data_set: of one file.
+        data_set: a data set in one file.
         fields: see `DataSet.arrays`.
-        clusters: the numbers of those whose entries are wanted; all if None.
+        clusters: the numbers of the clusters to read; all if None.
         backend: "cupy" decodes on the GPU, "numpy" runs the same operations on the processor.
-        direct: read straight into the memory of the GPU; see `sealed`.
+        direct: read straight to GPU memory; see `sealed`.
 
     Returns:
-        What `DataSet.arrays` returns for the entries of these clusters.
+        The result of `DataSet.arrays` for the entries of these clusters.
 
     Raises:
-        UnsupportedError: CuPy or KvikIO or a GPU are not there; a chain or a TTree.
+        UnsupportedError: CuPy, KvikIO or a GPU is missing; or a chain or a TTree.
         ChecksumError, FormatError: the file is damaged.
     """
     walk = _read(data_set, fields, clusters, backend, direct)
@@ -96,18 +96,18 @@ def flat_arrays(
     """Read fields as flat arrays of CuPy, or of NumPy for backend="numpy".
 
     Args:
-        data_set: of one file.
+        data_set: a data set in one file.
         fields: see `DataSet.arrays`.
         clusters: see `arrays`.
         backend: see `arrays`.
         direct: see `arrays`.
 
     Returns:
-        The arrays of the fields, of everything below them and of the collections above them, by their stored path:
-        "jets" has the offsets, "jets._0.pt" the values.
+        The arrays of the fields, of their sub-fields and of the enclosing collections, by stored path: "jets" has the
+        offsets, "jets._0.pt" the values.
 
     Raises:
-        UnsupportedError: CuPy or KvikIO or a GPU are not there; a chain or a TTree.
+        UnsupportedError: CuPy, KvikIO or a GPU is missing; or a chain or a TTree.
         ChecksumError, FormatError: the file is damaged.
     """
     walk = _read(data_set, fields, clusters, backend, direct)
@@ -123,7 +123,7 @@ def flat_arrays(
 _Ranges: TypeAlias = list[tuple[int, int]]
 """Elements of a field, one range per cluster."""
 _Elements: TypeAlias = tuple[ElementType, Any]
-"""What the elements of a column become, and the array of them; two arrays for variants."""
+"""The target type of a column's elements, and their array; two arrays for variants."""
 
 
 def _read(
@@ -144,7 +144,7 @@ def _read(
 def _decoded(
     data_set: DataSet, cluster: SealedCluster, keys: list[ColumnKey], backend: Backend
 ) -> dict[ColumnKey, _Elements]:
-    """The elements of the columns; a physical column that several fields show is decoded once."""
+    """The elements of the columns; a physical column used by several fields is decoded once."""
     known: dict[int, Any] = {}
     for column in cluster.columns:
         if column.column not in known:
@@ -172,7 +172,7 @@ def _after_zeros(xp: Any, zeros: int, elements: Any) -> Any:
 
 
 def _content(data_set: DataSet, column: SealedColumn, backend: Backend) -> Any:
-    """The pages decompressed, by nvCOMP where it can do that, else by the processor."""
+    """The decompressed pages, by nvCOMP if it supports them, otherwise by the processor."""
     if backend.name == "cupy" and can_decompress(column.blocks):
         return decompress(backend, column, column.blocks)
     content = np.empty(column.content_size, np.uint8)
@@ -188,7 +188,7 @@ def _located(data_set: DataSet, info: FieldInfo, work: Any) -> Any:
 
 
 class _Walk:
-    """From the elements of clusters to the arrays of fields."""
+    """Converts the elements of clusters to the arrays of fields."""
 
     def __init__(
         self, data_set: DataSet, xp: Any, selected: dict[str, FieldInfo], wanted: dict[int, FieldInfo]
@@ -201,7 +201,7 @@ class _Walk:
         self._decoded: list[dict[ColumnKey, _Elements]] = []
 
     def add(self, cluster: SealedCluster, decoded: dict[ColumnKey, _Elements]) -> None:
-        """Add the elements of a cluster behind those of the others."""
+        """Append the elements of a cluster."""
         self._clusters.append(replace(cluster, columns=()))
         self._decoded.append(decoded)
         self.entries += cluster.entries
@@ -217,7 +217,7 @@ class _Walk:
             self._add(info, [(0, cluster.entries) for cluster in self._clusters])
 
     def _add(self, info: FieldInfo, ranges: _Ranges) -> None:
-        """Add the arrays of a field and of what is below it."""
+        """Add the arrays of a field and its sub-fields."""
         if info.id not in self.infos:
             return
         for child, inner in _located(self._data_set, info, lambda: self._read(info, ranges)):
@@ -293,7 +293,7 @@ class _Walk:
         return below
 
     def _alternative(self, index: Any, cluster: SealedCluster) -> tuple[int, int]:
-        """The values of an alternative stand in the order of the variants that hold them."""
+        """The values of an alternative are stored in the order of the variants that hold them."""
         if not len(index):
             return 0, 0
         first = int(index[0])

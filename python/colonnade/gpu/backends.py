@@ -1,6 +1,6 @@
-"""Where arrays are: in the memory of the processor (NumPy) or of the GPU (CuPy).
+"""Array libraries: NumPy in host memory, or CuPy in GPU memory.
 
-What decodes is written against the functions that both libraries have, and gets the library as `xp`.
+Decoding uses functions that both libraries have, and gets the library as `xp`.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class Backend:
-    """An array library and the moves between its memory and that of the processor."""
+    """An array library, and copies between its memory and the host's."""
 
     name: BackendName
     xp: Any
 
     def from_host(self, array: NDArray[Any]) -> Any:
-        """Give the library's array with these values; NumPy's is the same one."""
+        """Return the library's array with these values; for NumPy it is the same one."""
         return self.xp.asarray(array)
 
     def to_host(self, array: Any) -> NDArray[Any]:
-        """Give a NumPy array with these values."""
+        """Return a NumPy array with these values."""
         return np.asarray(array if self.xp is np else self.xp.asnumpy(array))
 
     def buffer(self, size: int) -> NDArray[np.uint8]:
-        """Make a buffer in the memory of the processor, page-locked where CuPy and a GPU are there."""
+        """Make a buffer in host memory, page-locked if CuPy and a GPU are available."""
         cupy = self.xp if self.xp is not np else _usable_cupy()
         if cupy is None or size == 0:
             return np.empty(size, np.uint8)
@@ -55,10 +55,10 @@ def backend_of(name: BackendName, *, direct: bool = False) -> Backend:
 
     Args:
         name: "cupy" or "numpy".
-        direct: it is to be read to directly.
+        direct: true if it must support direct reading.
 
     Raises:
-        UsageError: no such backend, or none that can be read to directly.
+        UsageError: no such backend, or one without direct reading.
         UnsupportedError: CuPy is not installed, or finds no GPU.
     """
     if direct and name != "cupy":
@@ -77,7 +77,7 @@ def library(name: str) -> Any:
     """Import a library of the GPU.
 
     Raises:
-        UnsupportedError: it is not installed, or does not load; the message says how to get it.
+        UnsupportedError: it is not installed, or does not load; the message says how to install it.
     """
     try:
         return importlib.import_module(name)

@@ -1,7 +1,7 @@
-"""Compression blocks of sealed pages: finding them, and decompressing them with nvCOMP.
+"""Compression blocks of sealed pages: finds them, and decompresses them with nvCOMP.
 
-A compressed page is a sequence of blocks, each behind a header of nine bytes: three of the algorithm, three with the
-size of the block, three with that of its content, both least significant byte first.
+A compressed page is a sequence of blocks, each with a header of nine bytes: three for the algorithm, three for the size
+of the block, three for that of its content, both least significant byte first.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ BLOCK = np.dtype(
         ("content_size", "<u8"),
     ]
 )
-"""A block: its page, its algorithm (see `ALGORITHMS`), where it is in the data of the column, without its header, and
-where its content is in that of the column."""
+"""A block: its page, its algorithm (see `ALGORITHMS`), the position in the column's data after its header, and the
+position of its content in the column's content."""
 
 ALGORITHMS = {0: "none", 1: "zlib", 2: "lzma", 3: "deflate", 4: "lz4", 5: "zstd"}
-"""The names of the numbers in `BLOCK`. ROOT's old "deflate" has no header of zlib."""
+"""The names of the numbers in `BLOCK`. ROOT's old "deflate" has no zlib header."""
 
 _HEADER = 9
 _TAGS = {b"ZL\x08": 1, b"XZ\x00": 2, b"CS\x08": 3, b"L4\x01": 4, b"ZS\x01": 5}
 _ALIGNMENT = 16
 _MOST_MOVED = 1 << 25
-# Of a page. Writers make one per plane or per 16 MiB; more would be looked at one after the other for hours.
+# Per page. Writers make one per plane or per 16 MiB; processing more one by one could take hours.
 _MOST_BLOCKS = 4096
-# nvCOMP's names, and the bytes before and behind the stream that it takes: zlib's header and sum, LZ4's sum.
+# nvCOMP's names, and the bytes before and after its stream: zlib's header and checksum, LZ4's checksum.
 _ON_DEVICE = {1: ("Deflate", 2, 4), 3: ("Deflate", 0, 0), 4: ("LZ4", 8, 0), 5: ("Zstd", 0, 0)}
 
 
 def find_blocks(backend: Backend, column: SealedColumn) -> NDArray[Any]:
-    """List the blocks of all pages; a page without compression is a block of the algorithm 0.
+    """List the blocks of all pages; an uncompressed page is a block with algorithm 0.
 
-    The headers of the first blocks of all pages are looked at together, then those of the second ones, and so on.
+    Parses the headers of the first blocks of all pages together, then those of the second ones, and so on.
 
     Raises:
         FormatError: the sizes do not add up, or an algorithm is unknown.
@@ -98,7 +98,7 @@ def find_blocks(backend: Backend, column: SealedColumn) -> NDArray[Any]:
 
 
 def can_decompress(blocks: NDArray[Any]) -> bool:
-    """Say whether nvCOMP knows all algorithms, and is there."""
+    """True if nvCOMP is available and supports all algorithms."""
     if not set(np.unique(blocks["algorithm"]).tolist()) <= {0, *_ON_DEVICE}:
         return False
     try:
@@ -108,12 +108,12 @@ def can_decompress(blocks: NDArray[Any]) -> bool:
 
 
 def decompress(backend: Backend, column: SealedColumn, blocks: NDArray[Any]) -> Any:
-    """Decompress the blocks of a column in the memory of the GPU.
+    """Decompress the blocks of a column in GPU memory.
 
-    nvCOMP wants blocks and their contents at multiples of 16 bytes, so both are moved.
+    nvCOMP requires blocks and their contents at multiples of 16 bytes, so both are moved.
 
     Raises:
-        FormatError: nvCOMP found a block to have another size than its header says.
+        FormatError: the size of a block's content differs from its header.
     """
     xp = backend.xp
     content = xp.empty(column.content_size, np.uint8)
@@ -136,7 +136,7 @@ def decompress(backend: Backend, column: SealedColumn, blocks: NDArray[Any]) -> 
 
 
 def _decode(name: str, sealed: tuple[Any, ...], opened: tuple[Any, ...], xp: Any) -> NDArray[Any]:
-    """Run nvCOMP in the current stream; returns the sizes that it gave."""
+    """Run nvCOMP in the current stream; returns the sizes that it reports."""
     nvcomp = library("nvidia.nvcomp")
     stream = xp.cuda.get_current_stream().ptr
     codec = nvcomp.Codec(algorithm=name, bitstream_kind=nvcomp.BitstreamKind.RAW, cuda_stream=stream)
@@ -186,13 +186,13 @@ def _require(column: SealedColumn, pages: NDArray[Any], holds: NDArray[Any], pro
 
 
 def _aligned(sizes: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """Places for stretches of these sizes, and the size of all."""
+    """Aligned positions for ranges of these sizes, and the total size."""
     ends = np.cumsum((sizes + np.uint64(_ALIGNMENT - 1)) // np.uint64(_ALIGNMENT) * np.uint64(_ALIGNMENT))
     return np.concatenate([[0], ends[:-1]]).astype("<u8"), int(ends[-1])
 
 
 def _move(backend: Backend, source: Any, from_: Any, target: Any, to: Any, sizes: NDArray[Any]) -> None:
-    """Copy stretches of bytes, many at a time: one operation for each would cost more than it moves."""
+    """Copy byte ranges, many at a time: one operation per range would cost more than the copy."""
     xp = backend.xp
     for first, last in _batches(sizes):
         ends = np.cumsum(sizes[first:last]).astype("<i8")
@@ -205,7 +205,7 @@ def _move(backend: Backend, source: Any, from_: Any, target: Any, to: Any, sizes
 
 
 def _batches(sizes: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Ranges of stretches of about `_MOST_MOVED` bytes."""
+    """Ranges in batches of about `_MOST_MOVED` bytes."""
     first, held = 0, 0
     for number, size in enumerate(sizes.tolist()):
         held += size

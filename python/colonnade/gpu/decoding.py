@@ -1,7 +1,7 @@
-"""Column encodings on arrays of NumPy or CuPy: the content of pages, end to end, to elements.
+"""Column encodings on arrays of NumPy or CuPy: converts the contents of pages, end to end, to elements.
 
-Consecutive pages with the same number of elements are decoded by the same operations, as rows of a matrix. The
-results are those of `codec::decode`, bit by bit. Signed integers and the ends of collections restart with every page.
+Consecutive pages with the same number of elements are decoded by the same operations, as rows of a matrix. The results
+equal those of `codec::decode` bit by bit. Signed integers and the ends of collections restart with every page.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def decode(xp: Any, encoding: _core.ColumnEncoding, content: Any, counts: NDArra
 
     Args:
         xp: NumPy or CuPy.
-        encoding: how the column is stored.
+        encoding: the encoding of the column.
         content: the bytes of the pages, decompressed, end to end.
-        counts: the elements of each page, on the host.
+        counts: the number of elements of each page, on the host.
 
     Returns:
         An array of elements in the type of the column, float64 for Real32Quant; (indices, tags) for Switch.
@@ -106,7 +106,7 @@ def require_readable(kind: str, element: ElementType) -> None:
     """Refuse what the reader refuses: columns of another family than the elements.
 
     Raises:
-        TypeMismatchError: numbers with a fraction from integers, say.
+        TypeMismatchError: for example integers read as numbers with a fraction.
     """
     family = next((words[0] for words in _FAMILIES if kind.removeprefix("Split").startswith(words)), "Int")
     if family != _FAMILY_OF.get(element, "Int"):
@@ -114,7 +114,7 @@ def require_readable(kind: str, element: ElementType) -> None:
 
 
 def convert(xp: Any, values: Any, element: ElementType) -> Any:
-    """Convert elements to the type that a field has in memory, as the reader does.
+    """Convert elements to the in-memory type of a field, like the reader.
 
     Raises:
         ConversionError: a value does not fit.
@@ -161,7 +161,7 @@ def _runs(content: Any, counts: NDArray[Any], encoding: _core.ColumnEncoding) ->
 
 
 def _view(xp: Any, array: Any, dtype: str) -> Any:
-    """Bytes of rows as one number each."""
+    """The bytes of rows as one number each."""
     return xp.ascontiguousarray(array).reshape(-1).view(dtype)
 
 
@@ -200,7 +200,7 @@ def _split_half(xp: Any, rows: Any, count: int, encoding: _core.ColumnEncoding) 
 
 
 def _widen(xp: Any, halves: Any) -> Any:
-    """Half precision to float32. In integers, so that NaNs are the same ones everywhere."""
+    """Half precision to float32, in integers, so that NaNs have the same bits everywhere."""
     bits = halves.astype("<u4")
     magnitude = bits & 0x7FFF
     normal = (magnitude << 13) + (112 << 23)
@@ -211,7 +211,7 @@ def _widen(xp: Any, halves: Any) -> Any:
 
 
 def _stream(xp: Any, rows: Any, count: int, bits: int) -> Any:
-    """Integers of `bits` bits, least significant bit first, which lie in up to five bytes."""
+    """Integers of `bits` bits, least significant bit first, which span up to five bytes."""
     first = xp.arange(count, dtype="<u8") * np.uint64(bits)
     places = (first >> np.uint64(3)).astype("<i8")
     words = xp.zeros((len(rows), count), "<u8")

@@ -1,4 +1,4 @@
-"""Sealed pages: the pages of columns as they are stored, with what a decoder elsewhere has to know about them."""
+"""Sealed pages: the stored pages of columns, with the information that an external decoder needs."""
 
 from __future__ import annotations
 
@@ -48,42 +48,42 @@ PAGE = np.dtype(
         ("padding", "<u2"),
     ]
 )
-"""A page: where it is in the file and in the data of its column, its size sealed and decompressed (equal: it is not
-compressed), the number of its first element in the cluster, its elements, whether eight bytes of XXH3 follow it, and
-whether `offset` leads to all of it in one piece."""
+"""A page: its position in the file and in its column's data, its sealed and decompressed size (equal if uncompressed),
+the index of its first element in the cluster, its number of elements, whether eight bytes of XXH3 follow it, and
+whether it is one piece at `offset`."""
 
 ColumnKey = tuple[int, int]
-"""The id of a field, and which of its columns."""
+"""The id of a field, and the index of one of its columns."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SealedColumn:
-    """The pages of a column in a cluster. Two columns belong to a string: the ends of the texts, and the texts."""
+    """The pages of a column in a cluster. A string has two columns: the ends of the texts, and the texts."""
 
     field: str
     """The path of the field."""
     number: int
-    """Which of the columns of the field."""
+    """The index among the columns of the field."""
     column: int
-    """The physical column that the cluster has."""
+    """The physical column in the cluster."""
     cluster: int
     encoding: _core.ColumnEncoding
-    """The type of the column, "SplitReal32", with `bits`, `minimum` and `maximum`."""
+    """The type of the column, for example "SplitReal32", with `bits`, `minimum` and `maximum`."""
     compression: int
-    """ROOT's number for what the writer was set to, algorithm * 100 + level."""
+    """ROOT's number for the writer's setting, algorithm * 100 + level."""
     elements: int
-    """Those of the pages, behind `leading_zeros` that no page has, since the column came later."""
+    """The elements in pages, after `leading_zeros` that precede the first page of a deferred column."""
     leading_zeros: int
     pages: NDArray[Any]
     """One `PAGE` each."""
     data: Any
-    """The pages: bytes in the memory of the processor, page-locked where possible, or in that of the GPU."""
+    """The pages: bytes in host memory, page-locked if possible, or in GPU memory."""
     _place: _core.SealedColumn = dataclasses.field(repr=False)
     _backend: Backend = dataclasses.field(repr=False)
 
     @property
     def content_size(self) -> int:
-        """Bytes of all pages, decompressed."""
+        """The decompressed size of all pages in bytes."""
         return self._place.content_size
 
     @cached_property
@@ -97,7 +97,7 @@ class SealedColumn:
 
     @cached_property
     def checksums(self) -> NDArray[np.uint64]:
-        """The checksums of the pages, 0 where there is none."""
+        """The checksums of the pages, 0 if there is none."""
         sums = np.zeros(len(self.pages), "<u8")
         summed = np.flatnonzero(self.pages["has_checksum"])
         at = (self.pages["position"] + self.pages["size"])[summed].astype("<i8")
@@ -124,23 +124,23 @@ def sealed(
     backend: BackendName = "cupy",
     direct: bool = False,
 ) -> Iterator[SealedCluster]:
-    """Read the pages of fields as they are stored, cluster by cluster.
+    """Read the stored pages of fields, cluster by cluster.
 
-    Pages are compared with their checksums on the processor, unless the data set was opened with `checksums=False`.
+    The processor verifies the checksums of pages, unless the data set was opened with `checksums=False`.
 
     Args:
-        data_set: of one file.
-        fields: see `DataSet.arrays`; the columns of the collections above them are among those that are read.
+        data_set: a data set in one file.
+        fields: see `DataSet.arrays`; includes the columns of the enclosing collections.
         clusters: their numbers; all if None.
-        backend: where the data are: "cupy" for the memory of the GPU, "numpy" for that of the processor,
-            page-locked where CuPy and a GPU are there.
-        direct: read straight into the memory of the GPU with KvikIO: local files only.
+        backend: where the data are: "cupy" for GPU memory, "numpy" for host memory, page-locked if CuPy and a GPU are
+            available.
+        direct: read straight to GPU memory with KvikIO: local files only.
 
     Yields:
-        The clusters, in the order asked.
+        The clusters, in the requested order.
 
     Raises:
-        UnsupportedError: CuPy or KvikIO or a GPU are not there; a chain or a TTree.
+        UnsupportedError: CuPy, KvikIO or a GPU is missing; or a chain or a TTree.
         ChecksumError, FormatError: the file is damaged.
     """
     place = backend_of(backend, direct=direct)
@@ -163,7 +163,7 @@ def read_clusters(
         cluster = described[number]
         first, entries = cluster.first_entry, cluster.entries
         places = {key: reader.sealed_column(*key, number) for key in columns}
-        # Projected fields show the columns of others.
+        # Projected fields use the columns of others.
         distinct = {place.column: place for place in places.values()}
         read = _read_direct if direct else _read
         data = dict(zip(distinct, read(data_set, list(distinct.values()), backend), strict=True))
@@ -179,7 +179,7 @@ def read_clusters(
 
 
 def wanted_fields(infos: Iterable[FieldInfo]) -> dict[int, FieldInfo]:
-    """Return the fields that reading these needs: what is above them, and what is below them and can be read."""
+    """Return the fields needed to read these: the enclosing ones, and readable ones below."""
     wanted: dict[int, FieldInfo] = {}
     for info in infos:
         above = info.parent
@@ -200,7 +200,7 @@ def _readable(info: FieldInfo) -> dict[int, FieldInfo]:
 
 
 def columns_of(wanted: dict[int, FieldInfo]) -> dict[ColumnKey, FieldInfo]:
-    """Return the columns that fields are read from."""
+    """Return the columns from which fields are read."""
     return {
         (number, k): wanted[number]
         for number in sorted(wanted)
@@ -210,10 +210,10 @@ def columns_of(wanted: dict[int, FieldInfo]) -> dict[ColumnKey, FieldInfo]:
 
 
 def single(data_set: DataSet) -> DataSet:
-    """Return the data set, which is an RNTuple in one file.
+    """Return the data set, which must be an RNTuple in one file.
 
     Raises:
-        UnsupportedError: it is not.
+        UnsupportedError: it is something else.
     """
     if type(data_set) is not DataSet:
         raise UnsupportedError(
@@ -226,14 +226,14 @@ def single(data_set: DataSet) -> DataSet:
 
 
 def reader_of(data_set: DataSet) -> _core.Reader:
-    """Return what reads the data set."""
+    """Return the reader of the data set."""
     reader = single(data_set)._open_reader()
     assert isinstance(reader, _core.Reader)
     return reader
 
 
 def cluster_numbers(data_set: DataSet, clusters: Sequence[int] | None) -> list[int]:
-    """Return the numbers of clusters, all if None.
+    """Return the numbers of clusters; all if None.
 
     Raises:
         UsageError: there is no such cluster.
@@ -275,7 +275,7 @@ def _read(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend)
 
 
 def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[Any]:
-    """Pages straight to the memory of the GPU, from where they are copied to be compared with their checksums."""
+    """Reads pages straight to GPU memory, and copies them to the host to verify their checksums."""
     kvikio = library("kvikio")
     buffers = [backend.xp.empty(place.size, np.uint8) for place in places]
     reads: list[tuple[_core.SealedColumn, Callable[[], int], int]] = []

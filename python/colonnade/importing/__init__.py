@@ -1,1 +1,1 @@
-"""What comes from elsewhere: TTrees, and copies of data sets."""
+"""Imports of TTrees and tables, and copies of data sets."""

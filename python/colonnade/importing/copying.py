@@ -36,17 +36,17 @@ CopySource: TypeAlias = "PathLike | tuple[PathLike, str]"
 
 @dataclass(frozen=True)
 class CopyProgress:
-    """How far a copy is."""
+    """The progress of a copy."""
 
     entries: int
     total_entries: int
     bytes_read: int
-    """Of pages."""
+    """Bytes of pages."""
     bytes_written: int
     total_bytes: int
-    """That are to be read."""
+    """To read in total."""
     verifying: bool
-    """The numbers are those of the comparison that follows the copy."""
+    """True while the comparison that follows the copy runs."""
 
 
 CopyWatch: TypeAlias = Callable[[CopyProgress], object]
@@ -65,33 +65,33 @@ _MODES: tuple[CopyMode, ...] = ("pages", "recompress", "decode")
 
 @dataclass(frozen=True)
 class CopyReport:
-    """What a copy did."""
+    """The result of a copy."""
 
     data_set: str
     """Its path at the destination."""
     mode: CopyMode
-    """How pages were copied: as they are stored, compressed again, or decoded and put into other pages."""
+    """How pages were copied: as they are stored, recompressed, or decoded into other pages."""
     entries: int
-    """Of the destination: what can be read there."""
+    """Readable entries of the destination."""
     clusters: int
     pages: int
-    """Written now; equal ones that share a place count once."""
+    """Written by this call; equal pages that share storage count once."""
     bytes_read: int
-    """Of pages."""
+    """Bytes of pages."""
     bytes_written: int
-    """Of pages."""
+    """Bytes of pages."""
     bytes_shared: int
-    """Of them, in blocks that the file system lets source and destination share, which takes no space."""
+    """The part of these in blocks that the file system shares between source and destination, which takes no space."""
     resumed_entries: int
-    """That were there already."""
+    """Already present before."""
     known_sources: int
-    """Inputs of a merge that were in its output before."""
+    """Inputs of a merge that its output contained already."""
     seconds: float
     verified: bool
     interrupted: bool
-    """Whether `progress` stopped it: what the last checkpoint holds is there, and nothing else."""
+    """True if `progress` stopped it: the destination is what the last checkpoint left."""
     notes: tuple[str, ...]
-    """What could not be carried over, and why."""
+    """What could not be copied, and why."""
 
 
 def copy(
@@ -113,48 +113,48 @@ def copy(
     direct_io: bool = False,
     **settings: Unpack[CopySettings],
 ) -> CopyReport:
-    """Copy a data set from any place to any other: files, files in S3, object stores.
+    """Copy a data set between any two places: files, files in S3, object stores.
 
-    As a rule pages are copied as they are stored, each compared with its checksum on the way, without being
-    decompressed. Several sources with the same schema become one data set, one after the other.
+    Normally pages are copied as they are stored, verified against their checksums, without decompression. Several
+    sources with the same schema become one data set, one after the other.
 
-    Ctrl-C stops the copy in good order: what the last checkpoint holds stays.
+    Ctrl-C stops the copy cleanly: what the last checkpoint holds stays.
 
     Args:
         source: the file or store; or file and data set as "f.root:Events" or ("f.root", "Events");
             or a list of several.
         destination: likewise.
-        name: the path of the data set at the sources; may be left out where there is only one.
-        destination_name: its path at the destination; the source's if left out.
-        columns: paths of the fields to copy, with all below them. What they need comes with them: the collections and
-            records above them, the sources of projected fields, the other parts of pairs, tuples and variants.
-        compression: compress again: "zstd:5", "lz4", "none", ...; kept as it is if left out.
-        page_size: put elements into pages of at most this size before compression; kept if left out.
-        cluster_size: put entries into clusters of about this compressed size; kept if left out.
-        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
-            the data set is added to a ROOT file or store that is there.
-        resume: go on with a copy that was interrupted, after its last checkpoint. What is there must be the beginning
-            of what the copy would make, else nothing is changed. With `overwrite`, what holds no such data set is
+        name: the path of the data set at the sources; optional if there is only one.
+        destination_name: its path at the destination; by default the source's.
+        columns: paths of the fields to copy, with their sub-fields. Fields that they need are included: the enclosing
+            collections and records, the sources of projected fields, the other parts of pairs, tuples and variants.
+        compression: recompress: "zstd:5", "lz4", "none", ...; by default pages stay as they are.
+        page_size: rearrange elements into pages of at most this size before compression; by default pages stay.
+        cluster_size: rearrange entries into clusters of about this compressed size; by default clusters stay.
+        overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
+            is added to an existing ROOT file or store.
+        resume: continue an interrupted copy after its last checkpoint. The destination must hold the beginning of
+            what the copy would make, otherwise nothing changes. With `overwrite`, anything else there is
             replaced.
-        verify: read both sides again when the copy is done: True or "pages" compares the pages byte by byte, or the
-            values where pages were not kept; "values" compares the values in any case.
-        progress: called a few times per second with a `CopyProgress`, returning False stops; True writes a line
-            to standard error.
-        progress_every: seconds between two calls of `progress`, about.
-        memory_budget: bytes of pages that are under way.
-        direct_io: past the page cache, reading and writing, where the file system can.
-        settings: of the writer, as in `colonnade.create`: container, checksums (for pages that have none),
+        verify: read both sides again after the copy: True or "pages" compares the pages byte by byte, or the values
+            where pages were rearranged; "values" always compares the values.
+        progress: called a few times per second with a `CopyProgress`; returning False stops; True prints a line to
+            standard error.
+        progress_every: approximate seconds between two calls of `progress`.
+        memory_budget: bytes of pages in flight.
+        direct_io: bypass the page cache for reading and writing, if the file system supports it.
+        settings: of the writer, as in `colonnade.create`: container, checksums (for pages without one),
             checkpoint_every, durability, max_key_size, clusters_per_group, object_mapping, splice_size, ...
 
     Returns:
-        What was done.
+        A report.
 
     Raises:
         FileMissingError: no such file.
         NotFoundError: no such data set or field.
-        UsageError: the data set is there already, or is not the beginning of this copy.
+        UsageError: the data set exists already, or is not the beginning of this copy.
         SchemaError: the sources have different schemas.
-        ChecksumError: a page of a source is damaged, or after the copy one of the destination.
+        ChecksumError: a page of a source, or of the destination after the copy, is damaged.
         StorageError: reading or writing failed.
     """
     sources = _sources(source, name)
@@ -181,7 +181,7 @@ def copy(
 
 
 def report_of(report: _core.CopyReport) -> CopyReport:
-    """Make the report that users see."""
+    """Make the report for users."""
     return CopyReport(
         data_set=report.data_set,
         mode=_MODES[report.mode],
@@ -210,7 +210,7 @@ def _sources(source: CopySource | list[CopySource], name: str | None) -> list[tu
 
 
 def verify_depth(verify: bool | str) -> int:
-    """Return the number that stands for a way of verifying."""
+    """Return the number of a verification mode."""
     known = {False: 0, True: 1, "pages": 1, "values": 2}
     if verify not in known:
         raise UsageError(f"a copy is verified by 'pages' or 'values', not {verify!r}")
@@ -218,7 +218,7 @@ def verify_depth(verify: bool | str) -> int:
 
 
 def native_watch(progress: bool | CopyWatch | None) -> Callable[[_core.CopyProgress], bool] | None:
-    """Make what is called while bytes move of what the user gave."""
+    """Convert the user's callback to the function that is called while bytes move."""
     if progress is None or progress is False:
         return None
     watch: CopyWatch = _Line() if progress is True else progress
@@ -238,7 +238,7 @@ def native_watch(progress: bool | CopyWatch | None) -> Callable[[_core.CopyProgr
 
 
 class _Line:
-    """Writes one line to standard error again and again."""
+    """Rewrites one line on standard error."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()

@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 __all__ = ["LeftOutObject", "MergeMode", "MergeReport", "expand_inputs", "merge"]
 
 MergeMode: TypeAlias = Literal["strict", "filter", "union"]
-"""Which fields the output has: the ones that all inputs must have, those that all have, or those that any has."""
+"""The fields of the output: "strict", "filter" or "union"."""
 
 _MODES: tuple[MergeMode, ...] = ("strict", "filter", "union")
 
 
 @dataclass(frozen=True)
 class LeftOutObject:
-    """Something in the inputs that is no data set."""
+    """An object of the inputs that is not a data set."""
 
     path: str
     class_name: str
     inputs: int
-    """How many have it."""
+    """Number of inputs with it."""
 
 
 @dataclass(frozen=True)
 class MergeReport:
-    """What a merge did."""
+    """The result of a merge."""
 
     data_sets: tuple[CopyReport, ...]
-    """Of each, in the order in which they are in the output."""
+    """One for each data set, in the order of the output."""
     left_out: tuple[LeftOutObject, ...]
-    """Histograms, trees and whatever else the inputs hold."""
+    """Histograms, trees and other objects of the inputs."""
     notes: tuple[str, ...]
-    """Such as inputs that lack a data set that others have."""
+    """For example inputs that lack a data set."""
     seconds: float
     interrupted: bool
-    """Whether `progress` stopped it."""
+    """True if `progress` stopped it."""
 
 
 def merge(
@@ -81,41 +81,41 @@ def merge(
 ) -> MergeReport:
     """Merge the data sets of several files: those of the same name follow each other in the order of the inputs.
 
-    As a rule pages are copied as they are stored, each compared with its checksum on the way. The output keeps which
-    entries came from which input in the attribute set "merged_inputs". Histograms, trees and other objects are left
-    out, and the report lists them.
+    Normally pages are copied as they are stored, verified against their checksums. The output records its inputs and
+    their entries in the attribute set "merged_inputs". Histograms, trees and other objects are left out, and the report
+    lists them.
 
     Args:
         output: the file or object store to make.
         inputs: files, files in S3, object stores; names of local files may have wildcards.
-        mode: "strict": all inputs have the same fields; "filter": only the fields that all have; "union": the fields
-            that any has, zero or empty in the entries of inputs that lack them.
-        data_sets: names of those to merge; all if left out.
-        columns: paths of the fields to take, with all below them; all if left out.
-        compression: compress again: "zstd:5", "lz4", "none", ...; kept as it is if left out.
-        page_size: put elements into pages of at most this size before compression; kept if left out.
-        cluster_size: put entries into clusters of about this compressed size, which turns many small clusters into
-            few; kept if left out.
-        overwrite: replace what is at the output. Without it, `append` or `resume` the output must not be there.
-        append: add the inputs that are not in the output yet. One that has changed since is an error.
-        resume: go on with a merge that was interrupted, after its last checkpoint.
-        verify: read both sides again when a data set is done, as in `colonnade.copy`.
-        jobs: threads that verify and compress; one per processor if left out.
-        progress: called a few times per second with a `CopyProgress`, returning False stops; True writes a line
-            to standard error.
-        progress_every: seconds between two calls of `progress`, about.
-        memory_budget: bytes of pages that are under way.
-        direct_io: past the page cache, reading and writing, where the file system can.
+        mode: "strict": all inputs must have the same fields; "filter": the fields that all inputs have; "union": the
+            fields of any input, zero or empty in the entries of inputs that lack them.
+        data_sets: names of the data sets to merge; by default all.
+        columns: paths of the fields to copy, with their sub-fields; by default all.
+        compression: recompress: "zstd:5", "lz4", "none", ...; by default pages stay as they are.
+        page_size: rearrange elements into pages of at most this size before compression; by default pages stay.
+        cluster_size: rearrange entries into clusters of about this compressed size, which joins small clusters; by
+            default clusters stay.
+        overwrite: replace the output. Without it, `append` or `resume`, the output must not exist.
+        append: add the inputs that the output does not contain yet. An input that has changed since is an error.
+        resume: continue an interrupted merge after its last checkpoint.
+        verify: read both sides again after each data set, as in `colonnade.copy`.
+        jobs: threads for verification and compression; by default one per processor.
+        progress: called a few times per second with a `CopyProgress`; returning False stops; True prints a line to
+            standard error.
+        progress_every: approximate seconds between two calls of `progress`.
+        memory_budget: bytes of pages in flight.
+        direct_io: bypass the page cache for reading and writing, if the file system supports it.
         settings: of the writer, as in `colonnade.create`.
 
     Returns:
-        What was done.
+        A report.
 
     Raises:
         FileMissingError: no such file.
-        NotFoundError: an input without data sets, or no input has one of a name that was given.
-        UsageError: an input is given twice or is the output, has changed since it was merged, or the output is there.
-        SchemaError: the inputs' fields do not fit together in this mode.
+        NotFoundError: an input without data sets, or a given name that no input has.
+        UsageError: an input is given twice or is the output, or has changed since it was merged; or the output exists.
+        SchemaError: the inputs' fields are incompatible in this mode.
         ChecksumError: a page of an input is damaged.
         StorageError: reading or writing failed.
     """
@@ -124,7 +124,7 @@ def merge(
     if jobs is not None and jobs < 1:
         raise UsageError(f"{jobs} jobs do nothing", "one or more")
     check_names(settings, "a merge")
-    settings.setdefault("page_buffer_budget", "32 MiB")  # inputs may be many, memory is not
+    settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
     names = [data_sets] if isinstance(data_sets, str) else list(data_sets or ())
     report = _core.merge(
         expand_inputs(inputs),
@@ -156,10 +156,10 @@ def merge(
 
 
 def expand_inputs(inputs: Iterable[PathLike] | PathLike) -> list[str]:
-    """Put the names of files, in order, in place of those with wildcards.
+    """Expand names of files with wildcards, in order.
 
     Raises:
-        FileMissingError: no file has a name like that.
+        FileMissingError: no file matches.
     """
     given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Importing Parquet, Arrow and CSV files, which pyarrow reads, with nested types kept."""
+"""Imports Parquet, Arrow and CSV files, which pyarrow reads, with nested types."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ TableFormat: TypeAlias = Literal["parquet", "arrow", "csv"]
 
 @dataclass(frozen=True)
 class TableReport:
-    """What an import of tables did."""
+    """The result of an import of tables."""
 
     data_set: str
     entries: int
     fields: tuple[str, ...]
     bytes_read: int
-    """Of values, as Arrow holds them."""
+    """Bytes of values in Arrow's form."""
     seconds: float
     verified: bool
 
 
 def table_format(path: PathLike) -> TableFormat | None:
-    """The format that the ending of a file name stands for; None if it is no table's."""
+    """The format of a file name's extension; None if it is not a table's."""
     found = FORMATS.get(Path(os.fspath(path)).suffix.lower())
     return None if found == "npz" else found
 
@@ -79,34 +79,34 @@ def import_table(
 ) -> TableReport:
     """Make a data set from Parquet, Arrow (IPC) or CSV files, with pyarrow, which must be installed.
 
-    Lists, records and missing values are kept: a column, or a part of one, in which a value is missing becomes a
-    `std::optional`, and one without missing values does not, whatever its schema allows. To find out, columns for
-    which Parquet's statistics do not say it are read twice. Dictionaries become what they stand for; dates and times
-    become integers whose unit is the field's description. What `export` wrote gets the types that it had.
+    Lists, records and missing values are kept: a column, or part of one, with missing values becomes a `std::optional`;
+    one without does not, whatever its schema allows. To find out, columns without Parquet statistics on missing values
+    are read twice. Dictionaries become their values; dates and times become integers whose unit is the field's
+    description. Columns that `export` wrote get their original types.
 
     Args:
-        source: the file; or several with the same columns, whose rows follow each other.
+        source: the file; or several with the same columns, whose rows are concatenated.
         destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
-        destination_name: the path of the data set; the first file's name without its ending if left out.
-        columns: names of columns; all if left out.
-        format: "parquet", "arrow" or "csv"; by the ending of the names if left out.
+        destination_name: the path of the data set; by default the first file's name without extension.
+        columns: names of columns; by default all.
+        format: "parquet", "arrow" or "csv"; by default from the extension.
         compression: of the data set.
-        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
-            the data set is added to a ROOT file or store that is there.
+        overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
+            is added to an existing ROOT file or store.
         verify: read both sides again afterwards and compare all values.
-        batch_size: rows that are held in memory at a time.
-        checkpoint_every: how often to make readable what was written, as in `colonnade.create`.
-        page_size: limit of a page before compression.
-        cluster_size: compressed size that a cluster should have.
-        progress: called after each step with the number of entries that are done, and of all.
-        settings: others of the writer, as in `colonnade.create`.
+        batch_size: number of rows in memory at a time.
+        checkpoint_every: how often to commit, as in `colonnade.create`.
+        page_size: maximum size of a page before compression.
+        cluster_size: target compressed size of a cluster.
+        progress: called after each step with the number of entries done, and in total.
+        settings: other options of the writer, as in `colonnade.create`.
 
     Raises:
         ModuleNotFoundError: pyarrow is not installed.
         FileMissingError: no such file.
-        FormatError: a file is damaged; or after the import values differ.
+        FormatError: a file is damaged; or values differ after the import.
         SchemaError: a type cannot be stored, or the files have different columns.
-        UsageError: the data set is there already, or a column is not.
+        UsageError: the data set exists already, or a column does not.
     """
     given: dict[str, Any] = {
         "compression": compression,
@@ -152,7 +152,7 @@ def import_table(
 
 @dataclass
 class _Nulls:
-    """Where values are missing: in a column, and in what it is made of."""
+    """Where values are missing: in a column, and in its parts."""
 
     here: bool = False
     below: list[_Nulls] = field(default_factory=list)
@@ -239,7 +239,7 @@ class _Table:
             ) from error
 
     def _without_statistics(self) -> list[str]:
-        """Columns of which the files do not say that no value is missing."""
+        """Columns whose files do not guarantee that no value is missing."""
         unsure = {name for name in self._columns if self._dataset.schema.field(name).nullable}
         unsure |= {name for name in self._columns if _is_nested(self._dataset.schema.field(name).type)}
         if self._dataset.format.default_extname != "parquet":
@@ -344,7 +344,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _note(array: Any, nulls: _Nulls) -> None:
-    """Note where values of an array are missing."""
+    """Record where values of an array are missing."""
     import pyarrow as pa
 
     kind = array.type
@@ -367,7 +367,7 @@ def _note(array: Any, nulls: _Nulls) -> None:
 
 
 def _examples(kind: Any, nulls: _Nulls) -> list[Any]:
-    """Values of a type that are missing wherever some are."""
+    """Values of a type that are missing at every level that has missing values."""
     import pyarrow as pa
 
     made: list[Any] = [None] if nulls.here else []
@@ -389,7 +389,7 @@ def _examples(kind: Any, nulls: _Nulls) -> list[Any]:
 
 
 def _any(kind: Any) -> Any:
-    """A value of a type in which nothing is missing."""
+    """A value of a type without missing parts."""
     import pyarrow as pa
 
     types = pa.types

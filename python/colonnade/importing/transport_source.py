@@ -1,4 +1,4 @@
-"""What uproot reads files elsewhere through: Colonnade's own transports, with their credentials and retries."""
+"""The source through which uproot reads remote files: Colonnade's transports, with their credentials and retries."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from colonnade import _core
 __all__ = ["TransportSource"]
 
 REQUESTS = 16
-"""At once."""
+"""Concurrent requests."""
 
 
 class _Resource(uproot.source.chunk.Resource):  # type: ignore[misc]
-    """The file, which all threads of a source share."""
+    """The file, shared by all threads of a source."""
 
     def __init__(self, file: _core.RandomAccessFile) -> None:
         self._file = file
@@ -28,7 +28,7 @@ class _Resource(uproot.source.chunk.Resource):  # type: ignore[misc]
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held beside the file."""
+        """Nothing is held except the file."""
 
     def get(self, start: int, stop: int) -> bytes:
         return self._file.read(start, stop)
@@ -66,5 +66,5 @@ class TransportSource(uproot.source.chunk.MultithreadedSource):  # type: ignore[
 
     @property
     def num_bytes(self) -> int:
-        """Of the file."""
+        """The size of the file."""
         return self._num_bytes

@@ -1,7 +1,7 @@
-"""TTrees as data sets: their names and types are known at once, columns are imported as they are used.
+"""TTrees as data sets: names and types are known at once, columns are imported on demand.
 
-What was imported lies in files: of a cache, where later processes find them, or of this process, which removes them. A
-file has some branches of one tree, by the rules of `import_tree`.
+Imported columns are kept in files: of a cache, where later processes find them, or of this process, which removes them.
+A file has some branches of one tree, by the rules of `import_tree`.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from .trees import ImportProgress, _Import, _opened, _probe, _tree, _tree_names,
 __all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in", "may_be_trees"]
 
 _RULES = 1
-"""Of names and types; files that were imported by other ones are not used."""
+"""The version of names and types; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16
-"""Files at once."""
+"""The maximum number of open files."""
 _COPIED = 16 << 20
-"""Bytes at once."""
+"""Bytes per copy operation."""
 Watch: TypeAlias = Callable[[ImportProgress], object]
 
 
 def may_be_trees(files: Sequence[str], name: str) -> bool:
-    """Whether one of the files has a TTree of that name, or the only data set there is."""
+    """True if one of the files has a TTree of that name, or a TTree is the only data set in it."""
     return any(_has_tree(uri, name) for uri in files)
 
 
@@ -68,7 +68,7 @@ def _has_tree(uri: str, name: str) -> bool:
 
 
 class _TreeFile:
-    """A TTree of a file: what there is to import."""
+    """A TTree of a file, to be imported."""
 
     def __init__(self, uri: str, name: str) -> None:
         self.uri = uri
@@ -80,23 +80,23 @@ class _TreeFile:
             self.plan = plan.without(_probe(plan.leaves(), self.entries))
             self._sizes = {leaf.path: int(leaf.branch.compressed_bytes) for leaf in self.plan.leaves()}
         self.version = _version(uri)
-        # What may have changed without a sign is imported for its reader alone.
+        # Sources that may change unnoticed are imported for one reader only.
         self._state = self.version or uuid.uuid4().hex
         self._projections = self.plan.projections(aliases=True)
 
     @property
     def identity(self) -> str:
-        """Tells apart trees, and states of one."""
+        """Identifies trees, and states of one."""
         told = json.dumps([_RULES, _full(self.uri), self.name, self._state])
         return hashlib.sha256(told.encode()).hexdigest()[:20]
 
     def has(self, path: str) -> bool:
-        """Whether there is something of the column here."""
+        """True if the tree has part of the column."""
         top = _bare(path).partition(".")[0]
         return top in self._projections or any(node.name == top for node in self.plan.nodes)
 
     def branches_of(self, paths: Iterable[str]) -> frozenset[str]:
-        """The branches that columns need. Never none: entries have to be counted by something."""
+        """The branches that columns need. Never empty: at least one is needed to count entries."""
         found = frozenset(branch for path in paths for branch in self._branches(_bare(path)))
         return found or frozenset({min(self._sizes, key=lambda branch: self._sizes[branch])})
 
@@ -111,12 +111,12 @@ class _TreeFile:
             if top in self._projections and top in aliases:
                 return [members[aliases[top]].path]
             if self.plan.counters().get(top) == node.name:
-                # A counter is the length of a list: there must be one.
+                # A counter is the length of a list, which must exist.
                 return [min((leaf.path for leaf in members.values()), key=lambda branch: self._sizes[branch])]
         return []
 
     def shape(self) -> str:
-        """Return a file with all fields and no entries, which trees that are alike share."""
+        """Return a file with all fields and no entries, which equal trees share."""
         told = [self.name, self.title, self.plan.schema(), self._projections, self.plan.titles()]
         digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:20]
         path = f"{_Temporary.folder()}/{digest}.shape.root"
@@ -179,9 +179,9 @@ class _TreeFile:
 
 
 def _below(node: Node, path: str) -> list[str]:
-    """The branches that a field, or a member of it, is made of."""
+    """The branches of a field, or of a member of it."""
     places = TreePlan([node], []).places()
-    # A pair is one only with both of its members.
+    # A pair needs both of its members.
     pairs = isinstance(node.spec, str) or any(
         part[1:].isdigit()
         for place in places.values()
@@ -207,7 +207,7 @@ def _full(uri: str) -> str:
 
 
 def _version(uri: str) -> str:
-    """What changes with the file; empty where nothing tells."""
+    """Changes with the file; empty if unknown."""
     if "://" in uri:
         file = _core.open_bytes(uri)
         return f"{file.size} {file.version}" if file.version else ""
@@ -215,20 +215,20 @@ def _version(uri: str) -> str:
     return f"{state.st_size} {state.st_mtime_ns} {state.st_ino}"
 
 
-# ---- Where imported columns are
+# ---- Storage of imported columns
 
 
 class _Temporary:
-    """A folder of this process, which is removed when it ends."""
+    """A folder of this process, removed when it ends."""
 
     _folder = ""
     _lock = threading.Lock()
 
     @classmethod
     def folder(cls) -> str:
-        """Return its path; it is made when it is first asked for."""
+        """Return its path; makes it on first use."""
         with cls._lock:
-            if not cls._folder or not cls._folder.startswith(_own_folder()):  # a forked child has its own
+            if not cls._folder or not cls._folder.startswith(_own_folder()):  # a forked child makes its own
                 cls._remove_orphaned()
                 cls._folder = tempfile.mkdtemp(prefix=_own_folder())
                 atexit.register(_remove_own, cls._folder)
@@ -236,7 +236,7 @@ class _Temporary:
 
     @staticmethod
     def _remove_orphaned() -> None:
-        """Remove what processes that were killed left."""
+        """Remove folders of killed processes."""
         for folder in Path(tempfile.gettempdir()).glob(f"{_TEMPORARY}*-*"):
             owner = folder.name.removeprefix(_TEMPORARY).partition("-")[0]
             if owner.isdigit() and not Path(f"/proc/{owner}").exists():
@@ -268,8 +268,8 @@ class KeptFile:
 class _Kept:
     """Imported columns: files in a folder for each state of a tree.
 
-    In folders the names of files have the checksum of the whole, which is compared when a process first uses one. From
-    elsewhere each process copies what it uses, and checks every page of it: none of them is the reason for a failure.
+    In folders, the names of files contain a checksum, which is verified when a process first uses one. From elsewhere
+    each process copies the files that it uses, and checks all their pages. None of these files makes a read fail.
     """
 
     def __init__(self, base: str, budget: int | None = None) -> None:
@@ -329,7 +329,7 @@ class _Kept:
         return True
 
     def add(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
-        """Import branches to a file; raises `Error` where it cannot be written."""
+        """Import branches to a file; raises `Error` if it cannot be written."""
         name = hashlib.sha256("\n".join(sorted(branches)).encode()).hexdigest()[:20]
         folder = f"{self.base}/{tree.identity}"
         path = f"{folder}/{name}.root"
@@ -353,7 +353,7 @@ class _Kept:
 
 
 def _trees_of(home: str) -> str:
-    """The folder of imported columns that belongs to the home of a cache."""
+    """The folder of imported columns that belongs to a cache home."""
     path = home.removeprefix("obj://").rstrip("/")
     if path.startswith("s3://") and path.count("/") == 2:
         return f"{path}/trees"
@@ -368,7 +368,7 @@ def _listed(pattern: str) -> list[str]:
 
 
 def _branches_in(path: str) -> frozenset[str]:
-    """What an imported file says that it has. One that is damaged, or none, is removed."""
+    """The branches listed in an imported file. Damaged files are removed."""
     found = _record(path)
     if found is None:
         with contextlib.suppress(Error):
@@ -388,12 +388,12 @@ def _record(path: str) -> dict[str, Any] | None:
 
 
 def kept_files(home: str) -> list[KeptFile]:
-    """Imported columns of the cache with that home, those used last first."""
+    """Imported columns of the cache with that home, most recently used first."""
     return kept_in(_trees_of(home))
 
 
 def kept_in(base: str) -> list[KeptFile]:
-    """The same by their own folder. Files of which nothing can be known have no URI."""
+    """The same by their own folder. Unreadable files have no URI."""
     found = []
     for path in _listed(f"{base}/*/*.root"):
         told = _record(path) or {"uri": "", "tree": "", "version": "", "branches": []}
@@ -407,7 +407,7 @@ def kept_in(base: str) -> list[KeptFile]:
 
 
 def evict(files: list[KeptFile], budget: int, spare: str = "") -> int:
-    """Remove what was not used for the longest time until the rest fits; returns the bytes that are removed."""
+    """Remove least recently used files until the rest fits; returns the number of bytes removed."""
     left, removed = sum(one.bytes for one in files), 0
     for one in reversed(files):
         if left <= budget:
@@ -421,14 +421,14 @@ def evict(files: list[KeptFile], budget: int, spare: str = "") -> int:
 
 
 def collect_garbage(home: str, budget: int) -> tuple[int, int, int, int]:
-    """Remove what is left over, outdated, and above the budget of imported columns of a cache.
+    """Remove leftovers, outdated columns, and those above the budget from a cache.
 
     Returns:
-        The number of leftovers; the bytes that were outdated, and that were above the budget; the bytes that are left.
+        The number of leftovers; the outdated bytes; the bytes above the budget; the remaining bytes.
     """
     files = kept_files(home)
     latest: dict[tuple[str, str], KeptFile] = {}
-    for one in files:  # used last first
+    for one in files:  # most recently used first
         latest.setdefault((one.uri, one.tree), one)
     outdated, leftovers = 0, 0
     for one in files:
@@ -447,10 +447,10 @@ def collect_garbage(home: str, budget: int) -> tuple[int, int, int, int]:
 
 
 class TreeColumns:
-    """The columns of one or several files, of which some have a TTree and others a data set of that name.
+    """The columns of one or several files, some with a TTree and others with a data set of that name.
 
     Args:
-        files: where they are.
+        files: their URIs.
         name: of the trees and data sets; may be empty if each file has only one.
         cache: of `colonnade.open`.
     """
@@ -489,7 +489,7 @@ class TreeColumns:
     def _home_of(self, cache: str | os.PathLike[str] | None) -> _Kept | None:
         remote = any("://" in uri for uri in self.files)
         home, budget = _core.cache_home("" if cache is None else os.fspath(cache), remote)
-        # Data sets of other stores have no names as files have.
+        # Data sets of other stores have no file names.
         usable = home and ("://" not in home or home.startswith(("obj://", "s3://")))
         return _Kept(_trees_of(home), budget) if usable else None
 
@@ -502,14 +502,14 @@ class TreeColumns:
         ]
 
     def has_stored(self) -> bool:
-        """Whether some of the files have data sets instead of trees."""
+        """True if some of the files have data sets instead of trees."""
         return any(tree is None for tree in self._trees)
 
     def fetch(self, paths: Iterable[str], watch: Watch) -> list[str]:
         """Return for each file one that has the columns as a data set of the same name.
 
         Args:
-            paths: of columns, in the manner of the data frame or of data sets.
+            paths: of columns, in the data frame's or the data sets' form.
             watch: called with the progress of each import.
         """
         wanted = list(paths)
@@ -521,7 +521,7 @@ class TreeColumns:
     def _fetch(self, tree: _TreeFile, paths: list[str], watch: Watch) -> str:
         branches = tree.branches_of(paths)
         if self._home is not None and tree.version:
-            # A cache that fails is none.
+            # A failing cache counts as none.
             with contextlib.suppress(Error):
                 return self._home.find(tree, branches) or self._home.add(tree, branches, watch)
         own = _Kept(_Temporary.folder())

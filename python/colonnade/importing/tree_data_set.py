@@ -1,4 +1,4 @@
-"""`colonnade.open` of TTrees: a data set whose fields are imported as they are read."""
+"""`colonnade.open` for TTrees: a data set whose fields are imported on demand."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["TreeDataSet", "tree_source"]
 
 
 class TreeDataSet(DataSet):
-    """A data set of one or several TTrees (some files may have RNTuples), which are imported as they are read.
+    """A data set of one or several TTrees (some files may have RNTuples), which are imported on demand.
 
-    What was imported once is not imported again; with a cache, by later processes either.
+    Columns are imported only once; with a cache, also for later processes.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TreeDataSet(DataSet):
 
     @property
     def descriptor(self) -> _core.Descriptor:
-        """The fields, as an import gives them, without clusters and pages."""
+        """The fields of an import, without clusters and pages."""
         return self._shape.descriptor
 
     @property
@@ -78,7 +78,7 @@ class TreeDataSet(DataSet):
 
     @property
     def metrics(self) -> ReadMetrics:
-        """What was asked of the storage of imported columns so far."""
+        """The storage requests for imported columns so far."""
         found = [self._shape.metrics, *(one.metrics for one in self._imports)]
         sums = {
             member.name: sum(getattr(one, member.name) for one in found)
@@ -104,7 +104,7 @@ class TreeDataSet(DataSet):
         yield from self._together(paths).entry_texts(start, stop, paths)
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Import everything, then check it as `DataSet.verify` does."""
+        """Import everything, then check it like `DataSet.verify`."""
         return self._together([info.path for info in self._select(None, warns=False).values()]).verify(
             progress
         )
@@ -122,7 +122,7 @@ class TreeDataSet(DataSet):
         return super()._open_reader()
 
     def _bring(self, paths: list[str]) -> None:
-        """Import what is not there yet, in one go."""
+        """Import missing columns, all at once."""
         missing = [path for path in paths if path not in self._places]
         if missing:
             self._open_reader()
@@ -131,14 +131,14 @@ class TreeDataSet(DataSet):
     def _import(self, paths: list[str]) -> DataSet:
         with ImportBar(None, sum(self._columns.entries)) as bar:
             files = self._columns.fetch(paths, bar.update)
-        # Files that are no trees have more fields than those that were imported.
+        # Files without trees have more fields than the imported ones.
         brought = self._open_files(files, "fill" if self._missing == "fill" else "skip")
         self._imports.append(brought)
         self._places.update(dict.fromkeys(paths, brought))
         return brought
 
     def _together(self, paths: list[str]) -> DataSet:
-        """One data set that has all of these, whatever was imported before."""
+        """One data set with all of these, whatever was imported before."""
         found = {id(self._places.get(path)) for path in paths}
         if paths and len(found) == 1 and paths[0] in self._places:
             return self._places[paths[0]]

@@ -1,4 +1,4 @@
-"""How the branches of a TTree become fields.
+"""The conversion of a TTree's branches to fields.
 
     branch without sub-branches               -> a field: numbers, strings, arrays, (nested) vectors, maps, objects
     x[n], y[n]: arrays that share a counter   -> a collection of records, see `_counted`; n becomes its cardinality
@@ -6,8 +6,8 @@
     branch of a vector of objects, split      -> a collection of records
     branch of a pair, map, vector of pairs    -> std::pair, std::map, std::vector<std::pair>
 
-Names lose what field names may not have: the name of the branch above, a dot at the end; other dots, slashes and blanks
-become underscores.
+Names lose what field names may not contain: the name of the branch above, a dot at the end; other dots, slashes and
+blanks become underscores.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(
 
 
 class _UnfitError(Exception):
-    """There is no field type for this."""
+    """There is no matching field type."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Leaf:
 
     branch: Any
     path: str
-    """With the branches above it, as uproot names it."""
+    """Including the enclosing branches, in uproot's form."""
     spec: Spec
     objects: bool
     """Deserialized object by object: only an attempt tells whether uproot can."""
@@ -133,18 +133,18 @@ class _Collection:
     name: str
     members: dict[str, Leaf]
     of_pairs: str = ""
-    """ "map" or "vector" where the items are pairs."""
+    """True for "map" or "vector" if the items are pairs."""
     counter: Leaf | None = None
     is_plain: bool = False
     """A list of the values of its only branch, instead of records."""
     projections: dict[str, str] = field(default_factory=dict)
-    """By name of a branch, the member that has its values."""
+    """The member with the values of a branch, by name of the branch."""
 
     @property
     def spec(self) -> Spec:
         if self.is_plain:
             return next(iter(self.members.values())).spec
-        # The branches have lists: of the spec `std::vector<float>` the item is a member.
+        # The branches have lists: the item of the spec `std::vector<float>` is a member.
         specs = {name: _item(leaf.spec) for name, leaf in self.members.items()}
         if _as_pair(bool(self.of_pairs), specs):
             first, second = specs["first"], specs["second"]
@@ -202,7 +202,7 @@ class _Collection:
 
 @dataclass
 class TreePlan:
-    """The fields that a tree gives."""
+    """The fields of a tree."""
 
     nodes: list[Node]
     unreadable: list[Unreadable]
@@ -212,7 +212,7 @@ class TreePlan:
         return {node.name: node.spec for node in self.nodes}
 
     def projections(self, aliases: bool) -> dict[str, tuple[Spec, dict[str, str]]]:
-        """Fields that show others under the names of branches: counters, and the arrays where `aliases`."""
+        """Projected fields under the names of branches: counters, and the arrays if `aliases`."""
         found: dict[str, tuple[Spec, dict[str, str]]] = {}
         taken = {node.name for node in self.nodes}
         for node in self.nodes:
@@ -231,7 +231,7 @@ class TreePlan:
         return {name: what for name, what in found.items() if name not in taken}
 
     def counters(self) -> dict[str, str]:
-        """By name of the field that shows a counter, the collection that it counts."""
+        """The collection counted by a field that shows a counter, by name of the field."""
         taken = {node.name for node in self.nodes}
         return {
             _clean(node.counter.path): node.name
@@ -241,11 +241,11 @@ class TreePlan:
         }
 
     def names(self) -> dict[str, str]:
-        """Path of the field by path of the branch, where they differ."""
+        """Path of the field by path of the branch, if they differ."""
         return {path: place for path, place in _places(self.nodes) if path != place}
 
     def titles(self) -> dict[str, str]:
-        """What the tree says of its branches, by field."""
+        """The tree's titles of its branches, by field."""
         found = {}
         for node in self.nodes:
             leaf = node.leaf if isinstance(node, _Value) else getattr(node, "counter", None)
@@ -259,13 +259,13 @@ class TreePlan:
         return dict(_places(self.nodes))
 
     def only(self, paths: frozenset[str]) -> TreePlan:
-        """The same fields, as far as they are made of these branches."""
+        """The same fields, restricted to these branches."""
         others = frozenset(leaf.path for leaf in self.leaves()) - paths
         left = [kept for node in self.nodes if (kept := node.without(others))]
         return TreePlan([node for node in left if any(leaf.path in paths for leaf in node.leaves())], [])
 
     def leaves(self) -> list[Leaf]:
-        """All branches that are read."""
+        """All branches to read."""
         return [leaf for node in self.nodes for leaf in node.leaves()]
 
     def without(self, found: list[Unreadable]) -> TreePlan:
@@ -289,7 +289,7 @@ def _places(nodes: Iterable[Node], above: str = "", *, of_pair: bool = False) ->
 
 
 def _sources(name: str, spec: str, collection: str, member: str) -> dict[str, str]:
-    """What a projected list takes its columns from: its items are the member's, at all depths."""
+    """The column sources of a projected list: its items are the member's, at all depths."""
     found = {name: collection, f"{name}._0": member}
     for depth in range(1, spec.count("std::vector<")):
         found[f"{name}._0{'._0' * depth}"] = f"{member}{'._0' * depth}"
@@ -301,7 +301,7 @@ def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
 
     Args:
         tree: of uproot.
-        wanted: whether to take a branch, by its path.
+        wanted: tells whether to import a branch, by its path.
         grouping: make collections of arrays that share a counter.
     """
     unreadable: list[Unreadable] = []
@@ -314,7 +314,7 @@ class _Planner:
         self._tree, self._wanted, self._unreadable, self._grouping = tree, wanted, unreadable, grouping
 
     def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[Node]:
-        """Fields of sibling branches; `above` is the path, `prefix` the name of the branch over them."""
+        """Fields of sibling branches; `above` is the path, `prefix` the name of the enclosing branch."""
         branches = list(branches)
         counted: dict[str, list[Leaf]] = {}
         counters: dict[str, Leaf] = {}
@@ -384,7 +384,7 @@ class _Planner:
         except _UnfitError as error:
             self._refused(path, branch, str(error))
             return None
-        except Exception as error:  # uproot raises what it likes
+        except Exception as error:  # uproot raises any kind
             self._refused(path, branch, short_reason(error))
             return None
         return Leaf(branch, path, spec, "AsObjects" in repr(branch.interpretation))
@@ -394,7 +394,7 @@ class _Planner:
 
 
 def short_reason(error: BaseException) -> str:
-    """What uproot complains of, in one line: it tells at length where it was and what there is to do."""
+    """uproot's complaint in one line: its own text adds the position and much advice."""
     text = str(error).partition("\nin file")[0].partition("\nin object")[0]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines and lines[0] == "while reading" and len(lines) > 2:
@@ -405,7 +405,7 @@ def short_reason(error: BaseException) -> str:
 def _type_name(branch: Any) -> str:
     try:
         return str(branch.typename)
-    except Exception:  # uproot fails on what it does not know
+    except Exception:  # uproot fails on unknown types
         return "unknown"
 
 
@@ -421,13 +421,13 @@ def _descendants(branch: Any, path: str) -> Iterator[tuple[Any, str]]:
 
 
 def _is_split_collection(branch: Any) -> bool:
-    """Whether each sub-branch has one value per item of a collection, whose size is counted above them."""
+    """True if each sub-branch has one value per item of a collection whose size is counted above them."""
     found = [sub for sub, _ in _descendants(branch, "")]
     return bool(found) and all(sub.count_leaf is not None for sub in found)
 
 
 def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:
-    """By name of an array its counter's name."""
+    """The name of an array's counter, by name of the array."""
     names = {branch.name for branch in branches if not branch.branches}
     found = {}
     for branch in branches:
@@ -440,9 +440,9 @@ def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:
 def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str]) -> Node:
     """The collection of the arrays that share a counter.
 
-    `nMuon` with `Muon_pt`, `Muon_eta` is the collection `Muon` of {pt, eta}. Where the arrays' names do not begin with
-    what the counter counts, it is the beginning that they share, up to an underscore; where there is none, the
-    collection is named after the counter and members keep their names. A single array of another name stays a list of
+    `nMuon` with `Muon_pt`, `Muon_eta` is the collection `Muon` of {pt, eta}. If the arrays' names do not begin
+    with the counted name, the collection is named after their common prefix up to an underscore; if there is none,
+    it is named after the counter, and members keep their names. A single array of another name stays a list of
     this name.
     """
     if not arrays:
@@ -516,12 +516,12 @@ def _is_list(spec: Spec) -> bool:
 
 
 def _item(spec: Spec) -> Spec:
-    """What a list has in it."""
+    """The item type of a list."""
     return spec[0] if isinstance(spec, list) else re.sub(r"^std::vector<|>$", "", spec)
 
 
 def _spec(form: Any) -> Spec:
-    """The type of what uproot makes of a branch."""
+    """The type of uproot's arrays of a branch."""
     kind = form.parameter("__array__")
     if isinstance(form, ak.forms.NumpyForm):
         return _numbers(form)

@@ -1,4 +1,4 @@
-"""Importing TTrees: data sets made from what uproot reads, in steps of bounded memory."""
+"""Importing TTrees: makes data sets from what uproot reads, in steps of bounded memory."""
 
 from __future__ import annotations
 
@@ -58,27 +58,27 @@ Source: TypeAlias = "PathLike | tuple[PathLike, str]"
 Result = TypeVar("Result")
 
 _COMPARED = 1000
-"""Entries before a checkpoint that must be those of the trees when an import is resumed."""
+"""The number of entries before a checkpoint that must equal those of the trees when an import is resumed."""
 _PROBED = 64
-"""Entries of which uproot must be able to make objects before the import begins."""
+"""The number of entries for which uproot must be able to make objects before the import begins."""
 
 
 class ImportSettings(ContainerSettings, total=False):
-    """The options of writers that imports take; `colonnade.create` explains them."""
+    """The options of writers for imports; `colonnade.create` explains them."""
 
     direct_io: bool
 
 
 @dataclass(frozen=True)
 class ImportProgress:
-    """How far an import is."""
+    """The progress of an import."""
 
     entries: int
     total_entries: int
     bytes_read: int
-    """Of values, uncompressed."""
+    """Bytes of values, uncompressed."""
     verifying: bool
-    """The numbers are those of the comparison that follows the import."""
+    """True while the comparison that follows the import runs."""
 
 
 ImportWatch: TypeAlias = Callable[[ImportProgress], object]
@@ -87,31 +87,31 @@ ImportWatch: TypeAlias = Callable[[ImportProgress], object]
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import did."""
+    """The result of an import."""
 
     data_set: str
     """Its path at the destination."""
     trees: tuple[str, ...]
-    """Where the entries come from, as "f.root:Events"."""
+    """The sources of the entries, as "f.root:Events"."""
     entries: int
-    """Of the destination: what can be read there."""
+    """Readable entries of the destination."""
     fields: tuple[str, ...]
-    """Those that were filled."""
+    """The filled fields."""
     projected: tuple[str, ...]
-    """Fields that show those under the names of branches: counters, and arrays that share one."""
+    """Projected fields under the names of branches: counters, and arrays that share one."""
     renamed: Mapping[str, str]
-    """Path of the field by branch, where they differ."""
+    """Path of the field by branch, if they differ."""
     skipped: tuple[Unreadable, ...]
     """Branches that were left out, and why."""
     bytes_read: int
-    """Of values, uncompressed."""
+    """Bytes of values, uncompressed."""
     steps: int
     seconds: float
     verified: bool
     resumed_entries: int
-    """That were there already."""
+    """Already present before."""
     interrupted: bool
-    """Whether `progress` stopped it. What was imported until then is there, or nothing if there are no checkpoints."""
+    """True if `progress` stopped it. The destination is what the last checkpoint left; without checkpoints, nothing."""
 
 
 def trees(path: PathLike) -> list[str]:
@@ -149,35 +149,36 @@ def import_tree(
 ) -> ImportReport:
     """Make a data set from a TTree, with uproot, which must be installed.
 
-    All branches are imported that uproot reads: numbers with their width and sign, fixed-size arrays, strings,
+    All branches that uproot can read are imported: numbers with their width and sign, fixed-size arrays, strings,
     nested vectors, sets, maps, objects. Arrays that share a counter become a collection of records: nMuon,
-    Muon_pt[nMuon] and Muon_eta[nMuon] the collection `Muon` of {pt, eta}; nMuon, Muon_pt and Muon_eta can be read all
-    the same, as projected fields without data of their own. Split objects become records. docs/import.md has the rules
-    of names.
+    Muon_pt[nMuon] and Muon_eta[nMuon] the collection `Muon` of {pt, eta}; nMuon, Muon_pt and Muon_eta remain readable
+    as projected fields without data of their own. Split objects become records. docs/import.md has the rules of
+    names.
 
-    Several trees with the same branches become one data set, one after the other. Of an import that is interrupted, or
-    fails, what the last checkpoint holds stays, and `resume` goes on from there.
+    Several trees with the same branches become one data set, one after the other. If an import is interrupted or fails,
+    the last checkpoint stays, and `resume` continues from there.
 
     Args:
         source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several.
         destination: the file or object store, or this and the path of the data set.
-        tree: the path of the tree at the sources; may be left out where there is only one.
-        destination_name: the path of the data set; the tree's if left out.
-        columns: branches, or fields that they become, by names or wildcards; all if left out.
+        tree: the path of the tree at the sources; optional if there is only one.
+        destination_name: the path of the data set; by default the tree's.
+        columns: branches, or the fields that they become, by names or wildcards; by default all.
         compression: of the data set.
-        page_size: limit of a page before compression.
-        cluster_size: compressed size that a cluster should have.
-        overwrite: replace what is at the destination: a file as a whole, in an object store the data set. Without it
-            the data set is added to a ROOT file or store that is there.
-        resume: go on with an import that was interrupted, after its last checkpoint. What is there must be the
-            beginning of what the import would make, else nothing is changed. Where nothing is there it begins.
+        page_size: maximum size of a page before compression.
+        cluster_size: target compressed size of a cluster.
+        overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
+            is added to an existing ROOT file or store.
+        resume: continue an interrupted import after its last checkpoint. The destination must hold the beginning of
+            what the import would make, otherwise nothing changes. If it does not exist, the import begins.
         verify: read both sides again afterwards and compare all values.
-        skip_unreadable: leave out branches that cannot be imported, instead of refusing the tree; the report has them.
-        grouping: make collections of arrays that share a counter; else each is a field of its own.
+        skip_unreadable: leave out branches that cannot be imported, and list them in the report, instead of refusing
+            the tree.
+        grouping: make collections of arrays that share a counter; otherwise each is a field of its own.
         aliases: projected fields under the names of the branches that went into such a collection.
         step_size: memory of the values that are read at a time; about three times as much is in use.
-        threads: that decompress what is read; one per processor if left out.
-        checkpoint_every: how often to make readable what was written, as in `colonnade.create`; None: never.
+        threads: for decompression; by default one per processor.
+        checkpoint_every: how often to commit, as in `colonnade.create`; None: never.
         progress: called after each step with an `ImportProgress`; returning False stops.
         settings: of the writer, as in `colonnade.create`.
 
@@ -186,9 +187,9 @@ def import_tree(
         FileMissingError: no such file.
         NotFoundError: no such tree or branch.
         UnsupportedError: a branch cannot be imported.
-        UsageError: the data set is there already, or there are several trees and none was named.
+        UsageError: the data set exists already, or there are several trees and none was named.
         SchemaError: the sources have different branches.
-        FormatError: a source is damaged; or after the import values differ.
+        FormatError: a source is damaged; or values differ after the import.
         StorageError: reading or writing failed.
     """
     sources = [source] if isinstance(source, str | os.PathLike | tuple) else list(source)
@@ -214,7 +215,7 @@ def import_tree(
         **settings,
     }
     check_names(options, "an import")
-    write_options(**options)  # mistakes are found before anything is read
+    write_options(**options)  # reports mistakes before anything is read
     return task.run(options, overwrite=overwrite, resume=resume, verify=verify)
 
 
@@ -290,7 +291,7 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
 
 
 class _Selection:
-    """Which branches are wanted."""
+    """Selects the wanted branches."""
 
     def __init__(self, patterns: list[str]) -> None:
         self._patterns = patterns
@@ -319,7 +320,7 @@ class _Selection:
 
 
 class _Writer(DataSetWriter):
-    """Knows all of its schema, projected fields too, before the header is written."""
+    """Knows its whole schema, including projected fields, before the header is written."""
 
     def begin(self, schema: Mapping[str, Spec], *, resume: bool) -> None:
         self._guard(lambda: self._go_on(schema) if resume else self._start(schema))
@@ -364,7 +365,7 @@ class _Import:
     threads: int
     progress: ImportWatch
     only: frozenset[str] | None = None
-    """Paths of branches: fields are what they are in the whole tree, but made of these alone."""
+    """Paths of branches: the fields are those of the whole tree, but made of these branches alone."""
     readings: list[_Reading] = field(default_factory=list)
     entries: int = 0
     total: int = 0
@@ -429,7 +430,7 @@ class _Import:
         self.readings.append(_Reading(uri, name, file, tree, plan))
 
     def _branches(self, tree: Any) -> list[str]:
-        """The wanted branches: names of fields that arrays become part of stand for these."""
+        """The wanted branches: names of fields into which arrays are grouped stand for these arrays."""
         if not self.columns:
             return []
         nodes = plan_fields(tree, lambda _: True, grouping=self.grouping).nodes
@@ -467,7 +468,7 @@ class _Import:
     # -- Writing
 
     def _write(self, options: dict[str, Any], overwrite: bool, resume: bool) -> bool:
-        """Import; returns whether it was not stopped."""
+        """Import; returns False if it was stopped."""
         uri, name = self.target
         there = data_sets_at(uri, overwrite)
         if any(same_place(reading.uri, uri) for reading in self.readings) and overwrite:
@@ -484,7 +485,7 @@ class _Import:
             self._check_beginning()
             if self.resumed == self.total:
                 return True
-        # What comes to be there meanwhile is not replaced either.
+        # A data set that appears meanwhile is not replaced, either.
         mode: WriteMode = "recreate" if overwrite else "create" if there is None else "update"
         plan = self.readings[0].plan
         options.setdefault("description", str(self.readings[0].tree.title or ""))
@@ -508,7 +509,7 @@ class _Import:
         return done
 
     def _check_beginning(self) -> None:
-        """Whether the entries that are there are those that the trees begin with: their number, the last ones."""
+        """True if the existing entries are the first ones of the trees, judged by their number and the last ones."""
         uri, name = self.target
         with DataSet(uri, name) as data_set:
             self.resumed = self.entries = data_set.num_entries
@@ -531,13 +532,13 @@ class _Import:
             )
 
     def _readable(self) -> int:
-        """Entries that are at the destination."""
+        """The readable entries of the destination."""
         try:
             with DataSet(*self.target) as data_set:
                 return data_set.num_entries
         except NotFoundError:
             return 0
-        except FormatError:  # a file of which nothing was committed
+        except FormatError:  # a file without a commit
             return 0
 
     def _transfer(self, writer: DataSetWriter) -> bool:
@@ -570,7 +571,7 @@ class _Import:
     def _arrays(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
         """Layouts by path of the branch, step by step."""
         leaves = reading.plan.leaves()
-        # With its interpretation a name is taken as such; alone it would be an expression.
+        # With its interpretation a name is taken literally; otherwise it would be an expression.
         wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
         step = max(1, reading.tree.num_entries_for(f"{max(self.step_size, 1)} B", wanted))
         found = reading.tree.iterate(
@@ -595,7 +596,7 @@ class _Import:
     # -- Comparing
 
     def _verify(self) -> bool:
-        """Compare all values; returns whether it was not stopped."""
+        """Compare all values; returns False if it was stopped."""
         uri, name = self.target
         self.entries, self.bytes = 0, 0
         with DataSet(uri, name) as data_set:
@@ -650,7 +651,7 @@ def _plain(value: Any) -> Any:
 
 
 def same_arrays(ours: list[PathArray], theirs: list[PathArray]) -> bool:
-    """Whether flat arrays are equal, the bits of floating-point numbers too."""
+    """True if flat arrays are equal, including the bits of floating-point numbers."""
     if [one[:3] for one in ours] != [one[:3] for one in theirs]:
         return False
     return all(_equal(one[3], other[3]) for one, other in zip(ours, theirs, strict=True))
@@ -668,7 +669,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 class _Baskets(dict[int, Any]):
-    """Baskets by number; those that were not read are empty."""
+    """Baskets by number; unread ones are empty."""
 
     def __missing__(self, number: int) -> Any:
         return next(iter(self.values()))[:0]
@@ -677,8 +678,8 @@ class _Baskets(dict[int, Any]):
 def _interpretation(branch: Any) -> Any:
     """How uproot reads a branch.
 
-    Where entries end at the end of a basket uproot (5.7 and before) looks for objects of fixed size in the next basket
-    as well, which it has not read.
+    If entries end at the end of a basket, uproot (up to 5.7) also looks for objects of fixed size in the next basket,
+    which it has not read.
     """
     uproot = _uproot()
     found = branch.interpretation
@@ -695,7 +696,7 @@ def _interpretation(branch: Any) -> Any:
 
 
 def _refusal(leaf: Leaf, begin: int, end: int) -> str:
-    """Why uproot makes no array of some entries."""
+    """Why uproot cannot make an array of some entries."""
     try:
         leaf.branch.array(_interpretation(leaf.branch), entry_start=begin, entry_stop=end, library="ak")
     except Exception as error:  # uproot has no common class of errors
@@ -721,7 +722,7 @@ def _failure(leaves: list[Leaf], begin: int, end: int, error: Exception, place: 
 
 
 def _ahead(items: Iterator[Result]) -> Iterator[Result]:
-    """Go through an iterator, with the next item in the making while this one is used."""
+    """Iterate, with the next item being computed while this one is used."""
     with ThreadPoolExecutor(1) as thread:
         end = object()
         coming: Future[Any] = thread.submit(next, items, end)
@@ -734,7 +735,7 @@ def _ahead(items: Iterator[Result]) -> Iterator[Result]:
 
 
 def data_sets_at(uri: str, overwrite: bool) -> list[str] | None:
-    """What is there; None where there is nothing."""
+    """The data sets at a place; None if there is none."""
     try:
         return _core.data_sets(uri)
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""The progress of imports that come before a pass."""
+"""The progress of imports before a pass."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Repair of files and garbage of object stores."""
+"""Repair of files and garbage collection in object stores."""

@@ -1,4 +1,4 @@
-"""Removing what writers left behind that ended without closing, from object stores and beside files; and data sets."""
+"""Removes what writers that ended without closing left in object stores and beside files; and removes data sets."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["GarbageClaim", "GarbageReport", "RemovedGeneration", "collect_garbag
 
 @dataclass(frozen=True)
 class RemovedGeneration:
-    """Objects that one run of a writer made and no reader can reach."""
+    """Objects that one run of a writer made and that no reader can reach."""
 
     data_set: str
-    """Empty where no record speaks of it any more."""
+    """Empty if no record names it any more."""
     generation: int
     objects: int
-    """That were reserved; there may have been fewer."""
+    """Reserved by the writer; it may have made fewer."""
     uncommitted_part: bool
-    """Only what was written after the last commit of a data set that stays."""
+    """Only data written after the last commit of a data set that stays."""
 
 
 @dataclass(frozen=True)
 class GarbageClaim:
-    """Who is, or was, writing a data set."""
+    """The current or former writer of a data set."""
 
     data_set: str
     writer: str
@@ -38,17 +38,17 @@ class GarbageClaim:
 
 @dataclass(frozen=True)
 class GarbageReport:
-    """What `collect_garbage` removed; with `dry_run`, what it would."""
+    """What `collect_garbage` removed or, with `dry_run`, would remove."""
 
     removed: tuple[RemovedGeneration, ...]
     released: tuple[GarbageClaim, ...]
-    """Claims of writers that are gone."""
+    """Claims of writers that have ended."""
     kept: tuple[GarbageClaim, ...]
-    """Claims of writers that are at work."""
+    """Claims of writers that run."""
     leftovers: int
-    """Files of unfinished values that killed writers left, in a folder; parts that runs of tasks left beside a file."""
+    """Unfinished files of values in a folder, left by killed writers; parts beside a file, left by runs of tasks."""
     problems: tuple[str, ...]
-    """Records that cannot be read; what they speak of is left as it is."""
+    """Unreadable records; the objects that they name stay."""
 
 
 def collect_garbage(
@@ -58,7 +58,7 @@ def collect_garbage(
     older_than: str | float | timedelta | None = None,
     force: bool = False,
 ) -> GarbageReport:
-    """Remove what writers left behind in an object store. What a committed data set needs is never touched.
+    """Remove what writers left behind in an object store. Data that a committed data set needs are never removed.
 
     Of a local file, or a folder of files, it removes what runs of tasks on several workers left beside it whose client
     was killed.
@@ -67,9 +67,9 @@ def collect_garbage(
         uri: the object store, or the file or folder that was to be written.
         dry_run: only report what would be done.
         older_than: a time ("5 min", seconds, a timedelta). Claims of writers on other machines, which renew them while
-            they live, are watched for so long instead of a minute.
-        force: take all writers to be gone. The next commit of one that is still at work fails. In a folder, values that
-            no record speaks of, which a crash of the machine may leave, are removed, too.
+            they live, are watched for this long instead of a minute.
+        force: consider all writers dead. The next commit of one that still runs fails. In a folder, this also removes
+            values that no record names, which a crash of the machine may leave.
 
     Raises:
         FileMissingError: no such store.
@@ -114,7 +114,7 @@ def _of_runs(destination: Path, dry_run: bool, age: float | None, force: bool) -
 
 
 def remove_data_set(uri: PathLike, name: str) -> None:
-    """Remove a data set from an object store, with all that belongs to it.
+    """Remove a data set and everything that belongs to it from an object store.
 
     Raises:
         NotFoundError: no such data set.

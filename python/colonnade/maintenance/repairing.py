@@ -1,4 +1,4 @@
-"""Bringing back what a writer wrote after its last checkpoint, when it could not close the file."""
+"""Recovers what a writer wrote after its last checkpoint, if it could not close the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DroppedCluster", "RepairReport", "repair"]
 
 @dataclass(frozen=True)
 class DroppedCluster:
-    """A cluster that was found behind the last checkpoint and could not be brought back."""
+    """A cluster found after the last checkpoint that could not be recovered."""
 
     offset: int
     """Of its record in the file."""
@@ -25,7 +25,7 @@ class DroppedCluster:
 
 @dataclass(frozen=True)
 class RepairReport:
-    """What `repair` found, and what it did."""
+    """The result of `repair`."""
 
     data_set: str
     entries: int
@@ -33,34 +33,34 @@ class RepairReport:
     clusters: int
     """At the last checkpoint."""
     recovered_entries: int
-    """Brought back; with `dry_run`, what would be."""
+    """Recovered or, with `dry_run`, recoverable."""
     recovered_clusters: int
     renumbered_clusters: int
-    """How many of these have other entry numbers than their writer gave them, since a cluster before them is lost."""
+    """The number of these with other entry numbers than their writer gave them, because an earlier cluster is lost."""
     dropped: tuple[DroppedCluster, ...]
     torn_records: int
-    """Of clusters that were being written."""
+    """Of clusters that were being written when the writer ended."""
     scanned_bytes: int
     written: bool
-    """Whether the file was changed."""
+    """True if the file was changed."""
 
 
 def repair(path: PathLike, data_set: str | None = None, *, dry_run: bool = False) -> RepairReport:
-    """Bring back whole clusters that were written after the last checkpoint, before their writer crashed.
+    """Recover whole clusters that were written after the last checkpoint, before their writer crashed.
 
-    Every page of them is checked. The file is changed as a checkpoint changes it: at any moment, and after a crash,
-    it is as good as before. A file that needs nothing is left as it is.
+    Every page of them is checked. The file is changed like by a checkpoint: a crash at any moment leaves it as good as
+    before. An intact file is not changed.
 
     Args:
         path: the file.
-        data_set: the path of the data set; may be left out, then it is the one that was being written.
+        data_set: the path of the data set; by default the one that was being written.
         dry_run: only report what would be done.
 
     Raises:
         FileMissingError: no such file.
         NotFoundError: no such data set, or none at all.
         StorageError: a writer has the file open, or it cannot be written.
-        FormatError: what the last checkpoint wrote is damaged.
+        FormatError: the data of the last checkpoint are damaged.
     """
     found = _core.repair(os.fspath(path), data_set or "", dry_run)
     dropped = tuple(DroppedCluster(c.offset, c.first_entry, c.entries, c.reason) for c in found.dropped)

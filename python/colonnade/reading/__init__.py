@@ -1,1 +1,1 @@
-"""Data sets as they are read: opening, arrays, steps, export."""
+"""Reading data sets: opening, arrays, steps, export."""

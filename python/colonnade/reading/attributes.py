@@ -27,9 +27,9 @@ class Attribute(NamedTuple):
     """A row of an attribute set."""
 
     first: int
-    """The first entry that it is about."""
+    """The first entry of its range."""
     last: int
-    """The entry behind the last one."""
+    """The end of its range."""
     values: dict[str, Any]
 
 
@@ -42,7 +42,7 @@ class AttributeSet:
     def __init__(
         self, name: str, rows: DataSet, entries: Sequence[tuple[int, int]], borders: Sequence[int]
     ) -> None:
-        """`entries`: those that the ranges of each file are about; `borders`: the first row of each, and the end."""
+        """`entries`: for each file, those of its ranges; `borders`: the first row of each file, and the end."""
         self._name, self._rows, self._entries, self._borders = name, rows, entries, borders
         self._ranges: NDArray[np.uint64] | None = None
 
@@ -53,14 +53,14 @@ class AttributeSet:
 
     @property
     def schema(self) -> dict[str, FieldInfo]:
-        """The fields with their types, those that cannot be read included."""
-        if "_userData" not in self._rows.schema:  # files of a chain may have nothing in common
+        """The fields with their types, including unreadable ones."""
+        if "_userData" not in self._rows.schema:  # files of a chain may have no common fields
             return {}
         return dict(self._rows.schema["_userData"].members())
 
     @property
     def field_names(self) -> list[str]:
-        """Names of the fields that can be read."""
+        """Names of the readable fields."""
         return [name for name, info in self.schema.items() if not info.unreadable]
 
     @property
@@ -78,7 +78,7 @@ class AttributeSet:
 
     @property
     def ranges(self) -> NDArray[np.uint64]:
-        """For each row the first entry that it is about, and the one behind the last.
+        """The first entry and the end of each row's range.
 
         Raises:
             FormatError: the data set does not have these entries.
@@ -109,18 +109,18 @@ class AttributeSet:
             )
 
     def of_entry(self, entry: int) -> NDArray[np.int64]:
-        """Find the rows whose range has an entry, in order of where ranges begin."""
+        """Find the rows whose range contains an entry, sorted by the beginning of their ranges."""
         return self.covering(entry, entry + 1)
 
     def covering(self, first: int, last: int) -> NDArray[np.int64]:
-        """Find the rows whose range has all entries from `first` to `last`, which is excluded."""
+        """Find the rows whose range contains all entries from `first` to `last` (exclusive)."""
         begin, end = self.ranges.T
         if not 0 <= first < last:
             return np.empty(0, dtype=np.int64)
         return self._in_order((begin <= first) & (end >= last))
 
     def within(self, first: int, last: int) -> NDArray[np.int64]:
-        """Find the rows whose range is not empty and lies between `first` and `last`, which is excluded."""
+        """Find the rows with a non-empty range between `first` and `last` (exclusive)."""
         begin, end = self.ranges.T
         return self._in_order((begin >= max(first, 0)) & (end <= max(last, 0)) & (begin < end))
 
@@ -165,7 +165,7 @@ class AttributeSet:
             yield Attribute(first, last, values[number] if values else {})
 
     def row_texts(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
-        """Iterate over the numbers and texts of rows, {"run": 7}, in JSON's manner."""
+        """Iterate over the numbers and texts of rows, such as {"run": 7}, in JSON-like form."""
         if not self.field_names:
             yield from ((number, "{}") for number in range(start, stop))
             return
@@ -174,7 +174,7 @@ class AttributeSet:
 
     @property
     def descriptor(self) -> _core.Descriptor:
-        """Everything that the file says about the set as the data set that it is."""
+        """All metadata of the set as a data set of its own."""
         return self._rows.descriptor
 
     def __repr__(self) -> str:
@@ -185,7 +185,7 @@ class AttributeSet:
 
 
 class AttributeSets(Mapping[str, AttributeSet]):
-    """The attribute sets of a data set by name. A set is opened when it is asked for."""
+    """The attribute sets of a data set by name. A set is opened on first use."""
 
     def __init__(self, data_set: DataSet) -> None:
         self._data_set = data_set
@@ -196,8 +196,8 @@ class AttributeSets(Mapping[str, AttributeSet]):
         """Open a set.
 
         Raises:
-            NotFoundError: there is none of this name.
-            UnsupportedError, FormatError: this one cannot be read.
+            NotFoundError: there is no set of this name.
+            UnsupportedError, FormatError: this set is unreadable.
         """
         if name not in self._opened:
             self._opened[name] = self._data_set._open_attribute_set(name)
@@ -213,7 +213,7 @@ class AttributeSets(Mapping[str, AttributeSet]):
         return name in self._names
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Open a set, or return `default` if there is none of this name."""
+        """Open a set, or return `default` if there is no set of this name."""
         if name not in self._names:
             return default
         return self[name]
@@ -222,7 +222,7 @@ class AttributeSets(Mapping[str, AttributeSet]):
         return f"<AttributeSets: {', '.join(self._names) or 'none'}>"
 
     def verify(self) -> int:
-        """Read, check and decode every page of the sets whose version is known, and their ranges.
+        """Read, check and decode every page of the sets of known versions, and their ranges.
 
         Returns:
             The number of pages.
@@ -241,7 +241,7 @@ class AttributeSets(Mapping[str, AttributeSet]):
         return pages
 
     def readable(self) -> Iterator[tuple[str, AttributeSet | None, str]]:
-        """Iterate over names and sets, or None and why a set cannot be read."""
+        """Iterate over names and sets, or None and the reason why a set is unreadable."""
         for name in self._names:
             found, why = None, ""
             try:

@@ -30,10 +30,10 @@ MissingFields: TypeAlias = Literal["error", "fill", "skip"]
 
 
 class Chain(DataSet):
-    """Data sets of several files, one behind the other: a `DataSet` of all their entries. Made by `colonnade.open`.
+    """Data sets of several files, one after the other: a `DataSet` of all their entries. Made by `colonnade.open`.
 
-    Fields go together by name. Where files have them as different types they are read as one that holds the values of
-    both; `schema` says which.
+    Fields are matched by name. Fields of different types are read as one type that holds the values of all; `schema`
+    says which.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Chain(DataSet):
 
     @property
     def uri(self) -> str:
-        """The first file, and how many more there are; `files` lists all."""
+        """The first file, and the number of others; `files` lists all."""
         return self._uri
 
     @property
     def files(self) -> list[str]:
-        """The files that the entries are in, in order."""
+        """The files with the entries, in order."""
         return [file.uri for file in self._files]
 
     @property
@@ -100,10 +100,10 @@ class Chain(DataSet):
         return self._open_chain().descriptor
 
     def save_index(self, path: str | os.PathLike[str]) -> None:
-        """Write what is in which file to a small file, with which `colonnade.open(..., index=path)` opens none.
+        """Write a small index of the files, with which `colonnade.open(..., index=path)` opens none.
 
         Raises:
-            UsageError: a schema has what this version does not know, so that it must be read from its file.
+            UsageError: a schema has parts unknown to this version, so that it must be read from its file.
             StorageError: the file cannot be written.
         """
         text = self._open_chain().index()
@@ -124,11 +124,11 @@ class Chain(DataSet):
             aside.unlink(missing_ok=True)
 
     def select(self, fields: Fields) -> Chain:
-        """Return the same chain with only these fields. No file is opened for that."""
+        """Return the same chain with only these fields. Opens no file."""
         return _reopen(*self._how_to_reopen(list(self._select(fields))))
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Read, check and decode every page of every file, those of attribute sets included; see `DataSet.verify`."""
+        """Read, check and decode every page of every file, including attribute sets; see `DataSet.verify`."""
         return self._open_chain().verify(progress)
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ def _reopen(files: list[str], name: str, options: dict[str, Any], selection: Fie
 
 
 def _read_index(path: str | os.PathLike[str] | None, files: Sequence[str], name: str) -> str:
-    """The text of an index if there is one of these files; empty if it must be made."""
+    """The text of an index if there is one for these files; empty if it must be made."""
     if path is None:
         return ""
     try:

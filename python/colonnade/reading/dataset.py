@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
 
 Fields: TypeAlias = str | Sequence[str] | None
-"""Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all fields that can be read."""
+"""Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all readable fields."""
 Library: TypeAlias = Literal["ak", "np", "pa", "pd", "pl"]
 LocalIo: TypeAlias = Literal["automatic", "pread", "threads", "io_uring", "mmap"]
 
@@ -68,7 +68,7 @@ class _Stepwise(_Entries, total=False):
 
 
 class ReadSettings(TypedDict, total=False):
-    """The keyword options of everything that reads; `colonnade.open` explains them."""
+    """The keyword options of all reading functions; `colonnade.open` explains them."""
 
     checksums: bool
     read_ahead: int | str
@@ -82,7 +82,7 @@ class ReadSettings(TypedDict, total=False):
 class DataSet(Located):
     """A data set of a file: entries in rows, fields in columns. Made by `colonnade.open`.
 
-    Nothing is read before it is asked for. Several threads may use one data set; their reads take turns.
+    Data are read on demand. Several threads may use one data set; their reads take turns.
     """
 
     def __init__(
@@ -132,27 +132,27 @@ class DataSet(Located):
 
     @property
     def files(self) -> list[str]:
-        """The files that the entries are in, in order."""
+        """The files with the entries, in order."""
         return [self._uri]
 
     @property
     def schema(self) -> Schema:
-        """All stored fields with their types, those that cannot be read included."""
+        """All stored fields with their types, including unreadable ones."""
         return self._schema
 
     @property
     def field_names(self) -> list[str]:
-        """Names of the top-level fields that can be read, as far as selected."""
+        """Names of the readable top-level fields, as far as selected."""
         return list(self._select(None, warns=False))
 
     @property
     def description(self) -> str:
-        """What the writer said about the data set."""
+        """The writer's description of the data set."""
         return self.descriptor.description
 
     @property
     def descriptor(self) -> _core.Descriptor:
-        """Everything that the file says about the data set: fields, columns, clusters, pages."""
+        """All metadata of the data set: fields, columns, clusters, pages."""
         return self._open_reader().descriptor
 
     @property
@@ -164,7 +164,7 @@ class DataSet(Located):
 
     @property
     def metrics(self) -> ReadMetrics:
-        """What was asked of the storage so far, and where the time went."""
+        """I/O and timing counters so far."""
         return metrics_of(self._open_reader().metrics())
 
     # ---- Reading
@@ -202,20 +202,20 @@ class DataSet(Located):
         """Read fields as arrays.
 
         Args:
-            fields: names of fields, paths ("jets.pt"), wildcards ("Muon_*", "jets.*"); all that can be read if None.
+            fields: names of fields, paths ("jets.pt"), wildcards ("Muon_*", "jets.*"); by default all readable ones.
             entry_start: first entry; negative numbers count from the end.
             entry_stop: the entry to stop before; the end if None.
             library: "ak" for an `awkward.Array` of records, "np" for a dictionary of NumPy arrays, "pa" for a
                 `pyarrow.Table`, "pd" for a `pandas.DataFrame`, "pl" for a `polars.DataFrame`.
 
         Returns:
-            For each field, under the name that was asked, one value per entry: numbers as such, structs as records,
+            For each field, under the requested name, one value per entry: numbers as such, structs as records,
             collections as lists, std::optional and std::unique_ptr as option types, std::variant as unions. A member of
             a collection, "jets.pt", is a list per entry.
 
         Raises:
             NotFoundError: no such field.
-            UnsupportedError: a field that was named cannot be read; `schema` says why.
+            UnsupportedError: a named field is unreadable; `schema` says why.
             ChecksumError, FormatError: the file is damaged.
         """
         start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
@@ -258,14 +258,14 @@ class DataSet(Located):
 
         Args:
             fields: see `arrays`.
-            step_size: entries per step, or memory per step ("100 MB"); by memory, steps are whole clusters where
-                these fit.
+            step_size: entries per step, or memory per step ("100 MB"); by memory, steps are whole clusters if these
+                fit.
             entry_start: see `arrays`.
             entry_stop: see `arrays`.
             library: see `arrays`.
 
         Yields:
-            What `arrays` returns, for consecutive ranges of entries.
+            The results of `arrays` for consecutive ranges of entries.
         """
         start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
         selected = self._select(fields)
@@ -323,7 +323,7 @@ class DataSet(Located):
     # ---- As a mapping from names to arrays
 
     def keys(self, *, recursive: bool = False) -> list[str]:
-        """List the fields that can be read: `field_names`, or with all members as paths ("jets.pt")."""
+        """List the readable fields: `field_names`, or with all members as paths ("jets.pt")."""
         if not recursive:
             return self.field_names
         return [path for name in self.field_names for path in _paths(name, self._schema[name])]
@@ -366,7 +366,7 @@ class DataSet(Located):
     def select(self, fields: Fields) -> DataSet:
         """Return the same data set with only these fields.
 
-        It is meant for what takes whole data sets: pyarrow.table(ds.select("pt")).
+        Useful for functions that take whole data sets: pyarrow.table(ds.select("pt")).
         """
         names = list(self._select(fields))
         return DataSet(self._uri, self._name, **self._settings, _selection=names)
@@ -443,7 +443,7 @@ class DataSet(Located):
         fields: Fields = None,
         file: TextIO | None = None,
     ) -> None:
-        """Print entries, one per line in JSON's manner; the first ten if no range is given."""
+        """Print entries, one per line in JSON-like form; by default the first ten."""
         if entry_start is None and entry_stop is None:
             entry_stop = 10
         start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
@@ -460,10 +460,10 @@ class DataSet(Located):
             yield from zip(range(first, last), texts, strict=True)
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Read, check and decode every page, those of the attribute sets included.
+        """Read, check and decode every page, including attribute sets.
 
         Args:
-            progress: called now and then with the number of pages that are done, and of all but the attribute sets'.
+            progress: called now and then with the number of pages done, and in total; attribute sets do not count.
 
         Returns:
             The number of pages.
@@ -476,7 +476,7 @@ class DataSet(Located):
         return pages + self.attributes.verify()
 
     def read_through(self, fields: Fields = None, *, step_size: int | str = "256 MiB") -> int:
-        """Read fields once and keep nothing, to see in `metrics` what that takes.
+        """Read fields once and keep nothing, to see the cost in `metrics`.
 
         Returns:
             The bytes of all values in memory.
@@ -501,7 +501,7 @@ class DataSet(Located):
     def to_arrow_reader(
         self, fields: Fields = None, *, step_size: int | str = _ARROW_STEP
     ) -> pa.RecordBatchReader:
-        """Read fields as a stream of Arrow record batches, see `iterate` for the steps."""
+        """Read fields as a stream of Arrow record batches; see `iterate` for the steps."""
         import pyarrow as pa
 
         selected = self._select(fields)
@@ -511,7 +511,7 @@ class DataSet(Located):
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def to_arrow_dataset(self, fields: Fields = None) -> ArrowDataset:
-        """Make a dataset as pyarrow has them: DuckDB, for one, pushes columns and filters down to it.
+        """Make a pyarrow dataset: DuckDB, for example, pushes columns and filters down to it.
 
         ```python
         events = colonnade.open("f.root").to_arrow_dataset()
@@ -523,7 +523,7 @@ class DataSet(Located):
         return ArrowDataset(self, fields)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give an Arrow stream to whoever takes such: pyarrow.table(ds), polars.DataFrame(ds), DuckDB."""
+        """Return an Arrow stream, for pyarrow.table(ds), polars.DataFrame(ds), DuckDB and others."""
         return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
@@ -533,7 +533,7 @@ class DataSet(Located):
     # ---- Life
 
     def close(self) -> None:
-        """Close the file. Arrays that were read stay valid."""
+        """Close the file. Arrays read so far stay valid."""
         self._reader = None
 
     def __enter__(self) -> DataSet:
@@ -672,7 +672,7 @@ def _paths(path: str, info: FieldInfo) -> Iterator[str]:
 
 
 def _columns(selected: dict[str, FieldInfo]) -> list[int]:
-    """Physical columns that the fields are read from, those of the collections above them included."""
+    """The physical columns of the fields, including those of the enclosing collections."""
     columns: set[int] = set()
     for info in selected.values():
         for below in info.walk():

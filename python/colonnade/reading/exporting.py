@@ -38,7 +38,7 @@ FORMATS: dict[str, ExportFormat] = {
     ".csv": "csv",
     ".npz": "npz",
 }
-"""Formats by the endings of file names."""
+"""Formats by file name extension."""
 
 
 def export(
@@ -53,30 +53,31 @@ def export(
     overwrite: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Write a data set to a file that other programs read.
+    """Write a data set to a file for other programs.
 
-    Parquet and Arrow files keep nested types, and are written step by step in bounded memory. CSV takes columns of
-    numbers and text. In a NumPy file lists are two arrays: `x`, the items of all entries, and `x.offsets`, where those
-    of each entry begin; it is made in memory.
+    Parquet and Arrow files keep nested types, and are written step by step in bounded memory. CSV supports columns of
+    numbers and text. In a NumPy file lists are two arrays: `x`, the items of all entries, and `x.offsets`, the
+    beginning of each entry's items; it is made in memory.
 
     Args:
         source: the file; file and data set as "f.root:Events" or ("f.root", "Events"); several files, as
             `colonnade.open` takes them; or an open data set.
         destination: the file to write. It appears when it is complete.
-        name: the path of the data set at the source; may be left out where there is only one.
-        columns: names, paths, wildcards; all fields that can be read if None.
-        format: "parquet", "arrow" (the IPC file format), "csv" or "npz"; by the ending of `destination` if None.
+        name: the path of the data set at the source; optional if there is only one.
+        columns: names, paths, wildcards; by default all readable fields.
+        format: "parquet", "arrow" (the IPC file format), "csv" or "npz"; by default from the extension of
+            `destination`.
         compression: of Parquet and Arrow: "zstd", "lz4" or "none".
-        step_size: entries, or memory, that are held at a time.
-        overwrite: replace a file that is there.
-        progress: called with the number of entries that are done, and of all.
+        step_size: entries, or memory, to hold at a time.
+        overwrite: replace an existing file.
+        progress: called with the number of entries done, and in total.
 
     Returns:
         The number of entries written.
 
     Raises:
-        UsageError: an unknown format or compression, or the destination is there.
-        UnsupportedError: the format has no place for the type of a column.
+        UsageError: an unknown format or compression, or the destination exists.
+        UnsupportedError: the format does not support the type of a column.
         StorageError: the destination cannot be written.
     """
     if not isinstance(source, DataSet):
@@ -108,7 +109,7 @@ def export(
 
 
 class _Job:
-    """What is exported, and how."""
+    """The data to export, and the options."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class _Job:
 
 @contextmanager
 def _written_aside(path: Path) -> Iterator[Path]:
-    """Give a path to write to in the same folder, which is renamed when all went well and removed otherwise."""
+    """Provide a temporary path in the same folder, which is renamed on success and removed otherwise."""
     aside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.tmp")
     try:
         yield aside
@@ -213,7 +214,7 @@ def _npz(job: _Job, path: Path) -> None:
 
 
 def _flatten(name: str, layout: Any, into: dict[str, Any]) -> None:
-    """Put a layout into plain arrays: items and offsets for lists, an array per member for records."""
+    """Convert a layout to plain arrays: items and offsets for lists, an array per member for records."""
     import awkward as ak
 
     if layout.is_numpy:

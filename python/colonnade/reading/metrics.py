@@ -1,4 +1,4 @@
-"""What reading a data set has taken."""
+"""I/O and timing counters of data sets."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ __all__ = ["ReadMetrics", "metrics_of"]
 
 @dataclass(frozen=True)
 class ReadMetrics:
-    """What a data set has asked of its storage since it was opened, and where the time went."""
+    """I/O and timing counters of a data set since it was opened."""
 
     requests: int
     """Reads for pages."""
     bytes: int
-    """Of these reads."""
+    """Of these requests."""
     read_over_bytes: int
-    """Of `bytes`, not wanted: gaps that were cheaper to read than to skip, and alignment."""
+    """The part of `bytes` that was not needed: gaps that were cheaper to read than to skip, and alignment."""
     pages: int
     """Decompressed and decoded."""
     metadata_bytes: int
     """Header, footer, page lists."""
     prefetched_used: int
-    """Pages that were read ahead and then asked for."""
+    """Pages read ahead that were used."""
     prefetched_unused: int
-    """Pages that were read ahead in vain."""
+    """Pages read ahead that were not used."""
     peak_ahead_bytes: int
-    """The most memory that pages ahead were given."""
+    """Peak memory of pages read ahead."""
     seconds_waiting: float
-    """Of the reading thread, for bytes or for other threads."""
+    """Of the reading thread, on I/O or other threads."""
     seconds_decoding: float
-    """Verifying, decompressing and decoding; the sum over all threads."""
+    """Verifying, decompressing and decoding, summed over threads."""
     cache_pages: int
-    """Of `pages`, those that the cache had."""
+    """The part of `pages` that came from the cache."""
     cache_bytes: int
-    """Stored, of these."""
+    """Stored bytes of these."""
     cache_added: int
     """Pages given to the cache."""
     cache_dropped: int
-    """Pages that the cache had no room for, or was lost for."""
+    """Pages that the cache had no room for, or lost."""
     cache: str
-    """"used", "lost: why" or "bypassed: why"; empty where there is no cache."""
+    """"used", "lost: why" or "bypassed: why"; empty without a cache."""
 
 
 def metrics_of(counted: _core.ReadMetrics) -> ReadMetrics:
-    """Take the numbers over from the C++ side."""
+    """Convert the counters of the C++ side."""
     return ReadMetrics(**{each.name: getattr(counted, each.name) for each in fields(ReadMetrics)})

@@ -1,4 +1,4 @@
-"""How data sets are found and opened: paths, names, and both in one."""
+"""Finding and opening data sets: paths, names, and both in one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     uri = os.fspath(target)
     if name is not None:
         return uri, name
-    # A colon may be part of the path or of a scheme: it starts a name only if what stands before it may be a file.
+    # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = uri.rpartition(":")
         plain = "://" not in uri and not tail.startswith("/") and not tail.endswith(".root")
@@ -54,38 +54,38 @@ def open(  # noqa: A001
 ) -> DataSet:
     """Open a data set for reading, or those of several files as one.
 
-    A TTree is opened as the data set that `import_tree` would make of it; fields are imported when they are read.
+    A TTree is opened as the data set that `import_tree` would make of it; fields are imported on demand.
 
     Args:
         target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
             wildcards, "run*.root", or a list, whose items may have wildcards and names, too, or be data sets.
-        name: the path of the data set in the file, "Events" or "dir/Events"; may be left out if there is only one.
-        friends: other data sets with as many entries, by name, whose fields are beside those of this one: what
-            `target` may be, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
-        missing: of several files, what becomes of fields that some do not have: "error" raises `SchemaError`, "fill"
-            reads them with missing values in the entries of these files, "skip" leaves them out.
-        max_open_files: of several files, how many are open at a time.
-        index: of several files, a small file that knows their lengths and types, so that they need not be opened before
-            they are read. It is written if it is not there or is of other files.
-        checksums: verify the checksums of pages where the file has them.
-        read_ahead: bytes that are read at once per column.
-        memory_budget: bytes of pages that are fetched and kept ahead, a number or a text as "256 MiB".
-        parallel_decompression: decompress pages that come next on idle processors.
-        local_io: how local files are read: one request at a time ("pread"), several by "threads" or by "io_uring", or
-            as memory ("mmap"); "automatic" takes the fastest that the machine allows.
-        direct_io: read past the page cache where the file system can.
-        cache: where pages are kept once they have been read: a folder or an object store ("/scratch/cache",
-            "s3://bucket/cache?budget=1TB"), "on" for the folder of this user, "off" for nowhere. Left out: what
-            COLONNADE_CACHE or the configuration says, for data that are not on this machine.
+        name: the path of the data set in the file, "Events" or "dir/Events"; optional if there is only one.
+        friends: other data sets with as many entries, by name, whose fields are beside those of this one: anything
+            that `target` accepts, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
+        missing: for several files, what to do about fields that some lack: "error" raises `SchemaError`, "fill" reads
+            them with missing values in the entries of these files, "skip" leaves them out.
+        max_open_files: for several files, the maximum number open at a time.
+        index: for several files, a small file with their lengths and types, so that they need not be opened before they
+            are read. It is written if it does not exist or belongs to other files.
+        checksums: verify the checksums of pages, if there are any.
+        read_ahead: bytes to read at once per column.
+        memory_budget: bytes of pages to fetch and keep ahead, a number or a text such as "256 MiB".
+        parallel_decompression: decompress the next pages on idle processors.
+        local_io: how to read local files: one request at a time ("pread"), several by "threads" or by "io_uring", or as
+            memory ("mmap"); "automatic" uses the fastest available.
+        direct_io: bypass the page cache, if the file system supports it.
+        cache: where to keep pages once they have been read: a folder or an object store ("/scratch/cache",
+            "s3://bucket/cache?budget=1TB"), "on" for this user's folder, "off" for nowhere. By default COLONNADE_CACHE
+            or the configuration decides, for data on other machines.
 
     Returns:
-        The data set; a `Chain`, which is one, of several files. It may be used as a context manager.
+        The data set; for several files a `Chain`, which is one. It may be used as a context manager.
 
     Raises:
         FileMissingError: no such file.
-        NotFoundError: no such data set, or no file fits the wildcards.
-        SchemaError: fields of several files do not go together.
-        UsageError: the file has several data sets and none was named, or an option makes no sense.
+        NotFoundError: no such data set, or no file matches the wildcards.
+        SchemaError: fields of several files are incompatible.
+        UsageError: the file has several data sets and none was named, or an option is invalid.
         FormatError: the file is damaged or of another format.
     """
     settings: ReadSettings = {
@@ -138,7 +138,7 @@ def _of_chains(targets: Iterable[PathLike | DataSet]) -> Iterator[PathLike | tup
 def _open_trees(
     files: list[str], name: str, missing: MissingFields, settings: ReadSettings, error: NotFoundError
 ) -> DataSet:
-    """Open TTrees, if that is what the files have instead of data sets."""
+    """Open TTrees, if the files have these instead of data sets."""
     from colonnade.importing.tree_columns import may_be_trees
 
     if not may_be_trees(files, name):
@@ -149,7 +149,7 @@ def _open_trees(
 
 
 def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -> tuple[str, list[str]]:
-    """Split files that are given as "f.root:Events" into the name that all of them share and their paths."""
+    """Split files given as "f.root:Events" into their common name and their paths."""
     listed = []
     for each in files:
         uri, found = split_target(each)

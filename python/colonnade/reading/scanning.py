@@ -1,6 +1,6 @@
-"""Scans by other engines: they say which columns and rows they want, and no more than that is read.
+"""Scans by other engines, which request columns and rows: nothing else is read.
 
-The columns of a condition are read first, cluster by cluster, and the others only where a row passed it.
+The columns of a condition are read first, cluster by cluster, the others only where a row passes.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def batches_where(
     """Read columns of the entries that pass a test.
 
     Args:
-        data_set: what is read.
+        data_set: the data set to read.
         columns: of the batches, in order.
         tested: columns that the test needs.
-        passes: says for a batch of these which rows pass.
-        last: where to stop; None: at the end.
+        passes: returns which rows of a batch of these columns pass.
+        last: the entry before which to stop; None: the end.
     """
     selected = data_set._select(list(columns), warns=False)
     first_read = data_set._select(list(tested), warns=False)
@@ -63,9 +63,9 @@ def batches_where(
 
 
 class ArrowDataset(ds.Dataset):  # type: ignore[misc]
-    """A data set as pyarrow's datasets are, for DuckDB and all that scans those.
+    """A data set as a pyarrow dataset, for DuckDB and other engines.
 
-    Scans read the columns that they project or filter by, and nothing else of entries that no row of passes.
+    Scans read the columns that they project or filter by, and of entries without passing rows only the latter.
     """
 
     def __init__(self, data_set: DataSet, fields: Fields = None) -> None:
@@ -114,7 +114,7 @@ class ArrowDataset(ds.Dataset):  # type: ignore[misc]
         return ArrowDataset, (self._data_set, self._names)
 
     def _used(self, expression: ds.Expression | None) -> list[str]:
-        """Which columns an expression is over: those without which it makes no sense."""
+        """The columns of an expression: those without which it is invalid."""
         if expression is None:
             return []
         text = str(expression)

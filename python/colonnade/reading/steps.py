@@ -1,4 +1,4 @@
-"""How a data set is cut into steps: by a number of entries, or by memory, along the clusters where they fit."""
+"""Cutting a data set into steps: by a number of entries, or by memory, along the clusters if they fit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def parse_size(text: str) -> int:
 
 
 def byte_count(size: int | str) -> int:
-    """Bytes of a size that is given as a number or a text; raises `UsageError` for what is none."""
+    """Bytes of a size given as a number or a text; raises `UsageError` for anything else."""
     count = parse_size(size) if isinstance(size, str) else size
     if count < 0:
         raise UsageError(f"a size cannot be negative ({size})")
@@ -43,11 +43,11 @@ def byte_count(size: int | str) -> int:
 
 
 Cluster: TypeAlias = tuple[int, int, int]
-"""First entry, the entry behind the last one, decoded bytes."""
+"""First entry, end of the entries, decoded bytes."""
 
 
 def clusters(descriptor: _core.Descriptor, columns: list[int]) -> Iterator[Cluster]:
-    """Iterate over the clusters of a data set, with the bytes that these columns take in each."""
+    """Iterate over the clusters of a data set, with the bytes of these columns in each."""
     starts = _core.cluster_starts(descriptor).tolist()
     sizes = _core.cluster_bytes(descriptor, columns).tolist()
     yield from zip(starts[:-1], starts[1:], sizes, strict=True)
@@ -58,8 +58,8 @@ def steps(
 ) -> Iterator[tuple[int, int]]:
     """Cut [start, stop) into steps.
 
-    A number is a number of entries; then nobody looks at the clusters. A size in memory gives whole clusters as long as
-    they fit, and equal parts of a cluster that is larger.
+    A number is a number of entries; clusters do not matter then. A size in memory gives whole clusters as long as they
+    fit, and equal parts of a larger cluster.
     """
     if isinstance(step_size, str):
         budget = parse_size(step_size)

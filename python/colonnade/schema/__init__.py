@@ -1,1 +1,1 @@
-"""What fields a data set has, and how they are asked for."""
+"""The fields of data sets, and how to select them."""

@@ -1,4 +1,4 @@
-"""The stored schema: a tree of fields with names, types and what they are to a reader."""
+"""The stored schema: a tree of fields with names, types and properties."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ class FieldInfo:
     id: int
     name: str
     path: str
-    """The path as RNTuple spells it: "jets._0.pt"."""
+    """The path in RNTuple's form: "jets._0.pt"."""
     type: str
-    """As the writer spelled it, "std::vector<float>"; "record" or "collection" where the field has no C++ type."""
+    """In the writer's spelling, "std::vector<float>"; "record" or "collection" for a field without C++ type."""
     description: str
     unreadable: str
-    """Why the field cannot be read; empty if it can."""
+    """Why the field is unreadable; empty if it is readable."""
     projected: str | None
     """The path of the field whose columns this one shows, if it is projected."""
     encodings: tuple[str, ...]
-    """Column types on storage."""
+    """The stored column types."""
     columns: tuple[int, ...]
-    """Physical columns, all representations."""
+    """Physical columns of all representations."""
     kind: FieldKind | None
-    """None for a field that cannot be read."""
+    """None for an unreadable field."""
     size: int
     """Items of a fixed-size array or bitset, else 0."""
     alternatives: int
     """Number of alternatives of a variant."""
     is_tuple: bool
-    """A pair or tuple: a record whose members are counted, not named."""
+    """A pair or tuple: a record with numbered instead of named members."""
     parent: FieldInfo | None = field(repr=False, default=None)
     children: tuple[FieldInfo, ...] = field(repr=False, default=())
     named: tuple[tuple[str, FieldInfo], ...] = field(repr=False, default=())
-    """Members of a record under the names that programs give them: those of base classes are among them, as "Base::x"
-    where the name alone could be another member's."""
+    """Members of a record under the names used in programs: including those of base classes, as "Base::x" if the name
+    alone is ambiguous."""
 
     def __getitem__(self, path: str) -> FieldInfo:
         found = self.find(path)
@@ -58,10 +58,10 @@ class FieldInfo:
         return found
 
     def find(self, path: str) -> FieldInfo | None:
-        """Find a field below this one: "_0.pt", or "pt" through collections; None if there is none.
+        """Find a field below this one: "_0.pt", or "pt" through collections; None if it does not exist.
 
         Raises:
-            NotFoundError: the name is that of several inherited members; the message has the candidates.
+            NotFoundError: several inherited members have the name; the message lists the candidates.
         """
         if not path:
             return self
@@ -94,13 +94,13 @@ class FieldInfo:
         )
 
     def walk(self) -> Iterator[FieldInfo]:
-        """Iterate over this field and all below it, parents first."""
+        """Iterate over this field and all fields below, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def unreadable_parts(self) -> Iterator[FieldInfo]:
-        """Iterate over this field if it cannot be read, else over what below it cannot, the outermost alone."""
+        """Iterate over this field if it is unreadable, else over the outermost unreadable fields below."""
         if self.unreadable:
             yield self
         else:
@@ -108,7 +108,7 @@ class FieldInfo:
                 yield from child.unreadable_parts()
 
     def members(self) -> Iterator[tuple[str, FieldInfo]]:
-        """Iterate over what can follow this field in a path: members of records, also through collections."""
+        """Iterate over the possible continuations of a path: members of records, also through collections."""
         if self.named:
             yield from self.named
             return
@@ -125,7 +125,7 @@ class FieldInfo:
 class Schema(Mapping[str, FieldInfo]):
     """The fields of a data set: a mapping from names to fields that prints as a tree.
 
-    Paths work as keys too: `schema["jets.pt"]`. Iteration is over top-level fields.
+    Paths are keys, too: `schema["jets.pt"]`. Iteration is over top-level fields.
     """
 
     def __init__(self, descriptor: _core.Descriptor) -> None:
@@ -133,7 +133,7 @@ class Schema(Mapping[str, FieldInfo]):
         self._top = {info.name: info for info in _build(descriptor)}
 
     def __getitem__(self, path: str) -> FieldInfo:
-        """Find a field by its path; raises `NotFoundError` with near names."""
+        """Find a field by its path; raises `NotFoundError` with similar names."""
         name, _, rest = path.partition(".")
         found = self._top[name].find(rest) if name in self._top else None
         if found is None:
@@ -153,13 +153,13 @@ class Schema(Mapping[str, FieldInfo]):
         return len(self._top)
 
     def select(self, fields: str | list[str] | tuple[str, ...] | None) -> dict[str, FieldInfo]:
-        """Resolve names, paths and wildcards ("Muon_*", "jets.*") to fields, in the order asked.
+        """Resolve names, paths and wildcards ("Muon_*", "jets.*") to fields, in the given order.
 
-        None stands for all top-level fields that can be read; wildcards leave out what cannot be read, too.
+        None means all readable top-level fields; wildcards skip unreadable fields, too.
 
         Raises:
             NotFoundError: a name or wildcard matches nothing.
-            UnsupportedError: a field that is named cannot be read.
+            UnsupportedError: a named field is unreadable.
         """
         if fields is None:
             return {name: info for name, info in self._top.items() if not info.unreadable}
@@ -177,7 +177,7 @@ class Schema(Mapping[str, FieldInfo]):
         return selected
 
     def left_out(self, fields: str | list[str] | tuple[str, ...] | None) -> dict[str, FieldInfo]:
-        """Return what `select` leaves out, by path, members of what it selects included."""
+        """Return the fields that `select` skips, by path, including members of selected ones."""
         asked: list[tuple[str, FieldInfo]] = []
         if fields is None:
             asked = list(self._top.items())
@@ -257,7 +257,7 @@ def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
 
 
 class _Builder:
-    """Makes the tree. Nothing that outlives it refers to the descriptor, which would keep the file open."""
+    """Makes the tree. Nothing in it refers to the descriptor, which would keep the file open."""
 
     def __init__(self, descriptor: _core.Descriptor) -> None:
         self.fields = descriptor.fields
@@ -300,7 +300,7 @@ class _Builder:
 
 
 def _reached(children: tuple[FieldInfo, ...]) -> Iterator[FieldInfo]:
-    """Members of a record, and those of its base classes."""
+    """Members of a record, including those of its base classes."""
     for child in children:
         yield child
         if child.name.startswith(":_"):

@@ -1,6 +1,6 @@
-"""Schemas as users write them, and schemas inferred from data.
+"""Schemas given by users, and schemas inferred from data.
 
-A field's type is spelled as RNTuple spells it ("std::vector<float>"), as a NumPy type (np.float32) or a Python type
+A field's type is given in RNTuple's spelling ("std::vector<float>"), as a NumPy type (np.float32) or as a Python type
 (int, float, bool, str). Records without a C++ class are dictionaries {"pt": "float", "eta": "float"}, collections of
 them lists with one item [{"pt": "float"}].
 """
@@ -37,7 +37,7 @@ _NAMES = {
 
 
 def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
-    """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for what is no type."""
+    """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for an invalid type."""
     path = path or name
     if isinstance(spec, Mapping):
         return _core.make_record(
@@ -77,9 +77,9 @@ def infer(content: Content, path: str, *, loose: bool = False) -> Spec:
 
     Args:
         content: the layout of the array.
-        path: where it is, for errors.
-        loose: option types without missing values are taken for their content, as with Arrow, where any column may
-            have missing values.
+        path: its path, for errors.
+        loose: treat option types without missing values as their content, as for Arrow, where any column may have
+            missing values.
 
     Raises:
         SchemaError: RNTuple has no such type, or there are no values to infer it from.
@@ -153,7 +153,7 @@ def _named_item(content: Content, path: str, what: str, loose: bool) -> str:
 
 
 def apply_encodings(fields: Mapping[str, _core.Field], encodings: Mapping[str, Encoding]) -> None:
-    """Choose the column types of fields by their paths; a collection of numbers stands for its numbers."""
+    """Choose the column types of fields by path; a collection of numbers stands for its numbers."""
     for path, encoding in encodings.items():
         name, _, rest = path.partition(".")
         field = fields[name].find(rest) if name in fields else None

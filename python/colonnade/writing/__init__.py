@@ -1,1 +1,1 @@
-"""Data sets as they are written: by entries, arrays or several threads."""
+"""Writing data sets: by entries, by arrays or from several threads."""

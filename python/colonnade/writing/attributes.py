@@ -33,7 +33,7 @@ __all__ = [
 
 
 class AttributeRange:
-    """A range of entries that begins where this was made, and ends at `commit`, or with the block.
+    """A range of entries that begins when this is made, and ends at `commit`, or with the block.
 
     If the block is left by an exception, nothing is added.
     """
@@ -43,10 +43,10 @@ class AttributeRange:
         self.first = first
         """The first entry."""
         self.values = values
-        """What belongs to the entries; may be changed until the range is committed."""
+        """The values for the entries; may be changed until the range is committed."""
 
     def commit(self) -> None:
-        """End the range behind the last entry that was given to the writer."""
+        """End the range after the last entry given to the writer."""
         if self._committed:
             raise UsageError("the range is committed already", "begin another one")
         self._owner.add(self.values, self.first, self._owner._entries())
@@ -67,7 +67,7 @@ class AttributeRange:
 
 
 class _Ranges(ABC):
-    """Takes values that belong to ranges of what its owner was given."""
+    """Takes values for ranges of its owner's entries."""
 
     def __init__(self, owner: DataSetWriter | AttributeAppender | FillContext, name: str) -> None:
         self._writer, self._name = owner, name
@@ -80,28 +80,28 @@ class _Ranges(ABC):
     @property
     @abstractmethod
     def num_rows(self) -> int:
-        """Number of ranges that were added so far."""
+        """Number of ranges added so far."""
 
     def range(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> AttributeRange:
         """Begin a range at the next entry.
 
         Args:
-            values: a value for each field; they may also be set later, in the `values` of what is returned.
+            values: a value for each field; they may also be set later, in the `values` of the result.
             more: likewise.
 
         Returns:
-            A context manager: the entries that are given to the writer within its block are the range.
+            A context manager: the entries given to the writer within its block are the range.
         """
         self._check_open()
         return AttributeRange(self, self._entries(), {**(values or {}), **more})
 
     def add(self, values: Mapping[str, Any], first: int, last: int) -> None:
-        """Add values that belong to the entries from `first` to `last`, which is excluded.
+        """Add values for the entries from `first` to `last` (exclusive).
 
         Raises:
-            UsageError: the entries are not among those that were given to the writer.
+            UsageError: the entries were not given to the writer.
             TypeMismatchError, ConversionError: a value does not fit its field. Nothing is added then.
-            SchemaError: the first values, which fix the fields, are of no type that can be stored.
+            SchemaError: the first values, which determine the fields, have a type that cannot be stored.
         """
         self._check_open()
         entries = self._entries()
@@ -147,12 +147,12 @@ class AttributeSetWriter(_Ranges):
 
     @property
     def field_names(self) -> list[str]:
-        """Names of the fields, empty as long as they are not known."""
+        """Names of the fields, empty until they are known."""
         return list(self._fields)
 
     @property
     def num_rows(self) -> int:
-        """Number of ranges that were added so far."""
+        """Number of ranges added so far."""
         return self._handed_on + len(self._ranges)
 
     # ---- Inside
@@ -179,7 +179,7 @@ class AttributeSetWriter(_Ranges):
             self._made = True
 
     def _flush(self) -> None:
-        """Hand on what there is, unless it is about entries that were not handed on themselves."""
+        """Pass on collected rows, except those for entries that were not passed on themselves."""
         self._make()
         core = self._writer._writer
         if core is None or self._rows is None or not self._ranges:
@@ -200,7 +200,7 @@ def _types(fields: Mapping[str, _core.Field]) -> dict[str, str]:
 
 
 class SharedAttributeSet:
-    """An attribute set of a data set that many threads write: each adds rows through its own `FillContext`."""
+    """An attribute set of a data set that several threads write: each adds rows through its own `FillContext`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -211,7 +211,7 @@ class SharedAttributeSet:
     def make(
         self, core: _core.ParallelWriter, schema: Mapping[str, Spec], *, must_agree: bool = True
     ) -> None:
-        """Begin it with these fields, unless another thread has."""
+        """Create it with these fields, unless another thread has."""
         with self._mutex:
             fields = build_fields(schema, {}, {}, whole=True)
             if self.core is not None:
@@ -228,10 +228,10 @@ class SharedAttributeSet:
 
 
 class ContextAttributes(_Ranges):
-    """What one thread adds to an attribute set. Made by `FillContext.attributes`.
+    """The rows that one thread adds to an attribute set. Made by `FillContext.attributes`.
 
-    Ranges are of the context's own entries, which it counts from 0 on. Where clusters of other contexts come between
-    these, a range becomes several rows.
+    Ranges are of the context's own entries, counted from 0. If clusters of other contexts come between these, a range
+    becomes several rows.
     """
 
     _writer: FillContext
@@ -241,12 +241,12 @@ class ContextAttributes(_Ranges):
         self._shared, self._core = shared, core
         self._waiting: list[
             tuple[int, int, list[PathArray]]
-        ] = []  # until the context has handed on these entries
+        ] = []  # until the context has passed on these entries
         self._handed_on = 0
 
     @property
     def num_rows(self) -> int:
-        """Number of ranges that were added through this context so far."""
+        """Number of ranges added through this context so far."""
         return self._handed_on + len(self._waiting)
 
     def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
@@ -257,7 +257,7 @@ class ContextAttributes(_Ranges):
         self._waiting.append((first, last, row.take()))
 
     def _flush(self) -> None:
-        """Hand on the rows about entries that were handed on themselves."""
+        """Pass on the rows for entries that were passed on themselves."""
         written = self._writer._written()
         waiting, self._waiting = self._waiting, []
         for first, last, arrays in waiting:
@@ -273,7 +273,7 @@ class ContextAttributes(_Ranges):
 
 
 class AttributeAppender(Closing):
-    """Adds attribute sets to a data set that is there, and rows to those that it has. Made by `add_attributes`.
+    """Adds attribute sets to an existing data set, and rows to its existing sets. Made by `add_attributes`.
 
     Used as a context manager it commits at the end of the block; if the block is left by an exception, nothing changes.
     """
@@ -281,7 +281,7 @@ class AttributeAppender(Closing):
     def __init__(self, uri: str, name: str, options: _core.WriteOptions) -> None:
         super().__init__(uri, name)
         self._sets: dict[str, AttributeSetWriter] = {}
-        self._closed = True  # as long as there is nothing to close
+        self._closed = True  # while there is nothing to close
         self._writer = self._guard(lambda: _core.open_appender(uri, name, options))
         self._closed = False
         self._remember()
@@ -292,7 +292,7 @@ class AttributeAppender(Closing):
         return self._writer.num_entries
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> AttributeSetWriter:
-        """Add an attribute set, or rows to one that is there; see `DataSetWriter.attributes`."""
+        """Add an attribute set, or rows to an existing one; see `DataSetWriter.attributes`."""
         self._check_open()
         return find_or_make(self, self._sets, name, schema)
 
@@ -321,7 +321,7 @@ def find_or_make(
     name: str,
     schema: Mapping[str, Spec] | None,
 ) -> AttributeSetWriter:
-    """Return the set of a name, made before or now."""
+    """Return the set of a name; makes it on first use."""
     if name not in made:
         made[name] = AttributeSetWriter(writer, name, schema)
     elif schema is not None:

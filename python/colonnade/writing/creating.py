@@ -1,4 +1,4 @@
-"""Data sets being written."""
+"""Writing data sets."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["DataSetWriter", "add_attributes", "create", "target_of"]
 class DataSetWriter(Filler):
     """A data set being written. Made by `colonnade.create`.
 
-    Used as a context manager it commits at the end of the block; if the block is left by an exception, only what was
-    committed before stays. Without, `close` must be called. A writer that is forgotten is closed when it is collected
-    or when the program ends, with a warning; where it would replace a data set that is there, or an exception ended the
-    program, it is given up with a warning. Several threads may use one writer; their calls take turns.
+    Used as a context manager it commits at the end of the block; if the block is left by an exception, only earlier
+    commits stay. Otherwise `close` must be called. A writer that is not closed is closed when it is garbage collected
+    or when the program ends, with a warning; if it would replace an existing data set, or an exception ended the
+    program, its data are dropped with a warning. Several threads may use one writer; their calls take turns.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class DataSetWriter(Filler):
     # ---- Writing
 
     def extend_schema(self, fields: Mapping[str, Spec]) -> None:
-        """Add fields to the schema. Entries that are there already read as zero or empty.
+        """Add fields to the schema. They read as zero or empty in earlier entries.
 
         Raises:
             SchemaError: no such type, or a field of that name exists.
@@ -83,7 +83,7 @@ class DataSetWriter(Filler):
                 sub-fields to such paths: {"jet_pt": "jets", "jet_pt._0": "jets._0.pt"}.
 
         Raises:
-            SchemaError: the types do not fit each other.
+            SchemaError: the types are incompatible.
         """
         self._check_open()
         given = {name: sources} if isinstance(sources, str) else dict(sources)
@@ -94,17 +94,17 @@ class DataSetWriter(Filler):
             self._guard(lambda: self._started().extend_projected(field, given))
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> AttributeSetWriter:
-        """Give the data set an attribute set: values that belong to ranges of its entries.
+        """Add an attribute set to the data set: values for ranges of its entries.
 
             with writer.attributes("runs").range({"run": 4711}):
                 writer.extend(...)
 
         Args:
-            name: of the set. One that was asked for before is returned again.
-            schema: a type for each field, see `create`; inferred from the first values if left out.
+            name: of the set. If it was requested before, the same set is returned.
+            schema: a type for each field, see `create`; by default inferred from the first values.
 
         Raises:
-            UsageError: the name is not allowed, or the set has its fields already.
+            UsageError: the name is invalid, or the set has its fields already.
             SchemaError: a type that cannot be stored.
         """
         self._check_open()
@@ -119,7 +119,7 @@ class DataSetWriter(Filler):
             self._guard(self._writer.commit_cluster)
 
     def commit(self) -> None:
-        """Write everything so far, so that the file can be opened, and go on."""
+        """Commit everything so far, so that the file can be opened, and continue."""
         self._check_open()
         self._flush_rows()
         if self._writer is not None:
@@ -140,7 +140,7 @@ class DataSetWriter(Filler):
         self._guard(self._started().close)
 
     def abort(self) -> None:
-        """Close without committing: the file keeps what was committed before."""
+        """Close without committing: the file keeps the last commit."""
         self._closed = True
         self._rows = None
         if self._writer is not None:
@@ -161,7 +161,7 @@ class DataSetWriter(Filler):
         return self._writer.num_entries if self._writer else 0
 
     def _append(self, arrays: list[PathArray]) -> None:
-        self._flush_attributes()  # a checkpoint that comes now has them
+        self._flush_attributes()  # so that a checkpoint during this call includes them
         self._started().append(arrays)
         self._flush_attributes()
 
@@ -236,42 +236,42 @@ def create(
     Args:
         target: the file, or file and data set as "f.root:Events" or ("f.root", "Events"). It is replaced, unless a data
             set is added to it. In an object store ("obj:///path", "s3://bucket/prefix", "rados://pool/namespace",
-            "daos://pool/container") only the data set is replaced, when it is committed.
+            "daos://pool/container") only the data set is replaced, by the first commit.
         name: the path of the data set in the file, "Events" or "dir/Events".
-        schema: a type for each field: "std::vector<float>", np.float32, {"pt": "float"} for a record,
-            [{"pt": "float"}] for a collection of records. Inferred from the first data if left out.
-        mode: "recreate" replaces the file that is there, if any; "create" makes a new one, and fails if there is one,
-            or comes to be one while it is written; "update" adds the data set to an existing ROOT file and leaves
-            everything else in it as it is. In an object store they mean the data set.
+        schema: a type for each field: "std::vector<float>", np.float32, {"pt": "float"} for a record, [{"pt": "float"}]
+            for a collection of records. By default inferred from the first data.
+        mode: "recreate" replaces an existing file; "create" makes a new one, and fails if one exists or appears while
+            it is written; "update" adds the data set to an existing ROOT file and leaves everything else in it
+            unchanged. In an object store the modes apply to the data set.
         append: the same as mode="update".
         compression: "zstd:5", "lz4", "zlib:1", "lzma:7", "none", or ROOT's number (505).
-        encodings: how numbers are stored, by path: "Real16", ("Real32Trunc", bits),
-            ("Real32Quant", bits, minimum, maximum).
+        encodings: how to store numbers, by path: "Real16", ("Real32Trunc", bits), ("Real32Quant", bits, minimum,
+            maximum).
         description: of the data set.
         field_descriptions: of top-level fields.
-        container: "root" for a ROOT file, "bare" for a file with nothing but the data set.
-        cluster_size: compressed size that a cluster should have.
-        max_cluster_size: limit of a cluster before compression, ten times cluster_size if left out.
-        page_size: limit of a page before compression.
-        initial_page_size: what a page starts with; pages of fields with little data stay small.
+        container: "root" for a ROOT file, "bare" for a file that contains only the data set.
+        cluster_size: target compressed size of a cluster.
+        max_cluster_size: maximum size of a cluster before compression; by default ten times cluster_size.
+        page_size: maximum size of a page before compression.
+        initial_page_size: initial size of a page; pages of fields with few data stay small.
         page_buffer_budget: memory for all open pages.
         checksums: write a checksum with each page.
         same_page_merging: store equal pages of a cluster once.
         max_key_size: larger payloads are split over several keys of the ROOT file.
         clusters_per_group: clusters whose page lists are stored together.
-        direct_io: write past the page cache; a warning, and through the cache, where the file system cannot.
+        direct_io: bypass the page cache; if the file system does not support it, warns and uses the cache.
         parallel_sealing: encode and compress pages on idle processors.
-        checkpoint_every: how often to make readable what was written: a number of clusters, a time ("30s", "2 min", a
-            timedelta; looked at whenever a cluster is written), or both as {"clusters": 10, "seconds": 30}, whichever
-            comes first.
-        durability: what is committed survives a crash of the "process", or of the "machine" (slower: the device is
-            waited for).
-        discard_unrepaired: with mode="update", go on where the file holds clusters of a writer that was killed, which
-            `repair` can bring back; they may be lost.
+        checkpoint_every: how often to commit: a number of clusters, a time ("30s", "2 min", a timedelta;
+            checked whenever a cluster is written), or both as {"clusters": 10, "seconds": 30}, whichever comes
+            first.
+        durability: committed data survive a crash of the "process", or of the "machine" (slower: waits for the
+            device).
+        discard_unrepaired: with mode="update", continue even if the file holds clusters of a killed writer, which
+            `repair` could recover; they may be lost.
         object_mapping: in an object store, "locality" keeps the pages of a cluster's column together;
             "object_per_page" makes an object of each page.
-        splice_size: in an object store, pages of a column are moved together up to this size; 0: each by itself.
-        object_class: of DAOS, as "SX"; the container's redundancy, over up to 32 groups of targets, if left out.
+        splice_size: in an object store, pages of a column are written together up to this size; 0: each page by itself.
+        object_class: for DAOS, such as "SX"; by default the container's redundancy, over up to 32 groups of targets.
 
     Returns:
         The writer, best used as a context manager.
@@ -279,7 +279,7 @@ def create(
     Raises:
         SchemaError: a type that cannot be stored.
         StorageError: the file cannot be written.
-        UsageError: an option makes no sense.
+        UsageError: an option is invalid.
     """
     uri, found = target_of(target, name, mode)
     options = write_options(
@@ -322,7 +322,7 @@ def add_attributes(
     compression: str | int = "zstd:5",
     durability: Literal["process", "machine"] = "process",
 ) -> AttributeAppender:
-    """Add attribute sets to a data set that is there.
+    """Add attribute sets to an existing data set.
 
         with colonnade.add_attributes("f.root", "Events") as ds:
             ds.attributes("quality").add({"good": True}, first=0, last=ds.num_entries)
@@ -330,11 +330,11 @@ def add_attributes(
     Args:
         target: file or store, and data set; see `create`.
         name: the path of the data set in the file.
-        compression: of the attribute sets that are new.
+        compression: of new attribute sets.
         durability: see `create`.
 
     Returns:
-        What takes the rows, best used as a context manager.
+        The object that takes the rows, best used as a context manager.
 
     Raises:
         NotFoundError: there is no such data set.
@@ -345,7 +345,7 @@ def add_attributes(
 
 
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:
-    """File and data set that are to be written; raises `UsageError` where they are not named."""
+    """File and data set to be written; raises `UsageError` if they are not named."""
     if mode not in ("create", "recreate", "update"):
         raise UsageError(f"the mode is 'create', 'recreate' or 'update', not '{mode}'")
     if isinstance(name, Mapping):

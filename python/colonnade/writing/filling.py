@@ -1,4 +1,4 @@
-"""Taking entries from users, as arrays or one by one; what all ways of writing share."""
+"""Takes entries from users, as arrays or one by one; common to all ways of writing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Self = TypeVar("Self", bound="Closing")
 
 
 class Closing(Located, ABC):
-    """Something that is closed, or given up when an exception leaves its block."""
+    """An object that is closed, or dropped if an exception leaves its block."""
 
     def __init__(self, uri: str, name: str) -> None:
         super().__init__(uri, name)
@@ -62,14 +62,14 @@ class Closing(Located, ABC):
         else:
             self.abort()
 
-    # ---- Forgotten
+    # ---- Writers that were not closed
 
     def _replaces(self) -> bool:
-        """Whether a commit would replace what is there."""
+        """True if a commit would replace existing data."""
         return False
 
     def _remember(self) -> None:
-        """From here on there is something that must be closed."""
+        """From now on it must be closed."""
         self._process = os.getpid()
         _unclosed.add(self)
 
@@ -77,13 +77,13 @@ class Closing(Located, ABC):
         self._end_forgotten(failed=sys.exc_info()[0] is not None)
 
     def _end_forgotten(self, *, failed: bool) -> None:
-        """Close what nobody closed, unless that could replace a whole data set by a part of one."""
+        """Close a writer that was not closed, unless that could replace a whole data set by a part of one."""
         if getattr(self, "_closed", True) or not self._is_started() or self._process != os.getpid():
             return
         if not failed and not self._replaces():
             try:
                 self.close()
-            except Exception as error:  # nobody could catch it
+            except Exception as error:  # there is no caller to catch it
                 warnings.warn(f"{self!r} was never closed, and closing it failed: {error}", stacklevel=2)
                 self.abort()
             else:
@@ -110,7 +110,7 @@ def _close_forgotten() -> None:
 
 
 class Filler(Closing):
-    """Takes entries, checks them, and hands them on as flat arrays."""
+    """Takes entries, checks them, and passes them on as flat arrays."""
 
     def __init__(self, uri: str, name: str) -> None:
         super().__init__(uri, name)
@@ -119,12 +119,12 @@ class Filler(Closing):
 
     @property
     def num_entries(self) -> int:
-        """Number of entries that were given so far."""
+        """Number of entries given so far."""
         return self._written() + (len(self._rows) if self._rows else 0)
 
     @property
     def field_names(self) -> list[str]:
-        """Names of the fields, empty as long as the schema is not known."""
+        """Names of the fields, empty until the schema is known."""
         return list(self._fields)
 
     def extend(self, data: Any) -> None:
@@ -132,11 +132,11 @@ class Filler(Closing):
 
         Args:
             data: one value per entry and field, as a dictionary of arrays (NumPy, Awkward, Arrow, lists), an Awkward
-                array of records, an Arrow table or anything that gives an Arrow stream, or a pandas data frame. The
-                first one fixes the schema if the writer was not given any.
+                array of records, an Arrow table or any Arrow stream, or a pandas data frame. If no schema was given,
+                the first one determines it.
 
         Raises:
-            TypeMismatchError: fields are missing or too many, or values are of another type. Nothing is written then.
+            TypeMismatchError: fields are missing or superfluous, or values have another type. Nothing is written then.
             ConversionError: a value does not fit its type. Nothing is written then.
             UsageError: the arrays have different lengths. Nothing is written then.
         """
@@ -147,7 +147,7 @@ class Filler(Closing):
         """Add one entry, a value for each field; entries are collected and written together.
 
         Raises:
-            TypeMismatchError: a field is missing or unknown, or a value is of another type. The entry is not added.
+            TypeMismatchError: a field is missing or unknown, or a value has another type. The entry is not added.
             ConversionError: a value does not fit its type. The entry is not added.
         """
         self._check_open()
@@ -155,17 +155,17 @@ class Filler(Closing):
 
     @abstractmethod
     def _written(self) -> int:
-        """Entries that were handed on."""
+        """Entries that were passed on."""
 
     @abstractmethod
     def _append(self, arrays: list[PathArray]) -> None:
-        """Hand entries on."""
+        """Pass entries on."""
 
     def _begin_with_batch(self, batch: Batch) -> None:
-        """Make up for a schema that was not given."""
+        """Determine the schema that was not given."""
 
     def _begin_with_row(self, values: dict[str, Any]) -> None:
-        """Make up for a schema that was not given."""
+        """Determine the schema that was not given."""
 
     def _extend(self, batch: Batch) -> None:
         self._begin_with_batch(batch)
@@ -207,11 +207,11 @@ def build_fields(
         schema: a type for each field.
         encodings: by path.
         descriptions: of top-level fields.
-        whole: this is all of the schema, so that encodings and descriptions of other fields are mistakes.
+        whole: this is the complete schema, so that encodings and descriptions of other fields are mistakes.
 
     Raises:
         SchemaError: a type or an encoding that cannot be stored.
-        UsageError: an encoding or description of something that is no field.
+        UsageError: an encoding or description of an unknown field.
     """
     fields = {name: build_field(name, spec) for name, spec in schema.items()}
     apply_encodings(

@@ -1,4 +1,4 @@
-"""Options of writers as users give them, checked and put into what the C++ side takes."""
+"""Options of writers, checked and converted for the C++ side."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CheckpointEvery: TypeAlias = int | str | timedelta | Mapping[str, int | float] |
 """A number of clusters, a time ("30s", "2 min", timedelta), {"clusters": 10, "seconds": 30.0}, or None."""
 
 WriteMode: TypeAlias = Literal["create", "recreate", "update"]
-"""What may be where a data set is written: nothing, anything, which is replaced, or a file that it is added to."""
+"""The allowed target of a writer: nothing, anything (which is replaced), or a file to which it adds."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 class ContainerSettings(TypedDict, total=False):
-    """The keyword options that everything that writes shares; `colonnade.create` explains them."""
+    """The keyword options of all writing functions; `colonnade.create` explains them."""
 
     description: str
     container: Literal["root", "bare"]
@@ -56,7 +56,7 @@ class ContainerSettings(TypedDict, total=False):
 
 
 class WriteSettings(ContainerSettings, total=False):
-    """Those of writers."""
+    """The options of writers."""
 
     compression: str | int
     cluster_size: Size
@@ -68,7 +68,7 @@ class WriteSettings(ContainerSettings, total=False):
 
 
 def check_names(options: Mapping[str, object], what: str) -> None:
-    """Refuse options that writers do not have, which only calls through **options can pass on.
+    """Refuse unknown options, which can only come through **options.
 
     Raises:
         UsageError: there is no such option.
@@ -107,7 +107,7 @@ def write_options(
     """Make the options of a writer.
 
     Raises:
-        UsageError: an option makes no sense.
+        UsageError: an option is invalid.
     """
     options = _core.WriteOptions()
     options.compression = str(compression)

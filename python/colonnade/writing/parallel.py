@@ -1,4 +1,4 @@
-"""Data sets being written by many threads."""
+"""Writing data sets from several threads."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["FillContext", "ParallelDataSetWriter", "create_parallel"]
 
 
 class FillContext(Filler):
-    """What one thread fills a data set through. Made by `ParallelDataSetWriter.context`.
+    """The interface through which one thread fills a data set. Made by `ParallelDataSetWriter.context`.
 
-    It has a cluster of its own; its entries stay together cluster by cluster, in their order. While it checks, encodes,
-    compresses and writes, other contexts do the same: only what is pure Python waits for the interpreter.
+    It has a cluster of its own; its entries stay together cluster by cluster, in their order. Contexts check, encode,
+    compress and write in parallel: only pure Python code waits for the interpreter.
 
-    Used as a context manager it writes what it has at the end of the block; if the block is left by an exception, its
-    open cluster is given up.
+    Used as a context manager it writes its data at the end of the block; if the block is left by an exception, its open
+    cluster is dropped.
     """
 
     def __init__(
@@ -44,16 +44,16 @@ class FillContext(Filler):
         super().__init__(uri, name)
         self._fields = dict(fields)
         self._context = context
-        self._writer = writer  # ends after its contexts
+        self._writer = writer  # destroyed after its contexts
         self._sets: dict[str, ContextAttributes] = {}
         self._remember()
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> ContextAttributes:
-        """Return what adds to an attribute set, one for all contexts; ranges are of this context's own entries.
+        """Return the interface to an attribute set, which all contexts share; ranges are of this context's own entries.
 
         Args:
-            name: of the set; it is made when it is named first, by whatever context.
-            schema: a type for each field, or None: the first values fix the fields.
+            name: of the set; made on first use by any context.
+            schema: a type for each field, or None: the first values determine the fields.
         """
         self._check_open()
         shared = self._writer._shared_set(name, schema)
@@ -102,10 +102,10 @@ class FillContext(Filler):
 
 
 class ParallelDataSetWriter(Closing):
-    """A data set being written by many threads, each through a context of its own. Made by `create_parallel`.
+    """A data set that several threads write, each through a context of its own. Made by `create_parallel`.
 
-    All methods may be called from any thread. Used as a context manager it commits at the end of the block; if the
-    block is left by an exception, only what was committed before stays.
+    Thread-safe. Used as a context manager it commits at the end of the block; if the block is left by an exception,
+    only earlier commits stay.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class ParallelDataSetWriter(Closing):
 
     @property
     def num_entries(self) -> int:
-        """Number of entries in clusters that are written, of all contexts."""
+        """Number of entries in written clusters of all contexts."""
         return self._writer.num_entries
 
     @property
@@ -165,12 +165,12 @@ class ParallelDataSetWriter(Closing):
         return found
 
     def commit_staged(self) -> None:
-        """With staged order: give the clusters written so far their place, those of earlier made contexts first."""
+        """With staged order: add the clusters written so far to the data set, in the order of their contexts."""
         self._check_open()
         self._guard(self._writer.commit_staged)
 
     def commit(self) -> None:
-        """Make the clusters that are written readable, and go on. Clusters that contexts have open are not in it."""
+        """Commit the written clusters, and continue. The open clusters of contexts are not included."""
         self._check_open()
         self._guard(self._writer.commit_data_set)
 
@@ -192,7 +192,7 @@ class ParallelDataSetWriter(Closing):
         self._closed = True
 
     def abort(self) -> None:
-        """Close without committing: the file keeps what was committed before."""
+        """Close without committing: the file keeps the last commit."""
         self._closed = True
         self._writer.discard()
 
@@ -216,20 +216,20 @@ def create_parallel(
     projections: Mapping[str, tuple[Spec, str | Mapping[str, str]]] | None = None,
     **settings: Unpack[WriteSettings],
 ) -> ParallelDataSetWriter:
-    """Create a data set that many threads fill.
+    """Create a data set that several threads fill.
 
     Args:
         target: see `create`.
         name: see `create`.
-        schema: a type for each field, see `create`; it must be given.
+        schema: a type for each field, see `create`; required.
         mode: see `create`.
         encodings: see `create`.
         field_descriptions: see `create`.
-        projections: fields that show the columns of others, by name: a type and sources as `add_projected` takes them.
+        projections: fields that show the columns of others, by name: a type and sources as for `add_projected`.
         settings: the other options of `create` (compression, cluster_size, checkpoint_every, ...), and `cluster_order`:
-            "as_written", clusters follow each other as they are finished, or "staged", all of one context follow each
-            other, contexts in the order in which they were made, so that the same work gives the same data set in every
-            run; staged clusters are readable from `commit_staged`, `commit` or `close` on.
+            "as_written", in the order in which clusters are finished, or "staged", context by context in the order of
+            their creation, so that the same work gives the same data set in every run; staged clusters become readable
+            with `commit_staged`, `commit` or `close`.
 
     Returns:
         The writer, best used as a context manager.
@@ -237,7 +237,7 @@ def create_parallel(
     Raises:
         SchemaError: a type that cannot be stored.
         StorageError: the file cannot be written.
-        UsageError: an option makes no sense.
+        UsageError: an option is invalid.
     """
     uri, found = target_of(target, name, mode)
     check_names(settings, "a parallel writer")

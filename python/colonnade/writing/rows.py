@@ -1,6 +1,6 @@
-"""Entries that come one by one, as Python values, collected into the arrays that a columnar write takes.
+"""Entries given one by one as Python values, collected into the arrays of a columnar write.
 
-Each value is checked when it comes: a wrong one is refused with its path, and the entry with it.
+Each value is checked at once: a wrong one is refused with its path, and its entry with it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Rows:
         self._count += 1
 
     def take(self) -> list[PathArray]:
-        """Hand over what was collected and start anew."""
+        """Return the collected arrays and start anew."""
         arrays: list[PathArray] = []
         for cell in self._cells.values():
             cell.take(arrays)
@@ -75,7 +75,7 @@ class _Cell(ABC):
 
     @abstractmethod
     def truncate(self, count: int) -> None:
-        """Forgets all but the first `count` values."""
+        """Drops all but the first `count` values."""
 
     @abstractmethod
     def take(self, out: list[PathArray]) -> None:
@@ -157,7 +157,7 @@ class _Text(_Cell):
 
 
 class _Many(_Cell):
-    """Collections, and optional values as collections of at most one."""
+    """Collections, and optional values as collections of at most one item."""
 
     def __init__(self, field: _core.Field, path: str) -> None:
         super().__init__(field, path)
@@ -250,7 +250,7 @@ class _Variant(_Cell):
         if value is None:
             self.tags.append(0)
             return
-        # An int goes to an integer alternative where there is one, only then to a floating-point one.
+        # An int goes to an integer alternative if there is one, otherwise to a floating-point one.
         for exact in (True, False):
             for number, cell in enumerate(self.alternatives):
                 if (

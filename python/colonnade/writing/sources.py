@@ -1,4 +1,4 @@
-"""What can be given to a writer: dictionaries, Awkward arrays, Arrow tables, data frames - as one layout per field."""
+"""The data that a writer accepts: dictionaries, Awkward arrays, Arrow tables, data frames - as one layout per field."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Batch(NamedTuple):
     columns: dict[str, Content]
     entries: int
     loose: bool
-    """Option types say nothing: any column of the source may have missing values."""
+    """Option types mean nothing: any column of the source may have missing values."""
     optional: frozenset[str] = frozenset()
-    """Columns whose option types do say something all the same."""
+    """Columns whose option types are meaningful anyway."""
     notes: Mapping[str, str] = {}
-    """What the numbers of columns mean: the unit of times."""
+    """The meaning of the numbers in columns: the unit of times."""
 
 
 def to_batch(data: Any) -> Batch:
-    """Turn what users have into one layout per field.
+    """Convert users' data to one layout per field.
 
     Raises:
-        TypeMismatchError: nothing that has named columns.
+        TypeMismatchError: the data have no named columns.
         UsageError: columns of different lengths.
     """
     if isinstance(data, ak.Array):
@@ -88,7 +88,7 @@ def _from_arrow(data: Any) -> Batch:
 
 
 def _from_pandas(data: Any) -> Batch:
-    """NaN of NumPy's types is a number; pandas' own types with missing values are optional, whether there are any."""
+    """NaN of NumPy's types is a number; pandas' own types with missing values are optional, even if none is missing."""
     columns = {str(name): data[name] for name in data.columns}
     if len(columns) != len(data.columns):
         raise UsageError("two columns of the data frame have the same name", "rename one of them")
@@ -117,7 +117,7 @@ def _unit_of_series(series: Any) -> str:
 
 
 def _unit_of(kind: Any) -> str:
-    """What the integers mean that stand for dates and times: "timestamp[us, tz=UTC]"; empty for all else."""
+    """The meaning of integers that stand for dates and times: "timestamp[us, tz=UTC]"; empty for other types."""
     import pyarrow as pa
 
     while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
@@ -126,9 +126,9 @@ def _unit_of(kind: Any) -> str:
 
 
 def _storable(kind: Any) -> Any:
-    """The type that can be stored, and with the layouts that Awkward knows.
+    """The type that can be stored, with the layouts that Awkward supports.
 
-    Polars, for one, gives strings as views. Categories become what they stand for, dates and times integers.
+    Polars, for example, gives strings as views. Categories become their values, dates and times integers.
     """
     import pyarrow as pa
 
@@ -166,9 +166,9 @@ def _from_arrow_array(name: str, array: Any) -> Content:
 
 
 def _rebased(array: Any) -> Any:
-    """Copy a slice that says which values are missing.
+    """Copy a slice with its validity bits.
 
-    Awkward (2.14 for one) takes these bits from the beginning of their buffer, wherever the slice begins.
+    Awkward (for example 2.14) takes these bits from the beginning of their buffer, wherever the slice begins.
     """
     import pyarrow as pa
 
@@ -179,7 +179,7 @@ def _rebased(array: Any) -> Any:
 
 
 def _parts_of(array: Any) -> Iterator[Any]:
-    """Yield an array and all that it is made of."""
+    """Yield an array and all its children."""
     import pyarrow as pa
 
     yield array
@@ -216,7 +216,7 @@ def _column(name: str, values: Any) -> Content:
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         import pyarrow as pa
 
-        return _from_arrow_array(name, pa.array(values))  # which knows the missing ones
+        return _from_arrow_array(name, pa.array(values))  # it knows the missing ones
     if isinstance(values, np.ndarray) and values.dtype == np.object_:
         values = values.tolist()
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
