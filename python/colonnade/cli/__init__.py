@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo("colonnade: interrupted", err=True)
         status = 130
     except BrokenPipeError:
-        # Whoever read the output, `head` for instance, has seen enough; nothing may be flushed at exit.
+        # The reader of the output, `head` for instance, has closed it; nothing may be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except (Error, OSError, ImportError) as error:

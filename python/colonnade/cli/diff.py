@@ -137,7 +137,7 @@ def _value_differences(left: DataSet, right: DataSet, names: list[str], *, what:
 
 def _same(one: Any, two: Any) -> bool:
     if isinstance(one, float) and isinstance(two, float):
-        # The sign of zero counts: diff is for whoever wants to know whether anything was changed.
+        # The sign of zero counts: diff reports every change.
         return one.hex() == two.hex()
     if isinstance(one, list) and isinstance(two, list):
         return len(one) == len(two) and all(map(_same, one, two))

@@ -165,7 +165,7 @@ def _print(data: dict[str, Any], everything: bool) -> None:
     )
     rows = [row for field in data["fields"] for row in _rows(field, "", "", everything)]
     table = Table(box=None, pad_edge=True)
-    # Names are never broken: whoever looks for one must find it. Types are, in a narrow terminal.
+    # Names are never broken, so that a search finds them. Types are, in a narrow terminal.
     table.add_column("field", no_wrap=True, min_width=max((len(name) for name, _ in rows), default=0))
     table.add_column("type", overflow="fold", style="cyan")
     table.add_column("encoding", overflow="fold", style="dim")

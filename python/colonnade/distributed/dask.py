@@ -122,7 +122,7 @@ class _Futures:
         """Partial results that stay with the workers, by slice, and how often they were merged."""
 
     def submit(self, tasks: deque[Task]) -> None:
-        """Take all tasks there are; begin late ones elsewhere, too, when there are no more."""
+        """Take all tasks; start late ones on another worker, too, when no others are left."""
         taken = [tasks.popleft() for _ in range(len(tasks))]
         for task, where in zip(taken, self._homes.of(taken), strict=True):
             self._tail.begin(task)

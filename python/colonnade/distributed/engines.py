@@ -173,7 +173,7 @@ class Processes:
                     if any(isinstance(each.error, WorkerLostError) for each in partial.failures):
                         self._end(pool)
                     yield partial
-            if tasks:  # one was killed while nobody looked
+            if tasks:  # a worker was killed unnoticed
                 self._end(pool)
         finally:
             with self._lock:

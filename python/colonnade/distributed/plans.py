@@ -55,7 +55,7 @@ class Plan:
         """Take the text of a plan, which is not trusted with anything yet.
 
         Raises:
-            FormatError: it is no plan.
+            FormatError: it is not a plan.
             UnsupportedError: it was made by another version of Colonnade.
         """
         self.text = text
@@ -365,7 +365,7 @@ class Plan:
         return bool(self._results[result]["kind"] == "snapshot")
 
     def may_repeat(self, results: Sequence[int]) -> bool:
-        """Whether a task of these results may be done twice at the same time: it writes nothing, calls nobody."""
+        """True if a task of these results may run twice at the same time: it writes nothing and calls no user code."""
         return not any(self.is_snapshot(k) or "calls" in self._results[k] for k in results)
 
     # ---- For the maker

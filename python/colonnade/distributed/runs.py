@@ -1,4 +1,4 @@
-"""Claims of snapshots into local files: who writes parts beside a destination, and what nobody will put together.
+"""Claims of snapshots into local files: which runs write parts beside a destination, and which parts are orphans.
 
 A run holds a lock on a file beside its destination for as long as it lives; its parts bear its name:
 
@@ -7,8 +7,8 @@ A run holds a lock on a file beside its destination for as long as it lives; its
     out.parts-0123456789abcdef/                  parts of a folder
     .out.root.0123456789abcdef.part              the destination while it is put together: io/file_system.h
 
-Whoever ends a run removes the claim before it looks for parts, and a worker looks for the claim after its part is
-there. So a part that comes late is removed by its own worker.
+The process that ends a run removes the claim before it looks for parts, and a worker checks the claim after it has
+written its part. So a worker removes its own part if it comes too late.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class CachePlace:
         self._is_folder = of_tasks and not self._is_store and "://" not in where
         if self._is_store:
             self.target = where
-        elif self._is_folder:  # a file of each task, which nobody has to copy
+        elif self._is_folder:  # one file per task, which need not be copied
             self.target = f"{where}/{self.name}/"
         else:
             self.target = f"{where}/{self.name}.root"

@@ -108,7 +108,7 @@ def define_callable(
 
     Raises:
         UsageError: its parameters do not fit the columns.
-        TypeMismatchError: `returns` is no type of values.
+        TypeMismatchError: `returns` is not a type of values.
         UnsupportedError: it `travels` to workers, and cannot be pickled.
     """
     spec = _Spec(function, per_row, _type_text(function, returns), stack)
@@ -322,7 +322,7 @@ class _Binder:
     def _bind_items(
         self, function: ItemFunction, types: list[_core.ValueType], wanted: _core.ValueType | None
     ) -> tuple[_core.ValueType, Call]:
-        """Functions that say what they give, and give arrays that nobody else has."""
+        """Functions that declare their result type, and return arrays that they do not share."""
         try:
             made = function.result_type(types)
         except TypeMismatchError as error:

@@ -160,7 +160,7 @@ class DataFrame(Actions):
 
         Raises:
             FileMissingError: no such file.
-            FormatError: it is no specification.
+            FormatError: it is not a specification.
         """
         spec = read_specification(specification)
         options.setdefault("entries", spec.entries)
@@ -217,7 +217,7 @@ class DataFrame(Actions):
 
         Raises:
             NotFoundError: no such column.
-            TypeMismatchError: a key is no integer.
+            TypeMismatchError: a key is not an integer.
             UsageError: no keys; a joined column has a name that is taken.
         """
         if how not in ("inner", "left"):

@@ -423,7 +423,7 @@ fn = _Functions()
 def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
     """Return the text of an expression at a node, whose columns tell the types.
 
-    The name of a column is that column, also where it is no name in C++ ("AnalysisJetsAuxDyn:pt").
+    The name of a column is that column, even if it is not a name in C++ ("AnalysisJetsAuxDyn:pt").
     """
     if isinstance(value, str):
         is_odd = re.fullmatch(r"[\w.]*", value, re.ASCII) is None and "`" not in value

@@ -109,7 +109,7 @@ def library(path: str | os.PathLike[str]) -> Library:
 
     Raises:
         NotFoundError: it cannot be loaded.
-        UsageError: it is no such library.
+        UsageError: it is not such a library.
         UnsupportedError: it was made for a later version of the interface.
     """
     return Library(path)

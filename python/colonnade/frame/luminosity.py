@@ -66,7 +66,7 @@ def json_mask(
 
     Raises:
         StorageError: the file cannot be read.
-        FormatError: it is no luminosity mask.
+        FormatError: it is not a luminosity mask.
     """
     try:
         with open(path, encoding="utf-8") as file:

@@ -229,7 +229,7 @@ def onnx_model(source: str | os.PathLike[str] | bytes, output: str | None = None
 
     Raises:
         FileMissingError: no such file.
-        FormatError: it is no model.
+        FormatError: it is not a model.
         NotFoundError: no such output.
         UnsupportedError: onnxruntime is not installed; inputs of more than two dimensions, or of texts.
     """

@@ -26,7 +26,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Result(Generic[T_co]):
     """A result that is booked. `value` computes it, and in the same pass everything that was booked before.
 
-    A result that nobody keeps is not computed.
+    A result to which no reference is kept is not computed.
     """
 
     def __init__(

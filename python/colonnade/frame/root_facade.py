@@ -660,7 +660,7 @@ def _called_with_a_value(call: object) -> Callable[[Any], object]:
             inspect.signature(call).bind(None)
         except TypeError:
             pass
-        except ValueError:  # of C: nobody knows
+        except ValueError:  # compiled code has no signature
             return call
         else:
             return call

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class UnsupportedAttributeError(UnsupportedError, AttributeError):
-    """A method of ROOT's that there is no counterpart of."""
+    """A method of ROOT's without a counterpart."""
 
 
 def refuse(what: str, name: str, advice: str) -> NoReturn:

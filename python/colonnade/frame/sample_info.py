@@ -117,7 +117,7 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
 
     Raises:
         FileMissingError: no such file.
-        FormatError: it is no specification.
+        FormatError: it is not a specification.
     """
     place = "the specification"
     content: Any = source

@@ -191,7 +191,7 @@ class Session:
         return [each for each in list(self.bookings) if each not in self.failed and not self.is_ready(each)]
 
     def drop(self, result: int) -> None:
-        """Give a result up that nobody looks at any more: at once, or after the pass that runs.
+        """Drop a result without references: at once, or after the current pass.
 
         May be called at any time, by any thread.
         """

@@ -97,7 +97,7 @@ def _is_shared_buffer(array: Any, others: int) -> bool:
 
 
 def _is_block(array: np.ndarray[Any, Any]) -> bool:
-    """Whether it is a part of an argument: nobody can write to these."""
+    """True if it is part of an argument; these are read-only."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -161,7 +161,7 @@ class Guarded(Generic[T]):
     """
 
     def __init__(self, call: Callable[..., tuple[T, bool]]) -> None:
-        """`call` returns the values, which are nobody else's by then, and whether what was given was shared."""
+        """`call` returns the values, which it has copied if they were shared, and whether they were."""
         self._call = call
         self._shared = False
 

@@ -406,7 +406,7 @@ class DataSet(Located):
 
         Raises:
             NotFoundError: no such field.
-            TypeMismatchError: a key is no integer.
+            TypeMismatchError: a key is not an integer.
             UsageError: no keys; a joined field has a name that is taken.
         """
         from .joining import join
