@@ -111,8 +111,8 @@ class JoinReader {
   // Throws ErrorKind::usage for a name that is taken (by a side, or a field of the first chain) or has a
   // point, and for a chain with another number of entries.
   void add_friend(const std::string& name, std::shared_ptr<ChainReader> other);
-  // Throws the same, ErrorKind::usage without keys, not_found for those that are not there, and type for
-  // those that are no integers.
+  // Throws the same, ErrorKind::usage without keys, not_found for missing ones, and type for keys
+  // that are not integers.
   void add_join(const std::string& name, std::shared_ptr<ChainReader> other,
                 const ReaderJoinOptions& options);
 

@@ -4,7 +4,7 @@
 //   SealedColumn column = reader->sealed_column(field, 0, cluster);
 //   std::vector<std::byte> stored(column.size);
 //   reader->read_sealed({&column, 1}, {{stored}});                 // pages, verified
-//   reader->decompress_sealed(column, stored, content);            // or whoever can
+//   reader->decompress_sealed(column, stored, content);            // or elsewhere
 //
 // Plain values without owner; any thread may use them.
 #ifndef COLONNADE_SEALED_COLUMNS_H

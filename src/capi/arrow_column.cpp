@@ -269,7 +269,7 @@ struct SchemaParts {
   SchemaParts& operator=(const SchemaParts&) = delete;
   ~SchemaParts() {
     for (ArrowSchema& child : children)
-      if (child.release != nullptr) child.release(&child);  // those that nobody has moved away
+      if (child.release != nullptr) child.release(&child);  // children that were not moved from
   }
 };
 
@@ -315,7 +315,7 @@ struct ArrayParts {
   ArrayParts& operator=(const ArrayParts&) = delete;
   ~ArrayParts() {
     for (ArrowArray& child : children)
-      if (child.release != nullptr) child.release(&child);  // those that nobody has moved away
+      if (child.release != nullptr) child.release(&child);  // children that were not moved from
   }
 };
 

@@ -64,7 +64,7 @@ class ChainFiles {
   std::size_t file_of(std::uint64_t entry) const;
   const Schemas& schemas() const noexcept { return schemas_; }
 
-  // A file, opened if nobody has it open. Throws ErrorKind::io if it is another one than before.
+  // A file; opens it unless it is open. Throws ErrorKind::io if it is another one than before.
   OpenFile acquire(std::size_t i) const;
   // Whether acquire() would have to open the file.
   bool is_closed(std::size_t i) const;
@@ -102,7 +102,7 @@ class ChainFiles {
   OpenFile open(const Slot& slot) const;
 
   std::string name_;
-  std::shared_ptr<const ChainFiles> whole_;  // null: these are no attribute sets
+  std::shared_ptr<const ChainFiles> whole_;  // null: these are not attribute sets
   ReadOptions options_;
   Limits limits_;
   bool keeps_open_ = false;

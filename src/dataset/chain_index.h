@@ -1,4 +1,4 @@
-// ChainIndex: what is known about the files of a chain, so that whoever has it opens only those that are
+// ChainIndex: lengths and schemas of the files of a chain, so that readers open only the files that they
 // read.
 #ifndef COLONNADE_DATASET_CHAIN_INDEX_H
 #define COLONNADE_DATASET_CHAIN_INDEX_H
@@ -19,7 +19,7 @@ struct ChainIndex {
     std::string uri;
     std::string data_set;
     std::uint64_t entries = 0;
-    std::uint64_t parts = 0;  // that a data frame cuts it into; 0: nobody has asked
+    std::uint64_t parts = 0;  // that a data frame cuts it into; 0: unknown
     unsigned schema = 0;
     std::uint64_t identity = 0;  // PageSource::identity()
   };

@@ -64,7 +64,7 @@ std::shared_ptr<page::PageSource> ChainState::source(std::size_t file) {
   if (!source) {
     while (recent_.size() >= max_open_) recent_.pop_front();
     const ChainFiles::OpenFile opened = open(file);
-    // Whoever lets go of it last adds what it has counted.
+    // The last owner to release it adds its counters.
     source = {opened->open_again(files_.options()).release(), [sum = of_closed_](page::PageSource* done) {
                 *sum += done->counters();
                 delete done;

@@ -37,9 +37,9 @@ class ChainState {
     return files_.schemas()[files_[file].schema].descriptor;
   }
 
-  // A file for reading; whoever holds it keeps it open.
+  // A file for reading; it stays open as long as it is held.
   std::shared_ptr<page::PageSource> source(std::size_t file);
-  // The file will be read soon: it is opened meanwhile.
+  // Opens a file in the background that will be read soon.
   void expect(std::size_t file);
   // Whether source() need not wait for the file.
   bool is_open(std::size_t file);

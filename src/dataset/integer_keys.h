@@ -22,10 +22,10 @@ struct IntegerKeys {
 bool is_signed_integer(ElementType element) noexcept;
 bool is_integer(ElementType element) noexcept;
 
-// Throws ErrorKind::type for numbers that are no integers.
+// Throws ErrorKind::type for numbers that are not integers.
 IntegerKeys to_keys(const ColumnArray& array);
 std::vector<KeyColumn> columns_of(std::span<const IntegerKeys> keys);
-// Throws ErrorKind::not_found, and ErrorKind::type for what is no integer of an entry.
+// Throws ErrorKind::not_found, and ErrorKind::type unless it is one integer per entry.
 void check_key(const Descriptor& descriptor, std::string_view path);
 IntegerKeys read_keys(ChainReader& chain, const std::string& path, std::uint64_t first, std::uint64_t last);
 

@@ -21,7 +21,7 @@
 namespace colonnade::dataset {
 namespace {
 
-// Whoever writes data cannot know the seed, and so cannot make all keys collide.
+// The author of a file cannot know the seed, and so cannot make all keys collide.
 std::uint64_t random_seed() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();

@@ -84,7 +84,7 @@ class RandomAccessFile {
   // Announces that the metadata have been read. Cached bytes may be dropped, and a file that grew meanwhile
   // updates its size. Default: does nothing.
   virtual void opened() const noexcept {}
-  // What the system knows the open file by, for copies that it makes itself. -1: it is no file of the system.
+  // The file descriptor, for copies by the kernel; -1 if it is not a file of the operating system.
   virtual int descriptor() const noexcept { return -1; }
 };
 

@@ -301,7 +301,7 @@ bool ReadScheduler::settled(Id id) const {
 }
 
 void ReadScheduler::wait_for(Id id) {
-  holds_ = false;  // whoever held it did not get so far as to release it
+  holds_ = false;  // the owner of the hold failed before it released it
   urgent_held_ = 0;
   poll();
   const Extent& wanted = extent(id);

@@ -105,7 +105,7 @@ class SimulatedFile final : public RandomAccessFile {
             .concurrency = line_->concurrency,
             .most_concurrency = line_->most_concurrency};
   }
-  // Alone, as whoever opens it does.
+  // Direct, without the simulated line: opening reads like this.
   void read(std::uint64_t offset, MutableByteSpan into) const override { file_->read(offset, into); }
   std::unique_ptr<ReadQueue> open_queue(unsigned /*depth*/) const override {
     return std::make_unique<SimulatedQueue>(*file_, *line_);

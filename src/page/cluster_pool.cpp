@@ -191,8 +191,8 @@ bool ClusterPool::can_plan(const ColumnSegment& segment, std::size_t page) const
   return source_->is_plain(description) && stored_size(description) > 0;
 }
 
-// To the first page of a cluster; to none where there is no such cluster or the metadata are not sound:
-// whoever gets there will be told.
+// Moves to the first page of a cluster; to none if there is no such cluster or its metadata are invalid: the
+// read that gets there throws.
 void ClusterPool::enter(const Stream& stream, Place& place, std::size_t cluster) const {
   place = {};
   if (cluster >= source_->descriptor().clusters.size()) return;
@@ -558,7 +558,7 @@ void ClusterPool::collect() {
   bring();
 }
 
-// Whoever reads while a page is decoded tells by himself.
+// Only lanes with a scheduler: threads that read while they decode note their rates themselves.
 void ClusterPool::note_rates() {
   for (Lane& lane : lanes_) {
     if (!lane.scheduler) continue;
@@ -588,7 +588,7 @@ void ClusterPool::forget_unused_extents() noexcept {
 // Until the page is there (or failed: false).
 bool ClusterPool::complete(PageJob& job) {
   while (work_->state(job) == PageJob::State::awaiting_bytes) {
-    // Kept here, because whoever takes the job lets go of it.
+    // Kept alive here, because the thread that takes the job releases it.
     const std::shared_ptr<SealedExtent> extent = job.extent;
     try {
       lane_of(*extent).scheduler->wait_for(*extent->id);
@@ -778,8 +778,8 @@ void ClusterPool::discard_before(Stream& stream, std::size_t cluster, std::size_
   if (any) forget_unused_extents();
 }
 
-// Streams that have a page planned and not asked for where the others are beyond the page that follows it:
-// nobody uses them any more.
+// Abandons streams with a planned page that was not requested although the others are beyond the page after
+// it: they are no longer used.
 void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
   for (std::size_t i = active_.size(); i > 0; --i) {
     Stream& stream = *active_[i - 1];

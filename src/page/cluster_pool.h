@@ -47,8 +47,8 @@ class ClusterPool {
 
   // Pages as elements; or, where the encoding is divisible, as PageJob::packed, to be decoded part by part.
   enum class Form : std::uint8_t { elements, parts };
-  // A column as elements of one type. Whoever asks for the same one gets the same stream, so that its pages
-  // are read once; each open() needs a close().
+  // A column as elements of one type. Callers that open the same one share a stream, so that its pages are
+  // read once; each open() needs a close().
   Stream& open(const std::vector<std::uint32_t>& representations, ElementType element,
                Form form = Form::elements);
   void close(Stream& stream) noexcept;
@@ -71,8 +71,8 @@ class ClusterPool {
   // may be spread unevenly over the entries, a page too many or too few may be planned at each border. None:
   // everything may be asked for.
   void keep_within(std::vector<Stretch> stretches);
-  // A column that will be asked for in order. It joins together with the next one that does; nobody needs to
-  // have opened it. Only its first page is planned before it has been asked for, unless it is certain.
+  // A column that will be read in order. It joins together with the next one that does; it need not be open.
+  // Only its first page is planned before it is requested, unless it is certain.
   void expect(const std::vector<std::uint32_t>& representations, ElementType element, Form form,
               bool is_certain);
   // Plans the first pages of what is expected within the stretches, before any page is asked for.

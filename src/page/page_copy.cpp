@@ -28,7 +28,7 @@ constexpr std::size_t largest_piece = std::size_t{16} << 20;
 constexpr std::size_t smallest_piece = std::size_t{64} << 10;
 // Pieces in the writing thread's hands and in its queue.
 constexpr std::size_t most_queued = 1;
-constexpr std::chrono::milliseconds patience{5};
+constexpr std::chrono::milliseconds poll_interval{5};
 constexpr std::size_t sum_size = sizeof(std::uint64_t);
 // Pages are rarely larger; those that are, or say so, get memory of their own.
 constexpr std::size_t most_kept = std::size_t{16} << 20;
@@ -290,7 +290,7 @@ class PieceWriter {
   // Waits a little for room; throws what made writing fail.
   bool has_room() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, patience, [this] { return queue_.size() < most_queued || failure_; });
+    changed_.wait_for(lock, poll_interval, [this] { return queue_.size() < most_queued || failure_; });
     rethrow();
     return queue_.size() < most_queued;
   }
@@ -302,7 +302,7 @@ class PieceWriter {
   // Waits a little; true if all is written.
   bool is_done() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, patience, [this] { return (queue_.empty() && !busy_) || failure_; });
+    changed_.wait_for(lock, poll_interval, [this] { return (queue_.empty() && !busy_) || failure_; });
     rethrow();
     return queue_.empty() && !busy_;
   }

@@ -80,7 +80,7 @@ struct CopiedClusters {
 // `as_stored`, also the same sizes. Reads no page.
 void compare_structure(const CopiedClusters& clusters, bool as_stored);
 
-// Compares the pages byte by byte, as they are stored; checksums that only the copy has are no difference.
+// Compares the pages byte by byte, as they are stored; checksums that only the copy has do not count.
 // Throws ErrorKind::checksum for a page that is damaged, on either side, and ErrorKind::format for the first
 // difference, with its place. False: `goes_on` said so.
 bool compare_pages(const CopiedClusters& clusters, std::size_t memory, PageCopyCounts& counts,

@@ -26,7 +26,7 @@ struct SealedExtent {
   io::ReadExtent plan;
   const io::RandomAccessFile* file = nullptr;
   std::optional<io::ReadScheduler::Id> id;  // if a scheduler reads it
-  std::size_t announced = 0;                // pages in it that nobody has asked for yet; of the owner alone
+  std::size_t announced = 0;                // pages in it not requested yet; used by the owner only
   std::mutex mutex;                         // for all below, unless a scheduler reads it
   bool is_read = false;
   std::exception_ptr failure;

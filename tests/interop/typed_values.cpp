@@ -18,7 +18,7 @@
 #include "../fixtures/fixture_classes.h"
 #include "json_text.h"
 
-// Classes with bases are no plain aggregates; ROOT leaves Kept::dropped out.
+// Classes with bases are not plain aggregates; ROOT leaves Kept::dropped out.
 COLONNADE_DESCRIBE_STRUCT(fixture::Middle, (fixture::Base), weights)
 COLONNADE_DESCRIBE_STRUCT(fixture::Derived, (fixture::Middle, fixture::Other), own, point)
 COLONNADE_DESCRIBE_STRUCT(fixture::Kept, (), stored, also_stored)

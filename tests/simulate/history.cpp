@@ -273,7 +273,7 @@ class History {
     stored_->reading = nullptr;
   }
 
-  // Everybody is gone, and nothing strikes any more.
+  // All processes have ended, and there are no more faults.
   void finish() {
     world_.rates = {};
     world_.advance(100 * hour);
@@ -283,7 +283,7 @@ class History {
       Process& process = world_.add_process(is_store() ? host : *hosts_[0], "last gc");
       world_.spawn(process, [this] {
         const bool forces = world_.random().chance(0.5);
-        // What no record speaks of stays where one cannot be read.
+        // Values without a record stay if a record is unreadable.
         last_gc_forces_ = forces;
         try {
           GarbageOptions options;

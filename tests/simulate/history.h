@@ -22,7 +22,7 @@ struct HistoryOptions {
   Rule broken = Rule::none;
   bool prints = false;
   std::set<unsigned> without_faults = {};  // numbers of faults that do not happen
-  std::set<unsigned> without_tasks = {};   // and of tasks that nobody has
+  std::set<unsigned> without_tasks = {};   // and of tasks that are left out
   // Attribute sets, merges, file systems that lack something: what came to be drawn later.
   bool has_habits = true;
 };

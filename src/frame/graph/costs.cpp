@@ -17,10 +17,10 @@ class CostSheet {
  public:
   CostSheet(const Graph::State& state, const Graph::State::Pass& pass, const Program& program)
       : state_(state),
-        owners_(state.pool->size(), nobody),
-        selection_owners_(state.selections.size(), nobody),
+        owners_(state.pool->size(), no_owner),
+        selection_owners_(state.selections.size(), no_owner),
         rows_of_(state.pool->size()),
-        output_owners_(program.outputs.size(), nobody) {
+        output_owners_(program.outputs.size(), no_owner) {
     claim_columns();
     for (const auto& [id, node] : state.nodes) claim(id, node);
     for (std::size_t o = 0; o < output_owners_.size(); ++o)
@@ -28,16 +28,16 @@ class CostSheet {
   }
 
   void add(const Graph::State::Pass& pass, const StepCost& cost) {
-    std::size_t owner = nobody;
+    std::size_t owner = no_owner;
     if (cost.kind == StepCost::Kind::output) owner = output_owners_[cost.id];
     if (cost.kind == StepCost::Kind::value || cost.kind == StepCost::Kind::moved) owner = owners_[cost.id];
     if (cost.kind == StepCost::Kind::selection && cost.id != StepCost::inner)
       owner = selection_owners_[pass.selections[cost.id]];
-    Line& line = owner == nobody ? other_ : lines_[owner];
+    Line& line = owner == no_owner ? other_ : lines_[owner];
     line.used = true;
     line.cost.bytes += cost.total.bytes;
     line.cost.seconds += static_cast<double>(cost.total.nanoseconds) * 1e-9;
-    if (owner == nobody) return;
+    if (owner == no_owner) return;
     if (cost.kind == StepCost::Kind::value)
       line.cost.rows = std::max(line.cost.rows, rows_of_[cost.id] += cost.total.rows);
     if (cost.kind == StepCost::Kind::output) line.cost.rows = std::max(line.cost.rows, cost.total.rows);
@@ -57,7 +57,7 @@ class CostSheet {
   }
 
  private:
-  static constexpr std::size_t nobody = ~std::size_t{0};
+  static constexpr std::size_t no_owner = ~std::size_t{0};
   struct Line {
     PassCost cost;
     bool used = false;
@@ -87,7 +87,7 @@ class CostSheet {
       const ExpressionId top = open.back();
       open.pop_back();
       const Expression& expression = (*state_.pool)[top];
-      if (owners_[top] != nobody || expression.op == Op::constant) continue;
+      if (owners_[top] != no_owner || expression.op == Op::constant) continue;
       owners_[top] = owner;
       open.insert(open.end(), expression.arguments.begin(), expression.arguments.end());
     }
@@ -121,7 +121,7 @@ class CostSheet {
 
   void claim_selections(SelectionId from, SelectionId until, std::size_t owner) {
     for (SelectionId at = from; at != until && at != 0; at = state_.selections[at].parent) {
-      if (selection_owners_[at] != nobody) continue;
+      if (selection_owners_[at] != no_owner) continue;
       selection_owners_[at] = owner;
       if (state_.selections[at].kind == Selection::Kind::condition)
         claim(state_.selections[at].condition, owner);
@@ -130,8 +130,8 @@ class CostSheet {
 
   void claim_output(std::size_t output, ResultId id, const Output& of) {
     const auto known = std::ranges::find(result_lines_, id, &std::pair<ResultId, std::size_t>::first);
-    std::size_t owner = known == result_lines_.end() ? nobody : known->second;
-    if (owner == nobody) {
+    std::size_t owner = known == result_lines_.end() ? no_owner : known->second;
+    if (owner == no_owner) {
       const BookedResult& result = state_.results[id];
       std::string what = result.kind == BookedResult::Kind::report ? "report"
                          : result.kind == BookedResult::Kind::own  ? "callable"

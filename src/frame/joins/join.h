@@ -1,6 +1,6 @@
 // Joins by key: the columns of another source, for entries with the same keys.
 //
-// A join is no source but a set of definitions: one finds the entry of the other source for the keys of a
+// A join is not a source but a set of definitions: one finds the entry of the other source for the keys of a
 // row, the others take a column's value of that entry. So it may stand behind definitions and filters, keys
 // may be expressions, and variations, threads and plans know nothing of it. See docs/joins.md.
 #ifndef COLONNADE_FRAME_JOINS_JOIN_H
@@ -45,7 +45,7 @@ class Join : public std::enable_shared_from_this<Join> {
  public:
   using Duplicates = KeyTable::Duplicates;
 
-  // Throws ErrorKind::not_found and type for keys that are no integers, and ErrorKind::usage without any.
+  // Throws ErrorKind::not_found and type for keys that are not integers, and ErrorKind::usage without any.
   // The table of keys is that of the file `table` if it is one of this source and these keys; else it is
   // made, and saved there. Empty: no file.
   static std::shared_ptr<Join> make(std::shared_ptr<Source> right, std::vector<std::string> keys,
@@ -54,7 +54,7 @@ class Join : public std::enable_shared_from_this<Join> {
   static std::shared_ptr<Join> remake(const std::string& specification);
   std::string specification() const;
 
-  // The columns that can be taken, in order: those of the source that are no part of another one and no keys.
+  // The columns that can be taken, in order: columns of the source, without parts of other columns and keys.
   std::vector<std::string> columns() const;
   const std::vector<std::string>& keys() const noexcept { return keys_; }
 
@@ -117,7 +117,7 @@ class Join : public std::enable_shared_from_this<Join> {
   std::map<std::uint32_t, Column> columns_;
   std::exception_ptr failure_;  // the last one
   std::atomic<std::uint64_t> failures_{0};
-  std::atomic<std::uint64_t> held_{0};  // bytes of the columns that are no numbers
+  std::atomic<std::uint64_t> held_{0};  // bytes of the columns that are not numbers
 };
 
 // Chooses the names of joined columns: all of the join, or those of `chosen`. Every name begins with

@@ -92,7 +92,7 @@ void ChainCursor::read_next_file_ahead() {
     page::ClusterPool& pool = ahead_.cursor->source().pool();
     pool.keep_within(std::move(stretches));
     pool.start_expected();
-  } catch (const Error&) {  // whoever enters it will be told
+  } catch (const Error&) {  // entering the file throws it again
     ahead_ = {};
   }
 }
@@ -103,7 +103,7 @@ void ChainCursor::leave_file() {
   in_ = {};
 }
 
-// What is read of every file is certain; of the first file nobody knows what a filter leaves over.
+// Columns read from every file are certain; in the first file the selectivity of filters is not known yet.
 ChainCursor::Open ChainCursor::open_file(unsigned sample) const {
   Open opened{.file = chain_->acquire(sample), .cursor = nullptr};
   opened.cursor =

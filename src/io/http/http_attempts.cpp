@@ -27,9 +27,9 @@ void HttpAttempts::take(HttpAnswer&& answer) {
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
     if (verdict == Verdict::pass) {
-      // A connection that was never there has carried nothing; of all others nobody knows.
+      // A refused connection has carried nothing; any other one may have.
       const bool was_reached = answer.failure != HttpFailure::refused;
-      // Time for the bytes is for who moves any.
+      // Only attempts that move bytes get time for them.
       const bool has_moved = answer.status != 0 || answer.sent > 0;
       const auto wait = retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer),
                                       random_chance(), has_moved);

@@ -431,7 +431,7 @@ class HttpEngine::Loop {
       wake = inbox_.empty() && std::this_thread::get_id() != thread_.get_id();
       inbox_.push_back(std::move(transfer));
     }
-    // Whoever made the inbox non-empty wakes the loop, once for all that is left there.
+    // The caller that makes the inbox non-empty wakes the loop, once for all its requests.
     if (wake) ::curl_multi_wakeup(multi_);
   }
 

@@ -119,8 +119,8 @@ class HttpEngine {
   // there can be no thread, ErrorKind::usage in a child of the process that made the engine and for headers
   // of several lines.
   void start(HttpRequest request, const void* owner, Done done);
-  // Ends all requests of `owner`: afterwards their memory is not touched and their `done` not called any
-  // more. Nobody may start others for it meanwhile, except their `done`. Not from within a `done`.
+  // Ends all requests of `owner`: afterwards their memory is not touched, and their `done` is not called.
+  // Meanwhile only their `done` may start others for `owner`. Must not be called from within a `done`.
   void cancel(const void* owner) noexcept;
   // start() and wait.
   std::pair<HttpRequest, HttpAnswer> perform(HttpRequest request);

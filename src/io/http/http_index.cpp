@@ -1,5 +1,5 @@
 // The index pages that web servers make of folders; see http_file.h. They are HTML in which every name is a
-// link, relative to the folder; what leads elsewhere, sorts the list or goes up is no name in it.
+// link, relative to the folder; links that lead elsewhere, sort the list or go up are not names.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ struct FoundWindow {
   std::uint64_t size = 0;
   std::string etag;
 };
-// nullopt for an answer that is no range, or not all of it.
+// nullopt for an answer that is not a range, or is incomplete.
 std::optional<FoundWindow> window_in(const HttpAnswer& answer);
 
 inline constexpr std::size_t head_window = std::size_t{64} << 10;

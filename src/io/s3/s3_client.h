@@ -100,7 +100,7 @@ class S3Client {
                                                      std::span<const S3Part> parts,
                                                      const S3Condition& condition = {}) const = 0;
   virtual void abort_upload(const std::string& key, const std::string& upload) const = 0;
-  // Uploads that nobody completed: (key, id) of those whose keys begin with `prefix`.
+  // Uploads that were not completed: (key, id) of those whose keys begin with `prefix`.
   virtual std::vector<std::pair<std::string, std::string>> list_uploads(const std::string& prefix) const = 0;
 
   // All keys that begin with `prefix` and come after `after`, page by page; `take` ends the listing by

@@ -243,7 +243,7 @@ TEST_F(S3Server, WritesLargeValuesInParts) {
 
 // --- Connections that suffer ---
 
-// A port of loopback where nobody serves: connections are accepted and dropped, and counted.
+// A loopback port without a server: connections are accepted, counted and dropped.
 class Deserted {
  public:
   explicit Deserted(const std::string& endpoint) {

@@ -19,7 +19,7 @@
 //   endpoint      AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url` of the profile (under `s3 =`, then by
 //                 itself), AWS itself
 //   tokens        COLONNADE_S3_TOKEN_OVER_HTTP=1: session tokens may go to an http:// endpoint that is not on
-//                 this machine, where everybody on the way can read them
+//                 this machine, where all hosts on the way can read them
 //   addressing    COLONNADE_S3_ADDRESSING (path, virtual), `addressing_style` of the profile (under `s3 =`,
 //   then
 //                 by itself), virtual at AWS and path at other endpoints
@@ -66,7 +66,7 @@ struct S3Sources {
 S3Sources system_sources();
 
 // Throws ErrorKind::usage for settings that contradict themselves: a key without its secret, a profile that
-// is nowhere, a timeout that is no number; and for texts that would change a request: a token with a line
+// is nowhere, a timeout that is not a number; and for texts that would change a request: a token with a line
 // break.
 S3Settings find_s3_settings(const S3Sources& sources = system_sources());
 

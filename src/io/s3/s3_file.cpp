@@ -28,7 +28,7 @@ S3Location location_of(const std::string& uri) {
   return location;
 }
 
-// Not everybody may ask.
+// Some users may not query the bucket.
 void say_if_bucket_is_missing(const S3Client& client) {
   try {
     client.check_bucket();
@@ -49,7 +49,7 @@ bool names_s3_file(const std::string& uri) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   if (ending == ".root" || ending == ".bare") return true;
-  // A bucket's name has dots; "v1.2" is no ending.
+  // A bucket's name has dots; "v1.2" is not an extension.
   const bool is_known = uri.find('/', uri.find("://") + 3) == std::string::npos || ending.size() < 2 ||
                         std::isalpha(static_cast<unsigned char>(ending[1])) == 0;
   if (is_known) return false;

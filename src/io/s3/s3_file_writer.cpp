@@ -388,7 +388,7 @@ void S3Writer::complete() {
   check_met(client_->complete_upload(key_, upload_, parts, condition_));
 }
 
-// Parts that nobody wrote to are zeros.
+// Parts that were never written are zeros.
 void S3Writer::send_rest() {
   const unsigned last = limits_.plan.at(size_ - 1).number;
   for (unsigned number = 1; number <= last; ++number) {

@@ -48,7 +48,7 @@ class S3Identity {
 
   const Fetch fetch_;
   const Process process_;
-  std::mutex mutex_;  // of whoever fetches
+  std::mutex mutex_;  // held by the thread that fetches
   std::atomic<Known> known_;
 };
 

@@ -18,7 +18,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A prefix that nobody has used before; "missing": a bucket that is not there.
+// A prefix that was not used before; "missing": a bucket that is not there.
 std::string fresh_uri(const std::string& server, const std::string& name) {
   static int count = 0;
   if (name == "missing") return "s3://colonnade-missing/" + server;

@@ -71,7 +71,7 @@ class XrootdHandle {
   static constexpr std::size_t most_ranges = 1024;
   static constexpr std::size_t most_range = 2'097'136;  // bytes: 2 MiB without a header
 
-  // Closes it without waiting, when nobody uses it any more.
+  // Closes it without waiting, once it is no longer used.
   static void retire(std::shared_ptr<XrootdHandle> handle);
 
  private:

@@ -1,13 +1,13 @@
 // "root://host//folder/name.root" (and roots:, xroot:, xroots:): files on XRootD servers.
 //
-// Reading: what is small goes into vector reads, as many in flight as are asked for. A connection that is
-// lost is made again, to the same file alone: one that has another size or time by then is an error. While it
-// is read, a file is asked about at most once a second; one that has changed is an error from then on.
+// Reading: small reads are combined into vector reads, as many in flight as requested. A lost connection is
+// made again; a file that has another size or modification time by then is an error. While a file is read,
+// its status is queried at most once a second; a change is an error from then on.
 //
-// Writing: as on a local disk, aside and renamed. Who writes has the file to itself by the server's own rule
-// that a file has one writer; where a server does not keep it, nothing is removed and nobody refused.
-// Whoever has the old file open when it is replaced goes on reading that, and so does, by the server's ways,
-// whoever opens it meanwhile.
+// Writing: to a temporary file that is renamed, as on a local disk. Servers allow one writer per file, which
+// keeps other writers out; where a server does not enforce this, no file is removed and no writer refused.
+// Readers that have the old file open when it is replaced keep reading it, and so may, depending on the
+// server, readers that open it meanwhile.
 #ifndef COLONNADE_IO_XROOTD_XROOTD_FILE_H
 #define COLONNADE_IO_XROOTD_XROOTD_FILE_H
 

@@ -16,7 +16,7 @@ std::string folder_part(const std::string& path) {
   return path.substr(0, path.find_last_of('/') + 1);  // npos + 1 is 0
 }
 
-// A server's rule is that a file has one writer, or readers. Readers are no reason to wait.
+// A server allows one writer or several readers per file. Readers are not a reason to wait.
 bool is_locked_by_writer(const XrdStatus& status) {
   return is_answer(status, XrdAnswerCode::locked) && status.message.find("reader") == std::string::npos;
 }
@@ -167,7 +167,7 @@ class XrootdFileSystem final : public FileSystem {
     throw xrootd_error(status, "open for writing", uri);
   }
 
-  // Whether the server lets nobody else write what is open for writing: some do.
+  // Whether the server keeps other writers from a file that is open for writing: only some do.
   static bool keeps_others_out(const XrootdPlace& place) {
     XrootdHandle second;
     const XrdStatus status = second.open(place.url(), XrdOpen::update, 0, true);

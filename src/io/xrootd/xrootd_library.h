@@ -39,7 +39,7 @@ class XrdAnswer {
   bool owns_;
 };
 
-// XrdCl::ResponseHandler: an answer is taken by a thread of the library, and deleted by whoever takes it.
+// XrdCl::ResponseHandler: a thread of the library delivers the answer, and the receiver deletes it.
 class XrdHandler {
  public:
   XrdHandler() = default;

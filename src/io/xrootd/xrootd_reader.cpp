@@ -1,5 +1,5 @@
-// Reading a file on an XRootD server; see xrootd_file.h. Requests are answered by threads of the library, so
-// that the queue needs none. Whatever fails for a passing reason is read again by whoever waits for it.
+// Reads a file on an XRootD server; see xrootd_file.h. Threads of the library answer requests, so that the
+// queue needs none. After a transient failure the thread that waits for the bytes reads them again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ struct XrootdSession {
   }
 };
 
-// A reader is not kept out by whoever writes: what it reads is checked.
+// A writer does not keep readers out: they check what they read.
 XrdStatus open_handle(const std::string& url, std::shared_ptr<XrootdHandle>& handle, XrootdInfo& info) {
   XrdStatus status;
   for (const int flags : {XrdOpen::read + 0, XrdOpen::read | XrdOpen::force}) {
@@ -94,7 +94,7 @@ class XrootdFile final : public RandomAccessFile {
   void read_vector(std::span<const ReadRequest> requests) const override;
   std::unique_ptr<ReadQueue> open_queue(unsigned depth) const override;
   Clock::duration round_trip() const noexcept override { return round_trip_; }
-  // From now on whoever reads hears of changes.
+  // From now on reads report changes of the file.
   void opened() const noexcept override { windows_.drop(); }
   // Whether the bytes came with the opening. The file must still be the same.
   bool copy_from_windows(std::uint64_t offset, MutableByteSpan into) const;
@@ -397,8 +397,8 @@ void XrootdQueue::settle(const Answered& answer) {
   }
 }
 
-// The first and the last bytes in one request, so that most files are open after it. None where that fails:
-// whoever needs them will hear why.
+// The first and the last bytes in one request, which is enough to open most files. Empty on failure: the read
+// that needs them reports why.
 std::vector<FileWindow> read_windows(XrootdHandle& handle, std::uint64_t size) {
   const std::uint64_t head = std::min<std::uint64_t>(size, head_window);
   const std::uint64_t tail =
