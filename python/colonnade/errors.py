@@ -64,6 +64,17 @@ class Error(Exception):
         for key, value in place.items():
             setattr(self, key, value)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Libraries that extend pickling (tblib, of Dask) would call the `__new__` of a built-in base, which is refused.
+        return _restored, (type(self), self.args, dict(self.__dict__))
+
+
+def _restored(of: type[Error], args: tuple[object, ...], attributes: dict[str, object]) -> Error:
+    made = of("")
+    made.args = args
+    made.__dict__.update(attributes)
+    return made
+
 
 def _message(problem: str, advice: str, place: dict[str, str | int | None]) -> str:
     known = ", ".join(f"{key.replace('_', ' ')}={value}" for key, value in place.items() if value is not None)

@@ -253,12 +253,13 @@ def _sendable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
         return error
-    except Exception:  # whatever an exception of the user does when it is pickled
+    except Exception as problem:  # whatever an exception of the user does when it is pickled
         made: Exception = RuntimeError(f"{type(error).__name__}: {error}")
         if isinstance(error, Error):  # the class says what is to be done, even where the rest cannot travel
             made = type(error)(str(error))
         for note in getattr(error, "__notes__", []):
             made.add_note(note)
+        made.add_note(f"it could not be sent as it was raised ({type(problem).__name__}: {problem})")
         return made
 
 
