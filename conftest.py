@@ -14,7 +14,9 @@ pytest_plugins = ["server_fixtures"]
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """In continuous integration, failures are told at once: a run that is stopped prints no summary."""
     if os.environ.get("CI") and report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
-        print(f"\n{report.nodeid} ({report.when}, {report.duration:.0f} s)\n{report.longreprtext}\n", flush=True)
+        print(
+            f"\n{report.nodeid} ({report.when}, {report.duration:.0f} s)\n{report.longreprtext}\n", flush=True
+        )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 import colonnade
 from colonnade import DataFrame
+from colonnade.frame import summaries
+from colonnade.frame.tallies import Tally, quantiles_of
 
 
 @pytest.fixture
@@ -34,6 +36,93 @@ def test_quantiles(frame):
     np.testing.assert_array_equal(some.value, np.quantile(x[frame.take("n").value > 2], [0.1, 0.9]))
     assert math.isnan(frame.filter("n > 9").quantile("x").value)
     assert frame.quantile("v", 1).value == 6
+
+
+def tally_of(values, most, cuts):
+    """A tally of tallies of pieces, some of which are merged the other way round."""
+    pieces = [Tally(most).add(piece) for piece in np.split(values, np.sort(cuts))]
+    while len(pieces) > 1:
+        a, b = pieces.pop(0), pieces.pop()
+        pieces.insert(len(pieces) // 2, a.merged(b) if len(pieces) % 2 else b.merged(a))
+    return pieces[0]
+
+
+def some_values(rng, kind, count):
+    return {
+        "normal": lambda: rng.normal(0, 1, count),
+        "wide": lambda: np.exp(rng.normal(0, 40, count)) * rng.choice([-1, 1], count),
+        "integers": lambda: rng.integers(-50, 50, count).astype(float),
+        "time": lambda: 1.7e9 + rng.uniform(0, 1, count),
+        "tiny": lambda: rng.uniform(-1, 1, count) * 5e-320,
+        "huge": lambda: rng.choice([-np.inf, np.inf, 1e308, -1e308, 0.0, -0.0, 1.5], count),
+    }[kind]()
+
+
+KINDS = ("normal", "wide", "integers", "time", "tiny", "huge")
+Q = [0, 0.001, 0.1, 0.25, 1 / 3, 0.5, 0.9, 0.999, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_quantiles_depend_on_the_values_alone(kind, seed):
+    """However they are spread and merged: the bits are the same, and exact where there is room."""
+    rng = np.random.default_rng(seed)
+    values = some_values(rng, kind, 3000)
+    with np.errstate(invalid="ignore", over="ignore"):
+        exact = np.quantile(values, Q)
+    known = ~np.isnan(exact)  # NumPy computes inf - inf between two that are infinite
+    found = quantiles_of(tally_of(values, 3000, rng.integers(0, 3000, 20)), Q)
+    np.testing.assert_array_equal(found[known], exact[known])
+    for most in (2, 7, 100, 999):
+        found = [
+            quantiles_of(tally_of(rng.permutation(values), most, rng.integers(0, 3000, pieces)), Q)
+            for pieces in (0, 1, 30)
+        ]
+        assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+        assert (found[0][0], found[0][-1]) == (values.min(), values.max())
+        assert kind == "huge" or np.all(np.diff(found[0]) >= 0)
+
+
+@pytest.mark.parametrize("kind", ["normal", "wide", "integers", "time", "tiny"])
+def test_approximate_quantiles_are_within_a_bin(kind):
+    rng = np.random.default_rng(5)
+    values = some_values(rng, kind, 50_000)
+    tally = tally_of(values, 1000, rng.integers(0, 50_000, 40))
+    assert len(tally.keys) <= 1000
+    assert sum(map(len, tally.waiting)) <= 1000
+    ordered = np.sort(values)
+    for q, found in zip(Q, quantiles_of(tally, Q), strict=True):
+        # Both neighbours of the place are in bins of this width, seen from the number.
+        width = 2.0 ** (tally.sorted().shift - 52)
+        place = q * (len(values) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        slack = 2 * width * max(abs(low), abs(high)) + 2.0 ** (tally.sorted().shift - 1074)
+        assert low - slack <= found <= high + slack
+
+
+def test_quantiles_of_more_values_than_are_kept(frame):
+    x = frame.take("x").value
+    few = frame.quantile("x", [0.25, 0.75], exact_up_to=50).value
+    assert few == pytest.approx(np.quantile(x, [0.25, 0.75]), rel=0.3)
+    assert few.tobytes() == frame.filter("true").quantile("x", [0.25, 0.75], exact_up_to=50).value.tobytes()
+    rough = frame.summary("x", exact_up_to=50).value["x"]
+    assert (rough["25%"], rough["75%"]) == tuple(few)
+    assert rough["count"] == 1000
+    nan = DataFrame.from_arrays({"x": np.array([1.0, math.nan])})
+    assert math.isnan(nan.quantile("x").value)
+    with pytest.raises(colonnade.UsageError, match="exact_up_to=0 is not a number of values"):
+        frame.quantile("x", exact_up_to=0)
+    for wrong in (1.5, -0.1, [0.5, 50], True):
+        with pytest.raises(colonnade.UsageError, match="is not a quantile"):
+            frame.quantile("x", wrong)
+
+
+def test_counts_have_a_limit(frame, monkeypatch):
+    monkeypatch.setattr(summaries, "MOST_COUNTED", 100)
+    assert len(frame.unique("n").value) == 5
+    for result in (frame.unique("x"), frame.value_counts("x")):
+        with pytest.raises(colonnade.ResourceError, match="more than 100 different values"):
+            _ = result.value
 
 
 def test_counts_of_values(frame):
@@ -60,6 +149,40 @@ def test_summaries(frame):
     assert "25%" in str(summary)
     assert summary._repr_html_().startswith("<table>")
     assert math.isnan(frame.filter("n > 9").summary("x").value["x"]["mean"])
+
+
+def test_summaries_vary_and_are_computed_with_the_rest(frame):
+    varied = frame.vary("x", "{x - 1, x + 1}", ["down", "up"])
+    summary, count = varied.summary(["x", "n"]), frame.count()
+    found = frame.variations_for(summary)
+    assert not found.is_ready
+    assert count.value == 1000
+    assert found.is_ready
+    assert frame.num_runs == 1
+    middle = frame.summary("x").value["x"]
+    assert found["x:up"]["x"]["50%"] == np.quantile(frame.take("x + 1").value, 0.5)
+    assert found["x:down"]["x"]["mean"] == pytest.approx(middle["mean"] - 1)
+    assert found["nominal"]["x"] == middle
+    assert found["x:up"]["n"] == found["nominal"]["n"]
+    with pytest.raises(colonnade.UnsupportedError, match="not shown while it is computed"):
+        summary.on_partial(print)
+
+
+def test_summaries_in_plans(tmp_path):
+    file = tmp_path / "f.root"
+    with colonnade.create(file, "Events") as writer:
+        writer.extend({"x": np.arange(300) / 7, "n": np.arange(300) % 5})
+    frame = DataFrame("Events", file)
+    summary = frame.summary(["x", "n"])
+    plan = frame.freeze(summary)
+    assert len(plan) == 3
+    done = [colonnade.distributed.run_task(plan, each) for each in plan.tasks(3)]
+    plan.finish(colonnade.distributed.merge(plan, done))
+    assert summary.is_ready
+    other = DataFrame("Events", file).summary(["x", "n"])
+    assert colonnade.run_graphs([other]) == 1
+    assert other.is_ready
+    assert summary.value == other.value
 
 
 def test_several_results_in_one_pass(frame):

@@ -959,6 +959,13 @@ def flat_numbers(value: Any) -> Any:
     return np.asarray(ak.to_numpy(ak.flatten(value, axis=None)) if isinstance(value, ak.Array) else value)
 
 
+def forget_values(result: Any) -> None:
+    """Drop what was looked at before results were merged."""
+    getattr(result, "_values", {}).clear()
+    for each in [*getattr(result, "_parts", ()), *filter(None, [getattr(result, "_result", None)])]:
+        forget_values(each)
+
+
 class Case:
     """The analysis of a seed over its data."""
 
@@ -1064,10 +1071,8 @@ class Case:
                 into = graphs[0] if from_left else graphs[k - 1]
                 into.merge_results(graphs[k].save_results())
             merged = parts[0]
-            for each in merged.booked:  # what was looked at before the merging
-                getattr(
-                    each.result, "_values", getattr(getattr(each.result, "_result", None), "_values", {})
-                ).clear()
+            for each in merged.booked:
+                forget_values(each.result)
             found = [
                 one if each.result is not None else other
                 for one, other, each in zip(outcome(merged), reference, merged.booked, strict=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -335,3 +337,21 @@ def test_errors_survive_pickling():
     assert type(again) is colonnade.ChecksumError
     assert str(again) == str(error) == "broken; try: copy it again [uri=f.root, page=3]"
     assert (again.uri, again.page, again.problem, again.advice) == ("f.root", 3, "broken", "copy it again")
+
+
+@pytest.mark.parametrize("first", ["", "from tblib import pickling_support; pickling_support.install()"])
+def test_errors_of_all_classes_survive_pickling(first):
+    """Also where Dask has extended pickling for all exceptions that it knew."""
+    code = f"""
+import pickle, colonnade, colonnade.errors
+{first}
+kinds = [getattr(colonnade.errors, name) for name in colonnade.errors.__all__]
+for kind in (each for each in kinds if isinstance(each, type) and issubclass(each, colonnade.Error)):
+    error = kind("problem", "advice", uri="f.root", offset=7)
+    error.__notes__ = ["note"]
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind, kind
+    assert (str(again), again.args, again.__dict__) == (str(error), error.args, error.__dict__), kind
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

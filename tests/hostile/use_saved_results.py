@@ -56,11 +56,9 @@ KINDS: dict[str, Callable[[DataFrame], Any]] = {
     "reduce": lambda df: df.reduce(operator.add, "x", 0.0),
 }
 # States of Python code are pickles, which are for those who trust each other: only cuts are tried.
-PICKLES = {"reduce", "unique", "value_counts"}
+PICKLES = {"reduce", "quantile", "unique", "value_counts"}
 # What the session makes values of, not the graph.
 WITHOUT_VALUE = {*PICKLES, "report"}
-# What one saves is a result of the other.
-ALIKE = (PICKLES, {"take", "quantile"})
 COUNTED = {"histogram", "automatic histogram", "histogram of two"}
 WEIGHTED = {"weighted histogram"}
 
@@ -136,7 +134,7 @@ def main() -> None:
             tried += 1
             merged += attempt(kind, plan, what, [bad])
         for other, (_, (different, *_)) in all_saved.items():
-            is_other = kind != other and not any({kind, other} <= alike for alike in ALIKE)
+            is_other = kind != other and not {kind, other} <= PICKLES
             if is_other and attempt(kind, plan, f"what {other} saved", [different]):
                 print(f"{kind}: what {other} saved was merged")
     print(json.dumps({"tried": tried, "merged": merged}), file=sys.stderr)

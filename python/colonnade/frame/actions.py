@@ -34,6 +34,7 @@ from .node import Columns, Description, Node
 from .results import (
     Display,
     GraphPoints,
+    JoinedResult,
     Report,
     Result,
     Stats,
@@ -42,14 +43,17 @@ from .results import (
     stats_of,
 )
 from .session import Booking, PythonCalls, Session
-from .steps import Steps, as_arrow, sliced
-from .summaries import Summary, add_counts, flat_values, merge_counts, quantiles_of
+from .steps import Steps, as_arrow, sliced, table_as_pandas
+from .summaries import Summary, add_counts, flat_values, merge_counts
+from .tallies import Tally, quantiles_of
 from .values import assemble, layout_of, python_array
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     import hist
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
     from colonnade.reading.dataset import Library
@@ -101,31 +105,40 @@ class Actions(Node):
         return self._book("stats", arguments, {}, lambda value: stats_of(cast("_core.StatsValue", value)))
 
     @overload
-    def quantile(self, x: ExpressionLike, q: float = 0.5) -> Result[float]: ...
+    def quantile(self, x: ExpressionLike, q: float = ..., *, exact_up_to: int = ...) -> Result[float]: ...
     @overload
-    def quantile(self, x: ExpressionLike, q: Sequence[float]) -> Result[NDArray[np.float64]]: ...
-    def quantile(self, x: ExpressionLike, q: float | Sequence[float] = 0.5) -> Result[Any]:
-        """Compute quantiles, interpolated linearly between values; all values are kept in memory for that.
+    def quantile(
+        self, x: ExpressionLike, q: Sequence[float], *, exact_up_to: int = ...
+    ) -> Result[NDArray[np.float64]]: ...
+    def quantile(
+        self, x: ExpressionLike, q: float | Sequence[float] = 0.5, *, exact_up_to: int = 1_000_000
+    ) -> Result[Any]:
+        """Compute quantiles, interpolated linearly between values.
 
         Args:
-            x: the values.
+            x: the values. If one of them is NaN, so are the quantiles.
             q: which quantile, 0 to 1, or several.
+            exact_up_to: how many different values are counted one by one, with 16 bytes each. Of more than that the
+                quantiles are approximate: values are counted in bins of equal relative width, as narrow as that number
+                of bins allows. Over ten powers of two a million bins have a relative width of 0.00001. What comes out
+                does not depend on the number of threads or tasks.
         """
         text = self._text(x)
-        return self._take(
-            [text],
-            lambda layouts: quantiles_of(flat_values(python_array(layouts[text])), q),
-            f"quantile({text})",
+        for each in np.atleast_1d(q).tolist():
+            if isinstance(each, bool) or not isinstance(each, int | float) or not 0 <= each <= 1:
+                raise UsageError(f"q={each!r} is not a quantile", "a number from 0 to 1: q=0.5 is the median")
+        return self._tallied(
+            [text], exact_up_to, f"quantile({text})", lambda tallies: quantiles_of(tallies[0], q)
         )
 
     def value_counts(self, x: ExpressionLike) -> Result[dict[Any, int]]:
-        """Count how often each value is there: numbers or texts, the most frequent first."""
+        """Count how often each value is there, numbers or texts, the most frequent first; at most 10 million values."""
         return self._counted(
             x, lambda counts: dict(sorted(counts.items(), key=lambda item: -item[1])), "value_counts"
         )
 
     def unique(self, x: ExpressionLike) -> Result[list[Any]]:
-        """Find all different values, sorted."""
+        """Find all different values, sorted; up to 10 million."""
         return self._counted(x, sorted, "unique")
 
     def _counted(self, x: ExpressionLike, convert: Callable[[dict[Any, int]], S], what: str) -> Result[S]:
@@ -152,8 +165,13 @@ class Actions(Node):
         """
         return self.summary() if numeric else super().describe()
 
-    def summary(self, columns: Columns = None) -> Result[Summary]:
-        """Compute count, mean, standard deviation, range and quartiles of columns; of all with numbers if None."""
+    def summary(self, columns: Columns = None, *, exact_up_to: int = 100_000) -> Result[Summary]:
+        """Compute count, mean, standard deviation, range and quartiles of columns.
+
+        Args:
+            columns: which; all with numbers if None.
+            exact_up_to: of each column, see `quantile`.
+        """
         names = self._select(columns)
         if columns is None:
             names = [
@@ -161,12 +179,31 @@ class Actions(Node):
             ]
         if not names:
             raise UsageError("there is no column with numbers")
-        return self._take(
-            names,
-            lambda layouts: Summary(
-                {name: flat_values(python_array(layout)) for name, layout in layouts.items()}
-            ),
+        tallies = self._tallied(self._texts(names), exact_up_to, "summary", lambda tallies: tallies)
+        return JoinedResult(
             "summary",
+            [*map(self.stats, names), tallies],
+            lambda values: Summary(dict(zip(names, values[:-1], strict=True)), values[-1]),
+        )
+
+    def _tallied(
+        self, texts: list[str], most: int, what: str, finish: Callable[[list[Tally]], S]
+    ) -> Result[S]:
+        """Book the counts of the values of each column."""
+        if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+            raise UsageError(f"exact_up_to={most!r} is not a number of values", "exact_up_to=1_000_000")
+
+        def start() -> list[Tally]:
+            return [Tally(most) for _ in texts]
+
+        return self._accumulate(
+            what,
+            texts,
+            lambda state, arrays: [
+                tally.add(flat_values(array)) for tally, array in zip(state or start(), arrays, strict=True)
+            ],
+            lambda state, later: [a.merged(b) for a, b in zip(state, later, strict=True)],
+            lambda state: finish(state or start()),
         )
 
     # ---- Histograms
@@ -455,6 +492,16 @@ class Actions(Node):
         """Compute columns as an Arrow table, in entry order, now."""
         return self.lazy_arrow(columns).value
 
+    def to_pandas(self, columns: Columns = None) -> pd.DataFrame:
+        """Compute columns as a `pandas.DataFrame`, in entry order, now."""
+        return table_as_pandas(self.to_arrow(columns))
+
+    def to_polars(self, columns: Columns = None) -> pl.DataFrame:
+        """Compute columns as a `polars.DataFrame`, in entry order, now."""
+        import polars
+
+        return cast("pl.DataFrame", polars.from_arrow(self.to_arrow(columns)))
+
     def lazy_arrow(self, columns: Columns = None) -> Result[pa.Table]:
         """Book what `to_arrow` gives."""
         import pyarrow
@@ -590,8 +637,8 @@ class Actions(Node):
         """
         from .carried import CarriedAttributes
 
-        if not isinstance(name, str):
-            raise UsageError(f"{name!r} is no name of a data set", "snapshot(uri, name, columns)")
+        if not isinstance(name, str) or (name.endswith(".root") and not os.fspath(uri).endswith(".root")):
+            raise UsageError(f"{name!r} is not the name of a data set", "snapshot(uri, name, columns)")
         if attributes and lazy:
             raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
         names = self._select(columns)
@@ -644,7 +691,7 @@ class Actions(Node):
             )
         path = _core.local_path(uri.rstrip("/"))  # refuses what is elsewhere
         if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-            raise UsageError(f'"{uri}" is there already', "another name, or remove it", uri=uri)
+            raise UsageError(f'"{uri}" already exists', "another name, or remove it", uri=uri)
 
     def _histogram(
         self, model: Any, columns: list[ExpressionLike], weight: ExpressionLike | None

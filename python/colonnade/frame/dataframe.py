@@ -443,7 +443,8 @@ class DataFrame(Actions):
         for each in results:
             if each._session is not self._session:
                 raise UsageError("a plan has results of one DataFrame", "a plan for each DataFrame")
-        return freeze(self._session, [each._number for each in results] or self._session.wanted())
+        numbers = [number for each in results for number in each._numbers]
+        return freeze(self._session, numbers or self._session.wanted())
 
     # ---- Habits from elsewhere
 
@@ -524,7 +525,8 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     wanted = list(results)
     for each in wanted:
         if isinstance(each, Result):
-            each._session.retry(each._number)
+            for number in each._numbers:
+                each._session.retry(number)
     return run_sessions(each._session for each in wanted)
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import NotFoundError, TypeMismatchError
+from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
 from colonnade.notebook import folded_table, html_table, most_rows
 
 from .session import Booking, Session, run_sessions
 
-__all__ = ["Cut", "Display", "GraphPoints", "Report", "Result", "Stats", "Variations"]
+__all__ = ["Cut", "Display", "GraphPoints", "JoinedResult", "Report", "Result", "Stats", "Variations"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -57,7 +57,16 @@ class Result(Generic[T_co]):
     @property
     def is_ready(self) -> bool:
         """Whether `value` is there without a pass."""
-        return "" in self._values or self._session.is_ready(self._number)
+        return "" in self._values or self._is_computed
+
+    @property
+    def _numbers(self) -> list[int]:
+        """What is booked."""
+        return [self._number]
+
+    @property
+    def _is_computed(self) -> bool:
+        return all(self._session.is_ready(each) for each in self._numbers)
 
     def _value_of(self, variation: str) -> T_co:
         if variation not in self._values:
@@ -92,7 +101,7 @@ class Result(Generic[T_co]):
         if isinstance(value, int | float | np.number | np.bool_):
             return value
         raise TypeMismatchError(
-            f"{self._what} is a {type(value).__name__}, for which {operation} has no one meaning",
+            f"{self._what} is a {type(value).__name__}, for which {operation} has no unambiguous value",
             "the same of its .value",
         )
 
@@ -141,6 +150,38 @@ class Result(Generic[T_co]):
         return str(as_html()) if as_html is not None else f"<p>{html.escape(repr(self.value))}</p>"
 
 
+class JoinedResult(Result[T_co]):
+    """A result that is made of others of the same DataFrame, which are computed in the same pass."""
+
+    def __init__(self, what: str, parts: Sequence[Result[Any]], join: Callable[[list[Any]], T_co]) -> None:
+        self._what, self._parts, self._join = what, list(parts), join
+        self._session = self._parts[0]._session
+        self._values: dict[str, T_co] = {}
+        # The variations of each part: what does not reach it leaves its value as it is.
+        self._reached: list[list[str]] = [[] for _ in self._parts]
+
+    @property
+    def _numbers(self) -> list[int]:
+        return [each._number for each in self._parts]
+
+    def _value_of(self, variation: str) -> T_co:
+        if variation not in self._values:
+            parts = zip(self._parts, self._reached, strict=True)
+            values = [each._value_of(variation if variation in names else "") for each, names in parts]
+            self._values[variation] = self._join(values)
+        return self._values[variation]
+
+    def _vary(self) -> list[str]:
+        self._reached = [each._vary() for each in self._parts]
+        return list(dict.fromkeys(name for names in self._reached for name in names))
+
+    def on_partial(self, callback: Callable[[T_co], object]) -> Result[T_co]:
+        """Refuse: while a pass runs its parts have values of other entries."""
+        raise UnsupportedError(
+            f"a {self._what} is not shown while it is computed", "on_partial() of a histogram or a number"
+        )
+
+
 def _value_or_number(other: Any) -> Any:
     return other._number_value("a comparison") if isinstance(other, Result) else other
 
@@ -160,7 +201,7 @@ class Variations(Mapping[str, T_co]):
     @property
     def is_ready(self) -> bool:
         """Whether all values are there without a pass."""
-        return self._result._session.is_ready(self._result._number)
+        return self._result._is_computed
 
     def __getitem__(self, name: str) -> T_co:
         if name not in self._names:
@@ -254,7 +295,7 @@ class Report(Sequence[Cut]):
         )
 
     def __repr__(self) -> str:
-        return f"<Report of {len(self)} filters>\n{self}"
+        return f"<Report of {len(self)} filter{'s' * (len(self) != 1)}>\n{self}"
 
     def print(self, file: TextIO | None = None) -> None:
         """Print the cut flow, one filter per line."""

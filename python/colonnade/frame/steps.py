@@ -18,6 +18,7 @@ from .session import Booking, Remote
 from .values import assemble, layout_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from colonnade.reading.dataset import Library
@@ -196,18 +197,27 @@ def as_library(columns: Columns, library: Library) -> Any:
 
         return polars.from_arrow(as_arrow(columns))
     if library == "pd":
-        import pandas
-
-        table = as_arrow(columns).combine_chunks()
-        index = pandas.RangeIndex(table.num_rows)
-        series = {name: to_series(table.column(name).chunk(0), index) for name in table.column_names}
-        return pandas.DataFrame(series, index=index)
+        return table_as_pandas(as_arrow(columns))
     layouts = {name: layout_of(values) for name, values in columns.items()}
     if library == "ak":
         return zip_fields(layouts, _rows(columns))
     if library == "np":
         return {name: to_numpy(layout) for name, layout in layouts.items()}
     raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+
+
+def table_as_pandas(table: pa.Table) -> pd.DataFrame:
+    """Return a table as `DataSet.arrays` does with library="pd"."""
+    import pandas
+    import pyarrow
+
+    index = pandas.RangeIndex(table.num_rows)
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    series = {
+        name: to_series(each.chunk(0) if isinstance(each, pyarrow.ChunkedArray) else each, index)
+        for name, each in columns.items()
+    }
+    return pandas.DataFrame(series, index=index)
 
 
 def _size_of(step_size: int | str) -> tuple[int, int | None]:

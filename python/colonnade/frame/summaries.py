@@ -1,4 +1,4 @@
-"""What values of columns are like: their counts, quantiles, tables of statistics."""
+"""What values of columns are like: their counts, tables of statistics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.errors import ResourceError
 
-__all__ = ["Summary", "add_counts", "counts_of", "flat_values", "merge_counts", "quantiles_of"]
+from .results import Stats
+from .tallies import Tally, quantiles_of
+
+__all__ = ["Summary", "add_counts", "counts_of", "flat_values", "merge_counts"]
+
+MOST_COUNTED = 10_000_000
+"""Different values that are counted one by one, with some 100 bytes each."""
 
 STATISTICS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 
@@ -42,6 +49,11 @@ def merge_counts(a: dict[Any, int], b: dict[Any, int]) -> dict[Any, int]:
     total = {_key(value): count for value, count in a.items()}
     for value, count in b.items():
         total[_key(value)] = total.get(_key(value), 0) + count
+    if len(total) > MOST_COUNTED:
+        raise ResourceError(
+            f"there are more than {MOST_COUNTED} different values (each is kept in memory with its count)",
+            "a histogram, quantile(), or rounded values",
+        )
     return total
 
 
@@ -52,21 +64,13 @@ def _key(value: Any) -> Any:
     return _NAN if isinstance(value, float) and math.isnan(value) else value
 
 
-def quantiles_of(values: Any, q: float | Sequence[float]) -> Any:
-    """The quantiles of values, interpolated linearly; NaN of no values."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.size == 0:
-        return float("nan") if np.ndim(q) == 0 else np.full(np.shape(q), np.nan)
-    found = np.quantile(array, q)
-    return float(found) if np.ndim(q) == 0 else found
-
-
 class Summary(Mapping[str, Mapping[str, float]]):
     """Statistics of columns by name: count, mean, std, min, quartiles, max."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, stats: Mapping[str, Stats], tallies: Sequence[Tally]) -> None:
         self._rows = {
-            name: _statistics(np.asarray(array, dtype=np.float64)) for name, array in values.items()
+            name: _statistics(of_column, tally)
+            for (name, of_column), tally in zip(stats.items(), tallies, strict=True)
         }
 
     def __getitem__(self, name: str) -> Mapping[str, float]:
@@ -105,17 +109,15 @@ class Summary(Mapping[str, Mapping[str, float]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _statistics(values: Any) -> dict[str, float]:
-    count = len(values)
-    nothing = float("nan")
-    quartiles = quantiles_of(values, [0.25, 0.5, 0.75])
+def _statistics(stats: Stats, tally: Tally) -> dict[str, float]:
+    quartiles = quantiles_of(tally, [0.25, 0.5, 0.75])
     return {
-        "count": count,
-        "mean": float(values.mean()) if count else nothing,
-        "std": float(values.std(ddof=1)) if count > 1 else nothing,
-        "min": float(values.min()) if count else nothing,
+        "count": stats.count,
+        "mean": stats.mean,
+        "std": stats.stddev,
+        "min": stats.min,
         "25%": float(quartiles[0]),
         "50%": float(quartiles[1]),
         "75%": float(quartiles[2]),
-        "max": float(values.max()) if count else nothing,
+        "max": stats.max,
     }
