@@ -46,7 +46,7 @@ MERGE = """
 import sys
 import colonnade
 output, mode, *inputs = sys.argv[1:]
-options = {"compression": "lz4:4"} if mode == "recompressed" else {}
+options = {"recompressed": {"compression": "lz4:4"}, "unchecked": {"check_pages": False}}.get(mode, {})
 report = colonnade.merge(output, inputs, overwrite=True, **options)
 print(report.seconds)
 """
@@ -246,7 +246,7 @@ def main() -> None:
         size = sum(path.stat().st_size for path in inputs)
         sides = Sides(inputs, work)
         rows = []
-        tasks = [("as stored", False), ("as stored", True), ("recompressed", False)]
+        tasks = [("as stored", False), ("as stored", True), ("unchecked", False), ("recompressed", False)]
         for task, cold in tasks:
             rounds = options.slow_repeats if task == "recompressed" else options.repeats
             series = alternate(rounds, sides.of(task, cold=cold))
@@ -257,9 +257,10 @@ def main() -> None:
             work = Path(folder)
             subprocess.run([sys.executable, __file__, "--make", work, *sizes_of(options)], check=True)
             sides = Sides(sorted(work.glob("in*.root")), work)
-            series = alternate(options.repeats, sides.of("as stored", cold=False))
-            rows.append(row("as stored", "memory, blocks shared", size, series))
-            print(save(rows, about, size, options), flush=True)
+            for task in ("as stored", "unchecked"):
+                series = alternate(options.repeats, sides.of(task, cold=False))
+                rows.append(row(task, "memory, blocks shared", size, series))
+                print(save(rows, about, size, options), flush=True)
 
 
 if __name__ == "__main__":

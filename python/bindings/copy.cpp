@@ -53,8 +53,8 @@ CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destin
                           const std::optional<std::string>& compression,
                           const std::optional<std::size_t>& page_size,
                           const std::optional<std::size_t>& cluster_size, bool overwrite, bool resume,
-                          int verify, std::size_t memory_budget, bool direct_io, double progress_every,
-                          const WriteOptions& writing, nb::object progress) {
+                          int verify, std::size_t memory_budget, bool direct_io, bool check_pages,
+                          double progress_every, const WriteOptions& writing, nb::object progress) {
   CopyOptions options{.columns = columns,
                       .max_page_size = page_size,
                       .approximate_cluster_size = cluster_size,
@@ -66,6 +66,7 @@ CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destin
   if (compression) options.compression = Compression(*compression);
   options.reading.memory_budget = memory_budget;
   options.reading.direct_io = direct_io;
+  options.check_pages = check_pages;
   std::vector<DataSetPlace> places;
   for (const auto& [uri, name] : sources) places.push_back({uri, name});
   Watcher watcher(std::move(progress));
@@ -84,8 +85,8 @@ MergeReport merge_files(const std::vector<std::string>& inputs, const std::strin
                         const std::optional<std::string>& compression,
                         const std::optional<std::size_t>& page_size,
                         const std::optional<std::size_t>& cluster_size, bool overwrite, bool resume,
-                        int verify, std::size_t memory_budget, bool direct_io, double progress_every,
-                        const WriteOptions& writing, nb::object progress) {
+                        int verify, std::size_t memory_budget, bool direct_io, bool check_pages,
+                        double progress_every, const WriteOptions& writing, nb::object progress) {
   MergeOptions options{.data_sets = data_sets,
                        .copying = {.columns = columns,
                                    .max_page_size = page_size,
@@ -102,6 +103,7 @@ MergeReport merge_files(const std::vector<std::string>& inputs, const std::strin
   if (compression) options.copying.compression = Compression(*compression);
   options.copying.reading.memory_budget = memory_budget;
   options.copying.reading.direct_io = direct_io;
+  options.copying.check_pages = check_pages;
   Watcher watcher(std::move(progress));
   MergeReport report;
   {
@@ -158,13 +160,13 @@ void register_copy(nb::module_& module) {
              nb::arg("fields"), nb::arg("append"), nb::arg("threads"), nb::arg("columns"),
              nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
              nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),
-             nb::arg("direct_io"), nb::arg("progress_every"), nb::arg("writing"), nb::arg("progress").none(),
-             "Merge the data sets of several files.");
+             nb::arg("direct_io"), nb::arg("check_pages"), nb::arg("progress_every"), nb::arg("writing"),
+             nb::arg("progress").none(), "Merge the data sets of several files.");
   module.def("copy", &copy_data_sets, nb::arg("sources"), nb::arg("destination"), nb::arg("columns"),
              nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
              nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),
-             nb::arg("direct_io"), nb::arg("progress_every"), nb::arg("writing"), nb::arg("progress").none(),
-             "Copy a data set, or several into one.");
+             nb::arg("direct_io"), nb::arg("check_pages"), nb::arg("progress_every"), nb::arg("writing"),
+             nb::arg("progress").none(), "Copy a data set, or several into one.");
 }
 
 }  // namespace colonnade::python

@@ -57,14 +57,15 @@ def used(folder: Path) -> int:
     return (state.f_blocks - state.f_bfree) * state.f_frsize
 
 
+@pytest.mark.parametrize("checked", [True, False])
 @pytest.mark.parametrize("container", ["root", "bare"])
-def test_blocks_are_shared(reflinks: Path, container: Any) -> None:
+def test_blocks_are_shared(reflinks: Path, checked: bool, container: Any) -> None:
     inputs = [reflinks / f"in{number}.root" for number in range(3)]
     columns = [write(path, number) for number, path in enumerate(inputs)]
     before = used(reflinks)
     out = reflinks / "out.root"
-    report = colonnade.merge(out, inputs, container=container).data_sets[0]
-    assert report.bytes_read == report.bytes_written
+    report = colonnade.merge(out, inputs, check_pages=checked, container=container).data_sets[0]
+    assert report.bytes_read == (report.bytes_written if checked else 0)
     assert report.bytes_written > 3 * ROWS * 16
     # All but the blocks at the ends of stretches, of which there are few.
     assert report.bytes_shared > 0.99 * report.bytes_written
@@ -88,14 +89,16 @@ def test_what_changes_is_not_shared(reflinks: Path, tmp_path: Path) -> None:
     ways: list[tuple[Path, Path, dict[str, Any]]] = [
         (source, reflinks / "a.root", {"compression": "lz4"}),
         (source, tmp_path / "b.root", {}),
-        (plain, reflinks / "c.root", {}),
+        (plain, reflinks / "c.root", {"check_pages": False}),
     ]
     for inputs, out, options in ways:
         report = colonnade.merge(out, inputs, verify="values", **options).data_sets[0]
         assert (report.bytes_shared, report.bytes_read > 0) == (0, True)
         out.unlink()
     # Without checksums pages stay as they are.
-    report = colonnade.merge(reflinks / "d.root", plain, checksums=False, verify="values").data_sets[0]
+    report = colonnade.merge(
+        reflinks / "d.root", plain, check_pages=False, checksums=False, verify="values"
+    ).data_sets[0]
     assert report.bytes_shared > 0.99 * report.bytes_written
     for path in (source, plain, reflinks / "d.root"):
         path.unlink()
@@ -116,8 +119,10 @@ def test_appending_and_resuming(reflinks: Path) -> None:
         path.unlink()
 
 
-def test_damage_is_found(reflinks: Path) -> None:
-    source, out = reflinks / "source.root", reflinks / "out.root"
+@pytest.mark.parametrize("shares", [True, False])
+def test_damage_is_found_unless_nobody_looks(reflinks: Path, tmp_path: Path, shares: bool) -> None:
+    folder = reflinks if shares else tmp_path
+    source, out = folder / "source.root", folder / "out.root"
     write(source, 3)
     content = bytearray(source.read_bytes())
     content[len(content) // 2] ^= 1
@@ -125,4 +130,12 @@ def test_damage_is_found(reflinks: Path) -> None:
     with pytest.raises(colonnade.ChecksumError, match=r"source\.root"):
         colonnade.merge(out, source)
     assert not out.exists()
+    for options in ({"compression": "lz4"}, {"cluster_size": "1 MiB"}):
+        with pytest.raises(colonnade.ChecksumError, match=r"source\.root"):
+            colonnade.merge(out, source, check_pages=False, **options)
+    report = colonnade.merge(out, source, check_pages=False).data_sets[0]
+    assert (report.bytes_read, report.bytes_shared > 0) == (0, shares)
+    with pytest.raises(colonnade.ChecksumError):
+        colonnade.open(out).verify()
     source.unlink()
+    out.unlink()

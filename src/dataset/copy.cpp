@@ -548,6 +548,7 @@ class Copy {
   bool move_pages() {
     page::PageCopyOptions how{.memory = memory(),
                               .add_checksums = options_.writing.page_checksums == Checksums::on,
+                              .check_pages = options_.check_pages,
                               .pool = pool()};
     how.compression = compression();
     page::PageCopyCounts counts;

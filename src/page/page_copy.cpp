@@ -254,9 +254,9 @@ class CopiedRanges {
   std::uint64_t bytes_ = 0;
 };
 
-// Whether no page needs to be read: none is to be verified or changed, and the system copies all.
+// Whether no page needs to be read: none is to be changed, and the system copies all.
 bool needs_no_bytes(const PageSource& source, const StreamOptions& how, const CopiedRanges& ranges) {
-  if (!ranges.is_possible() || source.verifies()) return false;
+  if (!ranges.is_possible()) return false;
   for (std::size_t cluster = how.first_cluster; cluster < how.end_cluster; ++cluster)
     for (const ColumnRange& range : source.descriptor().clusters[cluster].columns) {
       if (range.column >= how.columns.size() || !how.columns[range.column]) continue;
@@ -549,7 +549,7 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
   how.converted_bytes = [&](std::uint32_t column, const PageDescriptor& page) {
     return converter.bytes(column, page);
   };
-  how.reads = !needs_no_bytes(source, how, CopiedRanges(source, sink));
+  how.reads = options.check_pages || !needs_no_bytes(source, how, CopiedRanges(source, sink));
   SealedPageStream stream(source, how);
   PieceWriter writer(source, target_of, sink, options, how.reads);
   const auto wants_more = [&] {

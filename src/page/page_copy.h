@@ -40,6 +40,9 @@ struct PageCopyOptions {
   // Then: what is to be filled in a cluster of the source. Called by the thread that writes, which is the
   // only one that calls it.
   std::function<std::vector<FilledColumn>(std::size_t cluster)> fill = {};
+  // False: pages that the system copies as they are need not be read and compared with their checksums. What
+  // passes through the process is checked in any case: it may get a new checksum, which would hide damage.
+  bool check_pages = true;
   // Whose threads verify and compress; null: the one that all share.
   ThreadPool* pool = nullptr;
 };

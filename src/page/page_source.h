@@ -132,7 +132,6 @@ class PageSource {
   // Throws ErrorKind::checksum unless the eight bytes after the page, or those in `sum`, are its XXH3.
   // Returns false if there is no checksum, or verification is off.
   bool verify(const PageDescriptor& page, ByteSpan page_and_checksum) const;
-  bool verifies() const noexcept { return options_.page_checksums == Checksums::on; }
   bool verify(const PageDescriptor& page, ByteSpan content, ByteSpan sum) const;
   // The expected checksum of a page; empty if it is not to be verified.
   std::optional<std::uint64_t> expected_sum(const PageDescriptor& page, ByteSpan sum) const;

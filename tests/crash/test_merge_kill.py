@@ -32,6 +32,7 @@ colonnade.merge(output, inputs, progress=look, progress_every=0, **options)
 
 WAYS: dict[str, dict[str, Any]] = {
     "pages": {},
+    "unchecked": {"check_pages": False},
     "recompressed": {"compression": "lz4:1"},
     "larger clusters": {"cluster_size": "300 kB"},
     "union": {"mode": "union"},

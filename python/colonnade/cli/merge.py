@@ -37,6 +37,9 @@ __all__ = ["merge"]
 @click.option("--resume", is_flag=True, help="Go on with a merge that was interrupted.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Threads; one per processor if left out.")
 @transfer_options
+@click.option(
+    "--unchecked", is_flag=True, help="Do not read pages to check them where the system copies them."
+)
 @json_option
 def merge(**given: Any) -> None:
     """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
@@ -55,6 +58,7 @@ def merge(**given: Any) -> None:
             verify=given.pop("verify") or False,
             checkpoint_every=int(every) if every.isdigit() else every,
             progress=bar.copying,
+            check_pages=not given.pop("unchecked"),
             **given,
         )
     if as_json:

@@ -111,6 +111,7 @@ def copy(
     progress_every: float = 0.2,
     memory_budget: Size = "256 MiB",
     direct_io: bool = False,
+    check_pages: bool = True,
     **settings: Unpack[CopySettings],
 ) -> CopyReport:
     """Copy a data set between any two places: files, files in S3, object stores.
@@ -143,6 +144,9 @@ def copy(
         progress_every: approximate seconds between two calls of `progress`.
         memory_budget: bytes of pages in flight.
         direct_io: bypass the page cache for reading and writing, if the file system supports it.
+        check_pages: compare each page with its checksum. Without it, pages that the system copies from file to file, or
+            lets both files share, are not read: damage is carried along, to be found by readers of the output. All
+            other pages are checked in any case.
         settings: of the writer, as in `colonnade.create`: container, checksums (for pages without one),
             checkpoint_every, durability, max_key_size, clusters_per_group, object_mapping, splice_size, ...
 
@@ -173,6 +177,7 @@ def copy(
         verify_depth(verify),
         byte_count(memory_budget),
         direct_io,
+        check_pages,
         progress_every,
         options,
         native_watch(progress),

@@ -77,6 +77,7 @@ def merge(
     progress_every: float = 0.2,
     memory_budget: Size = "64 MiB",
     direct_io: bool = False,
+    check_pages: bool = True,
     **settings: Unpack[CopySettings],
 ) -> MergeReport:
     """Merge the data sets of several files: those of the same name follow each other in the order of the inputs.
@@ -106,6 +107,9 @@ def merge(
         progress_every: approximate seconds between two calls of `progress`.
         memory_budget: bytes of pages in flight.
         direct_io: bypass the page cache for reading and writing, if the file system supports it.
+        check_pages: compare each page with its checksum. Without it, pages that the system copies from file to file, or
+            lets both files share, are not read: damage is carried along, to be found by readers of the output. All
+            other pages are checked in any case.
         settings: of the writer, as in `colonnade.create`.
 
     Returns:
@@ -142,6 +146,7 @@ def merge(
         verify_depth(verify),
         byte_count(memory_budget),
         direct_io,
+        check_pages,
         progress_every,
         write_options(direct_io=direct_io, **settings),
         native_watch(progress),
