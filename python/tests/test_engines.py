@@ -5,12 +5,14 @@ And what is said when something is wrong with a worker: the version, a package, 
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
-import multiprocessing
+import multiprocessing.connection
 import os
 import random
 import signal
+import struct
 import sys
 import threading
 import time
@@ -21,13 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame, _core, distributed
 from colonnade.distributed import Task
-from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Sent
+from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Pool, _Sent
 from colonnade.distributed.tail import Tail
 from colonnade.distributed.tasks import cut
 from colonnade.distributed.worker import PlanMissingError, attempt
@@ -450,3 +453,47 @@ def test_workers_without_memory(file: str) -> None:
         assert "4 times" in str(caught.value)
     finally:
         engine.close()
+
+
+def die_while_answering() -> None:
+    """Leave half of a long answer in each pipe of this process."""
+    for each in gc.get_objects():
+        if isinstance(each, multiprocessing.connection.Connection) and not each.closed and each.writable:
+            os.write(each.fileno(), struct.pack("!i", 1 << 20) + bytes(1000))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def cannot_be_pickled() -> Any:
+    return threading.Lock()
+
+
+def test_a_process_that_dies_while_it_answers_takes_nothing_else_along() -> None:
+    before = psutil.Process().children()
+    pool = _Pool(3)
+    try:
+        begun = list(pool.map(square, range(20)))
+        lost = [pool.submit(die_while_answering) for _ in range(4)]
+        others = [pool.submit(square, k) for k in range(20)]
+        for each in lost:
+            with pytest.raises(WorkerLostError, match=r"process \d+ ended with exit code -9"):
+                each.result()
+        assert begun == [each.result() for each in others] == [k * k for k in range(20)]
+        with pytest.raises(TypeError, match="pickle"):
+            pool.submit(cannot_be_pickled).result()
+        with pytest.raises(TypeError, match="pickle"):
+            pool.submit(square, threading.Lock()).result()
+        with pytest.raises(TypeError, match="multiply"):
+            pool.submit(square, "x").result()
+        # Those that are killed while they have nothing to do are noticed before they are sent anything.
+        children = [each for each in psutil.Process().children() if each not in before]
+        for child in children:
+            child.kill()
+        psutil.wait_procs(children)
+        assert list(pool.map(square, range(5))) == [0, 1, 4, 9, 16]
+    finally:
+        pool.shutdown()
+    assert not [each for each in psutil.Process().children() if each not in before]

@@ -9,23 +9,18 @@ not begun.
 from __future__ import annotations
 
 import atexit
-import multiprocessing
+import multiprocessing.connection
 import os
+import pickle
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
-from contextlib import closing
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from colonnade.errors import UsageError
 
@@ -35,6 +30,9 @@ from .tasks import Task
 from .worker import PlanMissingError, Work, attempt, loaded, run_task
 
 __all__ = ["Engine", "Futures", "InThisProcess", "Processes", "WorkerLostError", "engine_of"]
+
+
+T = TypeVar("T")
 
 
 class WorkerLostError(RuntimeError):
@@ -72,9 +70,8 @@ class InThisProcess:
 class Futures:
     """Any executor that speaks `concurrent.futures`: processes, loky, Parsl, MPIPoolExecutor."""
 
-    def __init__(self, executor: Executor, slots: int | None = None, *, is_replaced: bool = False) -> None:
-        """Take an executor; one that `is_replaced` when it is broken leaves tasks to the next one."""
-        self._executor, self._is_replaced = executor, is_replaced
+    def __init__(self, executor: Executor, slots: int | None = None) -> None:
+        self._executor = executor
         self.slots = slots or _slots_of(executor)
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
@@ -104,10 +101,7 @@ class Futures:
                 if not tasks and tail.is_over:
                     break
         except BrokenExecutor as error:  # it takes no more tasks
-            lost = tail.left()
-            if not lost and not self._is_replaced:
-                lost = [tasks.popleft() for _ in range(len(tasks))]
-            for task in lost:
+            for task in tail.left() or [tasks.popleft() for _ in range(len(tasks))]:
                 yield _lost(task, error)
         finally:
             for future in running:
@@ -157,7 +151,7 @@ class Processes:
         if number < 1:
             raise UsageError(f"{number} is not a number of processes", "1, 2, ...")
         self.slots = number
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: _Pool | None = None
         self._lock = threading.Lock()
         self._runs = 0
         self._started_with: tuple[dict[str, str], str] = {}, ""
@@ -166,45 +160,124 @@ class Processes:
         """Yield the partial result of each task, as they come."""
         pool = self._started()
         try:
-            with closing(
-                Futures(pool, self.slots, is_replaced=True).run(plans, tasks, piecemeal)
-            ) as outcomes:
-                for partial in outcomes:
-                    if any(isinstance(each.error, WorkerLostError) for each in partial.failures):
-                        self._end(pool)
-                    yield partial
-            if tasks:  # a worker was killed unnoticed
-                self._end(pool)
+            yield from Futures(pool, self.slots).run(plans, tasks, piecemeal)
         finally:
             with self._lock:
                 self._runs -= 1
 
     def close(self) -> None:
         """End the processes, after what they are at."""
-        if self._pool is not None:
-            self._end(self._pool)
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            atexit.unregister(self.close)
+            pool.shutdown(cancel_futures=True)
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _started(self) -> _Pool:
         # Credentials may have come since, and names of files are those of the folder.
         now = dict(os.environ), os.getcwd()
-        if self._pool is not None and self._runs == 0 and now != self._started_with:
+        if self._runs == 0 and now != self._started_with:
             self.close()
         with self._lock:
             self._runs += 1
             if self._pool is None:
                 self._started_with = now
-                # Not forked: this process may have threads.
-                context = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(self.slots, mp_context=context, initializer=_begin)
+                self._pool = _Pool(self.slots)
                 atexit.register(self.close)
             return self._pool
 
-    def _end(self, pool: ProcessPoolExecutor) -> None:
-        with self._lock:
-            if self._pool is pool:  # another run may have started others
-                self._pool = None
-                atexit.unregister(self.close)
-        pool.shutdown(cancel_futures=True)
+
+class _Pool(ThreadPoolExecutor):
+    """Processes with a pipe each: one that is killed takes its own task along and nothing else.
+
+    Those of `ProcessPoolExecutor` share a pipe and its lock. One that is killed in the middle of an answer leaves the
+    others, and whoever waits for them, blocked for good.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self._free: list[_Process] = []
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        return super().submit(self._call, fn, args, kwargs)
+
+    def _call(self, *call: Any) -> Any:
+        process = self._free_process()
+        try:
+            return process.call(call)
+        finally:
+            self._free.append(process)
+
+    def _free_process(self) -> _Process:
+        while self._free:
+            with suppress(IndexError):  # another thread took it
+                process = self._free.pop()
+                if process.is_alive:
+                    return process
+                process.end()
+        return _Process()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        while self._free:
+            self._free.pop().end()
+
+
+class _Process:
+    """A process that computes what it is sent, one call at a time."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
+        self._connection, of_process = context.Pipe()
+        self._process = context.Process(target=_serve, args=(of_process,))
+        try:
+            self._process.start()
+        finally:
+            of_process.close()  # so that there is an end when the process has ended
+
+    @property
+    def is_alive(self) -> bool:
+        return not multiprocessing.connection.wait([self._process.sentinel], 0)
+
+    def call(self, call: tuple[Any, ...]) -> Any:
+        """Give what the function returns, or raise what it raises.
+
+        Raises:
+            WorkerLostError: the process ended before it answered.
+        """
+        sent = pickle.dumps(call)
+        try:
+            self._connection.send_bytes(sent)
+            received = self._connection.recv_bytes()
+        except (EOFError, OSError):
+            self.end()
+            code = self._process.exitcode  # unknown if another library waited for the process
+            raise WorkerLostError(
+                f"process {self._process.pid} ended" + (f" with exit code {code}" if code is not None else "")
+            ) from None
+        is_returned, answer = pickle.loads(received)
+        if is_returned:
+            return answer
+        raise answer
+
+    def end(self) -> None:
+        self._connection.close()
+        self._process.join()
+
+
+def _serve(connection: Connection) -> None:
+    """Answer calls until nobody sends more."""
+    _begin()
+    while True:
+        try:
+            call = connection.recv_bytes()
+        except EOFError:
+            return
+        try:
+            function, arguments, named = pickle.loads(call)
+            connection.send((True, function(*arguments, **named)))
+        except Exception as error:  # also of what cannot be pickled
+            connection.send((False, error))
 
 
 def _begin() -> None:
@@ -259,7 +332,7 @@ def _slots_of(executor: Executor) -> int:
 def _outcome(future: Future[Partial], task: Task) -> Partial:
     try:
         return future.result()
-    except BrokenExecutor as error:
+    except (BrokenExecutor, WorkerLostError) as error:
         return _lost(task, error)
     except Exception as error:
         return Partial(failures=[Failure(task, error)], counters=Counters(tasks=1))
